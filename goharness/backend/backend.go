@@ -1,0 +1,144 @@
+// Package backend is the one interface that native, cuda, hip and metal implement: find
+// devices, open one, prepare programs, run and time them. A backend's life is Available,
+// Devices, Open, Prepare, Synchronize, Close.
+package backend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Backend is a platform.
+type Backend interface {
+	// Name of the platform: "cpu", "cuda", "hip", "metal".
+	Name() string
+	// Available says why the platform cannot be used here; nil when it can.
+	Available() error
+	// Devices lists the usable devices, id "cpu" or "cuda:0".
+	Devices() ([]record.Device, error)
+	// Open takes hold of a device. Close must be called.
+	Open(id string, o OpenOptions) (Device, error)
+	// Kernels lists every kernel compiled in, runnable here or not.
+	Kernels() []KernelInfo
+}
+
+// OpenOptions configure a device.
+type OpenOptions struct {
+	Threads  int    // CPU threads; 0 means the machine's usable count
+	Affinity string // compact, scatter, none or a CPU list "0,2-3"
+}
+
+// KernelInfo describes one registered kernel.
+type KernelInfo struct {
+	Name       string
+	Op         string
+	DType      record.DType
+	Accumulate record.DType
+	ISA        []string // required features, empty for portable
+	Portable   bool
+	BoundC     float64 // c of op.Expectation
+	IntExact   bool    // whether small integers are exact for it
+	Available  error   // nil, or why this machine cannot run it
+	Doc        string
+}
+
+// Device is an open device. It is used by one goroutine at a time.
+type Device interface {
+	Info() record.Device
+	// Kernels that may run the op here, the preferred one first. An empty list comes with
+	// an UnsupportedError that says why.
+	Kernels(o op.Op) ([]KernelInfo, error)
+	// Prepare picks kernels, takes buffers from the arena and binds them.
+	Prepare(p op.Program, o PrepareOptions) (Executable, error)
+	// Synchronize waits until everything enqueued is done.
+	Synchronize() error
+	// Conditions under which the device works now (threads, pinning, pages, compiler …).
+	Conditions() record.Conditions
+	// MeasureClock times a dependent-instruction chain, in GHz; an error where impossible.
+	MeasureClock() (float64, error)
+	// MemoryInUse is the bytes held by buffers now.
+	MemoryInUse() int64
+	Close() error
+}
+
+// PrepareOptions choose how a program is set up.
+type PrepareOptions struct {
+	// Kernel forces a kernel by name for every step that it implements ("" = preferred).
+	Kernel string
+	// Exclude lists quarantined kernels.
+	Exclude []string
+	// Sets of buffers: 1 for hot, ≥ 2 for cold (launch i uses set i mod Sets).
+	Sets int
+	// Misalign shifts every buffer by so many bytes from its 64-byte boundary (tests).
+	Misalign int64
+	// Seed and Integer select the inputs.
+	Seed uint64
+}
+
+// Executable is a prepared program with its buffers.
+type Executable interface {
+	// Kernels used, one per step.
+	Kernels() []KernelInfo
+	// Fill writes the inputs of every set (random or integer mode) and poisons outputs,
+	// scratch and padding: NaN for floats; for integers one of two sentinels by poison 0 or 1.
+	Fill(integer bool, poison int) error
+	// Poison poisons outputs and scratch only.
+	Poison(poison int) error
+	// Run executes the program n times on set 0, to completion.
+	Run(n int) error
+	// Measure takes samples of launches launches each, back to back, rotating sets. The
+	// device timestamps them; no Go runs inside.
+	Measure(ctx context.Context, launches, samples int) ([]Sample, error)
+	// Read returns n logical elements of a tensor of set 0 from index from.
+	Read(tensor string, from, n int64, dst []float64) error
+	// ReadRaw returns the storage of a tensor of set 0 with its padding and guard bytes
+	// before and after; len(guard) bytes on each side are poison that nothing may change.
+	ReadRaw(tensor string) (storage, before, after []byte, err error)
+	// WorkingSet is the bytes of one buffer set.
+	WorkingSet() int64
+	Release() error
+}
+
+// Sample is one timed batch.
+type Sample struct {
+	StartNS  int64 // monotonic clock of the device or host
+	EndNS    int64
+	Launches int
+	// Disturbances seen by the team's threads during the sample; -1 when unknown.
+	Switches   int64 // involuntary context switches
+	RunDelayNS int64 // time spent runnable but not running
+	StealNS    int64
+}
+
+// NS is the time of one launch.
+func (s Sample) NS() float64 { return float64(s.EndNS-s.StartNS) / float64(s.Launches) }
+
+// UnsupportedError says that a device cannot run a case; it becomes status unsupported.
+type UnsupportedError struct{ Reason string }
+
+func (e *UnsupportedError) Error() string { return e.Reason }
+
+// Unsupported makes an UnsupportedError.
+func Unsupported(format string, a ...any) error {
+	return &UnsupportedError{Reason: fmt.Sprintf(format, a...)}
+}
+
+// MemoryError says that a case does not fit; it becomes status skipped.
+type MemoryError struct {
+	Need, Have int64
+	What       string
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("needs %d bytes, %d are available (%s)", e.Need, e.Have, e.What)
+}
+
+// IsUnsupported reports whether err means the device cannot run the case.
+func IsUnsupported(err error) bool {
+	var u *UnsupportedError
+	return errors.As(err, &u)
+}

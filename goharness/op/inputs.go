@@ -1,0 +1,158 @@
+package op
+
+import "ridge/goharness/record"
+
+// Inputs are a function, not data: element i of tensor t under a seed is a pure function of
+// (seed, t, i), rounded once to the tensor's dtype. Every platform has a fill kernel that
+// gives the same bits (native/include/ridge_fill.h), so large inputs are made on the device
+// and an expectation recomputes just the elements it needs.
+type Inputs struct {
+	Seed    uint64
+	Integer bool // small integers instead of the random fill
+	tensors []Tensor
+	keys    []uint64
+}
+
+// NewInputs describes the inputs of an op or program whose tensors are ts, in order. The
+// tensor's number in ts selects its random stream.
+func NewInputs(seed uint64, integer bool, ts []Tensor) *Inputs {
+	in := &Inputs{Seed: seed, Integer: integer, tensors: ts}
+	for n := range ts {
+		in.keys = append(in.keys, Key(seed, n))
+	}
+	return in
+}
+
+// Bind gives the inputs as one step of a program sees them: names maps the step op's
+// tensors to tensors of the program.
+func (in *Inputs) Bind(names []string) *Inputs {
+	out := &Inputs{Seed: in.Seed, Integer: in.Integer}
+	for _, want := range names {
+		for i, t := range in.tensors {
+			if t.Name == want {
+				out.tensors = append(out.tensors, t)
+				out.keys = append(out.keys, in.keys[i])
+			}
+		}
+	}
+	return out
+}
+
+// Tensor returns the description of tensor number t.
+func (in *Inputs) Tensor(t int) Tensor { return in.tensors[t] }
+
+// At is the value of logical element i of input tensor t.
+func (in *Inputs) At(t int, i int64) float64 {
+	tt := &in.tensors[t]
+	return FillValue(in.keys[t], in.Integer, tt, i)
+}
+
+// Key is the start of tensor number t's random stream (SplitMix64 over seed and t).
+func Key(seed uint64, t int) uint64 { return mix64(seed ^ mix64(uint64(t)+1)) }
+
+// mix64 is the finaliser of SplitMix64 (Steele, Lea, Flood 2014; Stafford's variant 13).
+func mix64(x uint64) uint64 {
+	x ^= x >> 30
+	x *= 0xbf58476d1ce4e5b9
+	x ^= x >> 27
+	x *= 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
+// FillValue is element i of a tensor whose stream starts at key.
+func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
+	if t.Fill == FillChase {
+		return float64(chaseNext(key, t.Elements()/ChaseStride, i))
+	}
+	h := mix64(key + (uint64(i)+1)*0x9E3779B97F4A7C15)
+	if integer {
+		r := t.IntRange
+		if r == 0 {
+			r = 3
+		}
+		switch {
+		case t.DType == record.UINT8:
+			return float64((h >> 32) * uint64(r+1) >> 32)
+		case t.Fill == FillPositive:
+			return float64(1 + (h>>32)*uint64(r)>>32)
+		}
+		return float64(int64((h>>32)*uint64(2*r+1)>>32) - r)
+	}
+	switch t.Fill {
+	case FillBytes:
+		if t.DType == record.UINT8 {
+			return float64(h >> 56)
+		}
+		return float64(int8(h >> 56))
+	case FillPositive:
+		return Round(t.DType, 0.5+float64(h>>41)*0x1p-23)
+	case FillWide:
+		return Round(t.DType, (float64(h>>40)*0x1p-23-1)*8)
+	}
+	return Round(t.DType, float64(h>>40)*0x1p-23-1)
+}
+
+// ChaseStride is the int64 elements between two links of a pointer chase: one 64-byte line.
+const ChaseStride = 8
+
+// chaseNext is the content of element i of a chase tensor: in the first word of every line
+// the element index of the next line on one cycle through all lines in random order.
+func chaseNext(key uint64, lines, i int64) int64 {
+	if i%ChaseStride != 0 || lines == 0 {
+		return 0
+	}
+	f := newFeistel(key, uint64(lines))
+	pos := f.inverse(uint64(i / ChaseStride))
+	return int64(f.forward((pos+1)%uint64(lines))) * ChaseStride
+}
+
+// ChaseAfter is the element index reached after steps links from element 0.
+func ChaseAfter(key uint64, lines, steps int64) int64 {
+	f := newFeistel(key, uint64(lines))
+	pos := (f.inverse(0) + uint64(steps)) % uint64(lines)
+	return int64(f.forward(pos)) * ChaseStride
+}
+
+// feistel is a permutation of [0, n): four Feistel rounds over 2·half bits, walked until
+// the value falls inside the range.
+type feistel struct {
+	key, n uint64
+	half   uint
+	mask   uint64
+}
+
+func newFeistel(key, n uint64) feistel {
+	half := uint(1)
+	for uint64(1)<<(2*half) < n {
+		half++
+	}
+	return feistel{key, n, half, 1<<half - 1}
+}
+
+func (f feistel) round(r int, x uint64) uint64 {
+	return mix64(f.key+uint64(r)*0x9E3779B97F4A7C15+x) & f.mask
+}
+
+func (f feistel) forward(x uint64) uint64 {
+	for {
+		l, r := x>>f.half, x&f.mask
+		for i := 0; i < 4; i++ {
+			l, r = r, l^f.round(i, r)
+		}
+		if x = l<<f.half | r; x < f.n {
+			return x
+		}
+	}
+}
+
+func (f feistel) inverse(x uint64) uint64 {
+	for {
+		l, r := x>>f.half, x&f.mask
+		for i := 3; i >= 0; i-- {
+			l, r = r^f.round(i, l), l
+		}
+		if x = l<<f.half | r; x < f.n {
+			return x
+		}
+	}
+}

@@ -1,0 +1,216 @@
+// Package op says what is computed: for every operation its parameters, tensors, FLOP,
+// bytes, inputs as a pure function of (seed, tensor, index), and the expected value of any
+// output element with the magnitude that bounds its rounding error. It knows no device.
+package op
+
+import "ridge/goharness/record"
+
+// Role of a tensor in an op.
+type Role int
+
+// Tensor roles.
+const (
+	In Role = iota
+	Out
+	Scratch // an intermediate of a program, written and read by its steps
+)
+
+// Fill is the distribution of an input tensor in random mode. In integer mode every kind
+// becomes small integers (see Inputs.At).
+type Fill int
+
+// Fill kinds. The numeric values are shared with native/include/ridge_fill.h.
+const (
+	FillUniform  Fill = 0 // uniform in [-1, 1), 2^24 steps, then rounded to the dtype
+	FillPositive Fill = 1 // uniform in [0.5, 1.5): variances, scales
+	FillBytes    Fill = 2 // int8: all of [-128, 127]; uint8: all of [0, 255]
+	FillChase    Fill = 3 // int64: one random cycle through all cache lines (pointer chase)
+	FillWide     Fill = 4 // uniform in [-8, 8): arguments of exp, tanh, sigmoid, sin, ...
+)
+
+// Tensor describes one operand. Logical elements are numbered row-major over Dims.
+// In memory the rows (all dims but the last) are Pitch elements apart.
+type Tensor struct {
+	Name  string
+	Role  Role
+	DType record.DType
+	Dims  []int64
+	Pitch int64 // elements between rows; 0 means Dims[len-1]
+	Fill  Fill
+	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8); 0 means 3.
+	IntRange int64
+}
+
+// Elements is the number of logical elements.
+func (t Tensor) Elements() int64 {
+	n := int64(1)
+	for _, d := range t.Dims {
+		n *= d
+	}
+	return n
+}
+
+// Row is the length of the contiguous last dimension and Rows how many there are.
+func (t Tensor) Row() int64 {
+	if len(t.Dims) == 0 {
+		return 1
+	}
+	return t.Dims[len(t.Dims)-1]
+}
+
+// Rows is the number of rows: the product of all dims but the last.
+func (t Tensor) Rows() int64 {
+	n := int64(1)
+	for _, d := range t.Dims[:max(0, len(t.Dims)-1)] {
+		n *= d
+	}
+	return n
+}
+
+// LD is the effective pitch in elements.
+func (t Tensor) LD() int64 {
+	if t.Pitch > 0 {
+		return t.Pitch
+	}
+	return t.Row()
+}
+
+// Storage is the number of elements allocated, padding included.
+func (t Tensor) Storage() int64 {
+	if t.Rows() == 0 || t.Row() == 0 {
+		return 0
+	}
+	return (t.Rows()-1)*t.LD() + t.Row()
+}
+
+// StorageBytes is Storage in bytes.
+func (t Tensor) StorageBytes() int64 { return t.Storage() * t.DType.Size() }
+
+// Offset is the storage offset in elements of logical element i.
+func (t Tensor) Offset(i int64) int64 {
+	r := t.Row()
+	return i/r*t.LD() + i%r
+}
+
+// Coordinates turns a logical index into one index per dimension.
+func (t Tensor) Coordinates(i int64) []int64 {
+	c := make([]int64, len(t.Dims))
+	for d := len(t.Dims) - 1; d >= 0; d-- {
+		if t.Dims[d] > 0 {
+			c[d] = i % t.Dims[d]
+			i /= t.Dims[d]
+		}
+	}
+	return c
+}
+
+// Expectation of one output element. A kernel's value v is right when
+//
+//	|v − Value| ≤ c·u(acc)·Magnitude + u(out)·|Value| + Tiny
+//
+// with c the kernel's declared constant, u(acc) the unit roundoff of its accumulator and
+// u(out) that of the output's dtype. For a dot product Magnitude is Σ|a||b|; for a
+// function f it is |f(x)| plus |x·f'(x)| where the argument is computed.
+type Expectation struct {
+	Value     float64
+	Magnitude float64
+	Tiny      float64 // absolute slack for flush-to-zero of denormals; usually 0
+}
+
+// Op is one operation with all its parameters fixed.
+type Op interface {
+	// Name is the registered name: "gemm", "relu", "stream_triad".
+	Name() string
+	// Params in declared order, defaults included.
+	Params() []record.Param
+	DType() record.DType
+	// Accumulate is the accumulator's format that expectations assume.
+	Accumulate() record.DType
+	// Tensors in the order that kernels bind them: inputs first, then outputs.
+	Tensors() []Tensor
+	// FLOPs of one execution (integer operations count the same way).
+	FLOPs() int64
+	// Bytes that must move: every input read once, every output written once, unless the
+	// op's formula in REFERENCE says otherwise.
+	Bytes() int64
+	// Items processed by one execution (images, tokens, elements; see Spec.Item).
+	Items() int64
+	// Expect gives element i (logical index) of tensor number out, recomputing from in just
+	// the inputs it needs, in float64.
+	Expect(in *Inputs, out int, i int64) Expectation
+	// IntegerExact reports whether the result on the small-integer fill is exact in every
+	// order of summation and so compared bit for bit; the reason is given when not.
+	IntegerExact() (bool, string)
+}
+
+// Projector is implemented by ops whose whole output can be checked in less work than
+// computing it (Freivalds): for a random ±1 vector x, out·x is compared with the
+// expectation built from the inputs.
+type Projector interface {
+	// Project returns for every row of output tensor out the expected Σ_j row[j]·x[j] with
+	// its magnitude. x has the row's length.
+	Project(in *Inputs, out int, x []float64) []Expectation
+}
+
+// Step is one op of a program; Bind names the program's tensor for each op tensor.
+type Step struct {
+	Op   Op
+	Bind []string
+}
+
+// Program is an ordered list of steps over named tensors. Reference gives the expected
+// values of the program's outputs: its tensors with role Out must be tensors of the
+// program under the same names.
+type Program struct {
+	Name      string
+	Tensors   []Tensor // all tensors, inputs, scratch and outputs, by unique Name
+	Steps     []Step
+	Reference Op
+}
+
+// Single is the program of one step.
+func Single(o Op) Program {
+	ts := o.Tensors()
+	bind := make([]string, len(ts))
+	for i, t := range ts {
+		bind[i] = t.Name
+	}
+	return Program{Name: o.Name(), Tensors: ts, Steps: []Step{{Op: o, Bind: bind}}, Reference: o}
+}
+
+// FLOPs of all steps.
+func (p Program) FLOPs() int64 {
+	var n int64
+	for _, s := range p.Steps {
+		n += s.Op.FLOPs()
+	}
+	return n
+}
+
+// Bytes of all steps.
+func (p Program) Bytes() int64 {
+	var n int64
+	for _, s := range p.Steps {
+		n += s.Op.Bytes()
+	}
+	return n
+}
+
+// WorkingSet is the bytes of all tensors together.
+func (p Program) WorkingSet() int64 {
+	var n int64
+	for _, t := range p.Tensors {
+		n += t.StorageBytes()
+	}
+	return n
+}
+
+// Tensor finds a tensor of the program by name.
+func (p Program) Tensor(name string) (Tensor, bool) {
+	for _, t := range p.Tensors {
+		if t.Name == name {
+			return t, true
+		}
+	}
+	return Tensor{}, false
+}

@@ -1,0 +1,139 @@
+package op
+
+import (
+	"encoding/binary"
+	"math"
+
+	"ridge/goharness/record"
+)
+
+// Round gives the value of x after one rounding to the dtype (nearest, ties to even;
+// integers saturate).
+func Round(d record.DType, x float64) float64 {
+	switch d {
+	case record.FP64:
+		return x
+	case record.FP32, record.TF32:
+		return float64(float32(x))
+	case record.FP16:
+		return roundTo(x, 11, -14, 65504)
+	case record.BF16:
+		return roundTo(x, 8, -126, 3.3895313892515355e38)
+	case record.INT8:
+		return clampRound(x, -128, 127)
+	case record.UINT8:
+		return clampRound(x, 0, 255)
+	case record.INT32:
+		return clampRound(x, math.MinInt32, math.MaxInt32)
+	case record.INT64:
+		return math.RoundToEven(x)
+	}
+	return x
+}
+
+func clampRound(x, lo, hi float64) float64 {
+	return math.Min(hi, math.Max(lo, math.RoundToEven(x)))
+}
+
+// roundTo rounds to p significand bits with smallest normal exponent emin.
+func roundTo(x float64, p, emin int, maxFinite float64) float64 {
+	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
+		return x
+	}
+	_, e := math.Frexp(x) // |x| in [2^(e-1), 2^e)
+	ulp := e - p
+	if lowest := emin - p + 1; ulp < lowest {
+		ulp = lowest
+	}
+	r := math.Ldexp(math.RoundToEven(math.Ldexp(x, -ulp)), ulp)
+	if math.Abs(r) > maxFinite {
+		return math.Inf(int(math.Copysign(1, x)))
+	}
+	return r
+}
+
+// Decode reads one stored element (little endian) as float64. int64 values beyond 2^53
+// lose low bits; none of ridge's tensors holds such.
+func Decode(d record.DType, b []byte) float64 {
+	switch d {
+	case record.FP64:
+		return math.Float64frombits(binary.LittleEndian.Uint64(b))
+	case record.FP32, record.TF32:
+		return float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))
+	case record.FP16:
+		return halfToFloat(binary.LittleEndian.Uint16(b))
+	case record.BF16:
+		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+	case record.INT8:
+		return float64(int8(b[0]))
+	case record.UINT8:
+		return float64(b[0])
+	case record.INT32:
+		return float64(int32(binary.LittleEndian.Uint32(b)))
+	case record.INT64:
+		return float64(int64(binary.LittleEndian.Uint64(b)))
+	}
+	panic("op: no storage for dtype " + string(d))
+}
+
+// Encode stores x, rounded once, as one element.
+func Encode(d record.DType, b []byte, x float64) {
+	x = Round(d, x)
+	switch d {
+	case record.FP64:
+		binary.LittleEndian.PutUint64(b, math.Float64bits(x))
+	case record.FP32, record.TF32:
+		binary.LittleEndian.PutUint32(b, math.Float32bits(float32(x)))
+	case record.FP16:
+		binary.LittleEndian.PutUint16(b, floatToHalf(x))
+	case record.BF16:
+		binary.LittleEndian.PutUint16(b, uint16(math.Float32bits(float32(x))>>16))
+	case record.INT8:
+		b[0] = byte(int8(x))
+	case record.UINT8:
+		b[0] = byte(x)
+	case record.INT32:
+		binary.LittleEndian.PutUint32(b, uint32(int32(x)))
+	case record.INT64:
+		binary.LittleEndian.PutUint64(b, uint64(int64(x)))
+	default:
+		panic("op: no storage for dtype " + string(d))
+	}
+}
+
+func halfToFloat(h uint16) float64 {
+	sign := 1.0
+	if h&0x8000 != 0 {
+		sign = -1
+	}
+	e, m := int(h>>10&31), float64(h&1023)
+	switch e {
+	case 0:
+		return sign * math.Ldexp(m, -24)
+	case 31:
+		if m != 0 {
+			return math.NaN()
+		}
+		return math.Inf(int(sign))
+	}
+	return sign * math.Ldexp(1024+m, e-25)
+}
+
+// floatToHalf encodes a value already rounded to fp16.
+func floatToHalf(x float64) uint16 {
+	var sign uint16
+	if math.Signbit(x) {
+		sign = 0x8000
+		x = -x
+	}
+	switch {
+	case math.IsNaN(x):
+		return sign | 0x7e00
+	case math.IsInf(x, 0):
+		return sign | 0x7c00
+	case x < 0x1p-14:
+		return sign | uint16(math.Ldexp(x, 24))
+	}
+	f, e := math.Frexp(x) // f in [0.5, 1)
+	return sign | uint16(e+14)<<10 | (uint16(math.Ldexp(f, 11)) & 1023)
+}

@@ -1,0 +1,56 @@
+package record
+
+// Ceiling kinds.
+const (
+	CeilingCompute   = "compute"
+	CeilingBandwidth = "bandwidth"
+	CeilingLatency   = "latency"
+	CeilingLaunch    = "launch"
+)
+
+// Ceiling is one physical limit of a device: what a formula says and what the best
+// sustained probe reached.
+type Ceiling struct {
+	Device      string      `json:"device"`
+	Kind        string      `json:"kind" jsonschema:"enum=compute,enum=bandwidth,enum=latency,enum=launch"`
+	DType       DType       `json:"dtype,omitempty"`
+	Level       string      `json:"level,omitempty" jsonschema:"description=L1 L2 L3 DRAM"`
+	ISA         string      `json:"isa,omitempty"`
+	Access      string      `json:"access,omitempty" jsonschema:"description=read; write; nt_write; copy; triad"`
+	Threads     int         `json:"threads"`
+	Unit        string      `json:"unit" jsonschema:"description=GFLOPS; GOPS; GB/s (10^9 bytes per second); ns"`
+	Theoretical Theoretical `json:"theoretical"`
+	Measured    Measured    `json:"measured"`
+	Probes      []Probe     `json:"probes,omitempty" jsonschema:"description=every probe of this ceiling with its time; the best is the ceiling"`
+	Ratio       float64     `json:"ratio,omitempty" jsonschema:"description=measured over theoretical; for latency theoretical over measured"`
+	Diagnosis   string      `json:"diagnosis" jsonschema:"description=one line on the gap between the two"`
+	// CapacityBytes is the size of the level (all instances this device's threads use), for bandwidth ceilings.
+	CapacityBytes int64 `json:"capacity_bytes,omitempty"`
+}
+
+// Theoretical is a limit by formula, or the reason there is none.
+type Theoretical struct {
+	Value       float64            `json:"value,omitempty"`
+	Formula     string             `json:"formula,omitempty"`
+	Inputs      map[string]float64 `json:"inputs,omitempty"`
+	Source      string             `json:"source,omitempty" jsonschema:"description=table row and its source; inferred from features; user"`
+	Label       string             `json:"label,omitempty" jsonschema:"description=for example whole-socket upper bound"`
+	Unavailable string             `json:"unavailable,omitempty"`
+}
+
+// Measured is the best sustained probe, or the reason there is none.
+type Measured struct {
+	Value       float64 `json:"value,omitempty"`
+	CaseID      string  `json:"case_id,omitempty"`
+	Unavailable string  `json:"unavailable,omitempty"`
+}
+
+// Probe is one measurement of a ceiling at a point in time.
+type Probe struct {
+	Time  string     `json:"time" jsonschema:"description=RFC 3339"`
+	Value float64    `json:"value"`
+	CI95  [2]float64 `json:"ci95"`
+	Best  float64    `json:"best" jsonschema:"description=fastest sample"`
+	Case  string     `json:"case_id"`
+	Why   string     `json:"why" jsonschema:"description=initial; periodic; reprobe"`
+}

@@ -1,0 +1,52 @@
+package record
+
+// Fact is a value that may be unknown. Exactly one of Value and Unavailable is set.
+type Fact[T any] struct {
+	Value       *T     `json:"value,omitempty"`
+	Source      string `json:"source,omitempty"`
+	Unavailable string `json:"unavailable,omitempty"`
+}
+
+// Known makes a fact with a value and where it comes from.
+func Known[T any](v T, source string) Fact[T] { return Fact[T]{Value: &v, Source: source} }
+
+// Unknown makes a fact without a value; reason must not be empty.
+func Unknown[T any](reason string) Fact[T] { return Fact[T]{Unavailable: reason} }
+
+// Get returns the value and whether it is known.
+func (f Fact[T]) Get() (v T, ok bool) {
+	if f.Value == nil {
+		return v, false
+	}
+	return *f.Value, true
+}
+
+// Conditions under which a result was measured. What is missing carries a reason.
+type Conditions struct {
+	Threads             int           `json:"threads"`
+	CPUs                []int         `json:"cpus" jsonschema:"description=CPU each team thread was pinned to; -1 when not pinned"`
+	Affinity            string        `json:"affinity"`
+	ClockBeforeGHz      Fact[float64] `json:"clock_before_ghz"`
+	ClockAfterGHz       Fact[float64] `json:"clock_after_ghz"`
+	StealNS             Fact[int64]   `json:"steal_ns"`
+	RunDelayNS          Fact[int64]   `json:"run_delay_ns"`
+	InvoluntarySwitches Fact[int64]   `json:"involuntary_switches"`
+	MajorFaults         Fact[int64]   `json:"major_faults"`
+	TemperatureC        Fact[float64] `json:"temperature_c"`
+	Throttled           Fact[string]  `json:"throttled"`
+	InputDistribution   string        `json:"input_distribution"`
+	Seed                uint64        `json:"seed"`
+	FlushDenormals      bool          `json:"flush_denormals"`
+	PageSize            string        `json:"page_size" jsonschema:"description=what backs the buffers: 4KiB or 2MiB with the share obtained"`
+	HugePageShare       Fact[float64] `json:"huge_page_share"`
+	NUMA                Fact[string]  `json:"numa_placement"`
+	QuotaCPUs           Fact[float64] `json:"cgroup_quota_cpus"`
+	Compiler            string        `json:"compiler"`
+	CompilerFlags       string        `json:"compiler_flags"`
+	Driver              string        `json:"driver"`
+	BufferSets          int           `json:"buffer_sets" jsonschema:"description=1 hot; 2 or more rotated when cold"`
+	Priority            string        `json:"priority" jsonschema:"description=scheduling group and priority the worker obtained"`
+	PeakMemoryBytes     int64         `json:"peak_memory_bytes"`
+	MemoryBeforeBytes   int64         `json:"memory_before_bytes"`
+	MemoryAfterBytes    int64         `json:"memory_after_bytes"`
+}

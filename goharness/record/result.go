@@ -1,0 +1,169 @@
+package record
+
+// Status of a result (DESIGN: ok, noisy, invalid, wrong, unsupported, crashed, timed_out, skipped).
+type Status string
+
+// The statuses. Only OK and Noisy carry times that a summary may count.
+const (
+	OK          Status = "ok"          // verified, timed, below its limits
+	Noisy       Status = "noisy"       // verified and timed; the interval is wider than asked for
+	Invalid     Status = "invalid"     // faster than its physical limit: never counted
+	Wrong       Status = "wrong"       // the output differs from the expectation: never timed
+	Unsupported Status = "unsupported" // the device or build cannot run it; reason says why
+	Crashed     Status = "crashed"     // the worker died by a signal while running it
+	TimedOut    Status = "timed_out"   // the worker passed its deadline
+	Skipped     Status = "skipped"     // not run (memory, selection); reason says why
+)
+
+// Counts reports whether a result of this status may enter summaries.
+func (s Status) Counts() bool { return s == OK || s == Noisy }
+
+// Param is one parameter of an op, in the op's declared order.
+type Param struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Result is the answer to one case.
+type Result struct {
+	ID         string            `json:"id" jsonschema:"description=case id: device/op/dtype/params/threads=N/mode[@kernel]"`
+	Op         string            `json:"op"`
+	Suite      string            `json:"suite,omitempty"`
+	UseCase    string            `json:"use_case,omitempty" jsonschema:"description=where this shape comes from"`
+	Params     map[string]string `json:"params,omitempty"`
+	DType      DType             `json:"dtype"`
+	Accumulate DType             `json:"accumulate,omitempty"`
+	Device     string            `json:"device"`
+	Threads    int               `json:"threads,omitempty"`
+	Mode       string            `json:"mode,omitempty" jsonschema:"description=hot or cold"`
+	Batch      int64             `json:"batch,omitempty"`
+
+	Kernel          string `json:"kernel,omitempty"`
+	KernelRequested string `json:"kernel_requested,omitempty"`
+	FallbackReason  string `json:"fallback_reason,omitempty"`
+	ISA             string `json:"isa,omitempty"`
+
+	Status       Status        `json:"status"`
+	Reason       string        `json:"reason,omitempty"`
+	Verification *Verification `json:"verification,omitempty"`
+	Time         *Time         `json:"time,omitempty"`
+
+	FLOPs           int64  `json:"flops"`
+	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
+	WorkingSetBytes int64  `json:"working_set_bytes"`
+	Items           int64  `json:"items,omitempty"`
+	ItemUnit        string `json:"item_unit,omitempty"`
+
+	GFLOPS              float64 `json:"gflops,omitempty"`
+	BandwidthGBps       float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=10^9 bytes per second: modelled bytes over the median time"`
+	ArithmeticIntensity float64 `json:"arithmetic_intensity_flops_per_byte,omitempty"`
+
+	Ceiling  *ResultCeiling `json:"ceiling,omitempty"`
+	Metrics  *Metrics       `json:"metrics,omitempty"`
+	Attempts []Attempt      `json:"attempts,omitempty"`
+	Arms     []Arm          `json:"arms,omitempty"`
+	Ratio    *Ratio         `json:"ratio,omitempty"`
+
+	Conditions *Conditions `json:"conditions,omitempty"`
+	Warnings   []string    `json:"warnings,omitempty"`
+	Energy     *Energy     `json:"energy,omitempty"`
+	Reproduce  string      `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
+	Started    string      `json:"started,omitempty"`
+	WallNS     int64       `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+}
+
+// Verification says how the output was checked before timing.
+type Verification struct {
+	Passed      bool      `json:"passed"`
+	IntegerTest string    `json:"integer_test" jsonschema:"description=exact or why not done"`
+	Checked     int64     `json:"checked_elements" jsonschema:"description=elements compared with the float64 expectation"`
+	Elements    int64     `json:"elements"`
+	Projection  bool      `json:"projection,omitempty" jsonschema:"description=a Freivalds projection of the whole output was compared too"`
+	Repeatable  bool      `json:"repeatable" jsonschema:"description=a second run gave the same bits"`
+	WorstBound  float64   `json:"worst_error_over_bound" jsonschema:"description=largest error divided by its bound; at most 1 when passed"`
+	BoundC      float64   `json:"bound_constant"`
+	Mismatch    *Mismatch `json:"mismatch,omitempty"`
+}
+
+// Mismatch is the first wrong element found.
+type Mismatch struct {
+	Tensor string  `json:"tensor"`
+	Index  []int64 `json:"index"`
+	Got    string  `json:"got"`
+	Want   string  `json:"want"`
+	Bound  float64 `json:"bound"`
+	Phase  string  `json:"phase" jsonschema:"description=integer; random; projection; padding; repeat"`
+}
+
+// Time is the distribution of one launch's time, from samples of many launches each.
+type Time struct {
+	MedianNS        float64    `json:"median_ns"`
+	CI95NS          [2]float64 `json:"ci95_ns"`
+	MinNS           float64    `json:"min_ns"`
+	MaxNS           float64    `json:"max_ns"`
+	MeanNS          float64    `json:"mean_ns"`
+	StdNS           float64    `json:"std_ns"`
+	MADNS           float64    `json:"mad_ns"`
+	P90NS           float64    `json:"p90_ns"`
+	P95NS           float64    `json:"p95_ns"`
+	P99NS           float64    `json:"p99_ns"`
+	SamplesNS       []float64  `json:"samples_ns"`
+	Disturbed       []int      `json:"disturbed,omitempty" jsonschema:"description=indices of samples during which the team lost its CPU"`
+	Launches        int        `json:"launches_per_sample"`
+	Lag1            float64    `json:"lag1_autocorrelation"`
+	EffectiveN      float64    `json:"effective_n"`
+	RelHalfWidth    float64    `json:"relative_half_width" jsonschema:"description=half the interval's width over the median"`
+	WarmupNS        float64    `json:"warmup_ns"`
+	WarmupLaunches  int        `json:"warmup_launches"`
+	WarmupConverged bool       `json:"warmup_converged"`
+	StopRule        string     `json:"stop_rule" jsonschema:"description=what ended sampling: interval; budget; trials"`
+}
+
+// ResultCeiling holds a result against the measured ceilings that apply to it.
+type ResultCeiling struct {
+	ComputeGFLOPS float64 `json:"compute_gflops,omitempty"`
+	MemoryGBps    float64 `json:"memory_gbps,omitempty"`
+	MemoryLevel   string  `json:"memory_level,omitempty"`
+	Bound         string  `json:"bound" jsonschema:"description=compute or memory: which limit predicts the longer time; or unknown"`
+	FloorNS       float64 `json:"floor_ns,omitempty" jsonschema:"description=shortest time the ceilings allow"`
+	Fraction      float64 `json:"fraction" jsonschema:"description=floor_ns over the median time"`
+	Source        string  `json:"source" jsonschema:"description=measured; theoretical; or user"`
+	UserFraction  float64 `json:"user_fraction,omitempty"`
+}
+
+// Attempt is one kernel tried for a case that did not give the answer.
+type Attempt struct {
+	Kernel string `json:"kernel"`
+	Status Status `json:"status"`
+	Reason string `json:"reason,omitempty"`
+	Signal string `json:"signal,omitempty"`
+}
+
+// Arm is one side of a comparison.
+type Arm struct {
+	Name         string        `json:"name"`
+	Kernels      []string      `json:"kernels"`
+	Verification *Verification `json:"verification,omitempty"`
+	Time         *Time         `json:"time,omitempty"`
+	FLOPs        int64         `json:"flops"`
+	Bytes        int64         `json:"bytes"`
+}
+
+// Ratio of a two-arm case: time of arm 0 over time of arm 1 (above 1: arm 1 is faster),
+// the median over quartets A B B A of (A1+A2)/(B1+B2).
+type Ratio struct {
+	Value      float64    `json:"value"`
+	CI95       [2]float64 `json:"ci95"`
+	Quartets   []float64  `json:"quartets"`
+	EffectiveN float64    `json:"effective_n"`
+}
+
+// Energy of a case, or why there is none.
+type Energy struct {
+	Joules      float64 `json:"energy_joules,omitempty"`
+	Uncertainty float64 `json:"uncertainty_joules,omitempty"`
+	WindowNS    int64   `json:"window_ns,omitempty"`
+	Launches    int64   `json:"launches,omitempty"`
+	Meter       string  `json:"meter,omitempty"`
+	Unavailable string  `json:"unavailable,omitempty"`
+}
