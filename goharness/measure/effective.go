@@ -8,41 +8,53 @@ import (
 const (
 	// maxLag1 keeps (1−ρ)/(1+ρ) away from 0.
 	maxLag1 = 0.99
-	// minEffective is the least effective count: below it Student's interval for a single
-	// degree of freedom has lost all meaning.
-	minEffective = 1.5
+	// minEffective is the count that Student's interval falls back to: it then has one
+	// degree of freedom, the fewest for which it exists.
+	minEffective = 2
+	// leastForLag1 is the least number of values whose autocorrelation is estimated.
+	leastForLag1 = 5
 	// minBlocks is the least number of blocks from which an autocorrelation of block means
 	// is estimated.
 	minBlocks = 10
 )
 
-// effective returns the lag-1 autocorrelation of xs and the effective sample count for its
-// median. Fewer than five values say nothing of their correlation: they get 0 and n.
+// effective returns the lag-1 autocorrelation of xs (bias-corrected) and the effective
+// sample count for its median. Fewer than five values say nothing of their correlation: they
+// get 0 and n.
+//
+// The base is n·(1−ρ)/(1+ρ), taken with ρ one standard error above its estimate, because an
+// underestimated ρ makes the interval too narrow and an overestimated one only costs samples.
+// It is applied to the values and to their ranks (a few huge outliers hide the correlation
+// of the rest from the former), and again to the ranks averaged over blocks of 2, 4, 8, …
+// neighbours: noise that is a sum of a fast and a slow part has a small ρ₁ and yet few
+// independent samples. The least count is returned.
 func effective(xs, sorted []float64) (lag1, neff float64) {
-	n := len(xs)
-	if n < 5 {
-		return 0, float64(n)
+	n := float64(len(xs))
+	if len(xs) < leastForLag1 {
+		return 0, n
+	}
+	ranks := midRanks(xs, sorted)
+	total := variance(ranks)
+	if total == 0 { // all values are equal: there is no noise to be correlated
+		return 0, n
 	}
 	lag1 = correctedLag1(xs)
-	neff = float64(n) * (1 - lag1) / (1 + lag1)
-	ranks := midRanks(xs, sorted)
-	v1 := variance(ranks)
-	if v1 == 0 { // all equal: no noise to be correlated
-		return 0, float64(n)
-	}
-	block := ranks
-	for {
-		r := correctedLag1(block)
-		m := v1 / variance(block) * float64(len(block)) * (1 - r) / (1 + r)
-		if m < neff {
-			neff = m
+	neff = math.Min(n*shrink(upperLag1(lag1, n)), n*shrink(upperLag1(correctedLag1(ranks), n)))
+	for block := halve(ranks); len(block) >= minBlocks; block = halve(block) {
+		// The mean of all ranks has variance v/blocks/shrink(ρ); independent ones total/m.
+		if v := variance(block); v > 0 {
+			neff = math.Min(neff, total/v*float64(len(block))*shrink(correctedLag1(block)))
 		}
-		if len(block)/2 < minBlocks {
-			break
-		}
-		block = halve(block)
 	}
 	return lag1, math.Max(neff, 1)
+}
+
+// shrink is the share of independent samples in a series of lag-1 autocorrelation rho.
+func shrink(rho float64) float64 { return (1 - rho) / (1 + rho) }
+
+// upperLag1 is rho plus its standard error √((1−ρ²)/n) (Bartlett 1946, first-order process).
+func upperLag1(rho, n float64) float64 {
+	return math.Min(rho+math.Sqrt((1-rho*rho)/n), maxLag1)
 }
 
 // correctedLag1 is the lag-1 autocorrelation, corrected for its small-sample bias
@@ -55,7 +67,7 @@ func correctedLag1(xs []float64) float64 {
 	for _, x := range xs {
 		scale = math.Max(scale, math.Abs(x-mean))
 	}
-	if scale == 0 || n < 5 {
+	if scale == 0 || n < leastForLag1 {
 		return 0
 	}
 	for i, x := range xs {

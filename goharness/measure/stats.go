@@ -15,18 +15,17 @@ var ErrNoSamples = errors.New("no samples: a summary needs at least one")
 
 // Summary is the description of a series of values, in the values' unit.
 type Summary struct {
-	N                     int
-	Median                float64
-	Lo, Hi                float64 // interval of the median, see Summarize
-	Min, Max              float64
-	Mean, Std, MAD        float64 // Std divides by n−1 (0 for one value); MAD is the median of |x − median|, unscaled
-	P90, P95, P99         float64 // see Quantile
-	Lag1                  float64 // bias-corrected lag-1 autocorrelation, clipped to [0, 0.99]
-	EffectiveN            float64 // independent samples that carry the same information about the median
-	Supported             bool    // whether EffectiveN is enough for an order-statistic interval at the level
-	RelHalfWidth          float64 // (Hi − Lo) / 2 / |Median|
-	Confidence            float64 // level that Lo and Hi were computed for
-	orderLoRank, orderHiR int     // 1-based ranks of the order-statistic interval; 0 when not supported
+	N              int
+	Median         float64
+	Lo, Hi         float64 // interval of the median, see Summarize
+	Min, Max       float64
+	Mean, Std, MAD float64 // Std divides by n−1 (0 for one value); MAD is the median of |x − median|, unscaled
+	P90, P95, P99  float64 // see Quantile
+	Lag1           float64 // bias-corrected lag-1 autocorrelation, clipped to [0, 0.99]
+	EffectiveN     float64 // independent samples that carry the same information about the median
+	Supported      bool    // whether EffectiveN is enough for an order-statistic interval at the level
+	RelHalfWidth   float64 // (Hi − Lo) / 2 / |Median|
+	Confidence     float64 // level that Lo and Hi were computed for
 }
 
 // Summarize describes the series xs, in the order it was taken, with an interval of its
@@ -73,7 +72,7 @@ func (s *Summary) interval(sorted []float64) {
 		// The k-th of m order statistics estimates the quantile k/(m+1); the same quantile
 		// of n samples has rank k(n+1)/(m+1), rounded outwards.
 		r := max(1, int(float64(k)*float64(n+1)/float64(m+1)+1e-9))
-		s.Supported, s.orderLoRank, s.orderHiR = true, r, n+1-r
+		s.Supported = true
 		s.Lo, s.Hi = sorted[r-1], sorted[n-r]
 	} else {
 		half := math.Abs(s.Median)
