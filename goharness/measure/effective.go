@@ -8,9 +8,6 @@ import (
 const (
 	// maxLag1 keeps (1−ρ)/(1+ρ) away from 0.
 	maxLag1 = 0.99
-	// minEffective is the count that Student's interval falls back to: it then has one
-	// degree of freedom, the fewest for which it exists.
-	minEffective = 2
 	// leastForLag1 is the least number of values whose autocorrelation is estimated.
 	leastForLag1 = 5
 	// minBlocks is the least number of blocks from which an autocorrelation of block means

@@ -18,10 +18,10 @@ type Sampler interface {
 
 // Stop rules recorded in record.Time.
 const (
-	StopInterval  = "interval"  // the interval became narrow enough
-	StopBudget    = "budget"    // the time or the sample budget was used up
-	StopTrials    = "trials"    // the number of samples asked for was reached
-	StopCancelled = "cancelled" // the context ended
+	StopInterval    = "interval"    // the interval became narrow enough
+	StopBudget      = "budget"      // the time or the sample budget was used up
+	StopTrials      = "trials"      // the number of samples asked for was reached
+	StopInterrupted = "interrupted" // the context ended or the device failed
 )
 
 // Options of Run. The zero value means DESIGN's numbers for a CPU.
@@ -279,7 +279,7 @@ func (r *run) time() (record.Time, error) {
 		WarmupNS: float64(r.warm.ns), WarmupLaunches: r.warm.launches, WarmupConverged: r.warm.converged,
 	}
 	if out.StopRule == "" {
-		out.StopRule = StopCancelled
+		out.StopRule = StopInterrupted
 	}
 	if len(r.trace.Samples) == 0 {
 		return out, nil

@@ -157,62 +157,61 @@ func medianRank(m int, confidence float64) int {
 	if m < 1 {
 		return 0
 	}
-	limit := math.Log((1 - confidence) / 2)
-	lgm, _ := math.Lgamma(float64(m + 1))
-	sum, k := math.Inf(-1), 0
-	for i := 0; i <= m/2; i++ {
-		a, _ := math.Lgamma(float64(i + 1))
-		b, _ := math.Lgamma(float64(m - i + 1))
-		p := lgm - a - b - float64(m)*math.Ln2
-		hi, lo := math.Max(sum, p), math.Min(sum, p)
-		sum = hi + math.Log1p(math.Exp(lo-hi))
-		if sum > limit+1e-12 {
-			break
-		}
-		k = i + 1
+	// Terms more than 12 standard deviations (√m/2 each) below the middle add less than 1e-30.
+	i := max(0, m/2-int(6*math.Sqrt(float64(m))))
+	all, _ := math.Lgamma(float64(m + 1))
+	in, _ := math.Lgamma(float64(i + 1))
+	out, _ := math.Lgamma(float64(m - i + 1))
+	p := math.Exp(all - in - out - float64(m)*math.Ln2)
+	// The relative slack keeps a probability that equals the limit, such as 2⁻ᵏ, on its right side.
+	limit := (1 - confidence) / 2 * (1 + 1e-9)
+	k := 0
+	for sum := p; sum <= limit && i < m/2; sum += p {
+		i++
+		k = i
+		p *= float64(m-i+1) / float64(i)
 	}
 	return k
 }
 
 // studentHalf is the half width of the t interval of a median for m effective samples with
 // sample deviation std. The median's standard error is that of the mean times √(π/2) for
-// normal noise, and the deviation seen in a correlated series is short of the process's by
-// √(1 − 1/m).
+// normal noise, and the variance seen in a correlated series is short of the process's by the
+// factor 1 − 1/m. m is rounded down, to at least two.
 func studentHalf(std, m, confidence float64) float64 {
-	m = math.Max(m, minEffective)
-	seen := math.Sqrt(1 - 1/m)
-	return studentQuantile((1+confidence)/2, m-1) * std / seen * math.Sqrt(math.Pi/2/m)
+	nu := max(int(m+1e-9)-1, 1)
+	return studentQuantile((1+confidence)/2, nu) * std * math.Sqrt(math.Pi/2/float64(nu))
 }
 
-// studentQuantile inverts Student's distribution with nu > 0 degrees of freedom, p > ½,
-// by bisection on the tail probability.
-func studentQuantile(p, nu float64) float64 {
-	lo, hi := 0.0, 1.0
-	for studentTail(hi, nu) > 1-p && hi < 1e12 {
-		lo, hi = hi, hi*2
-	}
-	for range 80 {
-		if mid := (lo + hi) / 2; studentTail(mid, nu) > 1-p {
+// studentQuantile inverts Student's distribution with nu ≥ 1 degrees of freedom for ½ < p < 1,
+// by bisection on the angle θ = atan(t/√nu).
+func studentQuantile(p float64, nu int) float64 {
+	lo, hi := 0.0, math.Pi/2
+	for range 60 {
+		if mid := (lo + hi) / 2; studentCentral(mid, nu) < 2*p-1 {
 			lo = mid
 		} else {
 			hi = mid
 		}
 	}
-	return hi
+	return math.Sqrt(float64(nu)) * math.Tan((lo+hi)/2)
 }
 
-// studentTail is P(T > t) for t ≥ 0. With t = √nu·tan θ the density is proportional to
-// cos^(nu−1) θ; the substitution u = (π/2−θ)^nu removes the singularity for nu < 1.
-func studentTail(t, nu float64) float64 {
-	g1, _ := math.Lgamma((nu + 1) / 2)
-	g2, _ := math.Lgamma(nu / 2)
-	c := math.Exp(g1-g2) / math.Sqrt(math.Pi)
-	top := math.Pow(math.Pi/2-math.Atan(t/math.Sqrt(nu)), nu)
-	const steps = 200
-	var sum float64
-	for i := range steps { // midpoint rule: smooth integrand, error far below the table's digits
-		phi := math.Pow(top*(float64(i)+0.5)/steps, 1/nu)
-		sum += math.Pow(math.Sin(phi)/phi, nu-1)
+// studentCentral is P(|T| ≤ √nu·tan θ) for nu degrees of freedom (Abramowitz and Stegun,
+// 26.7.3 and 26.7.4).
+func studentCentral(theta float64, nu int) float64 {
+	sin, cos := math.Sincos(theta)
+	term, sum := 1.0, 0.0
+	first := 2 // even nu: 1 + ½cos² + (1·3)/(2·4)cos⁴ + …
+	if nu%2 == 1 {
+		first, term = 3, cos // odd nu: cos + ⅔cos³ + …
 	}
-	return c / nu * sum * top / steps
+	for i := first; i <= nu; i += 2 {
+		sum += term
+		term *= cos * cos * float64(i-1) / float64(i)
+	}
+	if nu%2 == 1 {
+		return 2 / math.Pi * (theta + sin*sum)
+	}
+	return sin * sum
 }

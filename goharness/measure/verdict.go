@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -36,12 +37,7 @@ func Decide(r record.Ratio, cuts []Cut, below string) Verdict {
 		return v
 	}
 	sorted := slices.Clone(cuts)
-	slices.SortFunc(sorted, func(a, b Cut) int {
-		if a.From < b.From {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(sorted, func(a, b Cut) int { return cmp.Compare(a.From, b.From) })
 	class, next := below, math.Inf(1)
 	for i, c := range sorted {
 		if lo < c.From {
