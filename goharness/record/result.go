@@ -1,5 +1,7 @@
 package record
 
+import "encoding/json"
+
 // Status of a result (DESIGN: ok, noisy, invalid, wrong, unsupported, crashed, timed_out, skipped).
 type Status string
 
@@ -70,6 +72,9 @@ type Result struct {
 	Reproduce  string      `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
 	Started    string      `json:"started,omitempty"`
 	WallNS     int64       `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+
+	// Extra keeps fields of a later minor version.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Verification says how the output was checked before timing.
