@@ -206,9 +206,9 @@ func explainJSON(err error) error {
 		if field == "" {
 			field = "the document"
 		}
-		return fmt.Errorf("%s: got %s, expected %s", field, clip(te.Value, 60), te.Type)
+		return errors.New(oneLine(fmt.Sprintf("%s: got %s, expected %s", field, clip(te.Value, 60), te.Type)))
 	case errors.As(err, &se):
-		return fmt.Errorf("not JSON: %v at byte %d", se, se.Offset)
+		return errors.New(oneLine(fmt.Sprintf("not JSON: %v at byte %d", se, se.Offset)))
 	}
 	return err
 }

@@ -17,6 +17,9 @@ const (
 	Skipped     Status = "skipped"     // not run (memory, selection); reason says why
 )
 
+// statuses lists every status, in the order the design names them.
+var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOut, Skipped}
+
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
 
