@@ -1,5 +1,7 @@
 package record
 
+import "encoding/json"
+
 // Status of a result (DESIGN: ok, noisy, invalid, wrong, unsupported, crashed, timed_out, skipped).
 type Status string
 
@@ -14,6 +16,9 @@ const (
 	TimedOut    Status = "timed_out"   // the worker passed its deadline
 	Skipped     Status = "skipped"     // not run (memory, selection); reason says why
 )
+
+// statuses lists every status, in the order the design names them.
+var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOut, Skipped}
 
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
@@ -74,6 +79,9 @@ type Result struct {
 	Reproduce    string        `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
 	Started      string        `json:"started,omitempty"`
 	WallNS       int64         `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+
+	// Extra keeps fields of a later minor version.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Verification says how the output was checked before timing.
