@@ -69,9 +69,9 @@ func TestNaiveIntervalFailsOnTheSimulatedNoise(t *testing.T) {
 func TestSimulatedMedianIsTheStatedTruth(t *testing.T) {
 	for _, n := range append(SelfTestNoises(), Noise{Name: "steps alone", StepHeight: 0.1, StepShare: 0.6, StepDwell: 4}) {
 		xs := draw(t, n, 11, 400_000)
-		below := 0
+		below, median := 0, n.Median()
 		for _, x := range xs {
-			if x <= n.Median()+1e-12 {
+			if x <= median+1e-12 {
 				below++
 			}
 		}
