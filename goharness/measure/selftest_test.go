@@ -165,3 +165,29 @@ func TestMonotonicNowMovesForward(t *testing.T) {
 		t.Errorf("from %v on, %v passed in a spin of 2 ms", a, d)
 	}
 }
+
+// slowSpin takes longer than it was asked to, like a timer that is not calibrated.
+type slowSpin struct{}
+
+func (slowSpin) Spin(d time.Duration) { BusySpin{}.Spin(d * 3 / 2) }
+
+func TestRealTimePartJudgesTheSpinner(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spinner Spinner
+		lo, hi  float64 // relative error; the honest one on a machine that others use
+	}{{"honest", BusySpin{}, 0, 0.3}, {"50 % slow", slowSpin{}, 0.45, 1}} {
+		r, err := SelfTest(context.Background(), SelfTestOptions{Trials: 2, Spinner: c.spinner, SpinBudget: 100 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, row := range r.Rows[len(r.Rows)-2:] {
+			if !strings.Contains(row.Test, "spin") || row.Value < c.lo || row.Value > c.hi {
+				t.Errorf("%s: %s is off by %.1f %%", c.name, row.Test, 100*row.Value)
+			}
+			if c.spinner != (BusySpin{}) && row.Passed() {
+				t.Errorf("%s: %s passed", c.name, row.Test)
+			}
+		}
+	}
+}
