@@ -138,10 +138,19 @@ func TestComparisonEndsWhenTheIntervalClearsTheCuts(t *testing.T) {
 	}
 }
 
+func TestQuartetsAskedForReplaceTheRule(t *testing.T) {
+	m := &machine{}
+	r, ta, _, err := Compare(context.Background(), steadyArm(m, 0, time.Second), steadyArm(m, 1, time.Second),
+		CompareOptions{Now: m.Now, Quartets: 11, Warmup: 4})
+	if err != nil || len(r.Quartets) != 11 || ta.StopRule != StopTrials || ta.WarmupLaunches != 4 {
+		t.Errorf("%d quartets, rule %s, %d warm-up launches, err %v", len(r.Quartets), ta.StopRule, ta.WarmupLaunches, err)
+	}
+}
+
 func TestBadComparisonsAreRefused(t *testing.T) {
 	m := &machine{}
 	a := steadyArm(m, 0, time.Millisecond)
-	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}} {
+	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Quartets: -1}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}} {
 		o.Now = m.Now
 		if _, _, _, err := Compare(context.Background(), a, a, o); err == nil {
 			t.Errorf("%+v was accepted", o)
