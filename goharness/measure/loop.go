@@ -237,7 +237,8 @@ func (r *run) end(look int) error {
 	return err
 }
 
-// affordable is the number of samples that fit into what is left of the budget.
+// affordable is the number of samples to take at once: half of those that fit into what is
+// left of the budget, so that a wrong estimate of their time corrects itself on the way.
 func (r *run) affordable(budget, grace, spent time.Duration) int {
 	have := len(r.trace.Samples)
 	each := r.warm.sample
@@ -248,7 +249,7 @@ func (r *run) affordable(budget, grace, spent time.Duration) int {
 	if n == 0 && have < r.o.MinSamples && (have == 0 || spent+each <= grace) {
 		return 1
 	}
-	return n
+	return (n + 1) / 2
 }
 
 func (r *run) add(n int) error {

@@ -33,6 +33,10 @@ type CompareOptions struct {
 	Budget time.Duration
 	// MaxQuartets bounds the quartets; 0 means 256.
 	MaxQuartets int
+	// Quartets > 0 replaces the rule and the budget: exactly so many, tested once at 95 %.
+	// Warmup launches of each arm then go before, as in Options.
+	Quartets int
+	Warmup   int
 	// Cold leaves out the untimed launch before each arm.
 	Cold bool
 }
@@ -82,6 +86,9 @@ type arm struct {
 func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*comparison, error) {
 	setDefault(&o.Budget, 4*time.Second)
 	setDefault(&o.MaxQuartets, 256)
+	if o.Quartets < 0 {
+		return nil, fmt.Errorf("compare options: Quartets is %d: expected 0 (the stop rule) or more", o.Quartets)
+	}
 	if o.MaxQuartets < MinQuartets {
 		return nil, fmt.Errorf("compare options: MaxQuartets is %d: expected at least %d", o.MaxQuartets, MinQuartets)
 	}
@@ -93,6 +100,7 @@ func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*compar
 	ro, err := Options{
 		MinSample: o.MinSample, WarmupMax: o.WarmupMax, WarmupWindow: o.WarmupWindow, WarmupAgree: o.WarmupAgree,
 		Now: o.Now, Quick: o.Quick, RelHalfWidth: o.RelHalfWidth, Budget: o.Budget,
+		Trials: o.Quartets, Warmup: o.Warmup,
 	}.withDefaults()
 	if err != nil {
 		return nil, err
@@ -102,6 +110,9 @@ func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*compar
 	looks := 1
 	for n := MinQuartets; n < o.MaxQuartets; n *= 2 {
 		looks++
+	}
+	if o.Quartets > 0 {
+		looks = 1
 	}
 	c.level = 1 - (1-Confidence)/float64(looks)
 	for i, s := range []Sampler{a, b} {
@@ -115,6 +126,15 @@ func (c *comparison) run() error {
 		if err := arm.prepare(); err != nil {
 			return fmt.Errorf("warming up arm %d: %w", i, err)
 		}
+	}
+	if c.o.Quartets > 0 {
+		for len(c.quartets) < c.o.Quartets {
+			if err := c.quartet(); err != nil {
+				return err
+			}
+		}
+		c.stop = StopTrials
+		return nil
 	}
 	begin, budget, grace := c.now(), c.o.Budget, 3*c.o.Budget
 	if dl, ok := c.arms[0].ctx.Deadline(); ok {

@@ -118,7 +118,8 @@ func Median(xs []float64) float64 {
 	return Quantile(sorted, 0.5)
 }
 
-// meanStd scales by the largest magnitude, so that no square overflows.
+// meanStd divides by the largest magnitude, so that no square overflows, and counts from the
+// first value, so that equal values have no spread at all.
 func meanStd(xs []float64) (mean, std float64) {
 	scale := 0.0
 	for _, x := range xs {
@@ -127,19 +128,19 @@ func meanStd(xs []float64) (mean, std float64) {
 	if scale == 0 {
 		return 0, 0
 	}
-	n := float64(len(xs))
+	n, first := float64(len(xs)), xs[0]/scale
 	for _, x := range xs {
-		mean += x / scale / n
+		mean += (x/scale - first) / n
 	}
 	if len(xs) > 1 {
 		var ss float64
 		for _, x := range xs {
-			d := x/scale - mean
+			d := x/scale - first - mean
 			ss += d * d
 		}
 		std = math.Sqrt(ss / (n - 1))
 	}
-	return mean * scale, std * scale
+	return (first + mean) * scale, std * scale
 }
 
 func mad(sorted []float64, median float64) float64 {
