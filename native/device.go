@@ -73,7 +73,12 @@ func (d *device) Synchronize() error { return nil }
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
 // MeasureClock times a chain of dependent multiplications on the team's first thread.
-func (d *device) MeasureClock() (float64, error) { return probe.ClockGHz(d.team) }
+func (d *device) MeasureClock(load bool) (float64, error) {
+	if load {
+		return probe.ClockUnderLoadGHz(d.team)
+	}
+	return probe.ClockGHz(d.team)
+}
 
 func (d *device) Conditions() record.Conditions {
 	c := record.Conditions{

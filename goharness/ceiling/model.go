@@ -77,13 +77,28 @@ func (m *Model) Probe(c record.Ceiling, r record.Result, why string) {
 		p.Time = time.Now().UTC().Format(time.RFC3339)
 	}
 	p.Value, p.CI95, p.Best = figure(c.Kind, r)
+	m.enter(x, p)
+}
+
+// Again enters a journalled probe of a ceiling that is known.
+func (m *Model) Again(e record.ProbeEntry) {
+	k := e.Ceiling
+	x := m.Find(record.Ceiling{Kind: k.Kind, DType: k.DType, Level: k.Level, ISA: k.ISA, Access: k.Access, Threads: k.Threads})
+	if x == nil {
+		return
+	}
+	m.enter(x, e.Probe)
+}
+
+// enter keeps a probe; the best one is the ceiling.
+func (m *Model) enter(x *record.Ceiling, p record.Probe) {
 	x.Probes = append(x.Probes, p)
 	better := x.Measured.Value == 0 || p.Value > x.Measured.Value
-	if lowerIsBetter(c.Kind) {
+	if lowerIsBetter(x.Kind) {
 		better = x.Measured.Value == 0 || p.Value < x.Measured.Value
 	}
 	if better {
-		x.Measured = record.Measured{Value: p.Value, CaseID: r.ID}
+		x.Measured = record.Measured{Value: p.Value, CaseID: p.Case}
 	}
 	m.relate(x)
 }

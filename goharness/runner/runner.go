@@ -163,6 +163,20 @@ func (r *Runner) attempt(ctx context.Context, c record.Case, res *record.Result)
 	return false, nil
 }
 
+// Clock asks the worker for the clock of a device at a thread count, idle and under load.
+func (r *Runner) Clock(ctx context.Context, device string, threads int) (ClockReading, error) {
+	c := record.Case{Device: device, Threads: threads}
+	rep, err := r.do(ctx, Request{Verb: VerbClock, Case: &c}, c, nil)
+	if err != nil {
+		r.drop()
+		return ClockReading{}, fmt.Errorf("measure the clock: %w", err)
+	}
+	if rep.Err != nil {
+		return ClockReading{}, rep.Err
+	}
+	return *rep.Clock, nil
+}
+
 // do sends a request to the worker, starting one where there is none.
 func (r *Runner) do(ctx context.Context, q Request, c record.Case, p *Prepared) (Reply, error) {
 	if r.worker == nil {

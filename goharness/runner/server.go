@@ -80,6 +80,8 @@ func (s *Server) Handle(ctx context.Context, q Request) Reply {
 		r.Measured, err = s.measure(ctx)
 	case VerbSoak:
 		r.Soaked, err = s.soak(ctx, q)
+	case VerbClock:
+		r.Clock, err = s.clocks(q)
 	case VerbRelease:
 		s.release()
 	default:
@@ -366,8 +368,27 @@ func sumKnown(sum, x int64) int64 {
 	return sum + x
 }
 
+// clocks measures the clock of the case's device, idle and under load.
+func (s *Server) clocks(q Request) (*ClockReading, error) {
+	if q.Case == nil {
+		return nil, usage("clock: no case names the device and threads")
+	}
+	if err := s.open(*q.Case); err != nil {
+		return nil, err
+	}
+	idle, err := s.dev.MeasureClock(false)
+	if err != nil {
+		return nil, err
+	}
+	loaded, err := s.dev.MeasureClock(true)
+	if err != nil {
+		return nil, err
+	}
+	return &ClockReading{IdleGHz: idle, LoadedGHz: loaded}, nil
+}
+
 func (s *Server) clock() record.Fact[float64] {
-	ghz, err := s.dev.MeasureClock()
+	ghz, err := s.dev.MeasureClock(false)
 	if err != nil {
 		return record.Unknown[float64](err.Error())
 	}
