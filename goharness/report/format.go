@@ -42,14 +42,14 @@ func metricOf(r *record.Result) metric {
 	return plainTime
 }
 
-// performance shows the figure of a result. Only results whose status counts have one:
+// performance shows the figure of a result; of a comparison the speed-up. Only results whose status counts have one:
 // a speed above its physical limit or of a wrong answer is not shown as a speed.
 func performance(r *record.Result) string {
 	switch {
 	case !r.Status.Counts():
 		return none
 	case r.Ratio != nil:
-		return fmt.Sprintf("×%.3f (%.3f to %.3f)", r.Ratio.Value, r.Ratio.CI95[0], r.Ratio.CI95[1])
+		return fmt.Sprintf("×%.3f", r.Ratio.Value)
 	case r.Time == nil:
 		return none
 	}

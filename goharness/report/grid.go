@@ -30,12 +30,13 @@ func Detect(w io.Writer) Options {
 	return o
 }
 
-// column of a grid. Columns with a higher drop leave first when the terminal is too
-// narrow; those with 0 stay and are shortened in the end.
+// column of a grid. When the terminal is too narrow, columns with a higher drop leave first
+// and those with 0 stay; a column with a least width is shortened to it before others leave.
 type column struct {
 	name  string
 	right bool
 	drop  int
+	least int
 }
 
 // gridRow is one line of a grid with what stands underneath it.
@@ -47,12 +48,11 @@ type gridRow struct {
 
 const gap2 = "  "
 
-// grid renders rows under columns, at most o.Width wide: columns leave in the order of
-// their drop before any cell is shortened, and no cell wraps.
+// grid renders rows under columns, at most o.Width wide. No cell wraps.
 func grid(cols []column, rows []gridRow, o Options) string {
 	keep := fit(cols, rows, o.Width)
 	widths := widthsOf(cols, rows)
-	limit := shorten(keep, widths, o.Width)
+	limit := shorten(cols, keep, widths, o.Width)
 
 	t := table.NewWriter()
 	style := table.StyleDefault
@@ -112,6 +112,11 @@ func fit(cols []column, rows []gridRow, width int) []int {
 		return keep
 	}
 	widths := widthsOf(cols, rows)
+	for c := range cols {
+		if cols[c].least > 0 {
+			widths[c] = min(widths[c], cols[c].least)
+		}
+	}
 	for total(keep, widths) > width {
 		worst := -1
 		for n, c := range keep {
@@ -127,27 +132,34 @@ func fit(cols []column, rows []gridRow, width int) []int {
 	return keep
 }
 
-// shorten gives each kept column's width limit, taking from the widest until all fit.
-func shorten(keep, widths []int, width int) []int {
+// shorten gives each kept column's width limit: it takes from the widest column that may be
+// shortened, and when those are at their least from the widest of all.
+func shorten(cols []column, keep, widths []int, width int) []int {
 	limit := make([]int, len(keep))
-	sum := 0
 	for n, c := range keep {
 		limit[n] = widths[c]
-		sum += widths[c] + len(gap2)
 	}
-	sum -= len(gap2)
-	for width > 0 && sum > width {
-		widest := 0
-		for n := range limit {
-			if limit[n] > limit[widest] {
+	over := total(keep, widths) - width
+	if width <= 0 {
+		over = 0
+	}
+	for ; over > 0; over-- {
+		widest, any := -1, 0
+		for n, c := range keep {
+			if least := cols[c].least; least > 0 && limit[n] > least && (widest < 0 || limit[n] > limit[widest]) {
 				widest = n
 			}
+			if limit[n] > limit[any] {
+				any = n
+			}
+		}
+		if widest < 0 {
+			widest = any
 		}
 		if limit[widest] <= 3 {
 			break
 		}
 		limit[widest]--
-		sum--
 	}
 	return limit
 }

@@ -42,11 +42,12 @@ func (l *Live) Result(r record.Result) error {
 	return nil
 }
 
-// liveParts are the fields of a live line with their widths, the most important first.
+// liveLine shows a result's fields, the most important first; those that do not fit the
+// terminal are left out.
 func liveLine(r *record.Result, o Options) string {
 	status := fmt.Sprintf("%-11s", clean(string(r.Status)))
 	parts := []string{
-		pad(clean(r.Op), 14), pad(clean(string(r.DType)), 8), pad(params(r), 30), left(performance(r), 14), left(latency(r), 10),
+		pad(clean(r.Op), 16), pad(clean(string(r.DType)), 8), pad(params(r), 30), left(performance(r), 14), left(latency(r), 10),
 	}
 	if f := ofRoof(r); f != none {
 		parts = append(parts, left(f, 7)+" of "+bound(r))
@@ -54,8 +55,8 @@ func liveLine(r *record.Result, o Options) string {
 	if h := half(r); h != none {
 		parts = append(parts, "±"+h)
 	}
-	if r.Kernel != "" {
-		parts = append(parts, clean(r.Kernel))
+	if k := kernel(r); k != "" {
+		parts = append(parts, clean(k))
 	}
 	room := o.Width - text.StringWidth(status) - 1
 	line := ""

@@ -105,9 +105,7 @@ func TestTableFitsAnyTerminal(t *testing.T) {
 			if err := WriteTables(&b, []record.Calibration{doc}, Options{Width: width, Color: color}); err != nil {
 				t.Fatal(err)
 			}
-			_, tables, _ := strings.Cut(b.String(), "Results\n")
-			tables, _, _ = strings.Cut(tables, " skipped in ")
-			for _, line := range strings.Split(tables, "\n") {
+			for _, line := range strings.Split(b.String(), "\n") {
 				if n := text.StringWidthWithoutEscSequences(line); n > width {
 					t.Errorf("width %d: a line of %d: %q", width, n, line)
 				}
@@ -134,7 +132,7 @@ func TestSpeedsOfResultsThatDoNotCountAreNowhere(t *testing.T) {
 			continue // the document keeps what was measured beside its status
 		}
 		out := show(t, v.Name, doc)
-		if regexp.MustCompile(`48[0-9]{4}(\.\d+)?( GB/s|,)`).MatchString(out) || strings.Contains(out, "488064") {
+		if regexp.MustCompile(`\b48[0-9]{4}(\.\d+)?( GB/s|,)`).MatchString(out) || strings.Contains(out, "488064") {
 			t.Errorf("%s shows the speed of an invalid result", v.Name)
 		}
 		if v.Name != "benchfmt" && v.Name != "graphs" && !strings.Contains(out, "invalid") {

@@ -19,7 +19,7 @@ func WriteTables(w io.Writer, docs []record.Calibration, o Options) error {
 	for i := range docs {
 		d := &docs[i]
 		parts := []string{
-			title(d),
+			wrapLines(title(d), o.Width),
 			section("Results", resultColumns, resultRows(d.Results, o), o),
 			section("Ceilings", ceilingColumns, ceilingRows(d.Ceilings, o), o),
 			summaryText(&d.Summary, o),
@@ -48,6 +48,17 @@ func title(d *record.Calibration) string {
 	return s
 }
 
+// wrapLines wraps each line of a text.
+func wrapLines(s string, width int) string {
+	var b strings.Builder
+	for _, line := range strings.Split(strings.TrimSuffix(s, "\n"), "\n") {
+		for _, w := range wrap(line, width) {
+			b.WriteString(w + "\n")
+		}
+	}
+	return b.String()
+}
+
 func section(name string, cols []column, rows []gridRow, o Options) string {
 	if len(rows) == 0 {
 		return ""
@@ -56,28 +67,33 @@ func section(name string, cols []column, rows []gridRow, o Options) string {
 }
 
 var resultColumns = []column{
-	{name: "test", drop: 5}, {name: "op"}, {name: "shape", drop: 1}, {name: "use case", drop: 9}, {name: "precision", drop: 2},
-	{name: "thr", right: true, drop: 6}, {name: "batch", right: true, drop: 11}, {name: "performance", right: true},
-	{name: "latency", right: true, drop: 4}, {name: "memory", right: true, drop: 10}, {name: "device", drop: 8},
-	{name: "kernel", drop: 7}, {name: "of roof", right: true, drop: 3}, {name: "bound", drop: 8}, {name: "±", right: true, drop: 5},
-	{name: "status"},
+	{name: "test", drop: 6}, {name: "op", least: 10}, {name: "shape"}, {name: "use case", drop: 10, least: 12},
+	{name: "precision", drop: 1}, {name: "thr", right: true, drop: 7}, {name: "batch", right: true, drop: 12},
+	{name: "performance", right: true}, {name: "latency", right: true, drop: 4}, {name: "memory", right: true, drop: 11},
+	{name: "device", drop: 9}, {name: "kernel", drop: 8, least: 16}, {name: "of roof", right: true, drop: 3}, {name: "bound", drop: 9},
+	{name: "±", right: true, drop: 5}, {name: "status"},
 }
 
 // resultCells are a result's cells in the order of resultColumns.
 func resultCells(r *record.Result) []string {
-	threads, batch, kernel := none, none, r.Kernel
+	threads, batch := none, none
 	if r.Threads > 0 {
 		threads = strconv.Itoa(r.Threads)
 	}
 	if r.Batch > 0 {
 		batch = strconv.FormatInt(r.Batch, 10)
 	}
-	if len(r.Arms) == 2 {
-		kernel = strings.Join(r.Arms[1].Kernels, "+")
-	}
 	return []string{orNone(r.Suite), clean(r.Op), params(r), orNone(r.UseCase), clean(string(r.DType)), threads, batch,
-		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel), ofRoof(r), bound(r), half(r),
+		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), bound(r), half(r),
 		clean(string(r.Status))}
+}
+
+// kernel names the kernel that gave the result; of a comparison those of the second arm.
+func kernel(r *record.Result) string {
+	if len(r.Arms) == 2 {
+		return strings.Join(r.Arms[1].Kernels, "+")
+	}
+	return r.Kernel
 }
 
 // remarks are what a reader must know beside the numbers: why a result is not plain ok,
@@ -158,11 +174,11 @@ func summaryText(s *record.Summary, o Options) string {
 		rows = append(rows, gridRow{cells: summaryCells(name, s.Suites[name])})
 	}
 	out := section("Summary", summaryColumns, rows, o)
-	out += countsText(s) + "\n"
+	text := countsText(s) + "\n"
 	for _, w := range s.Warnings {
-		out += "warning: " + clean(w) + "\n"
+		text += "warning: " + clean(w) + "\n"
 	}
-	return out
+	return out + wrapLines(text, o.Width)
 }
 
 // countsText says how many results have which status, and whether the run is whole.
