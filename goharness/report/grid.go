@@ -12,8 +12,9 @@ import (
 
 // Options say what the output is.
 type Options struct {
-	Width int  // columns of the terminal; 0 means any width
-	Color bool // escape sequences for colour
+	Terminal bool // somebody watches: a display may redraw itself
+	Width    int  // columns of the terminal; 0 means any width
+	Color    bool // escape sequences for colour
 }
 
 // Detect gives the options for w: width and colour of a terminal, neither for anything
@@ -23,7 +24,7 @@ func Detect(w io.Writer) Options {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return Options{}
 	}
-	o := Options{Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	o := Options{Terminal: true, Color: os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 	if width, _, err := term.GetSize(int(f.Fd())); err == nil {
 		o.Width = width
 	}
