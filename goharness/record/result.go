@@ -56,6 +56,9 @@ type Result struct {
 	FLOPs           int64  `json:"flops"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
 	WorkingSetBytes int64  `json:"working_set_bytes"`
+	ReadBytes       int64  `json:"read_bytes,omitempty" jsonschema:"description=modelled bytes of the input tensors"`
+	WriteBytes      int64  `json:"write_bytes,omitempty" jsonschema:"description=modelled bytes of the output tensors"`
+	InputStreams    int    `json:"input_streams,omitempty" jsonschema:"description=large inputs read side by side"`
 	Items           int64  `json:"items,omitempty"`
 	ItemUnit        string `json:"item_unit,omitempty"`
 
@@ -69,12 +72,13 @@ type Result struct {
 	Arms     []Arm          `json:"arms,omitempty"`
 	Ratio    *Ratio         `json:"ratio,omitempty"`
 
-	Conditions *Conditions `json:"conditions,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`
-	Energy     *Energy     `json:"energy,omitempty"`
-	Reproduce  string      `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
-	Started    string      `json:"started,omitempty"`
-	WallNS     int64       `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+	Conditions   *Conditions   `json:"conditions,omitempty"`
+	DeviceMemory *DeviceMemory `json:"device_memory,omitempty"`
+	Warnings     []string      `json:"warnings,omitempty"`
+	Energy       *Energy       `json:"energy,omitempty"`
+	Reproduce    string        `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
+	Started      string        `json:"started,omitempty"`
+	WallNS       int64         `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
 
 	// Extra keeps fields of a later minor version.
 	Extra map[string]json.RawMessage `json:"-"`
@@ -164,6 +168,12 @@ type Ratio struct {
 	CI95       [2]float64 `json:"ci95"`
 	Quartets   []float64  `json:"quartets"`
 	EffectiveN float64    `json:"effective_n"`
+}
+
+// DeviceMemory is what the device's buffers held before and during the case.
+type DeviceMemory struct {
+	StartBytes int64 `json:"start_bytes"`
+	EndBytes   int64 `json:"end_bytes"`
 }
 
 // Energy of a case, or why there is none.

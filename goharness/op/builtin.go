@@ -1,0 +1,9 @@
+package op
+
+// Builtin is the registry of ridge's own ops: a new op adds one line.
+func Builtin() *Registry {
+	return NewRegistry(
+		GemmSpec(),
+		LinearSpec(),
+	)
+}

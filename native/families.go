@@ -1,0 +1,15 @@
+//go:build cgo && linux
+
+package native
+
+import (
+	"ridge/native/gemm"
+	"ridge/native/kernel"
+)
+
+// families is the registry of kernel families: a new family adds one line.
+func families() []kernel.Family {
+	return []kernel.Family{
+		gemm.Family(),
+	}
+}
