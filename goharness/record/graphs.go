@@ -193,13 +193,13 @@ func (x graphsExport) metadata() graphsMetadata {
 	if m.Architecture == "" {
 		m.Architecture = d.Host.Arch
 	}
-	m.CPUCount = hostFact(d.Host, "cpu", "threads")
-	total, known := hostFact(d.Host, "memory", "total_bytes").(float64)
-	if !known && x.device.Platform == "cpu" {
-		total = float64(x.device.Memory)
+	m.CPUCount = known(d.Host.CPU.Threads)
+	total, _ := d.Host.Memory.TotalBytes.Get()
+	if total == 0 && x.device.Platform == "cpu" {
+		total = x.device.Memory
 	}
 	if total > 0 {
-		m.MemoryGB = total / (1 << 30)
+		m.MemoryGB = float64(total) / (1 << 30)
 	}
 	if m.CPUCount == nil && x.device.Platform == "cpu" && x.device.Threads > 0 {
 		m.CPUCount = x.device.Threads
@@ -224,32 +224,19 @@ func (x graphsExport) metadata() graphsMetadata {
 	}
 	if len(clocks) > 0 {
 		sort.Float64s(clocks)
-		clock := func(name string) any { return hostFact(d.Host, "cpu", "clock", name) }
+		c := d.Host.CPU.Clock
 		m.CPUClock = &graphsCPUClock{Current: clocks[len(clocks)/2] * 1e3, Method: "median over the cases, timed dependent-instruction chain after each",
-			Min: clock("min_mhz"), Max: clock("max_mhz"), Base: clock("base_mhz"),
-			Governor: clock("governor"), Driver: clock("driver"), Turbo: clock("turbo")}
+			Min: known(c.MinMHz), Max: known(c.MaxMHz), Base: known(c.BaseMHz), Governor: known(c.Governor), Driver: known(c.Driver),
+			Turbo: known(c.Turbo)}
 	}
 	return m
 }
 
-// hostFact is the value of one fact of the host by its names in the document, nil when the
-// document does not know it. Going by name lets documents of older runs, whose host holds
-// fewer facts, be exported too.
-func hostFact(h Host, path ...string) any {
-	data, err := json.Marshal(h)
-	if err != nil {
+// known is a fact's value for the file, nil when nobody knows it.
+func known[T any](f Fact[T]) any {
+	v, ok := f.Get()
+	if !ok {
 		return nil
-	}
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		return nil
-	}
-	for _, name := range append(path, "value") {
-		m, ok := v.(map[string]any)
-		if !ok {
-			return nil
-		}
-		v = m[name]
 	}
 	return v
 }

@@ -352,3 +352,29 @@ func FuzzReadJournal(f *testing.F) {
 		}
 	})
 }
+
+// The checksum keeps mutated lines from the JSON behind it, so entries have a target of
+// their own.
+func FuzzJournalEntry(f *testing.F) {
+	f.Add([]byte(`{"kind":"result","result":{"id":"a","status":"ok","flops":1,"time":{"samples_ns":[1,2]}}}`))
+	f.Add([]byte(`{"kind":"probe","probe":{"ceiling":{"device":"cpu","threads":-1},"probe":{"ci95":[1,2,3]}}}`))
+	f.Add([]byte(`{"kind":"result","Kind":"end","end":null,"result":{"id":"\u0000\n"}}`))
+	f.Add([]byte(`[[[[{"flops":1e999}]]]]`))
+	head := frame([]byte(`{"kind":"header","header":{"schema":"ridge.journal/1","command":[]}}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if bytes.ContainsRune(body, '\n') {
+			return // frame is given one line
+		}
+		log, err := ReadJournal(bytes.NewReader(append(bytes.Clone(head), frame(body)...)))
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "line 2") {
+				t.Fatalf("error %q", err)
+			}
+			return
+		}
+		var doc Calibration
+		if err := MergeJournal(&doc, log); err != nil && log.Entries[0].Probe == nil {
+			t.Fatal(err)
+		}
+	})
+}

@@ -53,14 +53,14 @@ func ceilings() []record.Ceiling {
 		cs = append(cs, record.Ceiling{Device: "cpu", Kind: record.CeilingBandwidth, Level: l, ISA: "avx2", Access: "read", Threads: 2,
 			Unit: "GB/s", Theoretical: record.Theoretical{Unavailable: "no SMBIOS table: a virtual machine hides its memory"},
 			Measured: record.Measured{Value: measured, CaseID: id}, Probes: probe(measured, id), CapacityBytes: capacity,
-			Diagnosis: "no theoretical value to compare with"})
+			Diagnosis: "best of one probe"})
 	}
 	level("L2", 1<<20, 160)
 	level("DRAM", 8<<30, 25)
 	cs = append(cs, record.Ceiling{Device: "cpu", Kind: record.CeilingLatency, Level: "DRAM", Threads: 1, Unit: "ns",
 		Theoretical: record.Theoretical{Unavailable: "no formula"},
 		Measured:    record.Measured{Value: 95, CaseID: "cpu/chase/int64/bytes=268435456/threads=1/hot"},
-		Probes:      probe(95, "cpu/chase/int64/bytes=268435456/threads=1/hot"), Diagnosis: "no theoretical value to compare with"})
+		Probes:      probe(95, "cpu/chase/int64/bytes=268435456/threads=1/hot"), Diagnosis: "best of one probe"})
 	cs = append(cs, record.Ceiling{Device: "cpu", Kind: record.CeilingCompute, DType: record.BF16, Threads: 2, Unit: "GFLOPS",
 		Theoretical: record.Theoretical{Unavailable: "no bf16 instructions"},
 		Measured:    record.Measured{Unavailable: "no bf16 instructions"}, Diagnosis: "not supported"})
