@@ -163,6 +163,7 @@ func (c *campaign) begin(ctx context.Context) error {
 	if cfg.NoProbes {
 		c.plan.Probes = nil
 	}
+	c.plan.Probes = neededProbes(c.plan.Probes, cfg.ProbesFor)
 	if cfg.Cases != nil {
 		c.plan.Cases = cfg.Cases
 	}
@@ -219,6 +220,31 @@ func Peaks(features []string) []plan.Peak {
 
 func newRunID(t time.Time) string {
 	return t.UTC().Format("20060102-150405") + fmt.Sprintf("-%04x", t.Nanosecond()/1000%65536)
+}
+
+// neededProbes keeps the ceilings that can judge the cases: their thread counts, their
+// precisions (and fp32, in which 16-bit inputs may be computed), no sweeps.
+func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
+	if cases == nil {
+		return all
+	}
+	threads, dtypes := map[int]bool{}, map[record.DType]bool{record.FP32: true}
+	for _, k := range cases {
+		threads[k.Threads], dtypes[k.Program.DType] = true, true
+		if !k.Program.DType.Float() {
+			dtypes[record.INT8], dtypes[record.U8S8] = true, true
+		}
+	}
+	var out []plan.Probe
+	for _, p := range all {
+		c := p.Ceiling
+		switch {
+		case !threads[c.Threads]:
+		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth:
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // fingerprint of the plan: the ids in order. A resumed run must ask the same.

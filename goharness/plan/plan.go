@@ -25,6 +25,7 @@ type Options struct {
 	Warmup     int            // with Trials: fixed counts in place of the stop rule
 	Trials     int
 	Kernel     string // force a kernel by name
+	ProbesOnly bool   // plan no suites: the caller brings the cases
 	Ops        *op.Registry
 	// Levels of memory for Threads threads and for one, from machine.
 	Levels, Levels1 []ceiling.Level
@@ -81,8 +82,10 @@ func Build(o Options) (Plan, error) {
 	if err != nil {
 		return Plan{}, fmt.Errorf("plan the probes: %w", err)
 	}
-	if err := b.suites(); err != nil {
-		return Plan{}, fmt.Errorf("plan the suites: %w", err)
+	if !o.ProbesOnly {
+		if err := b.suites(); err != nil {
+			return Plan{}, fmt.Errorf("plan the suites: %w", err)
+		}
 	}
 	return Plan{Probes: probes, Cases: b.cases}, nil
 }
