@@ -5,5 +5,8 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		PeakSpec(),
+		DispatchSpec(),
+		ClockSpec(),
 	)
 }
