@@ -5,11 +5,13 @@ package native
 import (
 	"ridge/native/gemm"
 	"ridge/native/kernel"
+	"ridge/native/memory"
 )
 
 // families is the registry of kernel families: a new family adds one line.
 func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
+		memory.Family(),
 	}
 }

@@ -5,5 +5,9 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
-	)
+	).
+		With(MemorySpecs()...).
+		With(StreamSpecs()...).
+		With(Blas1Specs()...).
+		With(ChaseSpec(), BandwidthSpec())
 }
