@@ -5,7 +5,7 @@
 //   write  y = s + pass        copy  y = a        triad  y = a + s*b
 //
 // Preconditions: pointers aligned to 4 bytes. Bytes: arrays * n * 4 * passes. Binding limit: in
-// L1 the load ports (read: one vector add with a memory operand per VB bytes, 16 a loop with
+// L1 the load ports (read: one vector add with a memory operand per VB bytes, 8 a loop with
 // 2 instructions of overhead) and the store port; below it the memory itself. The sum needs
 // every word in every pass: no order of reading changes it, so it proves the reading exactly,
 // and it costs no instruction beyond the load. A compiler barrier per pass keeps the passes.
@@ -19,19 +19,19 @@ typedef uint32_t bu __attribute__((vector_size(VB), aligned(4), may_alias));
 enum { BL = VB / 4 };
 
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes) {
-  enum { U = 16, C = 8 }; // 8 chains of latency 1
-  bu acc[C];
+  enum { U = 8 }; // chains of latency 1; one add each a loop, or gcc would add two loads first
+  bu acc[U];
   uint32_t sum = 0;
-  RIDGE_UNROLL(8) for (int u = 0; u < C; u++) acc[u] = (bu){0};
+  RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] = (bu){0};
   for (int64_t p = 0; p < passes; p++) {
     MEMORY_OPAQUE();
     int64_t i = 0;
     for (; i + U * BL <= n; i += U * BL)
-      RIDGE_UNROLL(16) for (int u = 0; u < U; u++) acc[u % C] += *(const bu *)(a + i + u * BL);
+      RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] += *(const bu *)(a + i + u * BL);
     for (; i + BL <= n; i += BL) acc[0] += *(const bu *)(a + i);
     for (; i < n; i++) sum += a[i];
   }
-  RIDGE_UNROLL(8) for (int u = 1; u < C; u++) acc[0] += acc[u];
+  RIDGE_UNROLL(8) for (int u = 1; u < U; u++) acc[0] += acc[u];
   uint32_t lane[BL];
   memcpy(lane, &acc[0], VB);
   for (int u = 0; u < BL; u++) sum += lane[u];
