@@ -6,6 +6,7 @@ import (
 	"ridge/native/gemm"
 	"ridge/native/kernel"
 	"ridge/native/probe"
+	"ridge/native/memory"
 )
 
 // families is the registry of kernel families: a new family adds one line.
@@ -13,5 +14,6 @@ func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
 		probe.Family(),
+		memory.Family(),
 	}
 }

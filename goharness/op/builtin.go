@@ -9,4 +9,9 @@ func Builtin() *Registry {
 		DispatchSpec(),
 		ClockSpec(),
 	)
+	).
+		With(MemorySpecs()...).
+		With(StreamSpecs()...).
+		With(Blas1Specs()...).
+		With(ChaseSpec(), BandwidthSpec())
 }
