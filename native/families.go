@@ -3,6 +3,7 @@
 package native
 
 import (
+	"ridge/native/elementwise"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
 )
@@ -11,5 +12,6 @@ import (
 func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
+		elementwise.Family(),
 	}
 }

@@ -5,5 +5,7 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
-	)
+		BiasAddSpec(),
+		BatchNormSpec(),
+	).With(ElementwiseSpecs()...)
 }
