@@ -3,6 +3,7 @@
 package native
 
 import (
+	"ridge/native/elementwise"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
 	"ridge/native/probe"
@@ -15,5 +16,6 @@ func families() []kernel.Family {
 		gemm.Family(),
 		probe.Family(),
 		memory.Family(),
+		elementwise.Family(),
 	}
 }

@@ -14,4 +14,7 @@ func Builtin() *Registry {
 		With(StreamSpecs()...).
 		With(Blas1Specs()...).
 		With(ChaseSpec(), BandwidthSpec())
+		BiasAddSpec(),
+		BatchNormSpec(),
+	).With(ElementwiseSpecs()...)
 }
