@@ -5,5 +5,7 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		Conv2dSpec(),
+		AttentionSpec(),
 	)
 }
