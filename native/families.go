@@ -3,6 +3,8 @@
 package native
 
 import (
+	"ridge/native/attention"
+	"ridge/native/conv"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
 )
@@ -11,5 +13,7 @@ import (
 func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
+		conv.Family(),
+		attention.Family(),
 	}
 }

@@ -108,12 +108,13 @@ func (a *Attention) IntegerExact() (bool, string) {
 
 // Expect computes one output element in float64. The error of an output has two sources:
 //
-//   - the weighted sum itself and the relative error of each exponential: Σ w·|v|
+//   - the weighted sum and the sum of the exponentials: each of the n additions rounds a
+//     partial sum that may already have its final size (one dominant key seen early), which
+//     adds up like a random walk: √n·Σ w·|v|
 //   - the errors δ of the scores. They change the weights by w·(δ − mean of δ), so the output
 //     by at most Σ w·|v − o|·|δ|, and |δ| is bounded by a constant times u·scale·Σ|q||k|.
 //
-// Their sum is the magnitude. It does not grow with the number of keys, because the weights
-// sum to 1.
+// Their sum is the magnitude.
 func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
 	row, d := i/a.Dim, i%a.Dim
 	r := a.rows.get(in, row, a.weights)
@@ -126,6 +127,7 @@ func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
 		o += w * vals[j]
 		mag += w * math.Abs(vals[j])
 	}
+	mag *= math.Sqrt(float64(len(vals)))
 	for j, w := range r.weight {
 		mag += w * math.Abs(vals[j]-o) * r.scoreMag[j]
 	}
