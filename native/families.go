@@ -4,6 +4,8 @@ package native
 
 import (
 	"ridge/native/elementwise"
+	"ridge/native/attention"
+	"ridge/native/conv"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
 	"ridge/native/probe"
@@ -17,5 +19,7 @@ func families() []kernel.Family {
 		probe.Family(),
 		memory.Family(),
 		elementwise.Family(),
+		conv.Family(),
+		attention.Family(),
 	}
 }

@@ -8,6 +8,8 @@ func Builtin() *Registry {
 		PeakSpec(),
 		DispatchSpec(),
 		ClockSpec(),
+		Conv2dSpec(),
+		AttentionSpec(),
 	)
 	).
 		With(MemorySpecs()...).
