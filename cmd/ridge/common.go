@@ -129,7 +129,7 @@ func threads(c *cli.Context) (int, error) {
 
 func userPeaks(c *cli.Context) (record.UserPeaks, error) {
 	var u record.UserPeaks
-	for name, to := range map[string]*float64{"peak-gflops": &u.GFLOPS, "peak-bandwidth": &u.BandwidthGBps} {
+	for name, to := range map[string]*float64{"peak-gflops": &u.GFLOPS, "peak-bandwidth": &u.GBps} {
 		v := c.Float64(name)
 		if c.IsSet(name) && !(v > 0 && v < 1e12) {
 			return u, fmt.Errorf("--%s %v: expected a number above 0", name, v)
@@ -185,6 +185,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 	}
 	p := &cfg.Plan
 	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), op.Builtin()
+	p.Peaks = campaign.Peaks(backends()[0].Kernels())
 	if err := checkDevice(p.Device); err != nil {
 		return fail(err)
 	}

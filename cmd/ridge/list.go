@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ridge/docs/benchmarks"
 	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
 	"ridge/goharness/machine"
@@ -97,7 +98,7 @@ func listKernels(c *cli.Context) error {
 
 // verifiedOn names the chips whose committed benchmark documents hold a verified result of
 // the kernel.
-func verifiedOn(k backend.KernelInfo) []string { return campaign.VerifiedOn(k.Name) }
+func verifiedOn(k backend.KernelInfo) []string { return benchmarks.VerifiedOn(k.Name) }
 
 func listOps(c *cli.Context) error {
 	if c.Bool("json") {
@@ -140,7 +141,7 @@ func listCases(c *cli.Context) error {
 	host := machine.Read(machine.Source{})
 	free, _, _ := h.FreeMemory()
 	p, err := plan.Build(plan.Options{Device: "cpu", Quick: c.Bool("quick"), Threads: len(cpus), Ops: op.Builtin(), LLC: h.LLCBytes(), Memory: free,
-		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: campaign.Peaks(host.CPU.Features)})
+		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: campaign.Peaks(backends()[0].Kernels())})
 	if err != nil {
 		return err
 	}

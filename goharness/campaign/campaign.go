@@ -11,11 +11,12 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/ceiling"
 	"ridge/goharness/machine"
-	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
@@ -23,7 +24,7 @@ import (
 
 // Config of a campaign.
 type Config struct {
-	Plan          plan.Options // Ops, Levels, LLC, Memory, Peaks and Threads are filled where empty
+	Plan          plan.Options // Levels, LLC, Memory and Threads are filled where empty
 	Source        machine.Source
 	Launch        runner.Launcher
 	Affinity      string
@@ -37,9 +38,11 @@ type Config struct {
 	User          record.UserPeaks
 	Hardware      string        // name given by the user
 	Cases         []record.Case // measured instead of the plan's suites when set
-	NoProbes      bool          // measure no ceilings (bench without a gate is refused elsewhere)
-	View          View
-	Now           func() time.Time
+	// ProbesFor restricts the probes to what the gate needs for these cases.
+	ProbesFor []record.Case
+	NoProbes  bool // measure no ceilings: results are then held against nothing
+	View      View
+	Now       func() time.Time
 }
 
 // View hears what happens, outside of the timed windows.
@@ -194,25 +197,15 @@ func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
 			o.Memory = free
 		}
 	}
-	if o.Peaks == nil {
-		o.Peaks = Peaks(wh.host.CPU.Features)
-	}
 }
 
-// Peaks lists the peak probes that a CPU with these features can run.
-func Peaks(features []string) []plan.Peak {
-	have := map[string]bool{}
-	for _, f := range features {
-		have[f] = true
-	}
+// Peaks lists the peak probes among a platform's kernels that can run here.
+func Peaks(kernels []backend.KernelInfo) []plan.Peak {
 	var out []plan.Peak
-	for _, r := range op.PeakRows() {
-		ok := true
-		for _, need := range op.PeakFeatures(r.ISA, r.DType) {
-			ok = ok && have[need]
-		}
-		if ok {
-			out = append(out, plan.Peak{ISA: r.ISA, DType: r.DType})
+	for _, k := range kernels {
+		p := plan.Peak{ISA: runner.ISATag(k.ISA), DType: k.DType}
+		if k.Op == "peak" && k.Available == nil && !slices.Contains(out, p) {
+			out = append(out, p)
 		}
 	}
 	return out

@@ -5,18 +5,18 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		Conv2dSpec(),
+		AttentionSpec(),
+		BiasAddSpec(),
+		BatchNormSpec(),
+		ChaseSpec(),
+		BandwidthSpec(),
 		PeakSpec(),
 		DispatchSpec(),
 		ClockSpec(),
-		Conv2dSpec(),
-		AttentionSpec(),
-	)
 	).
+		With(ElementwiseSpecs()...).
 		With(MemorySpecs()...).
 		With(StreamSpecs()...).
-		With(Blas1Specs()...).
-		With(ChaseSpec(), BandwidthSpec())
-		BiasAddSpec(),
-		BatchNormSpec(),
-	).With(ElementwiseSpecs()...)
+		With(Blas1Specs()...)
 }

@@ -51,7 +51,6 @@ RIDGE_INLINE double random_value(uint64_t h, int kind) {
   switch (kind) {
     case RIDGE_FILL_BYTES: return (double)(int8_t)(h >> 56);
     case RIDGE_FILL_POSITIVE: return 0.5 + (double)(h >> 41) * 0x1p-23;
-    case RIDGE_FILL_BYTES: return (double)(int8_t)(h >> 56);
     case RIDGE_FILL_WIDE: return ((double)(h >> 40) * 0x1p-23 - 1) * 8;
   }
   return (double)(h >> 40) * 0x1p-23 - 1;
