@@ -81,18 +81,15 @@ func memory(r *Result) *MemoryMetrics {
 	if c == nil || c.PeakMemoryBytes == 0 {
 		return nil
 	}
-	mb := func(b *int64) *float64 {
-		if b == nil {
-			return nil
-		}
-		v := float64(*b) / 1e6
-		return &v
-	}
-	return &MemoryMetrics{
+	m := &MemoryMetrics{
 		PeakMB: float64(c.PeakMemoryBytes) / 1e6, CPUStartMB: float64(c.MemoryBeforeBytes) / 1e6,
 		CPUEndMB: float64(c.MemoryAfterBytes) / 1e6, GrowthMB: float64(c.MemoryAfterBytes-c.MemoryBeforeBytes) / 1e6,
-		AllocatedStartMB: mb(c.BuffersBeforeBytes), AllocatedEndMB: mb(c.BuffersAfterBytes),
 	}
+	if d := r.DeviceMemory; d != nil {
+		start, end := float64(d.StartBytes)/1e6, float64(d.EndBytes)/1e6
+		m.AllocatedStartMB, m.AllocatedEndMB = &start, &end
+	}
+	return m
 }
 
 func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {

@@ -14,9 +14,10 @@ func measured() Result {
 	return Result{ID: "x", Device: "cpu", DType: FP32, ISA: "avx2", Threads: 2, Status: OK, FLOPs: 2e9, Bytes: 1e9, Items: 10, ItemUnit: "image",
 		Time: &Time{MedianNS: 2e6, MeanNS: 2e6, MinNS: 1e6, MaxNS: 3e6, StdNS: 1e6, P90NS: 2.9e6, P95NS: 2.95e6, P99NS: 2.99e6,
 			SamplesNS: []float64{1e6, 2e6, 3e6}, Launches: 2, WarmupLaunches: 1000, WarmupNS: 1e9},
-		Ceiling:    &ResultCeiling{ComputeGFLOPS: 2000, MemoryGBps: 625, MemoryLevel: "DRAM"},
-		Conditions: &Conditions{PeakMemoryBytes: 5e6, MemoryBeforeBytes: 3e6, MemoryAfterBytes: 4e6},
-		Energy:     &Energy{Joules: 50, WindowNS: 1e9, Launches: 500},
+		Ceiling:      &ResultCeiling{ComputeGFLOPS: 2000, MemoryGBps: 625, MemoryLevel: "DRAM"},
+		Conditions:   &Conditions{PeakMemoryBytes: 5e6, MemoryBeforeBytes: 3e6, MemoryAfterBytes: 4e6},
+		DeviceMemory: &DeviceMemory{StartBytes: 0, EndBytes: 7e6},
+		Energy:       &Energy{Joules: 50, WindowNS: 1e9, Launches: 500},
 	}
 }
 
@@ -35,11 +36,12 @@ func TestMetricsFollowTheirDefinitions(t *testing.T) {
 	if err := FillMetrics(&r, nil, someCeilings(), UserPeaks{}); err != nil {
 		t.Fatal(err)
 	}
+	start, end := 0.0, 7.0
 	want := &Metrics{
 		Latency: &LatencyMetrics{Mean: 2, Median: 2, Min: 1, Max: 3, Std: 1, P90: 2.9, P95: 2.95, P99: 2.99},
 		// 6 timed launches in 12 ms; the 1000 warm-up launches count nowhere
 		Throughput: &ThroughputMetrics{ItemsPerSec: 5000, BatchesPerSec: 500, TotalItems: 60, TimePerBatch: 2, Item: "image"},
-		Memory:     &MemoryMetrics{PeakMB: 5, GrowthMB: 1, CPUStartMB: 3, CPUEndMB: 4},
+		Memory:     &MemoryMetrics{PeakMB: 5, GrowthMB: 1, CPUStartMB: 3, CPUEndMB: 4, AllocatedStartMB: &start, AllocatedEndMB: &end},
 		FLOPs: &FLOPMetrics{FLOPs: 2e9, GFLOPS: 1000, TFLOPS: 1, HardwareEfficiency: 0.5, UtilizationPct: 40,
 			PeakSource: "theoretical"},
 		// 50 J in 1 s; 500 launches of 2 GFLOP in the same window: 1000 GFLOP / 50 J

@@ -196,7 +196,7 @@ func (c *Ceiling) addProbe(p Probe) {
 	if lower {
 		better = p.Value < c.Measured.Value
 	}
-	if c.Measured.Unavailable == "" && !better {
+	if c.Measured.Unavailable == "" && c.Measured.Value != 0 && !better {
 		return
 	}
 	c.Measured = Measured{Value: p.Value, CaseID: p.Case}

@@ -163,6 +163,20 @@ func TestGraphsExportGivesThePublishedReductions(t *testing.T) {
 	}
 }
 
+// A time-out says nothing about the hardware: only status unsupported is unsupported.
+func TestGraphsExportCallsOnlyTheUnsupportedUnsupported(t *testing.T) {
+	for status, supported := range map[record.Status]bool{record.TimedOut: true, record.Crashed: true, record.Wrong: true, record.Unsupported: false} {
+		doc := recordtest.Sample()
+		doc.Results[1].Status, doc.Results[1].Reason = status, "because"
+		_, m := export(t, doc)
+		op := m["operation_profiles"].(map[string]any)["gemm/m=1024,n=1024,k=1024/threads=2/hot"].(map[string]any)
+		p := op["precision_results"].(map[string]any)["int8"].(map[string]any)
+		if p["supported"] != supported || p["failure_reason"] != string(status)+": because" || p["measured_gops"] != nil {
+			t.Errorf("%s: %v", status, p)
+		}
+	}
+}
+
 func TestGraphsExportOfSeveralDevicesAsksForOne(t *testing.T) {
 	doc := recordtest.Sample()
 	doc.Devices = append(doc.Devices, record.Device{ID: "cuda:0"})

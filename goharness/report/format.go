@@ -19,7 +19,7 @@ type metric int
 const (
 	computeRate metric = iota // GFLOPS, GOPS for integers
 	memoryRate                // GB/s
-	plainTime                 // ns
+	plainTime                 // ns per item: one dependent load, one dispatch
 )
 
 // metricOf picks the figure by which an op is judged: operations per second where the work
@@ -28,11 +28,13 @@ func metricOf(r *record.Result) metric {
 	switch r.Suite {
 	case "latency", "launch":
 		return plainTime
-	case "memory", "stream", "cache", "elementwise", "reduction":
-		return memoryRate
+	case "memory", "stream", "bandwidth", "elementwise", "normalization", "reduction":
+		if r.Op != "chase" {
+			return memoryRate
+		}
 	}
 	switch {
-	case r.Op == "chase" || r.Op == "launch":
+	case r.Op == "chase" || r.Op == "dispatch":
 		return plainTime
 	case r.FLOPs > 0:
 		return computeRate
@@ -59,7 +61,7 @@ func performance(r *record.Result) string {
 	case memoryRate:
 		return digits(r.BandwidthGBps) + " GB/s"
 	}
-	return digits(r.Time.MedianNS) + " ns"
+	return digits(r.Time.MedianNS/float64(max(1, r.Items))) + " ns"
 }
 
 // rateUnit is GFLOPS for floating-point formats and GOPS for integers.

@@ -245,6 +245,7 @@ func TestFiguresFitTheOp(t *testing.T) {
 		"390 GOPS":   {Suite: "compute", Op: "gemm", DType: record.INT8, FLOPs: 1, GFLOPS: 390.4, Time: tm, Status: record.OK},
 		"22.6 GB/s":  {Suite: "elementwise", Op: "relu", DType: record.FP32, FLOPs: 1, GFLOPS: 1, BandwidthGBps: 22.56, Time: tm, Status: record.OK},
 		"95.0 ns":    {Suite: "latency", Op: "chase", DType: record.INT64, Bytes: 8, Time: tm, Status: record.OK},
+		"47.5 ns":    {Suite: "sweep", Op: "chase", DType: record.INT64, Bytes: 8, Items: 2, Time: tm, Status: record.OK},
 		none:         {Suite: "compute", Op: "gemm", DType: record.FP32, FLOPs: 1, GFLOPS: 9e9, Time: tm, Status: record.Invalid},
 	} {
 		if got := performance(&r); got != want {

@@ -151,8 +151,9 @@ func results() []record.Result {
 	view.Kernel = "transpose_fp32_avx2"
 	relu := timedAt(base("elementwise", "relu", record.FP32, size("256", "256"), 2), 4.1e3, 0.01, 65536, 512<<10, roof(218, 160, "L2"))
 	relu.Kernel, relu.ISA, relu.Items, relu.ItemUnit = "relu_fp32_avx2", "avx2", 65536, "element"
-	chase := timedAt(base("latency", "chase", record.INT64, []record.Param{{Name: "bytes", Value: "268435456"}}, 1), 95, 0.002, 0, 8, nil)
-	chase.Kernel, chase.Items, chase.ItemUnit, chase.GFLOPS = "chase_int64", 1, "load", 0
+	chase := timedAt(base("latency", "chase", record.INT64, []record.Param{{Name: "bytes", Value: "268435456"}}, 1), 95*65536, 0.002, 0, 8*65536, nil)
+	chase.Kernel, chase.Items, chase.ItemUnit, chase.WorkingSetBytes = "chase_int64", 65536, "dependent load", 256<<20
+	chase.DeviceMemory = &record.DeviceMemory{EndBytes: 256 << 20}
 	crash := failed(base("reduction", "softmax", record.FP32, size("1024", "1024"), 2), record.Crashed, "SIGILL in softmax_fp32_avx512; no other kernel left")
 	crash.Attempts = []record.Attempt{{Kernel: "softmax_fp32_avx512", Status: record.Crashed, Reason: "illegal instruction", Signal: "SIGILL"}}
 	return append(rs, cp, view, relu, chase, crash,
