@@ -32,10 +32,12 @@ type Uarch struct {
 
 // row is one line of the microarchitecture table.
 type row struct {
-	name   string
-	vendor string
-	family int
-	models [][2]int // inclusive ranges of model numbers (arm64: part numbers)
+	name string
+	// product is the code name of the chip where the model number tells it.
+	product string
+	vendor  string
+	family  int
+	models  [][2]int // inclusive ranges of model numbers (arm64: part numbers)
 	// steppings and brand narrow a model number that several products share.
 	steppings *[2]int
 	brand     *regexp.Regexp
@@ -133,6 +135,9 @@ func Lookup(c CPUID) Uarch {
 		u.Contradictory, u.Contradiction = true, id+" is "+found.name+", "+why
 		return u
 	}
+	if found.product != "" {
+		id += " (" + found.product + ")"
+	}
 	return Uarch{Name: found.name, Source: id + ": " + found.identity, Masked: missing(c, found), row: found}
 }
 
@@ -202,7 +207,7 @@ var inferences = []inference{
 	{vendorAMD, []string{"avx512bf16"}, "Zen 4", "Zen 4 class (AVX512-BF16)"},
 	{vendorIntel, []string{"avx512vnni"}, "Cascade Lake", "Cascade or Ice Lake class (AVX512-VNNI)"},
 	{vendorIntel, []string{"avx512f"}, "Skylake-X", "Skylake-X class (AVX-512)"},
-	{vendorIntel, []string{"avxvnni", "avx2", "fma"}, "Alder Lake", "Alder Lake class (AVX-VNNI)"},
+	{vendorIntel, []string{"avxvnni", "avx2", "fma"}, "Golden Cove", "Alder Lake class (AVX-VNNI)"},
 	{vendorIntel, []string{"avx2", "fma"}, "Haswell", "Haswell class (AVX2, FMA)"},
 	{vendorAMD, []string{"avx2", "fma"}, "Zen 3", "Zen 2/3 class (AVX2, FMA)"},
 }
