@@ -81,6 +81,7 @@ func TestThreadsAreTheLeastOfAllLimits(t *testing.T) {
 	if n, _ := UsableThreads(src); n != 1 {
 		t.Errorf("affinity of one CPU: %d threads", n)
 	}
+	src.Root = fixture(t, "container-quota")
 	put(t, src.Root, "/sys/fs/cgroup/kubepods.slice/pod1/c1/cpu.max", "50000 100000")
 	if n, why := UsableThreads(src); n != 1 {
 		t.Errorf("half a CPU: %d threads (%s), want 1", n, why)
@@ -157,6 +158,26 @@ func TestHybridCoresAndCaches(t *testing.T) {
 	}
 	if v, _ := h.Memory.TheoreticalGBps.Get(); v != 83.2 {
 		t.Errorf("theoretical %v", h.Memory.TheoreticalGBps)
+	}
+}
+
+func TestUnlikeArmCoresAreToldApart(t *testing.T) {
+	root := t.TempDir()
+	text := ""
+	for cpu, part := range []string{"0xd05", "0xd05", "0xd0b", "0xd0b"} {
+		text += fmt.Sprintf("processor : %d\nFeatures : fp asimd asimddp\nCPU implementer : 0x41\nCPU part : %s\n\n", cpu, part)
+		put(t, root, fmt.Sprintf("/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu), fmt.Sprint(cpu))
+		put(t, root, fmt.Sprintf("/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq", cpu), fmt.Sprint(1500000+cpu*400000))
+	}
+	put(t, root, "/proc/cpuinfo", text)
+	put(t, root, "/sys/devices/system/cpu/online", "0-3")
+	h := Read(Source{Root: root, OS: "linux", Arch: "arm64", CPUID: func() CPUID { return CPUID{} }})
+	if len(h.CPU.CoreTypes) != 2 || h.CPU.CoreTypes[0].CPUs != "0-1" || h.CPU.CoreTypes[1].Name != "Cortex-A76" || h.CPU.Microarchitecture != "Cortex-A76" {
+		t.Errorf("%s, %+v", h.CPU.Microarchitecture, h.CPU.CoreTypes)
+	}
+	order, err := CPUOrder(h, []int{0, 1, 2, 3}, "scatter")
+	if err != nil || order[0] != 2 {
+		t.Errorf("order %v %v, want the fast cores first", order, err)
 	}
 }
 

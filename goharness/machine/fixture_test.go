@@ -22,11 +22,42 @@ import (
 // the number and @+16 or @-16 for a sum with it.
 func fixture(t *testing.T, name string) string {
 	t.Helper()
+	root := t.TempDir()
+	expand(t, name, root)
+	return root
+}
+
+// sharedRoot holds the trees that tests only read, each expanded once.
+var sharedRoot string
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "machine")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	sharedRoot = dir
+	code := m.Run()
+	os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+// sharedFixture is fixture for tests that do not write into the tree.
+func sharedFixture(t *testing.T, name string) string {
+	t.Helper()
+	root := filepath.Join(sharedRoot, name)
+	if _, err := os.Stat(root); err != nil {
+		expand(t, name, root)
+	}
+	return root
+}
+
+func expand(t *testing.T, name, root string) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "machine", name+".txt"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := t.TempDir()
 	write := func(path string, content []byte) {
 		full := filepath.Join(root, filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
@@ -67,7 +98,6 @@ func fixture(t *testing.T, name string) string {
 			write(n.path, []byte(strings.ReplaceAll(n.expand(value), `\n`, "\n")+"\n"))
 		}
 	}
-	return root
 }
 
 type numbered struct {

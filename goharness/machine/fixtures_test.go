@@ -54,7 +54,7 @@ func source(t *testing.T, name string) Source {
 		if h.name != name {
 			continue
 		}
-		s := Source{Root: fixture(t, name), OS: "linux", Arch: h.arch, CPUID: func() CPUID { return h.cpu },
+		s := Source{Root: sharedFixture(t, name), OS: "linux", Arch: h.arch, CPUID: func() CPUID { return h.cpu },
 			Hostname: func() (string, error) { return name, nil }}
 		if h.clock[0] > 0 {
 			s.Clock = func(load bool) (float64, error) {
@@ -174,6 +174,10 @@ func TestDarwinHostComesFromSysctl(t *testing.T) {
 	}
 	if h.Limits.UsableThreads != 10 || len(h.CPU.Caches) != 4 {
 		t.Errorf("threads %d, caches %+v", h.Limits.UsableThreads, h.CPU.Caches)
+	}
+	values["vm.page_free_count"], values["hw.pagesize"] = 1000, 16384
+	if free, by, err := FreeMemory(src); err != nil || free != 16384000 || by == "" {
+		t.Errorf("free memory %d by %s: %v", free, by, err)
 	}
 	if v, ok := h.Memory.UpperBoundGBps.Get(); !ok || v != 120 {
 		t.Errorf("M4 memory bound %v %v, want 120 GB/s", v, h.Memory.UpperBoundGBps)

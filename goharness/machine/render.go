@@ -143,6 +143,32 @@ func (p *page) writeCPU(c record.CPU) {
 		p.line("Masked", strings.Join(c.MaskedFeatures, " "))
 	}
 	p.line("Features", strings.Join(c.Features, " "))
+	p.writeRates(c)
+}
+
+// writeRates shows the table's operations per cycle for what can be used here.
+func (p *page) writeRates(c record.CPU) {
+	u := Lookup(CPUIDOf(c))
+	var order []string
+	rates := map[string][]string{}
+	for _, r := range u.Rates() {
+		if !ISAUsable(r.ISA, c.Features) {
+			continue
+		}
+		if rates[r.ISA] == nil {
+			order = append(order, r.ISA)
+		}
+		rates[r.ISA] = append(rates[r.ISA], fmt.Sprintf("%s %.4g", r.DType, r.Ops))
+	}
+	key := "Ops/cycle and core"
+	for _, isa := range order {
+		p.printf("%-*s%-11s%s\n", keyWidth, key, isa, strings.Join(rates[isa], ", "))
+		key = ""
+	}
+	if len(order) == 0 {
+		_, why, _ := u.OpsPerCycle("any instruction set", "any format")
+		p.line(key, dash+why+")")
+	}
 }
 
 func (p *page) writeTopology(h record.Host) {

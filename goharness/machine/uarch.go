@@ -254,6 +254,41 @@ func (u Uarch) OpsPerCycle(isa string, d record.DType) (ops float64, source stri
 	return 0, fmt.Sprintf("no sourced figure for %s with %s on %s", d, isa, u.row.name), false
 }
 
+// Rate is one figure of the table: operations per cycle and core.
+type Rate struct {
+	ISA    string
+	DType  record.DType
+	Ops    float64
+	Source string
+}
+
+// Rates lists all figures of the row, in the table's order.
+func (u Uarch) Rates() []Rate {
+	var out []Rate
+	if u.row != nil {
+		for _, o := range u.row.ops {
+			out = append(out, Rate{o.isa, o.dtype, o.ops, u.label(o.source)})
+		}
+	}
+	return out
+}
+
+// isaNeeds are the features an instruction set of the table needs.
+var isaNeeds = map[string][]string{
+	"sse2": {"sse2"}, "avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+	"avx512fp16": {"avx512fp16"}, "avx512bf16": {"avx512bf16"}, "avx512vnni": {"avx512vnni"}, "avxvnni": {"avxvnni"},
+	"amx": {"amx-tile"}, "neon": {"asimd"}, "dotprod": {"asimddp"}, "bf16": {"bf16"}, "i8mm": {"i8mm"}, "sve": {"sve"},
+}
+
+// ISAUsable reports whether an instruction set of the table can be used with these features.
+func ISAUsable(isa string, features []string) bool {
+	needs, ok := isaNeeds[isa]
+	for _, f := range needs {
+		ok = ok && slices.Contains(features, f)
+	}
+	return ok
+}
+
 // CacheBytesPerCycle is the most bytes per cycle and core that move between a level ("L1",
 // "L2", "L3") and the one inside it; access is "read" or "write". With ok false, source is
 // the reason there is no figure.
