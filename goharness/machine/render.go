@@ -135,7 +135,11 @@ func (p *page) writeCPU(c record.CPU) {
 	p.line("Model", c.Model)
 	p.line("Microarchitecture", c.Microarchitecture)
 	p.line("", "("+c.MicroarchitectureSource+")")
-	p.line("Identity", fmt.Sprintf("%s, family %d (0x%x), model %d (0x%x), stepping %d", c.Vendor, c.Family, c.Family, c.ModelNumber, c.ModelNumber, c.Stepping))
+	if c.Vendor == "" {
+		p.line("Identity", dash+"the processor gives none)")
+	} else {
+		p.line("Identity", fmt.Sprintf("%s, family %d (0x%x), model %d (0x%x), stepping %d", c.Vendor, c.Family, c.Family, c.ModelNumber, c.ModelNumber, c.Stepping))
+	}
 	if c.Contradictory {
 		p.line("Contradictory", c.Contradiction)
 	}
