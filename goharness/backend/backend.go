@@ -28,8 +28,13 @@ type Backend interface {
 
 // OpenOptions configure a device.
 type OpenOptions struct {
-	Threads  int    // CPU threads; 0 means the machine's usable count
-	Affinity string // compact, scatter, none or a CPU list "0,2-3"
+	// CPUs that the threads are pinned to, one thread each; an entry of -1 leaves that
+	// thread unpinned. Empty: one thread per CPU of this process's affinity mask, pinned.
+	CPUs []int
+	// Affinity is the policy's name for the record: compact, scatter, none or a list.
+	Affinity string
+	// MemoryLimit in bytes refuses larger allocations; 0: no limit of ridge's own.
+	MemoryLimit int64
 }
 
 // KernelInfo describes one registered kernel.
@@ -58,8 +63,9 @@ type Device interface {
 	Synchronize() error
 	// Conditions under which the device works now (threads, pinning, pages, compiler …).
 	Conditions() record.Conditions
-	// MeasureClock times a dependent-instruction chain, in GHz; an error where impossible.
-	MeasureClock() (float64, error)
+	// MeasureClock times a dependent-instruction chain, in GHz, with the arithmetic units idle
+	// or (load) busy on all threads; an error where impossible.
+	MeasureClock(load bool) (float64, error)
 	// MemoryInUse is the bytes held by buffers now.
 	MemoryInUse() int64
 	Close() error

@@ -49,4 +49,7 @@ type Conditions struct {
 	PeakMemoryBytes     int64         `json:"peak_memory_bytes"`
 	MemoryBeforeBytes   int64         `json:"memory_before_bytes"`
 	MemoryAfterBytes    int64         `json:"memory_after_bytes"`
+	// Bytes the device held in buffers before and after the case; nil when nobody counted.
+	BuffersBeforeBytes *int64 `json:"buffers_before_bytes,omitempty"`
+	BuffersAfterBytes  *int64 `json:"buffers_after_bytes,omitempty"`
 }

@@ -2,6 +2,7 @@ package record
 
 // Host is what the machine is. Every unknown carries its reason.
 type Host struct {
+	Name       string       `json:"name,omitempty" jsonschema:"description=name given by the user (--hardware)"`
 	Hostname   string       `json:"hostname"`
 	OS         string       `json:"os"`
 	Kernel     Fact[string] `json:"kernel"`

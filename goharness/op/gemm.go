@@ -1,0 +1,263 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"ridge/goharness/record"
+)
+
+// Activations that epilogues know, in the order of RIDGE_ACT_* in native/include/ridge_gemm.h.
+var Activations = []string{"none", "relu", "gelu", "gelu_tanh", "silu"}
+
+// Gemm is C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias), row-major, op(B) = B[K,N] or,
+// with TransB, the transpose of B[N,K]. It serves the ops gemm and linear.
+type Gemm struct {
+	opName        string
+	M, N, K       int64
+	LDA, LDB, LDC int64 // row pitches in elements
+	Alpha, Beta   int64
+	TransB, Bias  bool
+	Act           string
+	D             record.DType
+	params        []record.Param
+}
+
+var maxDim = int64(1) << 40
+
+// gemmDTypes: the stored types of A, B and C and the accumulator, per precision.
+var gemmDTypes = map[record.DType][4]record.DType{
+	record.FP64: {record.FP64, record.FP64, record.FP64, record.FP64},
+	record.FP32: {record.FP32, record.FP32, record.FP32, record.FP32},
+	record.FP16: {record.FP16, record.FP16, record.FP16, record.FP32},
+	record.BF16: {record.BF16, record.BF16, record.BF16, record.FP32},
+	record.INT8: {record.INT8, record.INT8, record.INT32, record.INT32},
+	record.U8S8: {record.UINT8, record.INT8, record.INT32, record.INT32},
+}
+
+// GemmSpec declares gemm.
+func GemmSpec() Spec {
+	return Spec{
+		Name: "gemm", Family: "gemm", Suite: "gemm", Item: "matrix product", Metric: "gflops",
+		Doc: "C[M,N] = alpha*A[M,K]*B[K,N] + beta*D[M,N], row-major; int8 and u8s8 accumulate in int32 and store it",
+		Params: []ParamSpec{
+			{Name: "m", Doc: "rows of A and C", Min: 0, Max: maxDim},
+			{Name: "n", Doc: "columns of B and C", Min: 0, Max: maxDim},
+			{Name: "k", Doc: "columns of A, rows of B", Min: 0, Max: maxDim},
+			{Name: "lda", Doc: "row pitch of A in elements, 0 for tight", Default: "0", Max: maxDim},
+			{Name: "ldb", Doc: "row pitch of B", Default: "0", Max: maxDim},
+			{Name: "ldc", Doc: "row pitch of C", Default: "0", Max: maxDim},
+			{Name: "alpha", Doc: "factor of the product", Default: "1", Min: -8, Max: 8},
+			{Name: "beta", Doc: "1 adds matrix D", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "tb", Doc: "1: B is stored [N,K]", Default: "0", Enum: []string{"0", "1"}},
+		},
+		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
+		New: func(v Values, d record.DType) (Op, error) {
+			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
+				LDC: v.Int("ldc"), Alpha: v.Int("alpha"), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List()}
+			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
+				return nil, fmt.Errorf("alpha=%d beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
+			}
+			return g, nil
+		},
+	}
+}
+
+// LinearSpec declares linear: Y[M,N] = act(X[M,K]·W[N,K]ᵀ + bias[N]).
+func LinearSpec() Spec {
+	return Spec{
+		Name: "linear", Family: "gemm", Suite: "linear", Item: "row (token)", Metric: "gflops", Batch: "m",
+		Doc: "Y[M,N] = act(X[M,K]*W[N,K]^T + bias[N]), weights stored [out,in]",
+		Params: []ParamSpec{
+			{Name: "m", Doc: "rows (batch × tokens)", Min: 0, Max: maxDim},
+			{Name: "n", Doc: "output features", Min: 0, Max: maxDim},
+			{Name: "k", Doc: "input features", Min: 0, Max: maxDim},
+			{Name: "bias", Doc: "1 adds bias[N]", Default: "1", Enum: []string{"0", "1"}},
+			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
+		},
+		DTypes: []record.DType{record.FP32, record.BF16},
+		New: func(v Values, d record.DType) (Op, error) {
+			return &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true,
+				Bias: v.Bool("bias"), Act: v.Str("act"), D: d, params: v.List()}, nil
+		},
+	}
+}
+
+func (g *Gemm) Name() string             { return g.opName }
+func (g *Gemm) Params() []record.Param   { return g.params }
+func (g *Gemm) DType() record.DType      { return g.D }
+func (g *Gemm) Accumulate() record.DType { return gemmDTypes[g.D][3] }
+func (g *Gemm) Items() int64 {
+	if g.opName == "linear" {
+		return g.M
+	}
+	return 1
+}
+
+// Tensors: A, B, [D], [bias], C.
+func (g *Gemm) Tensors() []Tensor {
+	dt := gemmDTypes[g.D]
+	b := Tensor{Name: "b", Role: In, DType: dt[1], Dims: []int64{g.K, g.N}, Pitch: g.LDB, Fill: FillUniform}
+	if g.TransB {
+		b.Dims = []int64{g.N, g.K}
+	}
+	a := Tensor{Name: "a", Role: In, DType: dt[0], Dims: []int64{g.M, g.K}, Pitch: g.LDA, Fill: FillUniform}
+	if !g.D.Float() {
+		a.Fill, b.Fill = FillBytes, FillBytes
+	}
+	ts := []Tensor{a, b}
+	if g.Beta != 0 {
+		ts = append(ts, Tensor{Name: "d", Role: In, DType: dt[2], Dims: []int64{g.M, g.N}})
+	}
+	if g.Bias {
+		ts = append(ts, Tensor{Name: "bias", Role: In, DType: dt[2], Dims: []int64{g.N}})
+	}
+	return append(ts, Tensor{Name: "c", Role: Out, DType: dt[2], Dims: []int64{g.M, g.N}, Pitch: g.LDC})
+}
+
+// FLOPs is 2·M·N·K, plus M·N for a bias and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
+func (g *Gemm) FLOPs() int64 {
+	n := Product(2, g.M, g.N, g.K)
+	if n == math.MaxInt64 {
+		return n
+	}
+	if g.Bias {
+		n += Product(g.M, g.N)
+	}
+	return n + Product(g.M, g.N, actFLOPs(g.Act))
+}
+
+func actFLOPs(act string) int64 {
+	switch act {
+	case "relu":
+		return 1
+	case "gelu", "gelu_tanh":
+		return 8
+	case "silu":
+		return 5
+	}
+	return 0
+}
+
+// Bytes reads A, B and what is added once, and writes C once.
+func (g *Gemm) Bytes() int64 { return tensorBytes(g.Tensors()) }
+
+// tensorBytes is the dense bytes of all tensors: each moved once.
+func tensorBytes(ts []Tensor) int64 {
+	var n int64
+	for _, t := range ts {
+		b := Product(append([]int64{t.DType.Size()}, t.Dims...)...)
+		if b == math.MaxInt64 || n > math.MaxInt64-b {
+			return math.MaxInt64
+		}
+		n += b
+	}
+	return n
+}
+
+// IntegerExact: sums of small integers are exact below 2^24 (fp32), activations other than
+// ReLU are not.
+func (g *Gemm) IntegerExact() (bool, string) {
+	if g.Act != "none" && g.Act != "relu" {
+		return false, "the activation " + g.Act + " is not exact on integers"
+	}
+	return true, ""
+}
+
+// Expect computes one dot product in float64.
+func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
+	row, col := i/g.N, i%g.N
+	var sum, mag float64
+	ai, bi, step := row*g.K, col, g.N
+	if g.TransB {
+		bi, step = col*g.K, 1
+	}
+	for k := int64(0); k < g.K; k++ {
+		p := in.At(0, ai+k) * in.At(1, bi+k*step)
+		sum += p
+		mag += math.Abs(p)
+	}
+	sum, mag = sum*float64(g.Alpha), mag*math.Abs(float64(g.Alpha))
+	next := 2
+	add := func(v float64) { sum, mag, next = sum+v, mag+math.Abs(v), next+1 }
+	if g.Beta != 0 {
+		add(in.At(next, i) * float64(g.Beta))
+	}
+	if g.Bias {
+		add(in.At(next, col))
+	}
+	return activate(g.Act, sum, mag)
+}
+
+// activate applies an activation to an expectation. The error of its argument passes
+// through with a slope of at most 1.13 (GELU's and SiLU's largest derivatives: 1.129, 1.1).
+func activate(act string, x, mag float64) Expectation {
+	y := Activate(act, x)
+	if act == "none" || act == "relu" {
+		return Expectation{Value: y, Magnitude: mag}
+	}
+	return Expectation{Value: y, Magnitude: 1.13*mag + math.Abs(x)}
+}
+
+// Activate is the activation function in float64.
+func Activate(act string, x float64) float64 {
+	switch act {
+	case "relu":
+		return math.Max(x, 0)
+	case "gelu":
+		return 0.5 * x * math.Erfc(-x/math.Sqrt2)
+	case "gelu_tanh":
+		return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+	case "silu":
+		return x / (1 + math.Exp(-x))
+	}
+	return x
+}
+
+// Project checks whole rows: C·x = alpha·A·(B·x) + … for the linear part (Freivalds).
+func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
+	if g.Act != "none" {
+		return nil
+	}
+	bx, bm := make([]float64, g.K), make([]float64, g.K)
+	for n := int64(0); n < g.N; n++ {
+		for k := int64(0); k < g.K; k++ {
+			i := k*g.N + n
+			if g.TransB {
+				i = n*g.K + k
+			}
+			v := in.At(1, i)
+			bx[k] += v * x[n]
+			bm[k] += math.Abs(v)
+		}
+	}
+	var addX, addM float64 // bias
+	next := 2
+	if g.Beta != 0 {
+		next++
+	}
+	if g.Bias {
+		for n := int64(0); n < g.N; n++ {
+			v := in.At(next, n)
+			addX, addM = addX+v*x[n], addM+math.Abs(v)
+		}
+	}
+	res := make([]Expectation, g.M)
+	for m := int64(0); m < g.M; m++ {
+		var s, a float64
+		for k := int64(0); k < g.K; k++ {
+			v := in.At(0, m*g.K+k)
+			s += v * bx[k]
+			a += math.Abs(v) * bm[k]
+		}
+		s, a = s*float64(g.Alpha)+addX, a*math.Abs(float64(g.Alpha))+addM
+		if g.Beta != 0 {
+			for n := int64(0); n < g.N; n++ {
+				v := in.At(2, m*g.N+n)
+				s, a = s+v*x[n], a+math.Abs(v)
+			}
+		}
+		res[m] = Expectation{Value: s, Magnitude: a}
+	}
+	return res
+}

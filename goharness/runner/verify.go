@@ -1,0 +1,354 @@
+// Package runner turns a case into a result: allocate, fill, verify, warm up, measure. It
+// also holds the worker process that owns the device, its deadlines, and the quarantine of
+// kernels that failed.
+package runner
+
+import (
+	"context"
+	"fmt"
+	"hash/maphash"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Effort bounds the float64 work of a verification.
+type Effort struct {
+	// AllBelow: outputs whose expectations cost at most this many multiply-adds in all are
+	// compared whole.
+	AllBelow int64
+	// Samples compared otherwise; at least 1,024.
+	Samples int
+}
+
+// DefaultEffort compares small outputs whole and 1,024 random elements of large ones.
+var DefaultEffort = Effort{AllBelow: 1 << 24, Samples: 1024}
+
+// Verify checks a prepared program against the float64 expectation of its reference op:
+// integer inputs bit for bit where that is exact, random inputs within the bound, every
+// output element written, padding and guards untouched, and a second run with the same
+// bits. The executable is left filled with random inputs. An error means that the check
+// could not be made; a wrong kernel gives Passed = false with the first mismatch.
+func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64, effort Effort) (record.Verification, error) {
+	v := verifier{ctx: ctx, e: e, p: p, seed: seed, effort: effort}
+	v.effort.Samples = max(v.effort.Samples, 1024)
+	v.out.BoundC = 0
+	exact := true
+	why := ""
+	for _, k := range e.Kernels() {
+		v.out.BoundC = max(v.out.BoundC, k.BoundC)
+		v.acc = wider(v.acc, k.Accumulate)
+		if !k.IntExact {
+			exact, why = false, "kernel "+k.Name+" is not exact on integers"
+		}
+	}
+	if ok, reason := p.Reference.IntegerExact(); !ok {
+		exact, why = false, reason
+	}
+	v.out.IntegerTest = why
+	if exact {
+		v.out.IntegerTest = "exact"
+		if err := v.phase("integer", true); err != nil || v.out.Mismatch != nil {
+			return v.out, err
+		}
+	}
+	if err := v.phase("random", false); err != nil || v.out.Mismatch != nil {
+		return v.out, err
+	}
+	v.out.Passed = true
+	return v.out, nil
+}
+
+// wider picks the accumulator with the larger rounding unit: a program is as accurate as
+// its coarsest step.
+func wider(a, b record.DType) record.DType {
+	if a == "" || b.Unit() > a.Unit() {
+		return b
+	}
+	return a
+}
+
+type verifier struct {
+	ctx    context.Context
+	e      backend.Executable
+	p      op.Program
+	seed   uint64
+	effort Effort
+	acc    record.DType
+	out    record.Verification
+}
+
+// phase runs the program on one kind of input, with two poisons.
+func (v *verifier) phase(name string, integer bool) error {
+	if err := v.e.Fill(integer, 0); err != nil {
+		return fmt.Errorf("verify %s: fill: %w", v.p.Name, err)
+	}
+	if err := v.e.Run(1); err != nil {
+		return fmt.Errorf("verify %s: %w", v.p.Name, err)
+	}
+	in := op.NewInputs(v.seed, integer, v.p.Tensors)
+	var names []string
+	for _, t := range v.p.Reference.Tensors() {
+		names = append(names, t.Name)
+	}
+	in = in.Bind(names)
+	sums := map[string]uint64{}
+	seed := maphash.MakeSeed()
+	for n, t := range v.p.Reference.Tensors() {
+		if t.Role != op.Out {
+			continue
+		}
+		if err := v.compare(name, in, n, t, integer); err != nil || v.out.Mismatch != nil {
+			return err
+		}
+		if err := v.padding(t, 0); err != nil || v.out.Mismatch != nil {
+			return err
+		}
+		sum, err := v.hash(seed, t)
+		if err != nil {
+			return err
+		}
+		sums[t.Name] = sum
+	}
+	// A second run over the other poison must give the same bits: an element that no thread
+	// wrote differs, and so does a reduction whose order depends on timing.
+	if err := v.e.Poison(1); err != nil {
+		return fmt.Errorf("verify %s: poison: %w", v.p.Name, err)
+	}
+	if err := v.e.Run(1); err != nil {
+		return fmt.Errorf("verify %s: second run: %w", v.p.Name, err)
+	}
+	for _, t := range v.p.Reference.Tensors() {
+		if t.Role != op.Out {
+			continue
+		}
+		sum, err := v.hash(seed, t)
+		if err != nil {
+			return err
+		}
+		if sum != sums[t.Name] {
+			v.out.Mismatch = &record.Mismatch{Tensor: t.Name, Phase: "repeat", Got: "other bits in the second run",
+				Want: "the same bits: an element is not written, or the order of a sum varies"}
+			return nil
+		}
+		if err := v.padding(t, 1); err != nil || v.out.Mismatch != nil {
+			return err
+		}
+	}
+	v.out.Repeatable = true
+	return nil
+}
+
+// hash covers the logical elements of a tensor.
+func (v *verifier) hash(seed maphash.Seed, t op.Tensor) (uint64, error) {
+	mem, _, _, err := v.e.ReadRaw(t.Name)
+	if err != nil {
+		return 0, fmt.Errorf("verify %s: read %s: %w", v.p.Name, t.Name, err)
+	}
+	var h maphash.Hash
+	h.SetSeed(seed)
+	size := t.DType.Size()
+	if t.LD() == t.Row() {
+		_, _ = h.Write(mem)
+		return h.Sum64(), nil
+	}
+	for r := int64(0); r < t.Rows(); r++ {
+		at := r * t.LD() * size
+		_, _ = h.Write(mem[at : at+t.Row()*size])
+	}
+	return h.Sum64(), nil
+}
+
+// padding checks that row padding and guards still hold the poison.
+func (v *verifier) padding(t op.Tensor, poison int) error {
+	mem, before, after, err := v.e.ReadRaw(t.Name)
+	if err != nil {
+		return fmt.Errorf("verify %s: read %s: %w", v.p.Name, t.Name, err)
+	}
+	bad := func(where string) {
+		v.out.Mismatch = &record.Mismatch{Tensor: t.Name, Phase: "padding", Got: "changed " + where, Want: "untouched poison"}
+	}
+	same := func(b []byte) bool {
+		for _, x := range b {
+			if x != before[0] {
+				return false
+			}
+		}
+		return true
+	}
+	want := [2]byte{0xff, 0x7f}[poison]
+	if len(before) == 0 || before[0] != want || !same(before) {
+		bad("bytes before the first element")
+		return nil
+	}
+	if !same(after) {
+		bad("bytes after the last element")
+		return nil
+	}
+	size := t.DType.Size()
+	for r := int64(0); t.LD() > t.Row() && r+1 < t.Rows(); r++ {
+		if !same(mem[(r*t.LD()+t.Row())*size : (r+1)*t.LD()*size]) {
+			bad(fmt.Sprintf("row padding of row %d", r))
+			return nil
+		}
+	}
+	return nil
+}
+
+// compare checks elements of output n against the expectation, in parallel.
+func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, integer bool) error {
+	total := t.Elements()
+	v.out.Elements = max(v.out.Elements, total)
+	if total == 0 {
+		return nil
+	}
+	idx := v.choose(total)
+	workers := min(runtime.GOMAXPROCS(0), max(1, len(idx)/16))
+	if total <= int64(v.effort.Samples) {
+		workers = min(runtime.GOMAXPROCS(0), len(idx))
+	}
+	var wg sync.WaitGroup
+	first := make([]*record.Mismatch, workers)
+	worst := make([]float64, workers)
+	errs := make([]error, workers)
+	for w := 0; w < workers; w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var got [1]float64
+			for k := w; k < len(idx) && first[w] == nil; k += workers {
+				if v.ctx.Err() != nil {
+					errs[w] = v.ctx.Err()
+					return
+				}
+				if errs[w] = v.e.Read(t.Name, idx[k], 1, got[:]); errs[w] != nil {
+					return
+				}
+				e := v.p.Reference.Expect(in, n, idx[k])
+				bound := v.bound(t, e, integer)
+				if ratio := Deviation(got[0], t.DType, e.Value, bound, integer); ratio > 1 || ratio != ratio {
+					first[w] = mismatch(t, idx[k], got[0], e.Value, bound, phase)
+				} else {
+					worst[w] = max(worst[w], ratio)
+				}
+			}
+		}()
+	}
+	wg.Wait()
+	for w := range first {
+		if errs[w] != nil {
+			return fmt.Errorf("verify %s: %w", v.p.Name, errs[w])
+		}
+		if first[w] != nil {
+			v.out.Mismatch = first[w]
+			return nil
+		}
+		v.out.WorstBound = max(v.out.WorstBound, worst[w])
+	}
+	v.out.Checked += int64(len(idx))
+	if int64(len(idx)) < total {
+		return v.project(phase, in, n, t, integer)
+	}
+	return nil
+}
+
+// bound is the error allowed for one element (see op.Expectation).
+func (v *verifier) bound(t op.Tensor, e op.Expectation, integer bool) float64 {
+	if integer {
+		return 0
+	}
+	return v.out.BoundC*v.acc.Unit()*e.Magnitude + t.DType.Unit()*math.Abs(e.Value) + e.Tiny
+}
+
+// Deviation is the error of got over its bound; above 1 (or NaN) is wrong. In integer mode
+// the value must be the exact one rounded once to the output's format.
+func Deviation(got float64, d record.DType, want, bound float64, integer bool) float64 {
+	if integer || !d.Float() {
+		if got == op.Round(d, want) {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	diff := math.Abs(got - want)
+	if diff == 0 {
+		return 0
+	}
+	if r := op.Round(d, want); math.IsInf(r, 0) && got == r {
+		return 0
+	}
+	return diff / bound
+}
+
+func mismatch(t op.Tensor, i int64, got, want, bound float64, phase string) *record.Mismatch {
+	f := func(x float64) string { return strconv.FormatFloat(x, 'g', 9, 64) }
+	return &record.Mismatch{Tensor: t.Name, Index: t.Coordinates(i), Got: f(got), Want: f(want), Bound: bound, Phase: phase}
+}
+
+// choose lists the elements to compare: all when cheap, else random ones with the first,
+// the last and the ends of the first and last rows.
+func (v *verifier) choose(total int64) []int64 {
+	perElement := max(1, v.p.Reference.FLOPs()/max(1, total))
+	if c, ok := v.p.Reference.(op.Coster); ok {
+		perElement = max(perElement, c.ExpectCost())
+	}
+	if total <= int64(v.effort.Samples) || perElement <= v.effort.AllBelow/total {
+		idx := make([]int64, total)
+		for i := range idx {
+			idx[i] = int64(i)
+		}
+		return idx
+	}
+	rng := rand.New(rand.NewPCG(v.seed, uint64(total)))
+	idx := []int64{0, total - 1}
+	for _, t := range v.p.Reference.Tensors() {
+		if t.Role == op.Out && t.Elements() == total {
+			idx = append(idx, t.Row()-1, total-t.Row())
+		}
+	}
+	for len(idx) < v.effort.Samples+4 {
+		idx = append(idx, rng.Int64N(total))
+	}
+	return idx
+}
+
+// project compares a random ±1 combination of every row with its expectation (Freivalds),
+// where the op can compute that cheaply.
+func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, integer bool) error {
+	pr, ok := v.p.Reference.(op.Projector)
+	if !ok || integer {
+		return nil
+	}
+	rng := rand.New(rand.NewPCG(v.seed, 7))
+	x := make([]float64, t.Row())
+	for i := range x {
+		x[i] = float64(rng.IntN(2)*2 - 1)
+	}
+	want := pr.Project(in, n, x)
+	if want == nil {
+		return nil
+	}
+	row := make([]float64, t.Row())
+	for r := range want {
+		if err := v.e.Read(t.Name, int64(r)*t.Row(), t.Row(), row); err != nil {
+			return fmt.Errorf("verify %s: %w", v.p.Name, err)
+		}
+		var got, rounding float64
+		for i, y := range row {
+			got += y * x[i]
+			rounding += math.Abs(y)
+		}
+		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + t.DType.Unit()*rounding
+		if d := math.Abs(got - want[r].Value); !(d <= bound) {
+			v.out.Mismatch = mismatch(t, int64(r)*t.Row(), got, want[r].Value, bound, "projection")
+			return nil
+		}
+	}
+	v.out.Projection = true
+	return nil
+}

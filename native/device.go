@@ -1,0 +1,134 @@
+//go:build cgo && linux
+
+package native
+
+/*
+static const char *compiler(void) {
+#if defined(__clang__)
+  return "clang " __clang_version__;
+#else
+  return "gcc " __VERSION__;
+#endif
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native/kernel"
+	"ridge/native/probe"
+	"ridge/native/team"
+)
+
+// CompilerFlags are the flags that every kernel is compiled with; instruction sets come by
+// function attribute.
+const CompilerFlags = "-O2 -g -O3 -Wall (instruction sets by function attribute)"
+
+// Compiler names the C compiler of the kernels and its flags.
+func Compiler() (name, flags string) { return C.GoString(C.compiler()), CompilerFlags }
+
+// PrepareWorker makes a crashing kernel end the process by its signal. Worker processes
+// call it once, before anything else.
+func PrepareWorker() { team.DefaultSignals() }
+
+// device is the opened CPU: a team and an arena.
+type device struct {
+	b        *Backend
+	team     *team.Team
+	affinity string
+	mem      arena
+}
+
+func (d *device) Info() record.Device {
+	infos, _ := d.b.Devices()
+	infos[0].Threads = d.team.Size()
+	return infos[0]
+}
+
+// Kernels that this CPU can run for the op, the preferred first.
+func (d *device) Kernels(o op.Op) ([]backend.KernelInfo, error) {
+	all := d.b.candidates(o, "")
+	if len(all) == 0 {
+		return nil, backend.Unsupported("no CPU kernel is registered for %s at %s", o.Name(), o.DType())
+	}
+	var out []backend.KernelInfo
+	var missing []string
+	for _, k := range all {
+		info := k.Info(o.Name(), kernel.Detect())
+		if info.Available != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", k.Name, info.Available))
+			continue
+		}
+		out = append(out, info)
+	}
+	if len(out) == 0 {
+		return nil, backend.Unsupported("%s", strings.Join(missing, "; "))
+	}
+	return out, nil
+}
+
+// Synchronize returns at once: every call of an executable runs to completion.
+func (d *device) Synchronize() error { return nil }
+
+func (d *device) MemoryInUse() int64 { return d.mem.inUse }
+
+// MeasureClock times a chain of dependent multiplications on the team's first thread.
+func (d *device) MeasureClock(load bool) (float64, error) {
+	if load {
+		return probe.ClockUnderLoadGHz(d.team)
+	}
+	return probe.ClockGHz(d.team)
+}
+
+func (d *device) Conditions() record.Conditions {
+	c := record.Conditions{
+		Threads: d.team.Size(), CPUs: d.team.CPUs(), Affinity: d.affinity,
+		Compiler: C.GoString(C.compiler()), CompilerFlags: CompilerFlags, Driver: "none (CPU)",
+	}
+	share, err := hugeShare()
+	if err != nil {
+		c.HugePageShare = record.Unknown[float64](err.Error())
+		c.PageSize = "unknown: " + err.Error()
+	} else {
+		c.HugePageShare = record.Known(share, "/proc/self/smaps_rollup AnonHugePages / Anonymous")
+		c.PageSize = fmt.Sprintf("%d KiB, 2 MiB for %.0f %% of anonymous memory", os.Getpagesize()/1024, share*100)
+	}
+	return c
+}
+
+// hugeShare is the part of this process's anonymous memory that sits in huge pages.
+func hugeShare() (float64, error) {
+	b, err := os.ReadFile("/proc/self/smaps_rollup")
+	if err != nil {
+		return 0, fmt.Errorf("huge-page share: %w", err)
+	}
+	kb := func(name string) float64 {
+		for _, line := range strings.Split(string(b), "\n") {
+			if rest, ok := strings.CutPrefix(line, name+":"); ok {
+				f := strings.Fields(rest)
+				v, _ := strconv.ParseFloat(f[0], 64)
+				return v
+			}
+		}
+		return 0
+	}
+	anon := kb("Anonymous")
+	if anon == 0 {
+		return 0, fmt.Errorf("huge-page share: /proc/self/smaps_rollup has no anonymous memory")
+	}
+	return kb("AnonHugePages") / anon, nil
+}
+
+// Close ends the team and unmaps all memory.
+func (d *device) Close() error {
+	d.team.Close()
+	d.mem.trim()
+	return nil
+}

@@ -1,0 +1,303 @@
+//go:build cgo && linux
+
+package native
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/native/fill"
+	"ridge/native/kernel"
+	"ridge/native/team"
+)
+
+// args is a family's C argument struct.
+type args struct{ p unsafe.Pointer }
+
+// buffer is one tensor's memory in one set.
+type buffer struct {
+	block block
+	ptr   unsafe.Pointer // first logical element, Guard bytes and more after the block's start
+	t     op.Tensor
+	key   uint64
+}
+
+// executable is a program bound to kernels and buffers.
+type executable struct {
+	d       *device
+	p       op.Program
+	opts    backend.PrepareOptions
+	kernels []backend.KernelInfo
+	sets    [][]buffer // per set, per program tensor
+	argp    []unsafe.Pointer
+	scratch block
+	list    *team.List
+}
+
+// Prepare picks a kernel for each step, takes buffers and binds them.
+func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Executable, error) {
+	if o.Sets < 1 {
+		o.Sets = 1
+	}
+	e := &executable{d: d, p: p, opts: o}
+	if err := e.prepare(); err != nil {
+		_ = e.Release()
+		return nil, fmt.Errorf("prepare %s: %w", p.Name, err)
+	}
+	return e, nil
+}
+
+func (e *executable) prepare() error {
+	for s := 0; s < e.opts.Sets; s++ {
+		set, err := e.allocate()
+		e.sets = append(e.sets, set)
+		if err != nil {
+			return err
+		}
+	}
+	picked := make([]candidate, len(e.p.Steps))
+	for i, st := range e.p.Steps {
+		k, err := e.pick(st)
+		if err != nil {
+			return err
+		}
+		picked[i] = k
+		e.kernels = append(e.kernels, k.Info(st.Op.Name(), kernel.Detect()))
+	}
+	lists := make([][]team.Step, len(e.sets))
+	var need int64
+	for s := range e.sets {
+		for i, st := range e.p.Steps {
+			a, err := picked[i].bind(st.Op, e.bound(s, st))
+			if err != nil {
+				return fmt.Errorf("bind %s: %w", picked[i].Name, err)
+			}
+			e.argp = append(e.argp, a.p)
+			need = max(need, picked[i].WorkspaceBytes(a.p, e.d.team.Size()))
+			lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
+		}
+	}
+	if need > 0 {
+		var err error
+		if e.scratch, err = e.d.mem.take(need); err != nil {
+			return fmt.Errorf("workspace: %w", err)
+		}
+		for s := range lists {
+			for i := range lists[s] {
+				lists[s][i].Workspace, lists[s][i].WorkspaceBytes = e.scratch.ptr(), int64(len(e.scratch.mem))
+			}
+		}
+	}
+	e.list = team.NewList(lists)
+	return nil
+}
+
+// allocate takes one set of buffers. Starts are staggered by 9 cache lines per tensor, so
+// that equal indices of two arrays do not meet in the same 4 KiB offset (a load behind a
+// store to the same low 12 bits waits on most cores).
+func (e *executable) allocate() ([]buffer, error) {
+	var set []buffer
+	for n, t := range e.p.Tensors {
+		lead := int64(4096+576*(n%7)) + e.opts.Misalign
+		b, err := e.d.mem.take(lead + t.StorageBytes() + fill.Guard + 64)
+		if err != nil {
+			return set, fmt.Errorf("tensor %s of %d bytes: %w", t.Name, t.StorageBytes(), err)
+		}
+		set = append(set, buffer{block: b, ptr: unsafe.Add(b.ptr(), lead), t: t, key: op.Key(e.opts.Seed, n)})
+	}
+	return set, nil
+}
+
+func (e *executable) bound(set int, st op.Step) []kernel.Buffer {
+	ts := st.Op.Tensors()
+	out := make([]kernel.Buffer, len(st.Bind))
+	for i, name := range st.Bind {
+		for _, b := range e.sets[set] {
+			if b.t.Name == name {
+				out[i] = kernel.Buffer{Ptr: b.ptr, Tensor: ts[i]}
+			}
+		}
+	}
+	return out
+}
+
+// pick chooses the first kernel that this CPU and these arguments allow.
+func (e *executable) pick(st op.Step) (candidate, error) {
+	forced := e.opts.Kernel
+	all := e.d.b.candidates(st.Op, forced)
+	if len(all) == 0 && forced != "" && len(e.p.Steps) > 1 {
+		all = e.d.b.candidates(st.Op, "") // the forced kernel is for another step
+	}
+	if len(all) == 0 {
+		if forced != "" {
+			return candidate{}, backend.Unsupported("no CPU kernel %q for %s at %s", forced, st.Op.Name(), st.Op.DType())
+		}
+		return candidate{}, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
+	}
+	var why []string
+	for _, k := range all {
+		if err := k.Info(st.Op.Name(), kernel.Detect()).Available; err != nil {
+			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
+			continue
+		}
+		if contains(e.opts.Exclude, k.Name) {
+			why = append(why, k.Name+": set aside after a failure")
+			continue
+		}
+		a, err := k.bind(st.Op, e.bound(0, st))
+		if err != nil {
+			return candidate{}, fmt.Errorf("bind %s: %w", k.Name, err)
+		}
+		ok := k.Supports(a.p)
+		kernel.Free(a.p)
+		if ok {
+			return k, nil
+		}
+		why = append(why, k.Name+": does not take this shape")
+	}
+	return candidate{}, backend.Unsupported("%s at %s: %s", st.Op.Name(), st.Op.DType(), strings.Join(why, "; "))
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *executable) Kernels() []backend.KernelInfo { return e.kernels }
+
+func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
+
+// Fill writes inputs and poisons the rest, in all sets.
+func (e *executable) Fill(integer bool, poison int) error {
+	return e.fill(func(t op.Tensor) (bool, int) {
+		if t.Role == op.In {
+			return true, -1
+		}
+		return true, poison
+	}, integer)
+}
+
+// Poison poisons outputs and scratch only.
+func (e *executable) Poison(poison int) error {
+	return e.fill(func(t op.Tensor) (bool, int) { return t.Role != op.In, poison }, false)
+}
+
+func (e *executable) fill(choose func(op.Tensor) (do bool, poison int), integer bool) error {
+	var steps []team.Step
+	var ptrs []unsafe.Pointer
+	defer func() {
+		for _, p := range ptrs {
+			kernel.Free(p)
+		}
+	}()
+	for _, set := range e.sets {
+		for _, b := range set {
+			do, poison := choose(b.t)
+			if !do {
+				continue
+			}
+			a, err := fill.Args(b.t, b.ptr, b.key, integer, poison)
+			if err != nil {
+				return err
+			}
+			ptrs = append(ptrs, a)
+			steps = append(steps, team.Step{Fn: fill.Fn(), Args: a})
+		}
+	}
+	if len(steps) == 0 {
+		return nil
+	}
+	l := team.NewList([][]team.Step{steps})
+	defer l.Free()
+	_, err := e.d.team.Run(context.Background(), l, 1, 1)
+	return err
+}
+
+// Run executes n launches on set 0.
+func (e *executable) Run(n int) error {
+	one := *e.list
+	for i := 0; i < n; i++ { // one launch per call always uses set 0
+		if _, err := e.d.team.Run(context.Background(), &one, 1, 1); err != nil {
+			return fmt.Errorf("run %s: %w", e.p.Name, err)
+		}
+	}
+	return nil
+}
+
+// Measure takes samples on all sets in turn.
+func (e *executable) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
+	s, err := e.d.team.Run(ctx, e.list, launches, samples)
+	if err != nil && ctx.Err() == nil {
+		return s, fmt.Errorf("measure %s: %w", e.p.Name, err)
+	}
+	return s, err
+}
+
+func (e *executable) tensor(name string) (buffer, error) {
+	for _, b := range e.sets[0] {
+		if b.t.Name == name {
+			return b, nil
+		}
+	}
+	return buffer{}, fmt.Errorf("program %s has no tensor %q", e.p.Name, name)
+}
+
+// Read decodes n logical elements from index from.
+func (e *executable) Read(name string, from, n int64, dst []float64) error {
+	b, err := e.tensor(name)
+	if err != nil {
+		return err
+	}
+	if from < 0 || n < 0 || n > b.t.Elements()-from || int64(len(dst)) < n {
+		return fmt.Errorf("read %d elements from %d of tensor %s: it has %d", n, from, name, b.t.Elements())
+	}
+	size := b.t.DType.Size()
+	mem := unsafe.Slice((*byte)(b.ptr), b.t.StorageBytes())
+	for i := int64(0); i < n; i++ {
+		dst[i] = op.Decode(b.t.DType, mem[b.t.Offset(from+i)*size:])
+	}
+	return nil
+}
+
+// ReadRaw gives the tensor's storage in place (valid until Release) and its guards.
+func (e *executable) ReadRaw(name string) (storage, before, after []byte, err error) {
+	b, err := e.tensor(name)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	n := b.t.StorageBytes()
+	return unsafe.Slice((*byte)(b.ptr), n),
+		unsafe.Slice((*byte)(unsafe.Add(b.ptr, -fill.Guard)), fill.Guard),
+		unsafe.Slice((*byte)(unsafe.Add(b.ptr, n)), fill.Guard), nil
+}
+
+// Release gives all memory back to the arena.
+func (e *executable) Release() error {
+	if e.list != nil {
+		e.list.Free()
+		e.list = nil
+	}
+	for _, p := range e.argp {
+		kernel.Free(p)
+	}
+	e.argp = nil
+	for _, set := range e.sets {
+		for _, b := range set {
+			e.d.mem.give(b.block)
+		}
+	}
+	e.sets = nil
+	if e.scratch.mem != nil {
+		e.d.mem.give(e.scratch)
+		e.scratch = block{}
+	}
+	return nil
+}

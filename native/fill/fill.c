@@ -1,0 +1,129 @@
+#include "fill.h"
+
+#include <math.h>
+#include <string.h>
+
+static const int element_size[] = {8, 4, 2, 2, 1, 1, 4, 8};
+
+typedef struct feistel {
+  uint64_t key, n, mask;
+  unsigned half;
+} feistel;
+
+static uint64_t feistel_forward(const feistel *f, uint64_t x) {
+  do {
+    uint64_t l = x >> f->half, r = x & f->mask;
+    for (uint64_t i = 0; i < 4; i++) {
+      uint64_t next = l ^ (ridge_mix64(f->key + i * 0x9E3779B97F4A7C15ull + r) & f->mask);
+      l = r, r = next;
+    }
+    x = l << f->half | r;
+  } while (x >= f->n);
+  return x;
+}
+
+// One random cycle through all cache lines: the line at position p of the permutation links
+// to the line at position p + 1.
+static void fill_chase(const ridge_fill_args *a, int tid, int nthreads) {
+  int64_t *out = a->ptr, lines = a->row / 8;
+  if (lines == 0) {
+    if (tid == 0) memset(out, 0, (size_t)a->row * 8);
+    return;
+  }
+  feistel f = {a->key, (uint64_t)lines, 0, 1};
+  while (1ull << (2 * f.half) < f.n) f.half++;
+  f.mask = (1ull << f.half) - 1;
+  int64_t from, to;
+  ridge_share(lines, 1, tid, nthreads, &from, &to);
+  if (from >= to) return;
+  uint64_t at = feistel_forward(&f, (uint64_t)from);
+  for (int64_t p = from; p < to; p++) {
+    uint64_t next = feistel_forward(&f, (uint64_t)(p + 1) % f.n);
+    out[at * 8] = (int64_t)next * 8;
+    for (int w = 1; w < 8; w++) out[at * 8 + w] = 0;
+    at = next;
+  }
+  if (to == lines) // a last part of a line holds no link
+    for (int64_t w = lines * 8; w < a->row; w++) out[w] = 0;
+}
+
+RIDGE_INLINE double random_value(uint64_t h, int kind) {
+  switch (kind) {
+    case RIDGE_FILL_BYTES: return (double)(int8_t)(h >> 56);
+    case RIDGE_FILL_POSITIVE: return 0.5 + (double)(h >> 41) * 0x1p-23;
+    case RIDGE_FILL_BYTES: return (double)(int8_t)(h >> 56);
+    case RIDGE_FILL_WIDE: return ((double)(h >> 40) * 0x1p-23 - 1) * 8;
+  }
+  return (double)(h >> 40) * 0x1p-23 - 1;
+}
+
+RIDGE_INLINE int64_t integer_value(uint64_t h, const ridge_fill_args *a) {
+  if (a->dtype == RIDGE_D_UINT8) return (int64_t)((h >> 32) * (uint64_t)(a->range + 1) >> 32);
+  if (a->kind == RIDGE_FILL_POSITIVE) return (int64_t)(1 + ((h >> 32) * (uint64_t)a->range >> 32));
+  return (int64_t)((h >> 32) * (uint64_t)(2 * a->range + 1) >> 32) - a->range;
+}
+
+// One loop per dtype keeps the random value and the store in registers.
+#define FILL_ROW(type, expr)                                         \
+  for (int64_t j = 0; j < n; j++) {                                  \
+    uint64_t h = ridge_hash(a->key, i0 + j);                         \
+    double v = a->integer ? (double)integer_value(h, a) : random_value(h, a->kind); \
+    ((type *)row)[j] = expr;                                         \
+  }
+
+static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n) {
+  switch (a->dtype) {
+    case RIDGE_D_FP64: FILL_ROW(double, v) break;
+    case RIDGE_D_FP32: FILL_ROW(float, (float)v) break;
+    // All random values have at most 24 significant bits, so float holds them exactly and
+    // the conversion to 16 bits is the only rounding.
+    case RIDGE_D_FP16: FILL_ROW(uint16_t, ridge_float_to_fp16((float)v)) break;
+    case RIDGE_D_BF16: FILL_ROW(uint16_t, ridge_float_to_bf16((float)v)) break;
+    // Random values are rounded to the nearest even integer; uint8 has no negative ones.
+#define WHOLE(v) (a->integer ? (v) : rint(v))
+    case RIDGE_D_INT32: FILL_ROW(int32_t, (int32_t)WHOLE(v)) break;
+    case RIDGE_D_INT64: FILL_ROW(int64_t, (int64_t)WHOLE(v)) break;
+    default:
+      if (!a->integer && a->kind == RIDGE_FILL_BYTES) {
+        for (int64_t j = 0; j < n; j++) ((uint8_t *)row)[j] = (uint8_t)(ridge_hash(a->key, i0 + j) >> 56);
+      } else if (a->dtype == RIDGE_D_UINT8) {
+        FILL_ROW(uint8_t, v > 0 ? (uint8_t)WHOLE(v) : 0)
+      } else {
+        FILL_ROW(int8_t, (int8_t)WHOLE(v))
+      }
+  }
+}
+
+int ridge_fill(const void *args, const ridge_ctx *ctx) {
+  const ridge_fill_args *a = args;
+  int es = element_size[a->dtype], bad = a->poison == 1 ? RIDGE_POISON_1 : RIDGE_POISON_0;
+  char *base = a->ptr;
+  int64_t storage = a->rows > 0 && a->row > 0 ? ((a->rows - 1) * a->ld + a->row) * es : 0;
+  if (ctx->tid == 0 && a->guard > 0) {
+    memset(base - a->guard, bad, (size_t)a->guard);
+    memset(base + storage, bad, (size_t)a->guard);
+  }
+  if (storage == 0) return RIDGE_OK;
+  int64_t from, to;
+  if (a->poison >= 0) {
+    ridge_share(storage, 4096, ctx->tid, ctx->nthreads, &from, &to);
+    memset(base + from, bad, (size_t)(to - from));
+    return RIDGE_OK;
+  }
+  if (a->kind == RIDGE_FILL_CHASE) {
+    fill_chase(a, ctx->tid, ctx->nthreads);
+    return RIDGE_OK;
+  }
+  if (a->ld == a->row) { // contiguous: share elements, not rows
+    ridge_share(a->rows * a->row, 4096, ctx->tid, ctx->nthreads, &from, &to);
+    fill_span(a, base + from * es, from, to - from);
+    return RIDGE_OK;
+  }
+  ridge_share(a->rows, 1, ctx->tid, ctx->nthreads, &from, &to);
+  for (int64_t r = from; r < to; r++) {
+    char *row = base + r * a->ld * es;
+    fill_span(a, row, r * a->row, a->row);
+    if (r + 1 < a->rows) memset(row + a->row * es, 0xff, (size_t)((a->ld - a->row) * es));
+  }
+  return RIDGE_OK;
+}

@@ -1,0 +1,68 @@
+//go:build cgo && linux
+
+// Package fill makes input tensors on the CPU, bit-equal to goharness/op.FillValue, and
+// poisons outputs and padding.
+package fill
+
+/*
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include
+#cgo LDFLAGS: -lm
+#include "fill.h"
+static void *fill_fn(void) { return (void *)ridge_fill; }
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native/kernel"
+)
+
+// Fn is the fill kernel (a ridge_kernel_fn).
+func Fn() unsafe.Pointer { return C.fill_fn() }
+
+// Guard is the poisoned bytes kept before and after every buffer's storage.
+const Guard = 64
+
+// PoisonByte is the byte that pattern 0 or 1 fills memory with: 0 is a NaN in every float
+// format, 1 a huge number or NaN; for integers they are two different values.
+func PoisonByte(pattern int) byte {
+	if pattern == 1 {
+		return C.RIDGE_POISON_1
+	}
+	return C.RIDGE_POISON_0
+}
+
+var dtypes = map[record.DType]C.int32_t{
+	record.FP64: C.RIDGE_D_FP64, record.FP32: C.RIDGE_D_FP32, record.FP16: C.RIDGE_D_FP16,
+	record.BF16: C.RIDGE_D_BF16, record.INT8: C.RIDGE_D_INT8, record.UINT8: C.RIDGE_D_UINT8,
+	record.INT32: C.RIDGE_D_INT32, record.INT64: C.RIDGE_D_INT64,
+}
+
+// Args makes the arguments that fill tensor t at ptr from the stream that starts at key
+// (poison < 0), or poison it with pattern 0 or 1. Freed with kernel.Free.
+func Args(t op.Tensor, ptr unsafe.Pointer, key uint64, integer bool, poison int) (unsafe.Pointer, error) {
+	d, ok := dtypes[t.DType]
+	if !ok {
+		return nil, fmt.Errorf("fill tensor %s: no storage format for %s", t.Name, t.DType)
+	}
+	if t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() != 1) {
+		return nil, fmt.Errorf("fill tensor %s of %s%v: a pointer chase is one row of int64", t.Name, t.DType, t.Dims)
+	}
+	p := kernel.Alloc(C.sizeof_ridge_fill_args)
+	a := (*C.ridge_fill_args)(p)
+	a.ptr, a.rows, a.row, a.ld = ptr, C.int64_t(t.Rows()), C.int64_t(t.Row()), C.int64_t(t.LD())
+	a.key, a.dtype, a.kind = C.uint64_t(key), d, C.int32_t(t.Fill)
+	a._range = C.int64_t(t.IntRange)
+	if t.IntRange == 0 {
+		a._range = 3
+	}
+	if integer {
+		a.integer = 1
+	}
+	a.poison, a.guard = C.int32_t(poison), Guard
+	return p, nil
+}

@@ -1,0 +1,13 @@
+// The fill kernel: inputs as a function of (key, index), and poison for outputs and padding.
+#ifndef RIDGE_FILL_KERNEL_H
+#define RIDGE_FILL_KERNEL_H
+#include "../include/ridge_fill.h"
+
+// SPMD over ridge_fill_args. Writes the logical elements (or poison) and always poisons the
+// row padding and the guard bytes on both sides. Touching by the team's threads places the
+// pages where the kernels will use them.
+int ridge_fill(const void *args, const ridge_ctx *ctx);
+// The two poison bytes. 0xff is a NaN in every float format; 0x7f is a NaN in fp16 and the
+// largest finite values in bf16, fp32 and fp64. For integers they are two different values.
+enum { RIDGE_POISON_0 = 0xff, RIDGE_POISON_1 = 0x7f };
+#endif

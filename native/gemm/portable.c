@@ -1,0 +1,72 @@
+// gemm_*_portable: the plain triple loop, one per dtype.
+//
+// C[M,N] = act(alpha*A*op(B) + beta*D + bias) + residual; any shape, pitch and alignment.
+// FLOP 2MNK; bytes: A once, B once per row of C. Limited by the load ports: it is the
+// fallback for unknown chips and the reference that other kernels are compared with.
+#include <math.h>
+
+#include "../include/ridge_gemm.h"
+#include "../include/ridge_half.h"
+
+RIDGE_INLINE double act_double(double x, int act) {
+  switch (act) {
+    case RIDGE_ACT_RELU: return x > 0 ? x : 0;
+    case RIDGE_ACT_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
+    case RIDGE_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case RIDGE_ACT_SILU: return x / (1 + exp(-x));
+  }
+  return x;
+}
+
+#define IDENTITY(x) (x)
+
+// One kernel: T stored type, S accumulator type, LOAD to accumulator, STORE from double or S.
+#define GEMM_FLOAT(name, T, S, LOAD, STORE)                                                  \
+  int ridge_##name(const void *args, const ridge_ctx *ctx) {                                 \
+    const ridge_gemm_args *g = args;                                                         \
+    const T *A = g->A, *B = g->B, *D = g->D, *bias = g->bias, *res = g->residual;            \
+    T *C = g->C;                                                                             \
+    int64_t from, to;                                                                        \
+    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                               \
+    for (int64_t i = from; i < to; i++)                                                      \
+      for (int64_t j = 0; j < g->N; j++) {                                                   \
+        S acc = 0;                                                                           \
+        const T *a = A + i * g->lda, *b = g->trans_b ? B + j * g->ldb : B + j;               \
+        int64_t step = g->trans_b ? 1 : g->ldb;                                              \
+        for (int64_t k = 0; k < g->K; k++) acc += (S)LOAD(a[k]) * (S)LOAD(b[k * step]);      \
+        double v = g->alpha * (double)acc;                                                   \
+        if (g->beta != 0) v += g->beta * (double)LOAD(D[i * g->ldd + j]);                    \
+        if (bias) v += (double)LOAD(bias[j]);                                                \
+        v = act_double(v, g->act);                                                           \
+        if (res) v += (double)LOAD(res[i * g->ldc + j]);                                     \
+        C[i * g->ldc + j] = STORE(v);                                                        \
+      }                                                                                      \
+    return RIDGE_OK;                                                                         \
+  }
+
+#define GEMM_INT(name, TA)                                                                   \
+  int ridge_##name(const void *args, const ridge_ctx *ctx) {                                 \
+    const ridge_gemm_args *g = args;                                                         \
+    const TA *A = g->A;                                                                      \
+    const int8_t *B = g->B;                                                                  \
+    int32_t *C = g->C;                                                                       \
+    int64_t from, to;                                                                        \
+    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                               \
+    for (int64_t i = from; i < to; i++)                                                      \
+      for (int64_t j = 0; j < g->N; j++) {                                                   \
+        uint32_t acc = 0; /* wraps as the hardware's 32-bit accumulators do */               \
+        const TA *a = A + i * g->lda;                                                        \
+        const int8_t *b = g->trans_b ? B + j * g->ldb : B + j;                               \
+        int64_t step = g->trans_b ? 1 : g->ldb;                                              \
+        for (int64_t k = 0; k < g->K; k++) acc += (uint32_t)((int32_t)a[k] * b[k * step]);   \
+        C[i * g->ldc + j] = (int32_t)acc;                                                    \
+      }                                                                                      \
+    return RIDGE_OK;                                                                         \
+  }
+
+GEMM_FLOAT(gemm_fp64_portable, double, double, IDENTITY, (double))
+GEMM_FLOAT(gemm_fp32_portable, float, float, IDENTITY, (float))
+GEMM_FLOAT(gemm_fp16_portable, ridge_fp16, float, ridge_fp16_to_float, ridge_float_to_fp16)
+GEMM_FLOAT(gemm_bf16_portable, ridge_bf16, float, ridge_bf16_to_float, ridge_float_to_bf16)
+GEMM_INT(gemm_int8_portable, int8_t)
+GEMM_INT(gemm_u8s8_portable, uint8_t)

@@ -1,0 +1,119 @@
+// The contract between ridge's kernels and the platform that runs them. Headers only.
+//
+// A kernel is one function that every thread of the team calls with the same arguments
+// (SPMD). It shares the work out by ctx->tid and ctx->nthreads, meets the others at
+// ridge_barrier(ctx) where it must, and returns 0 or one of the RIDGE_E codes. It never
+// allocates, prints, exits or reads globals: scratch memory is ctx->workspace, whose size
+// the kernel's workspace function told. The team itself puts a barrier after every launch.
+#ifndef RIDGE_H
+#define RIDGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+  RIDGE_OK = 0,
+  RIDGE_E_ARG = 1,       // arguments outside the kernel's declared preconditions
+  RIDGE_E_WORKSPACE = 2, // workspace smaller than asked for
+  RIDGE_E_SYSTEM = 3,    // the operating system refused something (AMX permission, ...)
+};
+
+// Instruction-set bits a kernel may require; ISA names for Go are in native/kernel/isa.go.
+#define RIDGE_ISA_NONE 0ull
+#define RIDGE_ISA_SSE2 (1ull << 0)
+#define RIDGE_ISA_AVX (1ull << 1)
+#define RIDGE_ISA_AVX2 (1ull << 2)
+#define RIDGE_ISA_FMA (1ull << 3)
+#define RIDGE_ISA_F16C (1ull << 4)
+#define RIDGE_ISA_AVX512F (1ull << 5)
+#define RIDGE_ISA_AVX512BW (1ull << 6)
+#define RIDGE_ISA_AVX512VL (1ull << 7)
+#define RIDGE_ISA_AVX512DQ (1ull << 8)
+#define RIDGE_ISA_AVX512VNNI (1ull << 9)
+#define RIDGE_ISA_AVX512BF16 (1ull << 10)
+#define RIDGE_ISA_AVX512FP16 (1ull << 11)
+#define RIDGE_ISA_AVXVNNI (1ull << 12)
+#define RIDGE_ISA_AMXTILE (1ull << 13)
+#define RIDGE_ISA_AMXBF16 (1ull << 14)
+#define RIDGE_ISA_AMXINT8 (1ull << 15)
+#define RIDGE_ISA_AMXFP16 (1ull << 16)
+#define RIDGE_ISA_NEON (1ull << 32)
+#define RIDGE_ISA_DOTPROD (1ull << 33)
+#define RIDGE_ISA_FP16ARM (1ull << 34)
+#define RIDGE_ISA_BF16ARM (1ull << 35)
+#define RIDGE_ISA_I8MM (1ull << 36)
+#define RIDGE_ISA_SVE (1ull << 37)
+
+// The usual combinations.
+#define RIDGE_ISA_AVX2FMA (RIDGE_ISA_AVX | RIDGE_ISA_AVX2 | RIDGE_ISA_FMA | RIDGE_ISA_F16C)
+#define RIDGE_ISA_AVX512 \
+  (RIDGE_ISA_AVX2FMA | RIDGE_ISA_AVX512F | RIDGE_ISA_AVX512BW | RIDGE_ISA_AVX512VL | RIDGE_ISA_AVX512DQ)
+
+#define RIDGE_TARGET_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define RIDGE_TARGET_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
+
+#define RIDGE_CACHE_LINE 64
+#define RIDGE_INLINE static inline __attribute__((always_inline, unused))
+
+// Unrolls the next loop completely or n times, on gcc and clang.
+#define RIDGE_PRAGMA(x) _Pragma(#x)
+#if defined(__clang__)
+#define RIDGE_UNROLL(n) RIDGE_PRAGMA(clang loop unroll_count(n))
+#else
+#define RIDGE_UNROLL(n) RIDGE_PRAGMA(GCC unroll n)
+#endif
+
+struct ridge_team;
+
+typedef struct ridge_ctx {
+  int32_t tid;
+  int32_t nthreads;
+  void (*barrier)(struct ridge_team *team, int32_t tid);
+  struct ridge_team *team;
+  void *workspace; // shared by the team, 64-byte aligned, 2 MiB-aligned when large
+  int64_t workspace_bytes;
+} ridge_ctx;
+
+RIDGE_INLINE void ridge_barrier(const ridge_ctx *ctx) {
+  if (ctx->nthreads > 1) ctx->barrier(ctx->team, ctx->tid);
+}
+
+// The share of n items for one thread, in units of grain: [*from, *to).
+RIDGE_INLINE void ridge_share(int64_t n, int64_t grain, int tid, int nthreads, int64_t *from, int64_t *to) {
+  int64_t units = (n + grain - 1) / grain;
+  int64_t lo = units * tid / nthreads * grain;
+  int64_t hi = units * (tid + 1) / nthreads * grain;
+  *from = lo < n ? lo : n;
+  *to = hi < n ? hi : n;
+}
+
+typedef int (*ridge_kernel_fn)(const void *args, const ridge_ctx *ctx);
+// Bytes of workspace for these arguments and thread count.
+typedef int64_t (*ridge_workspace_fn)(const void *args, int32_t nthreads);
+// 1 when the kernel can run these arguments (shape, alignment, epilogue), else 0.
+typedef int (*ridge_supports_fn)(const void *args);
+
+// One registered kernel: a line of the family's kernels.def.
+typedef struct ridge_kernel {
+  const char *name;  // op_dtype_arch[_variant]
+  const char *ops;   // space-separated op names that it implements
+  const char *dtype; // record.DType
+  const char *acc;   // accumulator format
+  uint64_t isa;      // all bits required
+  int32_t rank;      // the highest runnable rank is preferred; < 0: only when forced (models for tests)
+  double bound_c;    // |error| <= bound_c * u(acc) * magnitude + u(out) * |value|
+  int32_t int_exact; // small integers give exact results in this kernel
+  ridge_kernel_fn fn;
+  ridge_workspace_fn workspace; // NULL: none needed
+  ridge_supports_fn supports;   // NULL: everything
+} ridge_kernel;
+
+// A family's kernels.def holds lines
+//   RIDGE_KERNEL(name, "ops", "dtype", "acc", isa, rank, bound_c, int_exact, workspace, supports)
+// and its table.c is: RIDGE_TABLE_BEGIN ... see native/gemm/table.c.
+#define RIDGE_DECLARE(name, ops, dtype, acc, isa, rank, c, exact, ws, sup) \
+  int ridge_##name(const void *args, const ridge_ctx *ctx);
+#define RIDGE_ENTRY(name, ops, dtype, acc, isa, rank, c, exact, ws, sup) \
+  {#name, ops, dtype, acc, isa, rank, c, exact, ridge_##name, ws, sup},
+
+#endif

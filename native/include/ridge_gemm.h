@@ -1,0 +1,30 @@
+// Arguments of the gemm family (ops gemm, linear, gemv).
+//
+//   C[M,N] = act(alpha * A[M,K] * op(B) + beta * D + bias) + residual   (row-major)
+//
+// op(B) is B[K,N] (trans_b = 0) or the transpose of B[N,K] (trans_b = 1). The inner product
+// is accumulated in the kernel's accumulator type and rounded once to C's type. Integer
+// kernels (s8s8, u8s8) give int32 C with alpha = 1, beta 0 or 1 and no activation.
+#ifndef RIDGE_GEMM_H
+#define RIDGE_GEMM_H
+
+#include "ridge.h"
+
+enum { RIDGE_ACT_NONE = 0, RIDGE_ACT_RELU = 1, RIDGE_ACT_GELU = 2, RIDGE_ACT_GELU_TANH = 3, RIDGE_ACT_SILU = 4 };
+
+typedef struct ridge_gemm_args {
+  int64_t M, N, K;
+  const void *A; // [M,K], row pitch lda
+  const void *B; // [K,N] or [N,K], row pitch ldb
+  void *C;       // [M,N], row pitch ldc
+  int64_t lda, ldb, ldc; // elements
+  const void *D;         // [M,N] added with factor beta, row pitch ldd; NULL when beta = 0
+  int64_t ldd;
+  const void *bias;     // [N] in C's type or NULL
+  const void *residual; // [M,N] in C's type, row pitch ldc, or NULL
+  double alpha, beta;
+  int32_t trans_b;
+  int32_t act;
+} ridge_gemm_args;
+
+#endif

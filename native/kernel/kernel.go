@@ -1,0 +1,105 @@
+//go:build cgo && linux
+
+// Package kernel turns the kernel families' C tables into Go values and detects which
+// instruction sets this machine can run.
+package kernel
+
+/*
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include
+#include <stdlib.h>
+#include "ridge.h"
+static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
+static int call_supports(ridge_supports_fn f, const void *args) { return f ? f(args) : 1; }
+*/
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Kernel is one registered C kernel.
+type Kernel struct {
+	Name       string
+	Ops        []string
+	DType      record.DType
+	Accumulate record.DType
+	ISA        Mask
+	Rank       int // preferred first; negative: only when forced by name
+	BoundC     float64
+	IntExact   bool
+	Fn         unsafe.Pointer // ridge_kernel_fn
+	workspace  C.ridge_workspace_fn
+	supports   C.ridge_supports_fn
+}
+
+// Table reads n entries of a C table of ridge_kernel.
+func Table(first unsafe.Pointer, n int) []Kernel {
+	var out []Kernel
+	for _, k := range unsafe.Slice((*C.ridge_kernel)(first), n) {
+		out = append(out, Kernel{
+			Name: C.GoString(k.name), Ops: strings.Fields(C.GoString(k.ops)),
+			DType: record.DType(C.GoString(k.dtype)), Accumulate: record.DType(C.GoString(k.acc)),
+			ISA: Mask(k.isa), Rank: int(k.rank), BoundC: float64(k.bound_c), IntExact: k.int_exact != 0,
+			Fn: unsafe.Pointer(k.fn), workspace: k.workspace, supports: k.supports,
+		})
+	}
+	return out
+}
+
+// Implements reports whether the kernel is registered for the op at that precision.
+func (k Kernel) Implements(opName string, d record.DType) bool {
+	if k.DType != d {
+		return false
+	}
+	for _, o := range k.Ops {
+		if o == opName {
+			return true
+		}
+	}
+	return false
+}
+
+// Supports asks the kernel's predicate about C arguments.
+func (k Kernel) Supports(args unsafe.Pointer) bool { return C.call_supports(k.supports, args) != 0 }
+
+// WorkspaceBytes asks how much scratch memory these arguments need.
+func (k Kernel) WorkspaceBytes(args unsafe.Pointer, threads int) int64 {
+	return int64(C.call_workspace(k.workspace, args, C.int32_t(threads)))
+}
+
+// Info describes the kernel for listings and results.
+func (k Kernel) Info(opName string, have Mask) backend.KernelInfo {
+	info := backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate,
+		ISA: k.ISA.Names(), Portable: k.ISA == 0, BoundC: k.BoundC, IntExact: k.IntExact}
+	if missing := k.ISA &^ have; missing != 0 {
+		info.Available = fmt.Errorf("this CPU lacks %s", strings.Join(missing.Names(), ", "))
+	}
+	return info
+}
+
+// Buffer is the memory of one op tensor.
+type Buffer struct {
+	Ptr    unsafe.Pointer // first logical element
+	Tensor op.Tensor
+}
+
+// Family is one kernel family: its table and how an op and its buffers become C arguments.
+type Family struct {
+	Name    string
+	Kernels []Kernel
+	// Bind makes the family's C argument struct (allocated with Alloc, freed by the
+	// platform) for the op with its tensors in the op's order.
+	Bind func(o op.Op, bufs []Buffer) (unsafe.Pointer, error)
+}
+
+// Alloc returns n zeroed bytes of C memory for argument structs.
+func Alloc(n uintptr) unsafe.Pointer { return C.calloc(1, C.size_t(n)) }
+
+// Free releases memory of Alloc.
+func Free(p unsafe.Pointer) { C.free(p) }

@@ -1,0 +1,109 @@
+//go:build cgo && linux
+
+// Package kerneltest forces every kernel that this machine can run through the verifier, so
+// that a family's test is a list of shapes. Only tests import it.
+package kerneltest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/native"
+	"ridge/native/kernel"
+)
+
+// Op builds an op from the builtin registry or fails the test. Parameters come as "m=3".
+func Op(t testing.TB, name string, d record.DType, params map[string]string) op.Op {
+	t.Helper()
+	o, err := op.Builtin().New(name, params, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// All runs every registered kernel (test-only models included) that implements each op,
+// with 1 and 3 threads, aligned and misaligned by one element, and verifies the output. It
+// fails when no kernel took an op at all.
+func All(t *testing.T, b *native.Backend, ops []op.Op) {
+	t.Helper()
+	for _, threads := range []int{1, 3} {
+		cpus := make([]int, threads)
+		for i := range cpus {
+			cpus[i] = -1 // more threads than CPUs must work too
+		}
+		dev, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus, Affinity: "none"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range ops {
+			ran := 0
+			for _, k := range Names(b, o) {
+				for _, shift := range []int64{0, o.Tensors()[0].DType.Size()} {
+					err := One(dev, o, k, shift)
+					var unsupported *backend.UnsupportedError
+					if errors.As(err, &unsupported) {
+						continue
+					}
+					ran++
+					if err != nil {
+						t.Errorf("%s %s %s threads=%d shift=%d: %v", k, o.DType(), Describe(o), threads, shift, err)
+					}
+				}
+			}
+			if ran == 0 {
+				t.Errorf("%s %s %s: no kernel ran", o.Name(), o.DType(), Describe(o))
+			}
+		}
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Names lists the kernels registered for an op that this CPU can run.
+func Names(b *native.Backend, o op.Op) []string {
+	var out []string
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if k.Implements(o.Name(), o.DType()) && kernel.Detect().Has(k.ISA) {
+				out = append(out, k.Name)
+			}
+		}
+	}
+	return out
+}
+
+// One verifies one kernel on one op; an UnsupportedError means its predicate refused.
+func One(dev backend.Device, o op.Op, kernelName string, misalign int64) error {
+	const seed = 42
+	p := op.Single(o)
+	e, err := dev.Prepare(p, backend.PrepareOptions{Kernel: kernelName, Seed: seed, Misalign: misalign})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = e.Release() }()
+	v, err := runner.Verify(context.Background(), e, p, seed, runner.Effort{AllBelow: 1 << 22, Samples: 1024})
+	if err != nil {
+		return err
+	}
+	if !v.Passed {
+		return fmt.Errorf("%+v", *v.Mismatch)
+	}
+	return nil
+}
+
+// Describe prints an op's parameters.
+func Describe(o op.Op) string {
+	s := ""
+	for _, p := range o.Params() {
+		s += p.Name + "=" + p.Value + " "
+	}
+	return s
+}

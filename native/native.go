@@ -1,0 +1,110 @@
+//go:build cgo && linux
+
+// Package native is the CPU platform: it binds programs to the C kernels of the family
+// packages below it, owns their buffers and runs them on a pinned team of threads.
+package native
+
+import (
+	"fmt"
+	"runtime"
+	"sort"
+
+	"golang.org/x/sys/unix"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native/kernel"
+	"ridge/native/team"
+)
+
+// Backend is the CPU platform. Families are its kernels; the zero value has ridge's own.
+type Backend struct {
+	Families []kernel.Family
+}
+
+// New is the CPU platform with ridge's kernels and any further families.
+func New(extra ...kernel.Family) *Backend {
+	return &Backend{Families: append(families(), extra...)}
+}
+
+// Name of the platform.
+func (b *Backend) Name() string { return "cpu" }
+
+// Available is nil: a CPU is always there.
+func (b *Backend) Available() error { return nil }
+
+// Devices lists the one device, "cpu".
+func (b *Backend) Devices() ([]record.Device, error) {
+	return []record.Device{{ID: "cpu", Platform: "cpu", Name: runtime.GOARCH, ISA: kernel.Detect().Names(), Threads: len(affinity())}}, nil
+}
+
+// Kernels lists every kernel compiled in.
+func (b *Backend) Kernels() []backend.KernelInfo {
+	var out []backend.KernelInfo
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			for _, o := range k.Ops {
+				out = append(out, k.Info(o, kernel.Detect()))
+			}
+		}
+	}
+	return out
+}
+
+// Open starts the team.
+func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error) {
+	if id != "cpu" {
+		return nil, fmt.Errorf("open device %q: the CPU platform has only \"cpu\"", id)
+	}
+	cpus := o.CPUs
+	if len(cpus) == 0 {
+		cpus = affinity()
+	}
+	t, err := team.New(len(cpus), cpus)
+	if err != nil {
+		return nil, fmt.Errorf("open device cpu: %w", err)
+	}
+	return &device{b: b, team: t, affinity: o.Affinity, mem: arena{limit: o.MemoryLimit}}, nil
+}
+
+// affinity lists the CPUs this process may run on.
+func affinity() []int {
+	var set unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &set); err != nil {
+		return []int{-1}
+	}
+	var out []int
+	for i := 0; i < len(set)*64 && len(out) < set.Count(); i++ {
+		if set.IsSet(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// candidate is a kernel with the family that binds its arguments.
+type candidate struct {
+	kernel.Kernel
+	bind func(o op.Op, bufs []kernel.Buffer) (args, error)
+}
+
+// candidates lists the kernels registered for the op, the preferred first. With a forced
+// name only that kernel.
+func (b *Backend) candidates(o op.Op, forced string) []candidate {
+	var out []candidate
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if !k.Implements(o.Name(), o.DType()) || (forced == "" && k.Rank < 0) || (forced != "" && k.Name != forced) {
+				continue
+			}
+			bind := f.Bind
+			out = append(out, candidate{k, func(o op.Op, bufs []kernel.Buffer) (args, error) {
+				p, err := bind(o, bufs)
+				return args{p}, err
+			}})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
+	return out
+}

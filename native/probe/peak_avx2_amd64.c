@@ -1,0 +1,35 @@
+// peak_{fp64,fp32}_avx2_amd64 and peak_u8s8_avxvnni_amd64: fused multiply-adds and 8-bit dot
+// products on 256-bit registers.
+//
+// 12 chains in ymm0..11, acc <- acc + a*b (vpdpbusd: acc <- acc + sum of 4 products), a in
+// ymm12/13, b in ymm14/15; 96 instructions per turn and one fused counter and branch. No
+// bytes. Limit: two 256-bit FMA ports. Latency 4 to 5 cycles (uops.info) x 2 ports = 8 to
+// 10 chains; 12 leave slack for uneven port assignment.
+// Version 1: as described.
+#include "peak.h"
+
+#define OP(c, a, b, op) op " %%ymm" #b ", %%ymm" #a ", %%ymm" #c "\n\t"
+#define ZERO(c, a, b, op) "vpxor %%ymm" #c ", %%ymm" #c ", %%ymm" #c "\n\t"
+#define STORE(c, a, b, op) "vmovups %%ymm" #c ", 32*" #c "(%[acc])\n\t"
+#define ALL(X, op) RIDGE_CHAINS12(X, 12, 13, 14, 15, op)
+
+#define RUN(T, name, op)                                                                     \
+  RIDGE_INLINE void name(int64_t turns, const void *operands, T *acc) {                      \
+    __asm__ volatile("vmovups 0(%[regs]), %%ymm12\n\tvmovups 32(%[regs]), %%ymm13\n\t"           \
+                     "vmovups 64(%[regs]), %%ymm14\n\tvmovups 96(%[regs]), %%ymm15\n\t"          \
+                     ALL(ZERO, )                                                             \
+                     ".p2align 6\n1:\n\t"                                                    \
+                     RIDGE_8TIMES(ALL(OP, op))                                               \
+                     "dec %[n]\n\tjnz 1b\n\t"                                                \
+                     ALL(STORE, ) "vzeroupper\n\t"                                           \
+                     : [n] "+r"(turns)                                                       \
+                     : [regs] "r"(operands), [acc] "r"(acc)                                    \
+                     : "memory", "cc", RIDGE_XMM0_15);                                       \
+  }
+
+RUN(double, run_fp64, "vfmadd231pd")
+RUN(float, run_fp32, "vfmadd231ps")
+RUN(int32_t, run_u8s8, "%{vex%} vpdpbusd")
+RIDGE_PEAK_KERNEL(peak_fp64_avx2_amd64, , double, 12 * 4, 96, run_fp64)
+RIDGE_PEAK_KERNEL(peak_fp32_avx2_amd64, , float, 12 * 8, 96, run_fp32)
+RIDGE_PEAK_KERNEL(peak_u8s8_avxvnni_amd64, , int32_t, 12 * 8, 96, run_u8s8)

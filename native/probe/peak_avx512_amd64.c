@@ -1,0 +1,38 @@
+// peak_{fp64,fp32}_avx512_amd64, peak_bf16_avx512bf16_amd64, peak_u8s8_avx512vnni_amd64:
+// fused multiply-adds and dot products on 512-bit registers.
+//
+// 24 chains in zmm0..23, acc <- acc + a*b (bf16: sum of 2 products, u8s8: of 4), a in
+// zmm24/25, b in zmm26/27; 96 instructions per turn and one fused counter and branch. No
+// bytes. Limit: two 512-bit FMA ports (one on some chips, one double-pumped pair of 256-bit
+// units on Zen 4). Latency 4 to 6 cycles (uops.info) x 2 = 8 to 12 chains; bf16 dot products
+// of Intel cores take up to 10. 24 cover them.
+// Version 1: as described.
+#include "peak.h"
+
+#define OP(c, a, b, op) op " %%zmm" #b ", %%zmm" #a ", %%zmm" #c "\n\t"
+#define ZERO(c, a, b, op) "vpxorq %%zmm" #c ", %%zmm" #c ", %%zmm" #c "\n\t"
+#define STORE(c, a, b, op) "vmovups %%zmm" #c ", 64*" #c "(%[acc])\n\t"
+#define ALL(X, op) RIDGE_CHAINS24(X, 24, 25, 26, 27, op)
+
+#define RUN(T, name, op)                                                                      \
+  RIDGE_TARGET_AVX512 static inline void name(int64_t turns, const void *operands, T *acc) {  \
+    __asm__ volatile("vmovups 0(%[regs]), %%zmm24\n\tvmovups 64(%[regs]), %%zmm25\n\t"            \
+                     "vmovups 128(%[regs]), %%zmm26\n\tvmovups 192(%[regs]), %%zmm27\n\t"         \
+                     ALL(ZERO, )                                                              \
+                     ".p2align 6\n1:\n\t"                                                     \
+                     RIDGE_4TIMES(ALL(OP, op))                                                \
+                     "dec %[n]\n\tjnz 1b\n\t"                                                 \
+                     ALL(STORE, ) "vzeroupper\n\t"                                            \
+                     : [n] "+r"(turns)                                                        \
+                     : [regs] "r"(operands), [acc] "r"(acc)                                     \
+                     : "memory", "cc", RIDGE_XMM0_15, RIDGE_XMM16_31);                        \
+  }
+
+RUN(double, run_fp64, "vfmadd231pd")
+RUN(float, run_fp32, "vfmadd231ps")
+RUN(float, run_bf16, "vdpbf16ps")
+RUN(int32_t, run_u8s8, "vpdpbusd")
+RIDGE_PEAK_KERNEL(peak_fp64_avx512_amd64, RIDGE_TARGET_AVX512, double, 24 * 8, 96, run_fp64)
+RIDGE_PEAK_KERNEL(peak_fp32_avx512_amd64, RIDGE_TARGET_AVX512, float, 24 * 16, 96, run_fp32)
+RIDGE_PEAK_KERNEL(peak_bf16_avx512bf16_amd64, RIDGE_TARGET_AVX512, float, 24 * 16, 96, run_bf16)
+RIDGE_PEAK_KERNEL(peak_u8s8_avx512vnni_amd64, RIDGE_TARGET_AVX512, int32_t, 24 * 16, 96, run_u8s8)

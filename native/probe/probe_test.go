@@ -1,0 +1,157 @@
+//go:build cgo && linux
+
+package probe_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/native"
+	"ridge/native/kernel"
+	"ridge/native/kerneltest"
+	"ridge/native/probe"
+)
+
+// parameters of a peak; SVE takes this machine's vector length.
+func parameters(isa string, instructions int64) map[string]string {
+	p := map[string]string{"isa": isa, "instructions": strconv.FormatInt(instructions, 10)}
+	if isa == "sve" {
+		p["vl"] = strconv.Itoa(max(128, probe.SVEBits()))
+	}
+	return p
+}
+
+// runnable reports whether this machine can run a peak of the row.
+func runnable(t *testing.T, dev backend.Device, r op.PeakRow) bool {
+	e, err := dev.Prepare(op.Single(kerneltest.Op(t, "peak", r.DType, parameters(r.ISA, op.PeakUnit))), backend.PrepareOptions{})
+	if backend.IsUnsupported(err) {
+		return false
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Release(); err != nil {
+		t.Fatal(err)
+	}
+	return true
+}
+
+func open(t *testing.T, threads int) backend.Device {
+	t.Helper()
+	cpus := make([]int, threads)
+	for i := range cpus {
+		cpus[i] = -1
+	}
+	dev, err := native.New().Open("cpu", backend.OpenOptions{CPUs: cpus, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}
+
+func TestPeaksExecuteExactlyTheDeclaredInstructions(t *testing.T) {
+	dev := open(t, 1)
+	var ops []op.Op
+	for _, r := range op.PeakRows() {
+		if !runnable(t, dev, r) {
+			t.Logf("%s %s: not on this machine", r.ISA, r.DType)
+			continue
+		}
+		for _, n := range []int64{op.PeakUnit, r.Chunk - op.PeakUnit, r.Chunk, 4*r.Chunk + 5*op.PeakUnit} {
+			ops = append(ops, kerneltest.Op(t, "peak", r.DType, parameters(r.ISA, n)))
+		}
+	}
+	if len(ops) < 8 {
+		t.Fatalf("%d peaks run here, want at least the portable ones", len(ops))
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestEveryPeakRowHasItsKernel(t *testing.T) {
+	here := map[string]string{"amd64": "portable sse2 avx2 avx512 avx512fp16 avx512bf16 avx512vnni avxvnni amx", "arm64": "portable neon dotprod bf16arm i8mm sve"}
+	names := map[string]bool{}
+	for _, k := range native.New().Kernels() {
+		names[k.Name] = true
+	}
+	arch := "amd64"
+	if names["peak_fp32_neon_arm64"] {
+		arch = "arm64"
+	}
+	for _, r := range op.PeakRows() {
+		want := fmt.Sprintf("peak_%s_%s_%s", r.DType, r.ISA, arch)
+		if r.ISA == "portable" {
+			want = fmt.Sprintf("peak_%s_portable", r.DType)
+		}
+		if contains(here[arch], r.ISA) != names[want] {
+			t.Errorf("%s %s: kernel %s registered: %v", r.ISA, r.DType, want, names[want])
+		}
+	}
+}
+
+func contains(words, w string) bool {
+	for _, x := range strings.Fields(words) {
+		if x == w {
+			return true
+		}
+	}
+	return false
+}
+
+func TestClockAndDispatchProveThatTheyRan(t *testing.T) {
+	var ops []op.Op
+	for _, n := range []string{"16", "32", "48", "1024", "262144"} {
+		ops = append(ops, kerneltest.Op(t, "clock", record.FP64, map[string]string{"multiplications": n}))
+	}
+	kerneltest.All(t, native.New(), append(ops, kerneltest.Op(t, "dispatch", record.FP64, nil)))
+}
+
+// short claims more instructions than it is asked for: an op that expects one unit more
+// than the kernel is told to run.
+type short struct{ *op.Peak }
+
+func (s short) Expect(in *op.Inputs, out int, i int64) op.Expectation {
+	e := s.Peak.Expect(in, out, i)
+	e.Value += 96
+	return e
+}
+
+func TestAMissingTurnOfTheLoopIsCaught(t *testing.T) {
+	dev := open(t, 1)
+	o := kerneltest.Op(t, "peak", record.FP32, parameters("portable", op.PeakUnit)).(*op.Peak)
+	p := op.Single(o)
+	e, err := dev.Prepare(p, backend.PrepareOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Release() }()
+	p.Reference = short{o}
+	v, err := runner.Verify(context.Background(), e, p, 1, runner.DefaultEffort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Passed {
+		t.Error("96 instructions that were not executed went unnoticed")
+	}
+}
+
+func TestSVELengthIsKnownWhereTheCPUHasSVE(t *testing.T) {
+	has := false
+	for _, n := range kernel.Detect().Names() {
+		has = has || n == "sve"
+	}
+	if bits := probe.SVEBits(); has != (bits >= 128) || bits%128 != 0 {
+		t.Errorf("SVE %v, vector length %d bits", has, bits)
+	}
+}

@@ -1,0 +1,170 @@
+//go:build cgo && linux
+
+// Package team runs kernels on a persistent team of pinned threads and times them.
+package team
+
+/*
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include
+#cgo LDFLAGS: -lpthread
+#include <stdlib.h>
+#include "team.h"
+static void store_stop(int32_t *p) { __atomic_store_n(p, 1, __ATOMIC_RELAXED); }
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"ridge/goharness/backend"
+)
+
+// Team is a set of threads that run kernels together. It is used by one goroutine at a time.
+type Team struct {
+	c *C.struct_ridge_team
+	n int
+}
+
+// New starts n threads, thread i pinned to cpus[i]; a nil slice or a negative entry leaves
+// threads unpinned.
+func New(n int, cpus []int) (*Team, error) {
+	if n < 1 || (cpus != nil && len(cpus) != n) {
+		return nil, fmt.Errorf("start a team of %d threads on %d CPUs: expected one CPU per thread and at least one thread", n, len(cpus))
+	}
+	var list *C.int
+	if cpus != nil {
+		cc := make([]C.int, n)
+		for i, c := range cpus {
+			cc[i] = C.int(c)
+		}
+		list = &cc[0]
+	}
+	c, err := C.ridge_team_create(C.int(n), list)
+	if c == nil {
+		return nil, fmt.Errorf("start a team of %d threads: %w", n, err)
+	}
+	return &Team{c: c, n: n}, nil
+}
+
+// Size is the number of threads.
+func (t *Team) Size() int { return t.n }
+
+// CPUs tells where each thread was really pinned; -1 when it was not.
+func (t *Team) CPUs() []int {
+	out := make([]int, t.n)
+	for i := range out {
+		out[i] = int(C.ridge_team_cpu(t.c, C.int(i)))
+	}
+	return out
+}
+
+// Close ends the threads.
+func (t *Team) Close() {
+	if t.c != nil {
+		C.ridge_team_destroy(t.c)
+		t.c = nil
+	}
+}
+
+// Step is one kernel call: a ridge_kernel_fn, its C arguments and its workspace.
+type Step struct {
+	Fn             unsafe.Pointer
+	Args           unsafe.Pointer
+	Workspace      unsafe.Pointer
+	WorkspaceBytes int64
+}
+
+// Status is a kernel's nonzero return code.
+type Status int
+
+func (s Status) Error() string {
+	switch s {
+	case C.RIDGE_E_ARG:
+		return "kernel refused its arguments (status 1)"
+	case C.RIDGE_E_WORKSPACE:
+		return "kernel was given too small a workspace (status 2)"
+	case C.RIDGE_E_SYSTEM:
+		return "the operating system refused what the kernel needs (status 3)"
+	}
+	return fmt.Sprintf("kernel returned status %d", int(s))
+}
+
+// List is a launch list kept in C memory: for each buffer set the program's steps.
+type List struct {
+	p           *C.ridge_step
+	steps, sets int
+}
+
+// NewList copies steps[set][step] to C memory; Free releases it.
+func NewList(sets [][]Step) *List {
+	l := &List{steps: len(sets[0]), sets: len(sets)}
+	n := l.steps * l.sets
+	l.p = (*C.ridge_step)(C.calloc(C.size_t(max(n, 1)), C.sizeof_ridge_step))
+	out := unsafe.Slice(l.p, n)
+	for s, steps := range sets {
+		for k, st := range steps {
+			o := &out[s*l.steps+k]
+			o.fn = C.ridge_kernel_fn(st.Fn)
+			o.args = st.Args
+			o.workspace = st.Workspace
+			o.workspace_bytes = C.int64_t(st.WorkspaceBytes)
+		}
+	}
+	return l
+}
+
+// Free releases the list.
+func (l *List) Free() {
+	C.free(unsafe.Pointer(l.p))
+	l.p = nil
+}
+
+// Run takes samples of launches launches each. When ctx ends between samples it returns the
+// whole samples taken so far with the context's error.
+func (t *Team) Run(ctx context.Context, l *List, launches, samples int) ([]backend.Sample, error) {
+	if launches < 1 || samples < 1 {
+		return nil, fmt.Errorf("run %d samples of %d launches: expected at least one of each", samples, launches)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	out := make([]C.ridge_sample, samples)
+	var done C.int
+	stop := (*C.int32_t)(C.calloc(1, 4))
+	defer C.free(unsafe.Pointer(stop))
+	finished := make(chan struct{})
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-ctx.Done():
+			C.store_stop(stop)
+		case <-finished:
+		}
+	}()
+	var pin runtime.Pinner
+	pin.Pin(&out[0])
+	rc := C.ridge_team_run(t.c, l.p, C.int(l.steps), C.int(l.sets), C.int64_t(launches), C.int(samples), &out[0], stop, &done)
+	pin.Unpin()
+	close(finished)
+	<-watched
+	if rc != 0 {
+		return nil, Status(rc)
+	}
+	res := make([]backend.Sample, int(done))
+	for i := range res {
+		s := out[i]
+		res[i] = backend.Sample{StartNS: int64(s.start_ns), EndNS: int64(s.end_ns), Launches: launches,
+			Switches: int64(s.switches), RunDelayNS: int64(s.run_delay_ns), StealNS: -1}
+	}
+	if len(res) < samples {
+		return res, ctx.Err()
+	}
+	return res, nil
+}
+
+// DefaultSignals makes a crashing kernel end the process by its signal, without a core
+// dump. Worker processes call it once at their start.
+func DefaultSignals() { C.ridge_team_default_signals() }
