@@ -71,8 +71,8 @@ func armCores(src Source) (cores []armCore, features []string, err error) {
 }
 
 // armIdentity completes the processor's identity on arm64 Linux, where user space may not
-// read MIDR_EL1 but the kernel lists it. Among unlike cores the widest one (the highest
-// rank in the table) stands for the chip.
+// read MIDR_EL1 but the kernel lists it. Among unlike cores the widest one in the table
+// stands for the chip; of equally wide ones the last, since firmware numbers small cores first.
 func armIdentity(src Source, c CPUID) (CPUID, []armCore, error) {
 	cores, names, err := armCores(src)
 	if err != nil {
@@ -81,7 +81,7 @@ func armIdentity(src Source, c CPUID) (CPUID, []armCore, error) {
 	best, bestOps := cores[0], -1.0
 	for _, k := range cores {
 		u := Lookup(CPUID{Vendor: armImplementers[k.implementer], Family: k.implementer, Model: k.part})
-		if v := u.widest(); v > bestOps {
+		if v := u.widest(); v >= bestOps {
 			best, bestOps = k, v
 		}
 	}

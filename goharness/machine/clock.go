@@ -26,6 +26,10 @@ func readClock(src Source, id CPUID) record.Clock {
 		Turbo:   turbo(src),
 	}
 	c.Governor = governor(src)
+	if why := noCPUFreq(src); why != "" {
+		c.MinMHz, c.MaxMHz = record.Unknown[float64](why), record.Unknown[float64](why)
+		c.Governor, c.Driver = record.Unknown[string](why), record.Unknown[string](why)
+	}
 	if c.MaxMHz.Value == nil && id.MaxMHz > 0 {
 		c.MaxMHz = record.Known(id.MaxMHz, "cpuid leaf 0x16")
 	}
@@ -107,7 +111,7 @@ func governor(src Source) record.Fact[string] {
 	}
 	switch len(count) {
 	case 0:
-		return record.Unknown[string](noCPUFreq(src))
+		return record.Unknown[string]("no " + sysCPU + "/cpu*/cpufreq/scaling_governor is readable")
 	case 1:
 		for g := range count {
 			return record.Known(g, sysCPU+"/cpu*/cpufreq/scaling_governor")
@@ -121,11 +125,12 @@ func governor(src Source) record.Fact[string] {
 	return record.Known("mixed: "+strings.Join(parts, ", "), sysCPU+"/cpu*/cpufreq/scaling_governor")
 }
 
+// noCPUFreq is the one reason for all frequency files when the kernel has no driver.
 func noCPUFreq(src Source) string {
-	if src.os() != "linux" {
-		return "not a Linux host"
+	if src.exists(sysCPU + "/cpu0/cpufreq") {
+		return ""
 	}
-	return "no cpufreq driver (" + sysCPU + "/cpu0/cpufreq does not exist)"
+	return "no cpufreq driver: " + sysCPU + "/cpu0/cpufreq does not exist"
 }
 
 // turbo reads the switch of intel_pstate (no_turbo: 1 is off) or of the other drivers

@@ -76,6 +76,24 @@ func readDarwin(src Source, h *record.Host, id CPUID, u Uarch) {
 	}
 }
 
+// freeMemoryDarwin counts the pages that nobody uses. The kernel would also give back
+// caches, so more may be had; it does not say how much.
+func freeMemoryDarwin(src Source) (int64, string, error) {
+	get := src.Sysctl
+	if get == nil {
+		get = sysctlInt
+	}
+	pages, err := get("vm.page_free_count")
+	if err != nil {
+		return 0, "", fmt.Errorf("read free memory: sysctl vm.page_free_count: %w", err)
+	}
+	size, err := get("hw.pagesize")
+	if err != nil {
+		return 0, "", fmt.Errorf("read free memory: sysctl hw.pagesize: %w", err)
+	}
+	return int64(pages * size), "sysctl vm.page_free_count", nil
+}
+
 // perfLevels: hw.perflevel0 is the fastest kind of core (Apple, "Tuning your code's
 // performance for Apple silicon").
 func perfLevels(get func(string) (uint64, error)) int {

@@ -96,7 +96,7 @@ func checkEnergy(src Source) record.Check {
 	}
 	files := src.glob("/sys/class/powercap/*/energy_uj")
 	if len(files) == 0 {
-		return skipped(name, "no RAPL counter under /sys/class/powercap (usual in a virtual machine)")
+		return skipped(name, "no RAPL counter under /sys/class/powercap (a virtual machine, or the kernel module is not loaded)")
 	}
 	readable := 0
 	for _, f := range files {

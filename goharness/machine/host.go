@@ -18,6 +18,7 @@ func Read(src Source) record.Host {
 		withMIDR, cores, err := armIdentity(src, id)
 		if err != nil {
 			armReason = err.Error()
+			id.Vendor, id.Family, id.Model, id.Stepping = "", 0, 0, 0
 		} else {
 			id, arm = withMIDR, cores
 		}

@@ -47,7 +47,7 @@ func meminfo(src Source) (map[string]int64, error) {
 // MemAvailable and what the cgroup memory limits leave; limitedBy names which.
 func FreeMemory(src Source) (available int64, limitedBy string, err error) {
 	if src.os() == "darwin" {
-		return 0, "", fmt.Errorf("read free memory: darwin has no figure of memory that can be allocated without swapping")
+		return freeMemoryDarwin(src)
 	}
 	m, err := meminfo(src)
 	if err != nil {

@@ -11,11 +11,15 @@ import (
 
 // page writes aligned "key value" lines under headings and remembers the first error.
 type page struct {
-	w   io.Writer
-	err error
+	w    io.Writer
+	err  error
+	last string // the reason on the line above, which is not repeated
 }
 
-const keyWidth = 18
+const keyWidth = 20
+
+// dash opens the reason of an unknown.
+const dash = "– ("
 
 func (p *page) printf(format string, a ...any) {
 	if p.err == nil {
@@ -28,6 +32,15 @@ func (p *page) heading(s string) { p.printf("\n%s\n%s\n", s, strings.Repeat("─
 // line writes one row; long values continue under their first word.
 func (p *page) line(key, value string) {
 	const width = 100 - keyWidth
+	if strings.HasPrefix(value, dash) {
+		if value == p.last {
+			value = dash + "as above)"
+		} else {
+			p.last = value
+		}
+	} else {
+		p.last = ""
+	}
 	for i, part := range wrap(value, width) {
 		if i > 0 {
 			key = ""
@@ -56,7 +69,7 @@ func show[T any](f record.Fact[T], format func(T) string) string {
 	if v, ok := f.Get(); ok {
 		return format(v)
 	}
-	return "– (" + f.Unavailable + ")"
+	return dash + f.Unavailable + ")"
 }
 
 func text(s string) string      { return s }
@@ -74,14 +87,18 @@ func bytesText(n int64) string {
 	for v >= 1024 && i < len(units)-1 {
 		v, i = v/1024, i+1
 	}
-	return strconv.FormatFloat(v, 'f', decimals(v), 64) + " " + units[i]
-}
-
-func decimals(v float64) int {
-	if v == float64(int64(v)) || v >= 100 {
-		return 0
+	digits := 2 // three significant digits, without trailing zeros
+	switch {
+	case v >= 100:
+		digits = 0
+	case v >= 10:
+		digits = 1
 	}
-	return 1
+	t := strconv.FormatFloat(v, 'f', digits, 64)
+	if digits > 0 {
+		t = strings.TrimRight(strings.TrimRight(t, "0"), ".")
+	}
+	return t + " " + units[i]
 }
 
 // WriteInfo writes what the machine is as plain text, each unknown with its reason.
@@ -118,7 +135,11 @@ func (p *page) writeCPU(c record.CPU) {
 	p.line("Model", c.Model)
 	p.line("Microarchitecture", c.Microarchitecture)
 	p.line("", "("+c.MicroarchitectureSource+")")
-	p.line("Identity", fmt.Sprintf("%s, family %d (0x%x), model %d (0x%x), stepping %d", c.Vendor, c.Family, c.Family, c.ModelNumber, c.ModelNumber, c.Stepping))
+	if c.Vendor == "" {
+		p.line("Identity", dash+"the processor gives none)")
+	} else {
+		p.line("Identity", fmt.Sprintf("%s, family %d (0x%x), model %d (0x%x), stepping %d", c.Vendor, c.Family, c.Family, c.ModelNumber, c.ModelNumber, c.Stepping))
+	}
 	if c.Contradictory {
 		p.line("Contradictory", c.Contradiction)
 	}
@@ -126,6 +147,32 @@ func (p *page) writeCPU(c record.CPU) {
 		p.line("Masked", strings.Join(c.MaskedFeatures, " "))
 	}
 	p.line("Features", strings.Join(c.Features, " "))
+	p.writeRates(c)
+}
+
+// writeRates shows the table's operations per cycle for what can be used here.
+func (p *page) writeRates(c record.CPU) {
+	u := Lookup(CPUIDOf(c))
+	var order []string
+	rates := map[string][]string{}
+	for _, r := range u.Rates() {
+		if !ISAUsable(r.ISA, c.Features) {
+			continue
+		}
+		if rates[r.ISA] == nil {
+			order = append(order, r.ISA)
+		}
+		rates[r.ISA] = append(rates[r.ISA], fmt.Sprintf("%s %.4g", r.DType, r.Ops))
+	}
+	key := "Ops/cycle and core"
+	for _, isa := range order {
+		p.printf("%-*s%-11s%s\n", keyWidth, key, isa, strings.Join(rates[isa], ", "))
+		key = ""
+	}
+	if len(order) == 0 {
+		_, why, _ := u.OpsPerCycle("any instruction set", "any format")
+		p.line(key, dash+why+")")
+	}
 }
 
 func (p *page) writeTopology(h record.Host) {
@@ -148,7 +195,7 @@ func (p *page) writeTopology(h record.Host) {
 		p.line(t.Name+" cores", fmt.Sprintf("%d cores, %d threads, %s%s, max %s", t.Cores, t.Threads, orUnknown(t.Microarchitecture), cpus, show(t.MaxMHz, mhz)))
 	}
 	if h.NUMAReason != "" {
-		p.line("NUMA nodes", "– ("+h.NUMAReason+")")
+		p.line("NUMA nodes", dash+h.NUMAReason+")")
 	}
 	for _, n := range h.NUMANodes {
 		dist := ""
@@ -173,13 +220,14 @@ func orUnknown(s string) string {
 func (p *page) writeCaches(c record.CPU) {
 	p.heading("Caches")
 	if len(c.Caches) > 0 {
-		p.printf("%-18s%10s%7s%7s%12s%11s   %s\n", "", "size", "ways", "line", "shared by", "instances", "CPUs of each")
+		p.printf("%-20s%8s%7s%7s%12s%11s   %s\n", "", "size", "ways", "line", "shared by", "instances", "CPUs of each")
 	}
 	for _, k := range c.Caches {
 		kind := map[string]string{"data": "d", "instruction": "i"}[k.Type]
-		p.printf("L%d%-16s%10s%7s%7s%12s%11s   %s\n", k.Level, kind, orDash(k.SizeBytes, bytesText(k.SizeBytes)),
+		row := fmt.Sprintf("L%d%-18s%8s%7s%7s%12s%11s   %s", k.Level, kind, orDash(k.SizeBytes, bytesText(k.SizeBytes)),
 			orDash(int64(k.Ways), number(k.Ways)), orDash(int64(k.LineBytes), fmt.Sprintf("%d B", k.LineBytes)),
 			orDash(int64(k.SharedByCPUs), plural(k.SharedByCPUs, "CPU")), orDash(int64(k.Instances), number(k.Instances)), instanceText(k.CPUs))
+		p.printf("%s\n", strings.TrimRight(row, " "))
 	}
 	if c.CachesReason != "" {
 		p.line("Not known", c.CachesReason)
@@ -226,17 +274,29 @@ func (p *page) writeMemory(h record.Host) {
 	p.heading("Memory")
 	p.line("Total", show(m.TotalBytes, bytesText))
 	p.line("Available", show(m.AvailableBytes, bytesText))
+	p.noteNodes(h)
 	p.line("Type", show(m.Type, text))
-	if m.ConfiguredMTps.Unavailable == "" || m.ConfiguredMTps.Unavailable != m.Type.Unavailable {
-		p.line("Configured speed", show(m.ConfiguredMTps, func(v float64) string { return fmt.Sprintf("%g MT/s", v) }))
-	}
-	if m.Channels.Unavailable == "" || m.Channels.Unavailable != m.Type.Unavailable {
-		p.line("Channels", show(m.Channels, number))
-	}
+	p.line("Configured speed", show(m.ConfiguredMTps, func(v float64) string { return fmt.Sprintf("%g MT/s", v) }))
+	p.line("Channels", show(m.Channels, number))
 	p.line("Theoretical", formula(m.TheoreticalGBps))
-	p.line("Socket at most", formula(m.UpperBoundGBps))
+	p.line("Socket upper bound", formula(m.UpperBoundGBps))
 	p.line("Huge pages", fmt.Sprintf("%s of %s; transparent: %s", show(h.HugePages.Total, func(n int64) string { return fmt.Sprintf("%d reserved", n) }),
 		show(h.HugePages.PageSizeBytes, bytesText), show(h.HugePages.Transparent, text)))
+}
+
+// noteNodes says when the kernel's two figures of memory are far apart, as they are where
+// a virtual machine was given memory after it started.
+func (p *page) noteNodes(h record.Host) {
+	total, ok := h.Memory.TotalBytes.Get()
+	var sum int64
+	for _, n := range h.NUMANodes {
+		v, known := n.TotalBytes.Get()
+		ok = ok && known
+		sum += v
+	}
+	if ok && sum > 0 && (float64(sum) < 0.9*float64(total) || float64(sum) > 1.1*float64(total)) {
+		p.line("Note", "the kernel counts "+bytesText(sum)+" in its NUMA nodes and "+bytesText(total)+" in all (memory added or returned while running)")
+	}
 }
 
 func formula(f record.Fact[float64]) string {
@@ -286,6 +346,6 @@ func WriteDoctor(w io.Writer, pre record.Preflight) error {
 	case count[statusWarning] > 0:
 		verdict = "fit to measure, with warnings"
 	}
-	p.printf("\n%d passed, %d warnings, %d failed, %d skipped: %s\n", count[statusPassed], count[statusWarning], count[statusFailed], count[statusSkipped], verdict)
+	p.printf("\n%d passed, %s, %d failed, %d skipped: %s\n", count[statusPassed], plural(count[statusWarning], "warning"), count[statusFailed], count[statusSkipped], verdict)
 	return p.err
 }

@@ -97,10 +97,10 @@ func parseMemoryDevice(b []byte) (d memoryDevice, ok bool, err error) {
 
 // Locators that name a channel without doubt. Each pattern's groups together are the
 // channel; text in front of the match (a socket such as "P0" or "CPU1") is part of it too.
+// A bare "A1" is left out: some vendors mean channel A, others socket A.
 var channelPatterns = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)^(.*?)(controller ?\d+)?[-_ ]?(?:channel|chan|ch)[-_ ]?([A-P]|\d+)(?:[-_ ]|$|dimm)`), // Controller0-ChannelA-DIMM0, P0 CHANNEL C
 	regexp.MustCompile(`(?i)^(.*?)()dimm[-_ ]?([A-P])[-_ ]?\d*$`),                                                // DIMM_A1, P1_DIMM_B2, CPU0_DIMM_C1
-	regexp.MustCompile(`(?i)^(p\d+|cpu\d+|proc ?\d+|)[-_ ]?()([A-P])\d$`),                                        // A1, CPU1_B2
 }
 
 func channelOf(text string) (string, bool) {

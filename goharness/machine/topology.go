@@ -169,7 +169,7 @@ func readCaches(src Source, cpu *record.CPU, id CPUID) {
 			if err == nil {
 				k.size, err = parseSize(size)
 			}
-			if err != nil {
+			if err != nil && cpu.CachesReason == "" {
 				cpu.CachesReason = fmt.Sprintf("L%d of CPU %d: %v", level, l.CPU, err)
 			}
 			kind, _ := src.read(dir + "/type")

@@ -32,10 +32,12 @@ type Uarch struct {
 
 // row is one line of the microarchitecture table.
 type row struct {
-	name   string
-	vendor string
-	family int
-	models [][2]int // inclusive ranges of model numbers (arm64: part numbers)
+	name string
+	// product is the code name of the chip where the model number tells it.
+	product string
+	vendor  string
+	family  int
+	models  [][2]int // inclusive ranges of model numbers (arm64: part numbers)
 	// steppings and brand narrow a model number that several products share.
 	steppings *[2]int
 	brand     *regexp.Regexp
@@ -133,6 +135,9 @@ func Lookup(c CPUID) Uarch {
 		u.Contradictory, u.Contradiction = true, id+" is "+found.name+", "+why
 		return u
 	}
+	if found.product != "" {
+		id += " (" + found.product + ")"
+	}
 	return Uarch{Name: found.name, Source: id + ": " + found.identity, Masked: missing(c, found), row: found}
 }
 
@@ -202,7 +207,7 @@ var inferences = []inference{
 	{vendorAMD, []string{"avx512bf16"}, "Zen 4", "Zen 4 class (AVX512-BF16)"},
 	{vendorIntel, []string{"avx512vnni"}, "Cascade Lake", "Cascade or Ice Lake class (AVX512-VNNI)"},
 	{vendorIntel, []string{"avx512f"}, "Skylake-X", "Skylake-X class (AVX-512)"},
-	{vendorIntel, []string{"avxvnni", "avx2", "fma"}, "Alder Lake", "Alder Lake class (AVX-VNNI)"},
+	{vendorIntel, []string{"avxvnni", "avx2", "fma"}, "Golden Cove", "Alder Lake class (AVX-VNNI)"},
 	{vendorIntel, []string{"avx2", "fma"}, "Haswell", "Haswell class (AVX2, FMA)"},
 	{vendorAMD, []string{"avx2", "fma"}, "Zen 3", "Zen 2/3 class (AVX2, FMA)"},
 }
@@ -247,6 +252,41 @@ func (u Uarch) OpsPerCycle(isa string, d record.DType) (ops float64, source stri
 		return 0, u.row.noFigures, false
 	}
 	return 0, fmt.Sprintf("no sourced figure for %s with %s on %s", d, isa, u.row.name), false
+}
+
+// Rate is one figure of the table: operations per cycle and core.
+type Rate struct {
+	ISA    string
+	DType  record.DType
+	Ops    float64
+	Source string
+}
+
+// Rates lists all figures of the row, in the table's order.
+func (u Uarch) Rates() []Rate {
+	var out []Rate
+	if u.row != nil {
+		for _, o := range u.row.ops {
+			out = append(out, Rate{o.isa, o.dtype, o.ops, u.label(o.source)})
+		}
+	}
+	return out
+}
+
+// isaNeeds are the features an instruction set of the table needs.
+var isaNeeds = map[string][]string{
+	"sse2": {"sse2"}, "avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
+	"avx512fp16": {"avx512fp16"}, "avx512bf16": {"avx512bf16"}, "avx512vnni": {"avx512vnni"}, "avxvnni": {"avxvnni"},
+	"amx": {"amx-tile"}, "neon": {"asimd"}, "dotprod": {"asimddp"}, "bf16": {"bf16"}, "i8mm": {"i8mm"}, "sve": {"sve"},
+}
+
+// ISAUsable reports whether an instruction set of the table can be used with these features.
+func ISAUsable(isa string, features []string) bool {
+	needs, ok := isaNeeds[isa]
+	for _, f := range needs {
+		ok = ok && slices.Contains(features, f)
+	}
+	return ok
 }
 
 // CacheBytesPerCycle is the most bytes per cycle and core that move between a level ("L1",

@@ -37,6 +37,8 @@ func armRows() []row {
 		part("Neoverse N2", 0xd49, armOps(2, true, true, true, "Arm Neoverse N2 Software Optimization Guide, 2 pipes")),
 		part("Neoverse V2", 0xd4f, armOps(4, true, true, true, "Arm Neoverse V2 Software Optimization Guide, 4 pipes")),
 	}
+	rows = append(rows, row{name: "Azure Cobalt 100 (Neoverse N2)", vendor: "Microsoft", family: 0x6d, models: [][2]int{{0xd49, 0xd49}},
+		identity: midrSource, ops: armOps(2, true, true, true, "Arm Neoverse N2 Software Optimization Guide, 2 pipes")})
 	const why = "unsourced: no figure with a source for this core yet; the measured peak stands alone"
 	for _, c := range []struct {
 		name  string
@@ -56,7 +58,6 @@ func armRows() []row {
 		{name: "Fujitsu A64FX", vendor: "Fujitsu", family: 0x46, models: [][2]int{{0x001, 0x001}}},
 		{name: "HiSilicon TSV110 (Kunpeng 920)", vendor: "HiSilicon", family: 0x48, models: [][2]int{{0xd01, 0xd01}}},
 		{name: "NVIDIA Carmel", vendor: "NVIDIA", family: 0x4e, models: [][2]int{{0x004, 0x004}}},
-		{name: "Azure Cobalt 100", vendor: "Microsoft", family: 0x6d, models: [][2]int{{0xd49, 0xd49}}},
 		{name: "Ampere-1", vendor: "Ampere", family: 0xc0, models: [][2]int{{0xac3, 0xac4}}},
 	} {
 		r.identity, r.noFigures = midrSource, why
