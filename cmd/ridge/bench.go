@@ -41,7 +41,7 @@ func bench(c *cli.Context) error {
 	cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")
 	// Only the ceilings of the precisions and thread counts asked for are probed.
 	cfg.Plan.ProbesOnly, cfg.ProbesFor = true, cfg.Cases
-	doc, err := measure(c, cfg)
+	doc, err := runCampaign(c, cfg)
 	if err != nil {
 		return err
 	}

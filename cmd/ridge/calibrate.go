@@ -49,7 +49,7 @@ func calibrate(c *cli.Context) error {
 		return fmt.Errorf("--fusion-patterns %q: this build has no fusion patterns, expected none", p)
 	}
 	cfg.Resume = c.String("resume")
-	doc, err := measure(c, cfg)
+	doc, err := runCampaign(c, cfg)
 	if err != nil {
 		return err
 	}
@@ -59,8 +59,8 @@ func calibrate(c *cli.Context) error {
 	return judge(doc)
 }
 
-// measure runs a campaign with its views and writes the document.
-func measure(c *cli.Context, cfg campaign.Config) (record.Calibration, error) {
+// runCampaign runs a campaign with its views and writes the document.
+func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error) {
 	v := newView(c)
 	cfg.View = v
 	doc, err := campaign.Run(c.Context, cfg)

@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		c.HideHelpCommand = true
 		c.Flags = append(c.Flags, commonFlags()...)
 	}
-	err := app.RunContext(ctx, args)
+	err := app.RunContext(ctx, flagsFirst(app.Commands, args))
 	if err == nil {
 		return exitOK
 	}
