@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f0ad99fa670b
 #include "fault.h"
 */
 import "C"

@@ -1,0 +1,69 @@
+# ridge: build, calibrate, test. `make help` lists the targets.
+GO      ?= go
+CC      ?= gcc
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS  = -X main.version=$(VERSION)
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+.PHONY: help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz clean compiler
+
+help:
+	@echo "make build           bin/ridge"
+	@echo "make calibrate       build, then the quick calibration of this machine (under 90 s)"
+	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
+	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
+	@echo "make selftest        measure the measurement: known durations under known noise"
+	@echo "make stamp           after editing native/include: make the go command notice"
+
+compiler:
+	@command -v $(CC) >/dev/null 2>&1 || { echo "ridge needs a C compiler and '$(CC)' is not there: install gcc (Debian/Ubuntu: apt-get install gcc libc6-dev; Fedora: dnf install gcc glibc-devel)"; exit 1; }
+	@command -v $(GO) >/dev/null 2>&1 || { echo "ridge needs Go 1.26 or later and '$(GO)' is not there: see https://go.dev/dl"; exit 1; }
+
+build: compiler
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+
+calibrate: build
+	bin/ridge calibrate --quick
+
+calibrate-full: build
+	bin/ridge calibrate
+
+test: check
+	CGO_ENABLED=1 $(GO) test ./...
+	$(MAKE) race
+	$(MAKE) arm64
+
+check: compiler
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
+	$(GO) vet ./...
+	CGO_ENABLED=0 $(GO) vet ./native ./cmd/ridge
+	$(GO) run $(STATICCHECK) ./...
+
+# The Go parts under the race detector; the kernels' own tests have no Go concurrency.
+race: compiler
+	CGO_ENABLED=1 $(GO) test -race -short ./goharness/... ./cmd/...
+
+# Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there.
+ARM_CC   = aarch64-linux-gnu-gcc
+ARM_QEMU = $(firstword $(wildcard /usr/bin/qemu-aarch64-static /usr/bin/qemu-aarch64))
+arm64:
+	@if ! command -v $(ARM_CC) >/dev/null 2>&1; then echo "arm64: skipped, $(ARM_CC) is not installed (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"; exit 0; fi; \
+	set -e; export GOARCH=arm64 CC=$(ARM_CC) CGO_ENABLED=1; $(GO) vet ./...; \
+	if [ -z "$(ARM_QEMU)" ]; then echo "arm64: built; tests skipped, qemu-aarch64-static is not installed (Debian: apt-get install qemu-user-static)"; exit 0; fi; \
+	QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -exec "$(ARM_QEMU)" -short ./native/...
+
+clang: 
+	CGO_ENABLED=1 CC=clang $(GO) build -o bin/ridge-clang ./cmd/ridge
+	CGO_ENABLED=1 CC=clang $(GO) test ./native/...
+
+stamp:
+	$(GO) run ./internal/stamp/cmd
+
+selftest: build
+	bin/ridge selftest
+
+fuzz:
+	scripts/fuzz.sh 10s
+
+clean:
+	rm -rf bin build
