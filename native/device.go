@@ -31,6 +31,13 @@ import (
 // function attribute.
 const CompilerFlags = "-O2 -g -O3 -Wall (instruction sets by function attribute)"
 
+// Compiler names the C compiler of the kernels and its flags.
+func Compiler() (name, flags string) { return C.GoString(C.compiler()), CompilerFlags }
+
+// PrepareWorker makes a crashing kernel end the process by its signal. Worker processes
+// call it once, before anything else.
+func PrepareWorker() { team.DefaultSignals() }
+
 // device is the opened CPU: a team and an arena.
 type device struct {
 	b        *Backend
@@ -73,7 +80,12 @@ func (d *device) Synchronize() error { return nil }
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
 // MeasureClock times a chain of dependent multiplications on the team's first thread.
-func (d *device) MeasureClock() (float64, error) { return probe.ClockGHz(d.team) }
+func (d *device) MeasureClock(load bool) (float64, error) {
+	if load {
+		return probe.ClockUnderLoadGHz(d.team)
+	}
+	return probe.ClockGHz(d.team)
+}
 
 func (d *device) Conditions() record.Conditions {
 	c := record.Conditions{

@@ -3,8 +3,12 @@
 package native
 
 import (
+	"ridge/native/attention"
+	"ridge/native/conv"
+	"ridge/native/elementwise"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
+	"ridge/native/memory"
 	"ridge/native/probe"
 )
 
@@ -12,6 +16,10 @@ import (
 func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
+		conv.Family(),
+		attention.Family(),
+		elementwise.Family(),
+		memory.Family(),
 		probe.Family(),
 	}
 }

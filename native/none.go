@@ -38,3 +38,9 @@ func (*Backend) Kernels() []backend.KernelInfo { return nil }
 func (b *Backend) Open(string, backend.OpenOptions) (backend.Device, error) {
 	return nil, b.Available()
 }
+
+// Compiler is empty: there are no kernels.
+func Compiler() (name, flags string) { return "none", "" }
+
+// PrepareWorker does nothing.
+func PrepareWorker() {}

@@ -63,8 +63,9 @@ type Device interface {
 	Synchronize() error
 	// Conditions under which the device works now (threads, pinning, pages, compiler …).
 	Conditions() record.Conditions
-	// MeasureClock times a dependent-instruction chain, in GHz; an error where impossible.
-	MeasureClock() (float64, error)
+	// MeasureClock times a dependent-instruction chain, in GHz, with the arithmetic units idle
+	// or (load) busy on all threads; an error where impossible.
+	MeasureClock(load bool) (float64, error)
 	// MemoryInUse is the bytes held by buffers now.
 	MemoryInUse() int64
 	Close() error

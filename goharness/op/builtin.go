@@ -5,8 +5,18 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		Conv2dSpec(),
+		AttentionSpec(),
+		BiasAddSpec(),
+		BatchNormSpec(),
+		ChaseSpec(),
+		BandwidthSpec(),
 		PeakSpec(),
 		DispatchSpec(),
 		ClockSpec(),
-	)
+	).
+		With(ElementwiseSpecs()...).
+		With(MemorySpecs()...).
+		With(StreamSpecs()...).
+		With(Blas1Specs()...)
 }

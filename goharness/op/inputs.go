@@ -98,7 +98,7 @@ const ChaseStride = 8
 // chaseNext is the content of element i of a chase tensor: in the first word of every line
 // the element index of the next line on one cycle through all lines in random order.
 func chaseNext(key uint64, lines, i int64) int64 {
-	if i%ChaseStride != 0 || lines == 0 {
+	if i%ChaseStride != 0 || i/ChaseStride >= lines {
 		return 0
 	}
 	f := newFeistel(key, uint64(lines))

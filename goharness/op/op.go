@@ -152,6 +152,14 @@ type Projector interface {
 	Project(in *Inputs, out int, x []float64) []Expectation
 }
 
+// Coster is implemented by ops whose Expect costs more than FLOPs() divided by the output's
+// elements, because every element goes over a whole row again (softmax, norms). The verifier
+// compares fewer elements of such outputs.
+type Coster interface {
+	// ExpectCost is the multiply-adds (or input values) that one Expect takes, roughly.
+	ExpectCost() int64
+}
+
 // Step is one op of a program; Bind names the program's tensor for each op tensor.
 type Step struct {
 	Op   Op

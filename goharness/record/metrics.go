@@ -37,12 +37,12 @@ type ThroughputMetrics struct {
 
 // MemoryMetrics are the worker's memory in MB (10^6 bytes), sampled outside the timed windows.
 type MemoryMetrics struct {
-	PeakMB           float64 `json:"memory_peak_mb" jsonschema:"description=high-water mark of the worker's resident set"`
-	AllocatedStartMB float64 `json:"memory_allocated_start_mb" jsonschema:"description=device buffers before the case"`
-	AllocatedEndMB   float64 `json:"memory_allocated_end_mb"`
-	GrowthMB         float64 `json:"memory_growth_mb"`
-	CPUStartMB       float64 `json:"cpu_memory_start_mb" jsonschema:"description=resident set of the worker before the case"`
-	CPUEndMB         float64 `json:"cpu_memory_end_mb"`
+	PeakMB           float64  `json:"memory_peak_mb" jsonschema:"description=high-water mark of the worker's resident set"`
+	AllocatedStartMB *float64 `json:"memory_allocated_start_mb,omitempty" jsonschema:"description=device buffers before the case; absent when not counted"`
+	AllocatedEndMB   *float64 `json:"memory_allocated_end_mb,omitempty" jsonschema:"description=device buffers after the case; absent when not counted"`
+	GrowthMB         float64  `json:"memory_growth_mb" jsonschema:"description=resident set after the case less before it"`
+	CPUStartMB       float64  `json:"cpu_memory_start_mb" jsonschema:"description=resident set of the worker before the case"`
+	CPUEndMB         float64  `json:"cpu_memory_end_mb"`
 }
 
 // FLOPMetrics relate the work to the limits.
@@ -50,9 +50,10 @@ type FLOPMetrics struct {
 	FLOPs              int64   `json:"flops"`
 	GFLOPS             float64 `json:"gflops"`
 	TFLOPS             float64 `json:"tflops"`
-	HardwareEfficiency float64 `json:"hardware_efficiency" jsonschema:"description=fraction of the measured compute ceiling (0..1)"`
-	UtilizationPct     float64 `json:"flops_utilization_pct" jsonschema:"description=percent of the theoretical or user-given compute peak; above 100 the given peak is too low"`
-	PeakSource         string  `json:"peak_source" jsonschema:"description=theoretical; measured; user"`
+	HardwareEfficiency float64 `json:"hardware_efficiency,omitempty" jsonschema:"description=fraction of the measured compute ceiling (0..1)"`
+	UtilizationPct     float64 `json:"flops_utilization_pct,omitempty" jsonschema:"description=percent of the theoretical or user-given compute peak; above 100 the given peak is too low"`
+	PeakSource         string  `json:"peak_source,omitempty" jsonschema:"description=what flops_utilization_pct refers to: theoretical; measured; user"`
+	Unavailable        string  `json:"unavailable,omitempty" jsonschema:"description=why a field of this group is absent"`
 }
 
 // PowerMetrics need an energy meter.
@@ -71,11 +72,12 @@ type BandwidthMetrics struct {
 	AvgGBps            float64 `json:"avg_bandwidth_gbps" jsonschema:"description=sum of bytes over sum of time; 10^9 bytes per second"`
 	PeakGBps           float64 `json:"peak_bandwidth_gbps" jsonschema:"description=fastest sample; 10^9 bytes per second"`
 	PeakTheoretical    float64 `json:"peak_theoretical_bandwidth_gbps,omitempty" jsonschema:"description=10^9 bytes per second"`
-	UtilizationPercent float64 `json:"bandwidth_utilization_percent" jsonschema:"description=of the measured ceiling of the level (or of the peak the user gave)"`
+	UtilizationPercent float64 `json:"bandwidth_utilization_percent,omitempty" jsonschema:"description=of the measured ceiling of the level (or of the peak the user gave)"`
 	TransfersGB        float64 `json:"memory_transfers_gb" jsonschema:"description=modelled bytes of one launch in 10^9 bytes"`
 	Intensity          float64 `json:"arithmetic_intensity_flops_per_byte"`
-	ComputeBound       bool    `json:"compute_bound"`
+	ComputeBound       bool    `json:"compute_bound" jsonschema:"description=intensity at or above the measured ridge point; with memory_bound false too the ridge point is unknown"`
 	MemoryBound        bool    `json:"memory_bound" jsonschema:"description=intensity below the measured ridge point"`
 	Traffic            string  `json:"traffic" jsonschema:"description=modelled or measured"`
-	PeakSource         string  `json:"peak_source"`
+	PeakSource         string  `json:"peak_source,omitempty" jsonschema:"description=what bandwidth_utilization_percent refers to: measured; user"`
+	Unavailable        string  `json:"unavailable,omitempty" jsonschema:"description=why a field of this group is absent"`
 }

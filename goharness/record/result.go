@@ -1,5 +1,7 @@
 package record
 
+import "encoding/json"
+
 // Status of a result (DESIGN: ok, noisy, invalid, wrong, unsupported, crashed, timed_out, skipped).
 type Status string
 
@@ -14,6 +16,9 @@ const (
 	TimedOut    Status = "timed_out"   // the worker passed its deadline
 	Skipped     Status = "skipped"     // not run (memory, selection); reason says why
 )
+
+// statuses lists every status, in the order the design names them.
+var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOut, Skipped}
 
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
@@ -51,6 +56,9 @@ type Result struct {
 	FLOPs           int64  `json:"flops"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
 	WorkingSetBytes int64  `json:"working_set_bytes"`
+	ReadBytes       int64  `json:"read_bytes,omitempty" jsonschema:"description=modelled bytes of the input tensors"`
+	WriteBytes      int64  `json:"write_bytes,omitempty" jsonschema:"description=modelled bytes of the output tensors"`
+	InputStreams    int    `json:"input_streams,omitempty" jsonschema:"description=large inputs read side by side"`
 	Items           int64  `json:"items,omitempty"`
 	ItemUnit        string `json:"item_unit,omitempty"`
 
@@ -64,12 +72,16 @@ type Result struct {
 	Arms     []Arm          `json:"arms,omitempty"`
 	Ratio    *Ratio         `json:"ratio,omitempty"`
 
-	Conditions *Conditions `json:"conditions,omitempty"`
-	Warnings   []string    `json:"warnings,omitempty"`
-	Energy     *Energy     `json:"energy,omitempty"`
-	Reproduce  string      `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
-	Started    string      `json:"started,omitempty"`
-	WallNS     int64       `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+	Conditions   *Conditions   `json:"conditions,omitempty"`
+	DeviceMemory *DeviceMemory `json:"device_memory,omitempty"`
+	Warnings     []string      `json:"warnings,omitempty"`
+	Energy       *Energy       `json:"energy,omitempty"`
+	Reproduce    string        `json:"reproduce,omitempty" jsonschema:"description=command line that measures this case again"`
+	Started      string        `json:"started,omitempty"`
+	WallNS       int64         `json:"wall_ns,omitempty" jsonschema:"description=time spent on the case in all: allocate; fill; verify; warm up; measure"`
+
+	// Extra keeps fields of a later minor version.
+	Extra map[string]json.RawMessage `json:"-"`
 }
 
 // Verification says how the output was checked before timing.
@@ -156,6 +168,12 @@ type Ratio struct {
 	CI95       [2]float64 `json:"ci95"`
 	Quartets   []float64  `json:"quartets"`
 	EffectiveN float64    `json:"effective_n"`
+}
+
+// DeviceMemory is what the device's buffers held before and during the case.
+type DeviceMemory struct {
+	StartBytes int64 `json:"start_bytes"`
+	EndBytes   int64 `json:"end_bytes"`
 }
 
 // Energy of a case, or why there is none.

@@ -294,6 +294,9 @@ func mismatch(t op.Tensor, i int64, got, want, bound float64, phase string) *rec
 // the last and the ends of the first and last rows.
 func (v *verifier) choose(total int64) []int64 {
 	perElement := max(1, v.p.Reference.FLOPs()/max(1, total))
+	if c, ok := v.p.Reference.(op.Coster); ok {
+		perElement = max(perElement, c.ExpectCost())
+	}
 	if total <= int64(v.effort.Samples) || perElement <= v.effort.AllBelow/total {
 		idx := make([]int64, total)
 		for i := range idx {

@@ -1,5 +1,6 @@
 #include "fill.h"
 
+#include <math.h>
 #include <string.h>
 
 static const int element_size[] = {8, 4, 2, 2, 1, 1, 4, 8};
@@ -25,7 +26,10 @@ static uint64_t feistel_forward(const feistel *f, uint64_t x) {
 // to the line at position p + 1.
 static void fill_chase(const ridge_fill_args *a, int tid, int nthreads) {
   int64_t *out = a->ptr, lines = a->row / 8;
-  if (lines == 0) return;
+  if (lines == 0) {
+    if (tid == 0) memset(out, 0, (size_t)a->row * 8);
+    return;
+  }
   feistel f = {a->key, (uint64_t)lines, 0, 1};
   while (1ull << (2 * f.half) < f.n) f.half++;
   f.mask = (1ull << f.half) - 1;
@@ -39,10 +43,13 @@ static void fill_chase(const ridge_fill_args *a, int tid, int nthreads) {
     for (int w = 1; w < 8; w++) out[at * 8 + w] = 0;
     at = next;
   }
+  if (to == lines) // a last part of a line holds no link
+    for (int64_t w = lines * 8; w < a->row; w++) out[w] = 0;
 }
 
 RIDGE_INLINE double random_value(uint64_t h, int kind) {
   switch (kind) {
+    case RIDGE_FILL_BYTES: return (double)(int8_t)(h >> 56);
     case RIDGE_FILL_POSITIVE: return 0.5 + (double)(h >> 41) * 0x1p-23;
     case RIDGE_FILL_WIDE: return ((double)(h >> 40) * 0x1p-23 - 1) * 8;
   }
@@ -71,12 +78,17 @@ static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n
     // the conversion to 16 bits is the only rounding.
     case RIDGE_D_FP16: FILL_ROW(uint16_t, ridge_float_to_fp16((float)v)) break;
     case RIDGE_D_BF16: FILL_ROW(uint16_t, ridge_float_to_bf16((float)v)) break;
-    case RIDGE_D_INT32: FILL_ROW(int32_t, (int32_t)v) break;
-    case RIDGE_D_INT64: FILL_ROW(int64_t, (int64_t)v) break;
+    // Random values are rounded to the nearest even integer; uint8 has no negative ones.
+#define WHOLE(v) (a->integer ? (v) : rint(v))
+    case RIDGE_D_INT32: FILL_ROW(int32_t, (int32_t)WHOLE(v)) break;
+    case RIDGE_D_INT64: FILL_ROW(int64_t, (int64_t)WHOLE(v)) break;
     default:
-      for (int64_t j = 0; j < n; j++) {
-        uint64_t h = ridge_hash(a->key, i0 + j);
-        ((uint8_t *)row)[j] = a->integer ? (uint8_t)integer_value(h, a) : (uint8_t)(h >> 56);
+      if (!a->integer && a->kind == RIDGE_FILL_BYTES) {
+        for (int64_t j = 0; j < n; j++) ((uint8_t *)row)[j] = (uint8_t)(ridge_hash(a->key, i0 + j) >> 56);
+      } else if (a->dtype == RIDGE_D_UINT8) {
+        FILL_ROW(uint8_t, v > 0 ? (uint8_t)WHOLE(v) : 0)
+      } else {
+        FILL_ROW(int8_t, (int8_t)WHOLE(v))
       }
   }
 }

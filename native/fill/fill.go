@@ -6,6 +6,7 @@ package fill
 
 /*
 #cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include
+#cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }
 */
@@ -47,6 +48,9 @@ func Args(t op.Tensor, ptr unsafe.Pointer, key uint64, integer bool, poison int)
 	d, ok := dtypes[t.DType]
 	if !ok {
 		return nil, fmt.Errorf("fill tensor %s: no storage format for %s", t.Name, t.DType)
+	}
+	if t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() != 1) {
+		return nil, fmt.Errorf("fill tensor %s of %s%v: a pointer chase is one row of int64", t.Name, t.DType, t.Dims)
 	}
 	p := kernel.Alloc(C.sizeof_ridge_fill_args)
 	a := (*C.ridge_fill_args)(p)

@@ -1,13 +1,21 @@
 #include "table.h"
 
+// GEMM_LINE is a kernel on gemm_driver.h: its workspace function is made by the template.
+#define GEMM_LINE(name, ops, dtype, acc, isa, rank, c, sup) \
+  int64_t ridge_ws_##name(const void *args, int32_t nthreads); \
+  RIDGE_DECLARE(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef GEMM_LINE
 
 static const ridge_kernel table[] = {
+#define GEMM_LINE(name, ops, dtype, acc, isa, rank, c, sup) \
+  RIDGE_ENTRY(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef GEMM_LINE
 };
 
 const ridge_kernel *ridge_gemm_table(void) { return table; }

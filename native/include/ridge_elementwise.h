@@ -1,20 +1,45 @@
-// Arguments of the elementwise family: y[i] = f(a[i], b[i]) over n contiguous elements; with
-// rows > 0 the operands are [rows, cols] and vectors over cols are broadcast:
-//   bias_add: y = a + p[col];  scale: y = a * s;  batch_norm: y = (a - mean)/sqrt(var+eps)*gamma + beta
-// (params p, p1.. are [cols]; batch_norm on NHWC data has channels last, or channels = rows mod channels for NCHW).
+// Arguments of the elementwise family. Everything is contiguous.
+//
+//   binary:  y[i] = a[i] op b[i]                      add, multiply
+//   unary:   y[i] = f(a[i])                           relu ... silu, scale (y = a * s)
+//   channel: y = a + p[0][c]                          bias_add
+//            y = (a - mean)/sqrt(var + s)*gamma + beta   batch_norm (inference)
+//
+// n = outer * channels * inner for the channel ops: element (o, c, i) lies at
+// (o * channels + c) * inner + i. Rows of a matrix and NHWC images have inner = 1, NCHW
+// images inner = H * W.
 #ifndef RIDGE_ELEMENTWISE_H
 #define RIDGE_ELEMENTWISE_H
 
 #include "ridge.h"
 
+// In the order of goharness/op.ElementwiseOps.
+enum {
+  RIDGE_EW_ADD,
+  RIDGE_EW_MULTIPLY,
+  RIDGE_EW_RELU,
+  RIDGE_EW_GELU,
+  RIDGE_EW_GELU_TANH,
+  RIDGE_EW_SIGMOID,
+  RIDGE_EW_TANH,
+  RIDGE_EW_EXP,
+  RIDGE_EW_SQRT_ABS,
+  RIDGE_EW_SIN,
+  RIDGE_EW_COS,
+  RIDGE_EW_SILU,
+  RIDGE_EW_SCALE,
+  RIDGE_EW_BIAS_ADD,
+  RIDGE_EW_BATCH_NORM,
+};
+
 typedef struct ridge_elementwise_args {
-  int64_t n;          // elements
-  int64_t outer, channels, inner; // n = outer * channels * inner for per-channel ops (NCHW: N, C, H*W; NHWC: N*H*W, C, 1)
+  int64_t n; // elements
+  int64_t outer, channels, inner;
   const void *a, *b;
   void *y;
-  const void *p[4]; // per-channel vectors: bias; or gamma, beta, mean, variance
-  double s;         // scalar: factor, addend, epsilon
-  double alpha;
+  const void *p[4]; // [channels]: bias; or gamma, beta, mean, variance; in the data's dtype
+  double s;         // scale: the factor; batch_norm: epsilon
+  int32_t op;       // RIDGE_EW_*
 } ridge_elementwise_args;
 
 #endif

@@ -5,13 +5,26 @@
 
 #include "ridge.h"
 
+// What the bandwidth probe does with its arrays, in the order of goharness/op.Accesses.
+enum {
+  RIDGE_ACCESS_READ,
+  RIDGE_ACCESS_WRITE,
+  RIDGE_ACCESS_NT_WRITE,
+  RIDGE_ACCESS_COPY,
+  RIDGE_ACCESS_NT_COPY,
+  RIDGE_ACCESS_TRIAD,
+  RIDGE_ACCESS_NT_TRIAD,
+};
+
 typedef struct ridge_memory_args {
   int64_t n;          // elements of each array (all threads together)
   int64_t rows, cols; // transpose: y[cols,rows] = x[rows,cols]^T; else 1, n
   const void *a, *b;
   void *y;
-  double s;      // scalar of scale, triad, add_scalar, fill, axpy
-  int64_t steps; // pointer chase: links to follow; probes: passes over the working set
+  double s;            // scalar of scale, triad, add_scalar, fill, axpy
+  int64_t steps;       // pointer chase: links to follow; probes: passes over the working set
+  int64_t working_set; // bytes of all arrays together: the predicate of _nt kernels
+  int32_t access;      // RIDGE_ACCESS_* of the bandwidth probe
 } ridge_memory_args;
 
 #endif

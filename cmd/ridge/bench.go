@@ -1,0 +1,189 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/campaign"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+)
+
+func benchCommand() *cli.Command {
+	flags := append(measureFlags(),
+		&cli.StringFlag{Name: "case", Usage: "measure the case of this id (every result carries its own)"},
+		&cli.StringFlag{Name: "kernel", Usage: "force a kernel, or all: every kernel of the op in turn"},
+		&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
+		&cli.StringSliceFlag{Name: "param", Usage: "parameter of the op, NAME=VALUE[,VALUE…]; several values sweep"},
+		&cli.BoolFlag{Name: "no-ceilings", Usage: "do not probe the ceilings first (the result is then not held against limits)"},
+	)
+	for _, name := range []string{"m", "n", "k"} {
+		flags = append(flags, &cli.StringFlag{Name: name, Usage: "sizes of parameter " + name + ", comma-separated"})
+	}
+	return &cli.Command{
+		Name: "bench", Usage: "verify and time one op over sizes and kernels", ArgsUsage: "OP",
+		Description: "Examples: ridge bench gemm --m 512,1024 --n 1024 --k 1024 --precision fp32 --kernel all\n          ridge bench --case 'cpu/gemm/fp32/m=64,n=64,k=64/threads=1/hot'",
+		Flags:       flags, Action: bench,
+	}
+}
+
+func bench(c *cli.Context) error {
+	cfg, err := config(c)
+	if err != nil {
+		return err
+	}
+	if cfg.Cases, err = benchCases(c, &cfg); err != nil {
+		return err
+	}
+	cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")
+	// Only the ceilings of the precisions and thread counts asked for are probed.
+	cfg.Plan.ProbesOnly, cfg.ProbesFor = true, cfg.Cases
+	doc, err := measure(c, cfg)
+	if err != nil {
+		return err
+	}
+	return judge(doc)
+}
+
+// benchCases makes the cases of the command line.
+func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
+	var refs []record.ProgramRef
+	threads, mode, device := cfg.Plan.Threads, c.String("mode"), cfg.Plan.Device
+	if mode != record.Hot && mode != record.Cold {
+		return nil, fmt.Errorf("--mode %q: expected hot or cold", mode)
+	}
+	if id := c.String("case"); id != "" {
+		if c.Args().Present() {
+			return nil, fmt.Errorf("bench: --case names the op; remove %q", c.Args().First())
+		}
+		k, err := plan.FromID(cfg.Plan.Ops, id)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkDevice(k.Device); err != nil {
+			return nil, err
+		}
+		if err := checkAffinity(c.String("affinity"), k.Threads); err != nil {
+			return nil, fmt.Errorf("case %s: %w", id, err)
+		}
+		refs, threads, mode, device = []record.ProgramRef{k.Program}, k.Threads, k.Mode, k.Device
+		cfg.Plan.Threads, cfg.Plan.Device = threads, device
+	} else {
+		var err error
+		if refs, err = sweepRefs(c, cfg); err != nil {
+			return nil, err
+		}
+	}
+	if threads == 0 {
+		cpus, err := hostCPUs(0, c.String("affinity"))
+		if err != nil {
+			return nil, err
+		}
+		threads = len(cpus)
+	}
+	var out []record.Case
+	for _, ref := range refs {
+		for _, kernel := range kernelsFor(c, ref) {
+			if err := kernelExists(kernel); err != nil {
+				return nil, err
+			}
+			r := ref
+			r.Kernel = kernel
+			k, err := plan.NewCase(cfg.Plan.Ops, device, r, threads, mode)
+			if err != nil {
+				return nil, err
+			}
+			k.Quick, k.Warmup, k.Trials, k.BudgetNS = cfg.Plan.Quick, cfg.Plan.Warmup, cfg.Plan.Trials, plan.Budget(cfg.Plan.Quick)
+			if !slices.ContainsFunc(out, func(x record.Case) bool { return x.ID == k.ID }) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out, nil
+}
+
+// kernelsFor gives the forced kernels of a case; "" lets the platform choose.
+func kernelsFor(c *cli.Context, ref record.ProgramRef) []string {
+	switch k := c.String("kernel"); {
+	case k == "" && ref.Kernel != "":
+		return []string{ref.Kernel}
+	case k == "all":
+		var out []string
+		for _, b := range backends() {
+			for _, info := range b.Kernels() {
+				if info.Op == ref.Op && info.DType == ref.DType && info.Available == nil && !strings.HasSuffix(info.Name, "_model") {
+					out = append(out, info.Name)
+				}
+			}
+		}
+		return out
+	default:
+		return []string{k}
+	}
+}
+
+// sweepRefs makes the cross product of the parameters' values and the precisions.
+func sweepRefs(c *cli.Context, cfg *campaign.Config) ([]record.ProgramRef, error) {
+	if c.NArg() != 1 {
+		return nil, fmt.Errorf("bench: expected one op (ridge list ops) or --case ID, got %d arguments", c.NArg())
+	}
+	name := c.Args().First()
+	spec, ok := cfg.Plan.Ops.Spec(name)
+	if !ok {
+		return nil, fmt.Errorf("bench: unknown op %q: ridge list ops shows them", name)
+	}
+	given := map[string]string{}
+	for _, p := range []string{"m", "n", "k"} {
+		if c.IsSet(p) {
+			given[p] = c.String(p)
+		}
+	}
+	if err := paramFlags(c.StringSlice("param"), given); err != nil {
+		return nil, err
+	}
+	sets, err := plan.Sweep(given)
+	if err != nil {
+		return nil, err
+	}
+	dtypes := cfg.Plan.Precisions
+	if len(dtypes) == 0 {
+		dtypes = spec.DTypes[:1]
+		if slices.Contains(spec.DTypes, record.FP32) {
+			dtypes = []record.DType{record.FP32}
+		}
+	}
+	var out []record.ProgramRef
+	for _, params := range sets {
+		for _, d := range dtypes {
+			if _, err := cfg.Plan.Ops.New(name, params, d); err != nil {
+				return nil, err
+			}
+			out = append(out, record.ProgramRef{Op: name, DType: d, Params: params})
+		}
+	}
+	return out, nil
+}
+
+// paramFlags joins repeated --param flags. The flag library splits values at commas, so a
+// word without '=' continues the list before it.
+func paramFlags(words []string, into map[string]string) error {
+	last := ""
+	for _, w := range words {
+		name, value, ok := strings.Cut(w, "=")
+		switch {
+		case ok && name != "":
+			if _, twice := into[name]; twice {
+				return fmt.Errorf("--param %s is given twice", name)
+			}
+			into[name], last = value, name
+		case !ok && last != "":
+			into[last] += "," + w
+		default:
+			return fmt.Errorf("--param %q: expected NAME=VALUE[,VALUE…]", w)
+		}
+	}
+	return nil
+}

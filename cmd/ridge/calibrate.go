@@ -1,0 +1,220 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/campaign"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/report"
+)
+
+func calibrateCommand() *cli.Command {
+	return &cli.Command{
+		Name: "calibrate", Usage: "measure this machine's peaks and kernels into a calibration document",
+		Description: "Runs the preflight checks, probes the ceilings, verifies and times every selected kernel, and prints a\ntable. The full run takes up to 15 minutes, --quick less than 90 seconds.",
+		Flags: append(measureFlags(),
+			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
+			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure (none)"},
+			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
+			&cli.BoolFlag{Name: "energy", Usage: "ask for energy of every case"},
+			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
+		),
+		Action: calibrate,
+	}
+}
+
+func calibrate(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	cfg, err := config(c)
+	if err != nil {
+		return err
+	}
+	if cfg.Plan.Operations, err = list(c, "operations"); err != nil {
+		return err
+	}
+	if cfg.Plan.Batches, err = batches(c); err != nil {
+		return err
+	}
+	if p := c.String("fusion-patterns"); p != "none" {
+		return fmt.Errorf("--fusion-patterns %q: this build has no fusion patterns, expected none", p)
+	}
+	cfg.Resume = c.String("resume")
+	doc, err := measure(c, cfg)
+	if err != nil {
+		return err
+	}
+	if cfg.Plan.Quick && !c.Bool("json") {
+		fmt.Fprintln(c.App.Writer, "\nThis was the quick calibration. The full one takes up to 15 minutes: ridge calibrate (or: make calibrate-full)")
+	}
+	return judge(doc)
+}
+
+// measure runs a campaign with its views and writes the document.
+func measure(c *cli.Context, cfg campaign.Config) (record.Calibration, error) {
+	v := newView(c)
+	cfg.View = v
+	doc, err := campaign.Run(c.Context, cfg)
+	v.finish()
+	var pre *campaign.PreflightError
+	if errors.As(err, &pre) {
+		return doc, &exitError{exitFault, err}
+	}
+	if err != nil && !campaign.Interrupted(err) {
+		return doc, err
+	}
+	if werr := deliver(c, cfg, doc); werr != nil {
+		return doc, werr
+	}
+	if err != nil {
+		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; go on with the same options and --resume %s", err, doc.RunID)}
+	}
+	return doc, nil
+}
+
+// deliver writes the document where it was asked for and prints the tables.
+func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
+	out := c.String("output")
+	if out == "-" || c.Bool("json") {
+		if err := record.WriteCalibration(c.App.Writer, doc); err != nil {
+			return err
+		}
+	} else if err := report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer)); err != nil {
+		return err
+	}
+	if out == "" {
+		out = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+	}
+	if out == "-" {
+		return nil
+	}
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		return err
+	}
+	if err := record.WriteFile(out, data); err != nil {
+		return fmt.Errorf("write the document: %w", err)
+	}
+	if !c.Bool("quiet") {
+		fmt.Fprintln(c.App.ErrWriter, "document:", out)
+	}
+	return nil
+}
+
+// judge turns what was found wrong into the exit code.
+func judge(doc record.Calibration) error {
+	faults := campaign.Faults(doc)
+	if len(faults) == 0 {
+		return nil
+	}
+	more := ""
+	if len(faults) > 1 {
+		more = fmt.Sprintf(" (and %d more)", len(faults)-1)
+	}
+	return fault("%s%s", faults[0], more)
+}
+
+// view prints live lines to standard output and progress to standard error.
+type view struct {
+	c        *cli.Context
+	progress *report.Progress
+	live     *report.Live
+	silent   bool
+}
+
+func newView(c *cli.Context) *view {
+	return &view{c: c, silent: c.Bool("quiet")}
+}
+
+func (v *view) Plan(probes, cases int) {
+	o := report.Detect(v.c.App.ErrWriter)
+	v.progress = report.NewProgress(v.c.App.ErrWriter, probes+cases, float64(probes+cases),
+		report.ProgressOptions{Terminal: o.Terminal, Width: o.Width, Quiet: v.silent})
+	if !v.silent {
+		v.live = report.NewLive(v.c.App.ErrWriter, o, v.progress)
+	}
+}
+
+func (v *view) Started(k record.Case) {
+	if report.Detect(v.c.App.ErrWriter).Terminal {
+		v.progress.Begin(k.ID)
+	}
+}
+
+func (v *view) Result(r record.Result) {
+	v.progress.Done(1)
+	if v.live != nil {
+		_ = v.live.Result(r)
+	}
+}
+
+func (v *view) Warn(format string, a ...any) {
+	fmt.Fprintf(v.c.App.ErrWriter, "warning: %s\n", oneLine(fmt.Sprintf(format, a...)))
+}
+
+func (v *view) finish() { v.progress.Finish() }
+
+func reportCommand() *cli.Command {
+	var names []string
+	for _, f := range report.Views() {
+		names = append(names, f.Name)
+	}
+	return &cli.Command{
+		Name: "report", Usage: "show documents: " + strings.Join(names, ", "), ArgsUsage: "FILE… (- is standard input)",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(names, ", ")},
+			&cli.StringFlag{Name: "output", Usage: "write to this file"},
+		},
+		Action: func(c *cli.Context) error {
+			f, ok := report.Find(c.String("format"))
+			if !ok {
+				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
+			}
+			if c.NArg() == 0 {
+				return errors.New("report: expected at least one calibration document (- for standard input)")
+			}
+			var docs []record.Calibration
+			for _, name := range c.Args().Slice() {
+				d, err := readDocument(name)
+				if err != nil {
+					return err
+				}
+				docs = append(docs, d)
+			}
+			if out := c.String("output"); out != "" && out != "-" {
+				var b strings.Builder
+				if err := f.Write(&b, docs); err != nil {
+					return err
+				}
+				return record.WriteFile(out, []byte(b.String()))
+			}
+			return f.Write(c.App.Writer, docs)
+		},
+	}
+}
+
+func readDocument(name string) (record.Calibration, error) {
+	var r io.Reader = os.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return record.Calibration{}, err
+		}
+		defer f.Close()
+		r = f
+	}
+	d, err := record.ReadCalibration(r)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", name, err)
+	}
+	return d, nil
+}

@@ -1,0 +1,302 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/campaign"
+	"ridge/goharness/machine"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// dataDir is --data-dir, RIDGE_DATA_DIR, or the user's data directory.
+func dataDir(c *cli.Context) (string, error) {
+	if d := c.String("data-dir"); d != "" {
+		return d, nil
+	}
+	if d := os.Getenv("XDG_DATA_HOME"); d != "" {
+		return filepath.Join(d, "ridge"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", fmt.Errorf("no data directory: %w; give --data-dir", err)
+	}
+	return filepath.Join(home, ".local", "share", "ridge"), nil
+}
+
+// launcher starts this binary as the worker.
+func launcher(c *cli.Context) (runner.Launcher, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the ridge binary to start its worker: %w", err)
+	}
+	args := []string{self, "worker"}
+	if a := c.String("affinity"); a != "" {
+		args = append(args, "--affinity", a)
+	}
+	return runner.Process(args, nil), nil
+}
+
+// noArguments refuses words that a command would silently ignore.
+func noArguments(c *cli.Context) error {
+	if c.Args().Present() {
+		return fmt.Errorf("%s takes no argument %q", c.Command.Name, c.Args().First())
+	}
+	return nil
+}
+
+func splitList(s string) []string {
+	var out []string
+	for _, x := range strings.Split(s, ",") {
+		if x = strings.TrimSpace(x); x != "" {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// list reads a comma-separated flag; a flag given but empty is an error.
+func list(c *cli.Context, name string) ([]string, error) {
+	out := splitList(c.String(name))
+	if c.IsSet(name) && len(out) == 0 {
+		return nil, fmt.Errorf("--%s %q: expected names separated by commas", name, c.String(name))
+	}
+	return out, nil
+}
+
+func precisions(c *cli.Context) ([]record.DType, error) {
+	names, err := list(c, "precision")
+	if err != nil {
+		return nil, err
+	}
+	var out []record.DType
+	for _, n := range names {
+		d := record.DType(n)
+		if !d.Known() && d != record.INT64 {
+			return nil, fmt.Errorf("--precision %q: expected some of %v", n, record.Precisions)
+		}
+		out = append(out, d)
+	}
+	return out, nil
+}
+
+func batches(c *cli.Context) ([]int64, error) {
+	texts, err := list(c, "batch")
+	if err != nil {
+		return nil, err
+	}
+	var out []int64
+	for _, t := range texts {
+		n, err := strconv.ParseInt(t, 10, 64)
+		if err != nil || n < 1 || n > 1<<20 {
+			return nil, fmt.Errorf("--batch %q: expected whole numbers from 1 to %d", t, 1<<20)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}
+
+// counts reads --warmup and --trials, which replace the stop rule together.
+func counts(c *cli.Context) (warmup, trials int, err error) {
+	warmup, trials = c.Int("warmup"), c.Int("trials")
+	switch {
+	case c.IsSet("trials") && (trials < 1 || trials > 1e6):
+		return 0, 0, fmt.Errorf("--trials %d: expected 1 to 1000000", trials)
+	case c.IsSet("warmup") && (warmup < 0 || warmup > 1e6):
+		return 0, 0, fmt.Errorf("--warmup %d: expected 0 to 1000000", warmup)
+	case c.IsSet("warmup") && !c.IsSet("trials"):
+		return 0, 0, errors.New("--warmup goes with --trials: together they replace the stop rule")
+	}
+	return warmup, trials, nil
+}
+
+func threads(c *cli.Context) (int, error) {
+	n := c.Int("threads")
+	if c.IsSet("threads") && (n < 1 || n > 4096) {
+		return 0, fmt.Errorf("--threads %d: expected 1 to 4096", n)
+	}
+	return n, nil
+}
+
+func userPeaks(c *cli.Context) (record.UserPeaks, error) {
+	var u record.UserPeaks
+	for name, to := range map[string]*float64{"peak-gflops": &u.GFLOPS, "peak-bandwidth": &u.GBps} {
+		v := c.Float64(name)
+		if c.IsSet(name) && !(v > 0 && v < 1e12) {
+			return u, fmt.Errorf("--%s %v: expected a number above 0", name, v)
+		}
+		*to = v
+	}
+	return u, nil
+}
+
+func metrics(c *cli.Context) ([]string, error) {
+	groups, err := list(c, "metrics")
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		found := false
+		for _, k := range record.MetricGroups {
+			found = found || k == g
+		}
+		if !found {
+			return nil, fmt.Errorf("--metrics %q: expected some of %s", g, strings.Join(record.MetricGroups, ","))
+		}
+	}
+	return groups, nil
+}
+
+// measureFlags are shared by calibrate and bench.
+func measureFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "quick", Usage: "fewer sizes and samples"},
+		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure"},
+		&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
+		&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
+		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
+		&cli.StringFlag{Name: "metrics", Usage: "metric groups in the document: latency,throughput,memory,flops,power,bandwidth"},
+		&cli.StringFlag{Name: "hardware", Usage: "name for this machine in the document"},
+		&cli.Float64Flag{Name: "peak-gflops", Usage: "theoretical peak for the efficiency columns"},
+		&cli.Float64Flag{Name: "peak-bandwidth", Usage: "theoretical bandwidth in 10^9 bytes/s for the efficiency columns"},
+		&cli.IntFlag{Name: "warmup", Usage: "warm-up launches; with --trials"},
+		&cli.IntFlag{Name: "trials", Usage: "samples, in place of the stop rule"},
+		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
+		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed"},
+	}
+}
+
+// config gathers what calibrate and bench have in common.
+func config(c *cli.Context) (campaign.Config, error) {
+	var cfg campaign.Config
+	var err error
+	fail := func(e error) (campaign.Config, error) { return campaign.Config{}, e }
+	if cfg.DataDir, err = dataDir(c); err != nil {
+		return fail(err)
+	}
+	p := &cfg.Plan
+	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), op.Builtin()
+	p.Peaks = campaign.Peaks(backends()[0].Kernels())
+	if err := checkDevice(p.Device); err != nil {
+		return fail(err)
+	}
+	if p.Precisions, err = precisions(c); err != nil {
+		return fail(err)
+	}
+	if p.Threads, err = threads(c); err != nil {
+		return fail(err)
+	}
+	if p.Warmup, p.Trials, err = counts(c); err != nil {
+		return fail(err)
+	}
+	if cfg.User, err = userPeaks(c); err != nil {
+		return fail(err)
+	}
+	if cfg.Metrics, err = metrics(c); err != nil {
+		return fail(err)
+	}
+	if err := checkAffinity(c.String("affinity"), p.Threads); err != nil {
+		return fail(err)
+	}
+	if cfg.Launch, err = launcher(c); err != nil {
+		return fail(err)
+	}
+	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")
+	cfg.Tool, cfg.Command = tool(), append([]string{"ridge"}, os.Args[min(1, len(os.Args)):]...)
+	return cfg, nil
+}
+
+// checkDevice refuses a device that this build or machine does not have; another device
+// never stands in.
+func checkDevice(id string) error {
+	var have []string
+	for _, b := range backends() {
+		if err := b.Available(); err != nil {
+			continue
+		}
+		ds, err := b.Devices()
+		if err != nil {
+			continue
+		}
+		for _, d := range ds {
+			if d.ID == id {
+				return nil
+			}
+			have = append(have, d.ID)
+		}
+	}
+	platform, _, _ := strings.Cut(id, ":")
+	for _, b := range backends() {
+		if b.Name() == platform {
+			if err := b.Available(); err != nil {
+				return fmt.Errorf("--device %s: %w", id, err)
+			}
+		}
+	}
+	return fmt.Errorf("--device %q: this build on this machine has %s", id, strings.Join(have, ", "))
+}
+
+func hostCPUs(n int, policy string) ([]int, error) {
+	return campaign.NewWorkerHost(machine.Source{}).CPUs(n, policy)
+}
+
+func checkAffinity(policy string, n int) error {
+	if _, err := hostCPUs(n, policy); err != nil {
+		return fmt.Errorf("--affinity %s: %w", policy, err)
+	}
+	return nil
+}
+
+// kernelExists refuses a forced kernel that no platform has.
+func kernelExists(name string) error {
+	if name == "" {
+		return nil
+	}
+	for _, b := range backends() {
+		for _, k := range b.Kernels() {
+			if k.Name == name {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("--kernel %q: no such kernel; ridge list kernels shows them", name)
+}
+
+// clockReader measures the clock in this process, for info and doctor.
+func clockReader() func(load bool) (float64, error) {
+	return func(load bool) (float64, error) {
+		b := backends()[0]
+		if err := b.Available(); err != nil {
+			return 0, err
+		}
+		cpus, err := hostCPUs(0, "scatter")
+		if err != nil {
+			return 0, err
+		}
+		d, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus})
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = d.Close() }()
+		return d.MeasureClock(load)
+	}
+}
+
+func tool() record.Tool {
+	var names []string
+	compiler, flags := "none", ""
+	for _, b := range backends() {
+		names = append(names, b.Name())
+	}
+	compiler, flags = nativeCompiler()
+	return campaign.ToolInfo(version, revision, compiler, flags, names)
+}

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/docs/benchmarks"
+	"ridge/goharness/backend"
+	"ridge/goharness/campaign"
+	"ridge/goharness/machine"
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+)
+
+func listCommand() *cli.Command {
+	return &cli.Command{
+		Name: "list", Usage: "list kernels, ops, cases or devices", ArgsUsage: "kernels|ops|cases|devices",
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quick", Usage: "cases of the quick run"},
+			&cli.BoolFlag{Name: "all", Usage: "kernels: those too that only tests use"},
+		},
+		Action: func(c *cli.Context) error {
+			if c.NArg() != 1 {
+				return fmt.Errorf("list: expected one of kernels, ops, cases, devices")
+			}
+			switch what := c.Args().First(); what {
+			case "kernels":
+				return listKernels(c)
+			case "ops":
+				return listOps(c)
+			case "cases":
+				return listCases(c)
+			case "devices":
+				return listDevices(c)
+			default:
+				return fmt.Errorf("list %q: expected one of kernels, ops, cases, devices", what)
+			}
+		},
+	}
+}
+
+func listKernels(c *cli.Context) error {
+	type entry struct {
+		Name       string   `json:"name"`
+		Ops        []string `json:"ops"`
+		DType      string   `json:"dtype"`
+		Acc        string   `json:"accumulate"`
+		ISA        []string `json:"isa"`
+		Runnable   bool     `json:"runnable"`
+		Reason     string   `json:"reason,omitempty"`
+		VerifiedOn []string `json:"verified_on"`
+	}
+	var out []*entry
+	at := map[string]*entry{}
+	for _, b := range backends() {
+		for _, k := range b.Kernels() {
+			if !c.Bool("all") && strings.HasSuffix(k.Name, "_model") {
+				continue
+			}
+			e := at[b.Name()+k.Name]
+			if e == nil {
+				e = &entry{Name: k.Name, DType: string(k.DType), Acc: string(k.Accumulate), ISA: k.ISA, Runnable: k.Available == nil, VerifiedOn: verifiedOn(k)}
+				if k.Available != nil {
+					e.Reason = k.Available.Error()
+				}
+				at[b.Name()+k.Name] = e
+				out = append(out, e)
+			}
+			e.Ops = append(e.Ops, k.Op)
+		}
+	}
+	if c.Bool("json") {
+		return writeJSON(c, out)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "kernel\tops\tdtype\taccumulate\tneeds\there\tverified on")
+	for _, e := range out {
+		here := "yes"
+		if !e.Runnable {
+			here = "no: " + e.Reason
+		}
+		need := strings.Join(e.ISA, " ")
+		if need == "" {
+			need = "nothing (portable)"
+		}
+		on := strings.Join(e.VerifiedOn, ", ")
+		if on == "" {
+			on = "no benchmark document yet"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, strings.Join(e.Ops, " "), e.DType, e.Acc, need, here, on)
+	}
+	return w.Flush()
+}
+
+// verifiedOn names the chips whose committed benchmark documents hold a verified result of
+// the kernel.
+func verifiedOn(k backend.KernelInfo) []string { return benchmarks.VerifiedOn(k.Name) }
+
+func listOps(c *cli.Context) error {
+	if c.Bool("json") {
+		type entry struct {
+			Name, Family, Suite, Item, Metric, Doc string
+			Params                                 []op.ParamSpec
+			DTypes                                 any
+		}
+		var out []entry
+		for _, s := range op.Builtin().Specs() {
+			out = append(out, entry{s.Name, s.Family, s.Suite, s.Item, s.Metric, s.Doc, s.Params, s.DTypes})
+		}
+		return writeJSON(c, out)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "op\tprecisions\tparameters\tone item is\twhat")
+	for _, s := range op.Builtin().Specs() {
+		var ps, ds []string
+		for _, p := range s.Params {
+			name := p.Name
+			if p.Default != "" {
+				name += "=" + p.Default
+			}
+			ps = append(ps, name)
+		}
+		for _, d := range s.DTypes {
+			ds = append(ds, string(d))
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, strings.Join(ds, ","), strings.Join(ps, ","), s.Item, s.Doc)
+	}
+	return w.Flush()
+}
+
+func listCases(c *cli.Context) error {
+	h := campaign.NewWorkerHost(machine.Source{})
+	cpus, err := h.CPUs(0, "scatter")
+	if err != nil {
+		return err
+	}
+	host := machine.Read(machine.Source{})
+	free, _, _ := h.FreeMemory()
+	p, err := plan.Build(plan.Options{Device: "cpu", Quick: c.Bool("quick"), Threads: len(cpus), Ops: op.Builtin(), LLC: h.LLCBytes(), Memory: free,
+		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: campaign.Peaks(backends()[0].Kernels())})
+	if err != nil {
+		return err
+	}
+	var ids []string
+	seen := map[string]bool{}
+	for _, x := range p.Probes {
+		if !seen[x.Case.ID] {
+			ids = append(ids, x.Case.ID)
+			seen[x.Case.ID] = true
+		}
+	}
+	for _, x := range p.Cases {
+		ids = append(ids, x.ID)
+	}
+	if c.Bool("json") {
+		return writeJSON(c, ids)
+	}
+	for _, id := range ids {
+		if _, err := fmt.Fprintln(c.App.Writer, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func listDevices(c *cli.Context) error {
+	type entry struct {
+		ID       string `json:"id,omitempty"`
+		Platform string `json:"platform"`
+		Name     string `json:"name,omitempty"`
+		Reason   string `json:"unavailable,omitempty"`
+	}
+	var out []entry
+	for _, b := range backends() {
+		if err := b.Available(); err != nil {
+			out = append(out, entry{Platform: b.Name(), Reason: err.Error()})
+			continue
+		}
+		ds, err := b.Devices()
+		if err != nil {
+			out = append(out, entry{Platform: b.Name(), Reason: err.Error()})
+			continue
+		}
+		for _, d := range ds {
+			if b.Name() == "cpu" {
+				d.Name = machine.Read(machine.Source{}).CPU.Model
+			}
+			out = append(out, entry{ID: d.ID, Platform: b.Name(), Name: d.Name})
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Platform < out[j].Platform })
+	if c.Bool("json") {
+		return writeJSON(c, out)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "device\tplatform\tname")
+	for _, e := range out {
+		if e.Reason != "" {
+			fmt.Fprintf(w, "-\t%s\tunavailable: %s\n", e.Platform, e.Reason)
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", e.ID, e.Platform, e.Name)
+	}
+	return w.Flush()
+}

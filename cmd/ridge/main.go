@@ -1,0 +1,109 @@
+// Command ridge calibrates a machine, tells what it is, and shows what was measured. The
+// files here parse flags and print; everything else is in goharness.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/campaign"
+)
+
+// Exit codes.
+const (
+	exitOK          = 0
+	exitFault       = 1 // the tool worked and found something wrong
+	exitUsage       = 2 // usage or bad input
+	exitInterrupted = 3
+)
+
+// version and revision are set by the Makefile's -ldflags.
+var version, revision = "dev", ""
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// exitError carries an exit code; an empty message prints nothing more.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// fault is for what the tool found wrong in a run that worked.
+func fault(format string, a ...any) error {
+	return &exitError{exitFault, fmt.Errorf(format, a...)}
+}
+
+// run executes one command line and returns the exit code. Errors print as one line.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	app := &cli.App{
+		Name:            "ridge",
+		Usage:           "measure what a machine can do, and tell the truth about it",
+		Version:         strings.TrimSpace(version + " " + revision),
+		HideHelpCommand: true,
+		Writer:          stdout,
+		ErrWriter:       stderr,
+		Flags:           commonFlags(),
+		Commands: []*cli.Command{
+			infoCommand(), doctorCommand(), listCommand(), calibrateCommand(), benchCommand(), reportCommand(), selftestCommand(), workerCommand(),
+		},
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
+		ExitErrHandler: func(*cli.Context, error) {},
+		CommandNotFound: func(c *cli.Context, name string) {
+			// reported by Action below
+		},
+		Action: func(c *cli.Context) error {
+			if c.Args().Present() {
+				return fmt.Errorf("unknown command %q: ridge --help lists the commands", c.Args().First())
+			}
+			return cli.ShowAppHelp(c)
+		},
+	}
+	for _, c := range app.Commands {
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }
+		c.HideHelpCommand = true
+		c.Flags = append(c.Flags, commonFlags()...)
+	}
+	err := app.RunContext(ctx, args)
+	if err == nil {
+		return exitOK
+	}
+	code := exitUsage
+	var e *exitError
+	switch {
+	case errors.As(err, &e):
+		code = e.code
+	case campaign.Interrupted(err) || errors.Is(err, context.Canceled):
+		code = exitInterrupted
+	}
+	fmt.Fprintln(stderr, "ridge:", oneLine(err.Error()))
+	return code
+}
+
+func oneLine(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", " ")), " ")
+}
+
+// commonFlags work everywhere.
+func commonFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.BoolFlag{Name: "json", Usage: "print the document as JSON on standard output"},
+		&cli.StringFlag{Name: "data-dir", Usage: "where runs are kept", EnvVars: []string{"RIDGE_DATA_DIR"}, DefaultText: "$XDG_DATA_HOME/ridge"},
+		&cli.BoolFlag{Name: "quiet", Usage: "no progress on standard error"},
+	}
+}

@@ -1,0 +1,258 @@
+// Package campaign runs a measurement campaign from plan to document: it reads the host,
+// checks it, plans, asks the runner, holds every result at the gate, journals it and
+// assembles the document. It is the only package that imports all others.
+package campaign
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/ceiling"
+	"ridge/goharness/machine"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// Config of a campaign.
+type Config struct {
+	Plan          plan.Options // Levels, LLC, Memory and Threads are filled where empty
+	Source        machine.Source
+	Launch        runner.Launcher
+	Affinity      string
+	Tool          record.Tool
+	Command       []string
+	DataDir       string
+	Resume        string   // run id or journal file to go on with
+	Force         bool     // go on although a preflight check failed
+	SkipPreflight bool     // bench of a single case: the checks are not asked for
+	Metrics       []string // selected groups; nil: all
+	User          record.UserPeaks
+	Hardware      string        // name given by the user
+	Cases         []record.Case // measured instead of the plan's suites when set
+	// ProbesFor restricts the probes to what the gate needs for these cases.
+	ProbesFor []record.Case
+	NoProbes  bool // measure no ceilings: results are then held against nothing
+	View      View
+	Now       func() time.Time
+}
+
+// View hears what happens, outside of the timed windows.
+type View interface {
+	Plan(probes, cases int)
+	Started(c record.Case)
+	Result(r record.Result)
+	Warn(format string, a ...any)
+}
+
+// ErrInterrupted ends a run that can be resumed.
+var ErrInterrupted = errors.New("interrupted")
+
+// PreflightError is a failed preflight check without --force.
+type PreflightError struct{ Preflight record.Preflight }
+
+func (e *PreflightError) Error() string {
+	for _, c := range e.Preflight.Checks {
+		if c.Status == "failed" {
+			return fmt.Sprintf("preflight check %s failed: %s; fix: %s (or --force to measure anyway)", c.Name, c.Message, c.Fix)
+		}
+	}
+	return "preflight failed"
+}
+
+// campaign is one run in progress.
+type campaign struct {
+	cfg         Config
+	doc         record.Calibration
+	plan        plan.Plan
+	model       *ceiling.Model
+	setting     ceiling.Setting
+	runner      *runner.Runner
+	journal     *record.Journal
+	done        map[string]record.Result
+	resumed     int
+	started     time.Time
+	sinceProbe  time.Time
+	laterProbes []record.ProbeEntry // of the resumed journal
+}
+
+// Run measures and returns the document. On interruption the document holds what was
+// measured and the error wraps ErrInterrupted.
+func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}}
+	if err := c.begin(ctx); err != nil {
+		return c.doc, err
+	}
+	defer c.runner.Close()
+	err := c.measure(ctx)
+	c.assemble(err == nil)
+	if c.journal != nil {
+		end := record.End{Complete: err == nil, WallSeconds: cfg.Now().Sub(c.started).Seconds()}
+		if err != nil {
+			end.Reason = err.Error()
+		}
+		var full *record.WriteError
+		if !errors.As(err, &full) {
+			if werr := c.journal.Append(record.Entry{Kind: record.EntryEnd, End: &end}); werr != nil && err == nil {
+				err = werr
+			}
+		}
+		if cerr := c.journal.Close(); cerr != nil && err == nil {
+			err = cerr
+		}
+	}
+	return c.doc, err
+}
+
+// JournalPath is where a run's journal lies.
+func JournalPath(dataDir, runID string) string {
+	return filepath.Join(dataDir, "runs", runID+".jsonl")
+}
+
+// begin reads the host, checks it, plans, and opens the journal.
+func (c *campaign) begin(ctx context.Context) error {
+	cfg := &c.cfg
+	host := machine.Read(cfg.Source)
+	if cfg.Hardware != "" {
+		host.Name = cfg.Hardware
+	}
+	c.doc = record.Calibration{Schema: record.SchemaCalibration, RunID: newRunID(c.started), Created: c.started.UTC().Format(time.RFC3339),
+		Tool: cfg.Tool, Command: cfg.Command, Host: host, FusionProfiles: nil}
+	c.runner = &runner.Runner{Launch: cfg.Launch}
+	wh := &WorkerHost{Source: cfg.Source, host: host}
+	wh.cpus, _ = machine.UsableCPUs(cfg.Source)
+	cpus, err := wh.CPUs(cfg.Plan.Threads, cfg.Affinity)
+	if err != nil {
+		return fmt.Errorf("threads and affinity: %w", err)
+	}
+	o := &cfg.Plan
+	o.Threads = len(cpus)
+	clock, err := c.runner.Clock(ctx, o.Device, o.Threads)
+	if err != nil {
+		return err
+	}
+	c.doc.Host.CPU.Clock.IdleGHz = record.Known(clock.IdleGHz, "dependent-multiplication chain, otherwise idle")
+	c.doc.Host.CPU.Clock.LoadedGHz = record.Known(clock.LoadedGHz, "the same while the FMA units of all threads are busy")
+	c.doc.Preflight = record.Preflight{Timestamp: c.doc.Created, Passed: true, Forced: cfg.Force}
+	if !cfg.SkipPreflight {
+		src := cfg.Source
+		src.Clock = func(load bool) (float64, error) {
+			if load {
+				return clock.LoadedGHz, nil
+			}
+			return clock.IdleGHz, nil
+		}
+		c.doc.Preflight = machine.Doctor(ctx, src, machine.Options{})
+		c.doc.Preflight.Forced = cfg.Force && !c.doc.Preflight.Passed
+		if !c.doc.Preflight.Passed && !cfg.Force {
+			return &PreflightError{c.doc.Preflight}
+		}
+	}
+	c.hostPlan(wh, cpus)
+	if c.plan, err = plan.Build(*o); err != nil {
+		return err
+	}
+	if cfg.NoProbes {
+		c.plan.Probes = nil
+	}
+	c.plan.Probes = neededProbes(c.plan.Probes, cfg.ProbesFor)
+	if cfg.Cases != nil {
+		c.plan.Cases = cfg.Cases
+	}
+	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
+	uarch := machine.Lookup(machine.CPUIDOf(host.CPU))
+	c.setting = ceiling.Setting{Chip: uarch, IdleGHz: clock.IdleGHz, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory}
+	if q, ok := host.Limits.QuotaCPUs.Get(); ok {
+		c.setting.QuotaCPUs = q
+	}
+	c.doc.Devices = []record.Device{{ID: o.Device, Platform: "cpu", Name: host.CPU.Model, ISA: host.CPU.Features, Threads: o.Threads}}
+	if v, ok := host.Memory.TotalBytes.Get(); ok {
+		c.doc.Devices[0].Memory = v
+	}
+	return c.openJournal()
+}
+
+// hostPlan fills what the plan needs to know of the host.
+func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
+	o := &c.cfg.Plan
+	if o.Levels == nil {
+		o.Levels, o.Levels1 = Levels(wh.host, cpus), Levels(wh.host, cpus[:1])
+	}
+	if o.LLC == 0 {
+		o.LLC = wh.LLCBytes()
+	}
+	if o.Memory == 0 {
+		if free, _, err := wh.FreeMemory(); err == nil {
+			o.Memory = free
+		}
+	}
+}
+
+// Peaks lists the peak probes among a platform's kernels that can run here.
+func Peaks(kernels []backend.KernelInfo) []plan.Peak {
+	var out []plan.Peak
+	for _, k := range kernels {
+		p := plan.Peak{ISA: runner.ISATag(k.ISA), DType: k.DType}
+		if k.Op == "peak" && k.Available == nil && !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func newRunID(t time.Time) string {
+	return t.UTC().Format("20060102-150405") + fmt.Sprintf("-%04x", t.Nanosecond()/1000%65536)
+}
+
+// neededProbes keeps the ceilings that can judge the cases: their thread counts, their
+// precisions (and fp32, in which 16-bit inputs may be computed), no sweeps.
+func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
+	if cases == nil {
+		return all
+	}
+	threads, dtypes := map[int]bool{}, map[record.DType]bool{record.FP32: true}
+	for _, k := range cases {
+		threads[k.Threads], dtypes[k.Program.DType] = true, true
+		if !k.Program.DType.Float() {
+			dtypes[record.INT8], dtypes[record.U8S8] = true, true
+		}
+	}
+	var out []plan.Probe
+	for _, p := range all {
+		c := p.Ceiling
+		switch {
+		case !threads[c.Threads]:
+		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth:
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// fingerprint of the plan: the ids in order. A resumed run must ask the same.
+func fingerprint(p plan.Plan) string {
+	h := sha256.New()
+	for _, x := range p.Probes {
+		fmt.Fprintln(h, x.Case.ID)
+	}
+	for _, x := range p.Cases {
+		fmt.Fprintln(h, x.ID)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// ToolInfo fills what the program knows of itself.
+func ToolInfo(version, revision, compiler, flags string, backends []string) record.Tool {
+	return record.Tool{Name: "ridge", Version: version, GoVersion: runtime.Version(), Compiler: compiler, Flags: flags, Revision: revision, Backends: backends}
+}

@@ -1,0 +1,132 @@
+package campaign
+
+import (
+	"fmt"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/machine"
+	"ridge/goharness/record"
+)
+
+// WorkerHost gives a worker its readings of the machine (runner.Host).
+type WorkerHost struct {
+	Source machine.Source
+	host   record.Host
+	cpus   []int
+}
+
+// NewWorkerHost reads the machine once.
+func NewWorkerHost(src machine.Source) *WorkerHost {
+	cpus, _ := machine.UsableCPUs(src)
+	return &WorkerHost{Source: src, host: machine.Read(src), cpus: cpus}
+}
+
+// CPUs picks the CPUs for n threads by the policy. More threads than CPUs are refused:
+// spinning barriers on a shared CPU measure the scheduler.
+func (h *WorkerHost) CPUs(n int, policy string) ([]int, error) {
+	if policy == "" {
+		policy = "scatter"
+	}
+	order, err := machine.CPUOrder(h.host, h.cpus, policy)
+	if err != nil {
+		return nil, err
+	}
+	if n == 0 {
+		n = min(len(order), h.host.Limits.UsableThreads)
+	}
+	if n < 0 || n > len(order) {
+		return nil, fmt.Errorf("%d threads: affinity %s leaves %d CPUs", n, policy, len(order))
+	}
+	return order[:n], nil
+}
+
+// FreeMemory is what may be allocated, and what limits it.
+func (h *WorkerHost) FreeMemory() (int64, string, error) { return machine.FreeMemory(h.Source) }
+
+// LLCBytes is the aggregate last-level cache.
+func (h *WorkerHost) LLCBytes() int64 { return machine.AggregateLLC(h.host, h.cpus) }
+
+// StealNS is the hypervisor's steal time so far.
+func (h *WorkerHost) StealNS() (int64, error) {
+	f := machine.Steal(h.Source)
+	if v, ok := f.Get(); ok {
+		return v, nil
+	}
+	return 0, fmt.Errorf("steal time: %s", f.Unavailable)
+}
+
+// Fill adds the host's readings to conditions.
+func (h *WorkerHost) Fill(c *record.Conditions) {
+	c.TemperatureC = machine.Temperature(h.Source)
+	c.QuotaCPUs = h.host.Limits.QuotaCPUs
+	c.Throttled = record.Unknown[string]("no throttle counter is readable for CPUs without MSR access")
+	switch n := len(h.host.NUMANodes); {
+	case n == 0:
+		c.NUMA = record.Unknown[string](h.host.NUMAReason)
+	case n == 1:
+		c.NUMA = record.Known("one node", "topology")
+	default:
+		c.NUMA = record.Known(fmt.Sprintf("%d nodes, first touch by the team's threads", n), "topology")
+	}
+}
+
+// Levels are the levels of memory that the given CPUs see: capacity counts every cache
+// instance that at least one of them uses.
+func Levels(h record.Host, cpus []int) []ceiling.Level {
+	var out []ceiling.Level
+	for level := 1; level <= 4; level++ {
+		var capacity, per int64
+		for _, c := range h.CPU.Caches {
+			if c.Level != level || c.Type == "instruction" || c.SizeBytes == 0 {
+				continue
+			}
+			n := int64(instancesUsed(c, cpus))
+			capacity += n * c.SizeBytes
+			if per == 0 || c.SizeBytes < per {
+				per = c.SizeBytes
+			}
+		}
+		if capacity > 0 {
+			out = append(out, ceiling.Level{Name: fmt.Sprintf("L%d", level), Capacity: capacity, PerThread: per})
+		}
+	}
+	return append(out, ceiling.Level{Name: "DRAM"})
+}
+
+// instancesUsed counts the instances of a cache that serve at least one of the CPUs.
+func instancesUsed(c record.Cache, cpus []int) int {
+	if len(c.CPUs) == 0 {
+		shared := max(1, c.SharedByCPUs)
+		return (len(cpus) + shared - 1) / shared
+	}
+	n := 0
+	for _, list := range c.CPUs {
+		members, err := machine.ParseCPUList(list)
+		if err != nil {
+			continue
+		}
+		for _, cpu := range cpus {
+			found := false
+			for _, m := range members {
+				found = found || m == cpu
+			}
+			if found {
+				n++
+				break
+			}
+		}
+	}
+	return n
+}
+
+// dramTheory is the DRAM row: SMBIOS, else the socket's upper bound, else why not.
+func dramTheory(h record.Host) record.Theoretical {
+	if v, ok := h.Memory.TheoreticalGBps.Get(); ok {
+		return record.Theoretical{Value: v, Formula: "configured speed × bytes per transfer × channels", Source: h.Memory.TheoreticalGBps.Source}
+	}
+	if v, ok := h.Memory.UpperBoundGBps.Get(); ok {
+		return record.Theoretical{Value: v, Formula: "channels of the model × highest rated speed × 8 bytes",
+			Source: h.Memory.UpperBoundGBps.Source, Label: "whole-socket upper bound"}
+	}
+	return record.Theoretical{Unavailable: h.Memory.TheoreticalGBps.Unavailable}
+}

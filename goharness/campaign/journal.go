@@ -1,0 +1,85 @@
+package campaign
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"ridge/goharness/record"
+)
+
+// openJournal starts a journal, or goes on with the one to be resumed.
+func (c *campaign) openJournal() error {
+	if c.cfg.DataDir == "" {
+		return nil // library use without persistence
+	}
+	if c.cfg.Resume != "" {
+		return c.resume()
+	}
+	path := JournalPath(c.cfg.DataDir, c.doc.RunID)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	j, err := record.Create(path, record.JournalHeader{RunID: c.doc.RunID, Created: c.doc.Created,
+		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan), Tool: &c.cfg.Tool, Host: &c.doc.Host})
+	if err != nil {
+		return err
+	}
+	c.journal = j
+	return nil
+}
+
+// resume reads a journal: its results are not measured again, its quarantine holds.
+func (c *campaign) resume() error {
+	path := c.cfg.Resume
+	if !strings.ContainsAny(path, "/\\") && filepath.Ext(path) != ".jsonl" {
+		path = JournalPath(c.cfg.DataDir, path)
+	}
+	j, log, err := record.Resume(path)
+	if err != nil {
+		return fmt.Errorf("resume: %w", err)
+	}
+	h := log.Header
+	if h.PlanFingerprint != fingerprint(c.plan) {
+		_ = j.Close()
+		return fmt.Errorf("resume %s: it was planned with other options or on another machine (started as: %s): repeat those options", path, strings.Join(h.Command, " "))
+	}
+	c.journal = j
+	c.doc.RunID, c.doc.Created = h.RunID, h.Created
+	for _, w := range log.Warnings {
+		c.cfg.View.Warn("journal %s: %s", path, w)
+	}
+	for _, r := range log.Results() {
+		c.done[r.ID] = r
+	}
+	for _, q := range log.Quarantined() {
+		c.runner.Quarantine(q.Kernel, q.Reason)
+	}
+	for _, e := range log.Entries {
+		if e.Probe != nil {
+			c.laterProbes = append(c.laterProbes, *e.Probe)
+		}
+	}
+	return nil
+}
+
+// keep journals a result before the next case starts.
+func (c *campaign) keep(r record.Result, remeasure string) error {
+	if c.journal == nil {
+		return nil
+	}
+	return c.journal.Append(record.Entry{Kind: record.EntryResult, Time: now(c.cfg.Now), Result: &r, Remeasure: remeasure})
+}
+
+// keepProbe journals one more probe of a ceiling.
+func (c *campaign) keepProbe(x *record.Ceiling) error {
+	if c.journal == nil || len(x.Probes) == 0 {
+		return nil
+	}
+	p := record.ProbeEntry{Ceiling: x.Key(), Probe: x.Probes[len(x.Probes)-1]}
+	return c.journal.Append(record.Entry{Kind: record.EntryProbe, Time: now(c.cfg.Now), Probe: &p})
+}
+
+func now(f func() time.Time) string { return f().UTC().Format(time.RFC3339Nano) }

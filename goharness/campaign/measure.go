@@ -1,0 +1,245 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/record"
+)
+
+// probeEvery is how often the main probes are repeated: neighbours on a shared host take
+// arithmetic slots for seconds and cache share for minutes.
+const probeEvery = 20 * time.Second
+
+// measure asks every probe and case in order.
+func (c *campaign) measure(ctx context.Context) error {
+	c.runner.OnQuarantine = func(kernel, reason string) {
+		c.cfg.View.Warn("kernel %s is set aside for this run: %s", kernel, reason)
+		if c.journal != nil {
+			_ = c.journal.Append(record.Entry{Kind: record.EntryQuarantine, Time: now(c.cfg.Now),
+				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, Kernel: kernel, Reason: reason}})
+		}
+	}
+	c.cfg.View.Plan(len(c.plan.Probes), len(c.plan.Cases))
+	for _, p := range c.plan.Probes {
+		r, err := c.ask(ctx, p.Case)
+		if err != nil {
+			return err
+		}
+		if p.Ceiling.Kind != "" {
+			c.model.Probe(p.Ceiling, r, "initial")
+		}
+	}
+	for _, p := range c.laterProbes {
+		c.model.Again(p)
+	}
+	c.sinceProbe = c.cfg.Now()
+	for _, k := range c.plan.Cases {
+		if _, done := c.done[k.ID]; !done && c.cfg.Now().Sub(c.sinceProbe) > probeEvery {
+			if err := c.reprobeMain(ctx); err != nil {
+				return err
+			}
+		}
+		if _, err := c.ask(ctx, k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ask measures a case unless the resumed journal has it, gates and journals the result.
+func (c *campaign) ask(ctx context.Context, k record.Case) (record.Result, error) {
+	if r, done := c.done[k.ID]; done {
+		c.resumed++
+		c.doc.Results = append(c.doc.Results, r)
+		c.cfg.View.Result(r)
+		return r, nil
+	}
+	c.cfg.View.Started(k)
+	r, err := c.run(ctx, k)
+	if err != nil {
+		return r, err
+	}
+	if err := c.gate(ctx, &r); err != nil {
+		return r, err
+	}
+	c.finish(&r)
+	if err := c.keep(r, ""); err != nil {
+		return r, err
+	}
+	c.done[k.ID] = r
+	c.doc.Results = append(c.doc.Results, r)
+	c.cfg.View.Result(r)
+	return r, nil
+}
+
+func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
+	r, err := c.runner.Run(ctx, k)
+	if err != nil {
+		if ctx.Err() != nil {
+			return r, fmt.Errorf("%w: %s was in flight", ErrInterrupted, k.ID)
+		}
+		return r, fmt.Errorf("case %s: %w", k.ID, err)
+	}
+	r.Reproduce = "ridge bench --case '" + k.ID + "'"
+	if k.Quick {
+		r.Reproduce += " --quick"
+	}
+	if k.Trials > 0 {
+		r.Reproduce += fmt.Sprintf(" --warmup %d --trials %d", k.Warmup, k.Trials)
+	}
+	return r, nil
+}
+
+// finish relates a result to the ceilings known so far, for the live view.
+func (c *campaign) finish(r *record.Result) {
+	if r.Status.Counts() {
+		c.model.Apply(r)
+	}
+}
+
+// gate refuses the impossible. A suspect first has its probes repeated: a neighbour may have
+// slowed them. If it still exceeds the limit it is invalid.
+func (c *campaign) gate(ctx context.Context, r *record.Result) error {
+	f := c.model.Judge(r)
+	for range 2 {
+		if !f.Suspect {
+			return nil
+		}
+		if len(f.Limits) == 0 {
+			break
+		}
+		c.cfg.View.Warn("%s looks too fast (%s): repeating the probe", r.ID, f.Reason)
+		for _, limit := range f.Limits {
+			if err := c.reprobe(ctx, limit, "reprobe"); err != nil {
+				return err
+			}
+		}
+		f = c.model.Judge(r)
+	}
+	if f.Suspect {
+		ceiling.Reject(r, f)
+	}
+	return nil
+}
+
+// reprobe measures the probe of a ceiling once more.
+func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why string) error {
+	for _, p := range c.plan.Probes {
+		id := p.Ceiling
+		if id.Kind == "" || c.model.Find(id) != limit {
+			continue
+		}
+		r, err := c.run(ctx, p.Case)
+		if err != nil {
+			return err
+		}
+		before := len(limit.Probes)
+		c.model.Probe(id, r, why)
+		if x := c.model.Find(id); len(x.Probes) > before {
+			return c.keepProbe(x)
+		}
+	}
+	return nil
+}
+
+// reprobeMain repeats the main probes, next to the cases they judge.
+func (c *campaign) reprobeMain(ctx context.Context) error {
+	for _, p := range c.plan.Probes {
+		if !p.Main || p.Ceiling.Threads != c.cfg.Plan.Threads {
+			continue
+		}
+		if x := c.model.Find(p.Ceiling); x != nil {
+			if err := c.reprobe(ctx, x, "periodic"); err != nil {
+				return err
+			}
+		}
+	}
+	c.sinceProbe = c.cfg.Now()
+	return nil
+}
+
+// assemble makes the document of what was measured.
+func (c *campaign) assemble(complete bool) {
+	c.model.Diagnose(c.setting)
+	for i := range c.doc.Results {
+		r := &c.doc.Results[i]
+		if r.Status.Counts() {
+			c.model.Apply(r)
+		}
+	}
+	c.model.Review(c.doc.Results)
+	c.doc.Ceilings = c.model.Ceilings()
+	for i := range c.doc.Results {
+		if err := record.FillMetrics(&c.doc.Results[i], c.cfg.Metrics, c.doc.Ceilings, c.cfg.User); err != nil {
+			c.cfg.View.Warn("metrics of %s: %v", c.doc.Results[i].ID, err)
+		}
+	}
+	c.doc.Summary = record.Summarize(c.doc.Results)
+	c.doc.Summary.Quick, c.doc.Summary.Complete, c.doc.Summary.Resumed = c.cfg.Plan.Quick, complete, c.resumed
+	c.doc.Summary.WallSeconds = c.cfg.Now().Sub(c.started).Seconds()
+	c.doc.Summary.Warnings = append(c.doc.Summary.Warnings, c.warnings()...)
+}
+
+// warnings about the run as a whole.
+func (c *campaign) warnings() []string {
+	var out []string
+	for k, why := range c.runner.Quarantined() {
+		out = append(out, "kernel "+k+" was set aside: "+why)
+	}
+	if w := c.plateaus(); w != "" {
+		out = append(out, w)
+	}
+	return out
+}
+
+// plateaus compares the levels seen in the cache sweep with the sizes the system reports.
+func (c *campaign) plateaus() string {
+	var points []ceiling.Point
+	for _, r := range c.doc.Results {
+		if r.Op == "chase" && r.Status.Counts() && r.Items > 0 {
+			points = append(points, ceiling.Point{Bytes: r.WorkingSetBytes, Value: r.Time.MedianNS / float64(r.Items)})
+		}
+	}
+	if len(points) < 6 {
+		return ""
+	}
+	found := ceiling.Plateaus(points, 0.15)
+	var parts []string
+	for _, p := range found {
+		parts = append(parts, fmt.Sprintf("%d-%d KiB at %.3g ns", p.From>>10, p.To>>10, p.Value))
+	}
+	want := len(c.cfg.Plan.Levels1)
+	if len(found) == want {
+		return ""
+	}
+	return fmt.Sprintf("the latency sweep shows %d plateaus (%s), the system reports %d levels", len(found), strings.Join(parts, "; "), want)
+}
+
+// Faults lists what makes a document's exit code 1: invalid or wrong results, and wrong
+// kernels whose case another variant answered.
+func Faults(doc record.Calibration) []string {
+	var out []string
+	for _, r := range doc.Results {
+		if r.Status == record.Invalid || r.Status == record.Wrong {
+			out = append(out, fmt.Sprintf("%s: %s: %s", r.ID, r.Status, r.Reason))
+			continue
+		}
+		for _, a := range r.Attempts {
+			if a.Status == record.Wrong {
+				out = append(out, fmt.Sprintf("%s: kernel %s is wrong: %s", r.ID, a.Kernel, a.Reason))
+			}
+		}
+	}
+	return out
+}
+
+// Interrupted reports whether err is an interruption that --resume can go on from.
+func Interrupted(err error) bool {
+	var full *record.WriteError
+	return errors.Is(err, ErrInterrupted) || errors.As(err, &full)
+}

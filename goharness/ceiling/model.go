@@ -1,0 +1,263 @@
+// Package ceiling holds the physical limits of a device during one run: what a formula
+// says, what the best sustained probe reached, and how a result stands against them. Its
+// gate refuses results that no hardware could give.
+package ceiling
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"ridge/goharness/record"
+)
+
+// Level is one level of the memory hierarchy as the threads of the run see it.
+type Level struct {
+	Name string // L1, L2, L3, DRAM
+	// Capacity in bytes: all instances that the run's threads use; 0 for DRAM.
+	Capacity int64
+	// PerThread is what one thread can use of it.
+	PerThread int64
+}
+
+// Model is the set of ceilings of one device.
+type Model struct {
+	Device string
+	// Levels from the inside out, the last is DRAM. Levels1 holds them for one thread.
+	Levels  []Level
+	Levels1 []Level
+	list    []record.Ceiling
+}
+
+// NewModel starts a model without ceilings.
+func NewModel(device string, levels, levels1 []Level) *Model {
+	return &Model{Device: device, Levels: levels, Levels1: levels1}
+}
+
+// Ceilings lists all ceilings in the order they were added.
+func (m *Model) Ceilings() []record.Ceiling { return m.list }
+
+// Find returns the ceiling of the same identity, or nil.
+func (m *Model) Find(c record.Ceiling) *record.Ceiling {
+	for i := range m.list {
+		x := &m.list[i]
+		if x.Kind == c.Kind && x.DType == c.DType && x.Level == c.Level && x.ISA == c.ISA && x.Access == c.Access && x.Threads == c.Threads {
+			return x
+		}
+	}
+	return nil
+}
+
+// Add registers a ceiling (identity, unit and theoretical value); an existing one is kept.
+func (m *Model) Add(c record.Ceiling) *record.Ceiling {
+	if x := m.Find(c); x != nil {
+		return x
+	}
+	c.Device = m.Device
+	if c.Measured.Value == 0 && c.Measured.Unavailable == "" {
+		c.Measured.Unavailable = "not probed yet"
+	}
+	m.list = append(m.list, c)
+	return &m.list[len(m.list)-1]
+}
+
+// Probe enters the result of a probe case. The best probe is the ceiling; every probe is
+// kept with its time. A probe that failed leaves the reason when nothing else was measured.
+func (m *Model) Probe(c record.Ceiling, r record.Result, why string) {
+	x := m.Add(c)
+	if !r.Status.Counts() || r.Time == nil {
+		if x.Measured.Value == 0 {
+			x.Measured.Unavailable = fmt.Sprintf("%s: %s", r.Status, r.Reason)
+		}
+		return
+	}
+	p := record.Probe{Time: r.Started, Case: r.ID, Why: why}
+	if p.Time == "" {
+		p.Time = time.Now().UTC().Format(time.RFC3339)
+	}
+	p.Value, p.CI95, p.Best = figure(c.Kind, r)
+	m.enter(x, p)
+}
+
+// Again enters a journalled probe of a ceiling that is known.
+func (m *Model) Again(e record.ProbeEntry) {
+	k := e.Ceiling
+	x := m.Find(record.Ceiling{Kind: k.Kind, DType: k.DType, Level: k.Level, ISA: k.ISA, Access: k.Access, Threads: k.Threads})
+	if x == nil {
+		return
+	}
+	m.enter(x, e.Probe)
+}
+
+// enter keeps a probe; the best one is the ceiling.
+func (m *Model) enter(x *record.Ceiling, p record.Probe) {
+	x.Probes = append(x.Probes, p)
+	better := x.Measured.Value == 0 || p.Value > x.Measured.Value
+	if lowerIsBetter(x.Kind) {
+		better = x.Measured.Value == 0 || p.Value < x.Measured.Value
+	}
+	if better {
+		x.Measured = record.Measured{Value: p.Value, CaseID: p.Case}
+	}
+	m.relate(x)
+}
+
+func lowerIsBetter(kind string) bool {
+	return kind == record.CeilingLatency || kind == record.CeilingLaunch
+}
+
+// figure is a probe's value in the ceiling's unit, from the median time, with its interval
+// and the fastest sample.
+func figure(kind string, r record.Result) (v float64, ci [2]float64, best float64) {
+	t := r.Time
+	per := func(work float64) (float64, [2]float64, float64) {
+		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / t.CI95NS[0]}, work / t.MinNS
+	}
+	switch kind {
+	case record.CeilingCompute:
+		return per(float64(r.FLOPs))
+	case record.CeilingBandwidth:
+		return per(float64(r.Bytes))
+	}
+	items := float64(max(1, r.Items))
+	return t.MedianNS / items, [2]float64{t.CI95NS[0] / items, t.CI95NS[1] / items}, t.MinNS / items
+}
+
+// relate computes the ratio. A measured peak above its theoretical row makes the row wrong.
+func (m *Model) relate(x *record.Ceiling) {
+	x.Ratio = 0
+	if x.Theoretical.Value > 0 && x.Measured.Value > 0 {
+		x.Ratio = x.Measured.Value / x.Theoretical.Value
+		if lowerIsBetter(x.Kind) {
+			x.Ratio = x.Theoretical.Value / x.Measured.Value
+		}
+	}
+}
+
+// Compute is the best measured compute ceiling for results of a dtype at a thread count.
+// With isa it is that instruction set's; without, the best of all. It returns nil when none
+// was measured.
+func (m *Model) Compute(isa string, d record.DType, threads int) *record.Ceiling {
+	var best *record.Ceiling
+	for i := range m.list {
+		x := &m.list[i]
+		if x.Kind != record.CeilingCompute || x.Threads != threads || x.Measured.Value == 0 || !serves(x.DType, d) {
+			continue
+		}
+		if isa != "" && x.ISA != isa {
+			continue
+		}
+		if best == nil || x.Measured.Value > best.Measured.Value {
+			best = x
+		}
+	}
+	return best
+}
+
+// serves reports whether a probe's precision bounds results of dtype d: 16-bit inputs may
+// be computed in fp32 after conversion, signed and mixed 8-bit by either dot product.
+func serves(probe, d record.DType) bool {
+	if probe == d {
+		return true
+	}
+	switch d {
+	case record.FP16, record.BF16:
+		return probe == record.FP32
+	case record.INT8, record.U8S8:
+		return probe == record.INT8 || probe == record.U8S8
+	}
+	return false
+}
+
+// levels for a thread count.
+func (m *Model) levels(threads int) []Level {
+	if threads == 1 && len(m.Levels1) > 0 {
+		return m.Levels1
+	}
+	return m.Levels
+}
+
+// LevelOf is the innermost level that holds a working set.
+func (m *Model) LevelOf(workingSet int64, threads int) string {
+	for _, l := range m.levels(threads) {
+		if l.Capacity == 0 || workingSet <= l.Capacity {
+			return l.Name
+		}
+	}
+	return "DRAM"
+}
+
+// Bandwidth is the best measured bandwidth ceiling of a level among the accesses given
+// (none: any access).
+func (m *Model) Bandwidth(level string, threads int, accesses ...string) *record.Ceiling {
+	var best *record.Ceiling
+	for i := range m.list {
+		x := &m.list[i]
+		if x.Kind != record.CeilingBandwidth || x.Level != level || x.Threads != threads || x.Measured.Value == 0 {
+			continue
+		}
+		if len(accesses) > 0 && !slices.Contains(accesses, x.Access) {
+			continue
+		}
+		if best == nil || x.Measured.Value > best.Measured.Value {
+			best = x
+		}
+	}
+	return best
+}
+
+// Ridge is the measured ridge point in FLOP per byte: best compute over best DRAM bandwidth
+// at a thread count; 0 when either is unknown.
+func (m *Model) Ridge(d record.DType, threads int) float64 {
+	c, b := m.Compute("", d, threads), m.Bandwidth("DRAM", threads)
+	if c == nil || b == nil {
+		return 0
+	}
+	return c.Measured.Value / b.Measured.Value
+}
+
+// accesses that a result's traffic resembles.
+func accesses(r *record.Result) []string {
+	switch {
+	case r.WriteBytes*16 < r.ReadBytes:
+		return []string{"read"}
+	case r.ReadBytes*16 < r.WriteBytes:
+		return []string{"write", "nt_write"}
+	case r.InputStreams >= 2:
+		return []string{"triad", "nt_triad"}
+	}
+	return []string{"copy", "nt_copy"}
+}
+
+// Apply fills the result's stand against the measured ceilings: the floor is the longer of
+// work/compute peak and bytes/bandwidth of the level that holds the working set.
+func (m *Model) Apply(r *record.Result) {
+	if r.Time == nil || r.Time.MedianNS <= 0 {
+		return
+	}
+	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
+	var compute, memory float64
+	if c := m.Compute("", r.DType, r.Threads); c != nil && r.FLOPs > 0 {
+		rc.ComputeGFLOPS = c.Measured.Value
+		compute = float64(r.FLOPs) / c.Measured.Value
+	}
+	rc.MemoryLevel = m.LevelOf(r.WorkingSetBytes, r.Threads)
+	b := m.Bandwidth(rc.MemoryLevel, r.Threads, accesses(r)...)
+	if b == nil {
+		b = m.Bandwidth(rc.MemoryLevel, r.Threads)
+	}
+	if b != nil {
+		rc.MemoryGBps = b.Measured.Value
+		memory = float64(r.Bytes) / b.Measured.Value
+	}
+	rc.FloorNS = math.Max(compute, memory)
+	if rc.FloorNS > 0 {
+		rc.Fraction = rc.FloorNS / r.Time.MedianNS
+		rc.Bound = "memory"
+		if compute > memory {
+			rc.Bound = "compute"
+		}
+	}
+	r.Ceiling = rc
+}

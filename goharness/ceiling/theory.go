@@ -1,0 +1,137 @@
+package ceiling
+
+import (
+	"fmt"
+	"math"
+
+	"ridge/goharness/record"
+)
+
+// Chip is what a table knows of a microarchitecture (machine.Uarch).
+type Chip interface {
+	// OpsPerCycle of one core for an instruction set and dtype (1 multiply + 1 add = 2).
+	OpsPerCycle(isa string, d record.DType) (ops float64, source string, ok bool)
+	// CacheBytesPerCycle of one core for a level and access.
+	CacheBytesPerCycle(level, access string) (bytes float64, source string, ok bool)
+}
+
+// Setting is what the formulas need besides the table.
+type Setting struct {
+	Chip       Chip
+	IdleGHz    float64 // measured clock; 0 unknown
+	LoadedGHz  float64 // measured clock under FMA load; 0 unknown
+	DRAM       record.Theoretical
+	QuotaCPUs  float64 // 0: none
+	MaxMHz     float64 // 0: unknown
+	Contradict bool    // the CPU's identity contradicts its features
+}
+
+// Theory gives the formula's value for a ceiling, or why there is none.
+func (s Setting) Theory(c record.Ceiling) record.Theoretical {
+	switch c.Kind {
+	case record.CeilingCompute:
+		return s.compute(c)
+	case record.CeilingBandwidth:
+		if c.Level == "DRAM" {
+			return s.DRAM
+		}
+		return s.cache(c)
+	}
+	return record.Theoretical{Unavailable: "no formula: latencies depend on the uncore clock and the mesh, which nobody can read here"}
+}
+
+func (s Setting) compute(c record.Ceiling) record.Theoretical {
+	if s.LoadedGHz == 0 {
+		return record.Theoretical{Unavailable: "the clock could not be measured"}
+	}
+	ops, source, ok := s.Chip.OpsPerCycle(c.ISA, c.DType)
+	if !ok {
+		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.ISA, c.DType, source)}
+	}
+	return record.Theoretical{Value: ops * s.LoadedGHz * float64(c.Threads),
+		Formula: "operations per cycle and core × clock under load × threads",
+		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": s.LoadedGHz, "threads": float64(c.Threads)},
+		Source:  source + "; clock measured"}
+}
+
+func (s Setting) cache(c record.Ceiling) record.Theoretical {
+	if s.LoadedGHz == 0 {
+		return record.Theoretical{Unavailable: "the clock could not be measured"}
+	}
+	bytes, source, ok := s.Chip.CacheBytesPerCycle(c.Level, c.Access)
+	if !ok {
+		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.Level, c.Access, source)}
+	}
+	return record.Theoretical{Value: bytes * s.LoadedGHz * float64(c.Threads),
+		Formula: "bytes per cycle and core × clock under load × threads",
+		Inputs:  map[string]float64{"bytes_per_cycle": bytes, "clock_ghz": s.LoadedGHz, "threads": float64(c.Threads)},
+		Source:  source + "; clock measured"}
+}
+
+// Diagnose writes the one-line diagnosis of the gap for every ceiling.
+func (m *Model) Diagnose(s Setting) {
+	for i := range m.list {
+		x := &m.list[i]
+		x.Theoretical = s.Theory(*x)
+		m.relate(x)
+		x.Diagnosis = m.diagnose(x, s)
+	}
+}
+
+func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
+	if x.Measured.Value == 0 {
+		return "not measured: " + x.Measured.Unavailable
+	}
+	if x.Theoretical.Value == 0 {
+		return "no theoretical value: " + x.Theoretical.Unavailable
+	}
+	switch {
+	case lowerIsBetter(x.Kind):
+		return "measured only"
+	case x.Ratio > 1.03:
+		if s.Contradict {
+			return "above the row inferred from features: the CPU's identity is masked; the row is too low"
+		}
+		return "measured above the table's row: the row is wrong for this chip, not the measurement"
+	case x.Ratio >= 0.97:
+		return "at the limit"
+	}
+	if x.Threads > 1 {
+		if one := m.Find(single(*x)); one != nil && one.Measured.Value > 0 {
+			if scale := x.Measured.Value / one.Measured.Value; x.Kind == record.CeilingCompute && scale < 0.9*float64(x.Threads) {
+				if s.QuotaCPUs > 0 && s.QuotaCPUs < float64(x.Threads) {
+					return fmt.Sprintf("threads: %.2f× of one thread on %d; the cgroup quota allows %.2f CPUs", scale, x.Threads, s.QuotaCPUs)
+				}
+				return fmt.Sprintf("threads: %.2f× of one thread on %d: shared cores, a lower clock under full load, or neighbours", scale, x.Threads)
+			}
+		}
+	}
+	switch {
+	case x.Kind == record.CeilingCompute && math.Abs(x.Ratio-0.5) < 0.05:
+		return "half of the row: one FMA unit, or a core shared with another hardware thread"
+	case x.Kind == record.CeilingCompute:
+		if spread := probeSpread(x); spread > 0.1 {
+			return fmt.Sprintf("clock or neighbours: the probes of this run differ by %.0f %%", 100*spread)
+		}
+		return fmt.Sprintf("clock: the probe ran at %.2f GHz if the row holds, %.2f GHz was measured under load", x.Ratio*s.LoadedGHz, s.LoadedGHz)
+	case x.Level == "DRAM" && x.Theoretical.Label != "":
+		return "the theoretical value is the " + x.Theoretical.Label + "; these threads reach their share of it"
+	case x.Level == "DRAM":
+		return fmt.Sprintf("%d threads do not keep enough lines in flight for all channels, or the controller's efficiency", x.Threads)
+	}
+	return "the cache's port limit is not reached: bank conflicts, store commits or the fill path bind first"
+}
+
+func single(c record.Ceiling) record.Ceiling { c.Threads = 1; return c }
+
+// probeSpread is (max − min) / max over a ceiling's probes.
+func probeSpread(x *record.Ceiling) float64 {
+	lo, hi := math.Inf(1), 0.0
+	for _, p := range x.Probes {
+		lo, hi = math.Min(lo, p.Value), math.Max(hi, p.Value)
+	}
+	if hi == 0 {
+		return 0
+	}
+	return (hi - lo) / hi
+}

@@ -1,0 +1,40 @@
+// Package measure times programs: the sampling loop with its warm-up and stop rule, the
+// statistics of the samples, the interleaved comparison of two programs, the sustain phase
+// for energy, and a self-test against noise whose truth is known.
+//
+// # Interval of the median
+//
+// The reported interval is the exact binomial order-statistic interval of the median for
+// n_eff = n·(1−ρ₁)/(1+ρ₁) independent samples, ρ₁ being the lag-1 autocorrelation. That
+// formula alone misses the truth too often when n is small or the noise is slow, so it is
+// corrected in four ways:
+//
+//   - ρ₁ is corrected for its bias of −(1+3ρ)/n, clipped to [0, 0.99], and one standard error
+//     is added.
+//   - n_eff is the least of what the values, their ranks, and the ranks averaged over blocks
+//     of 2, 4, 8, … samples give (at least 10 blocks).
+//   - When n_eff supports no order-statistic interval (below 6 at 95 %), the interval is
+//     [min, max] widened to Student's t interval for n_eff samples.
+//   - The stop rule looks several times and takes the first narrow interval. Look k = 1, 2, …
+//     uses the level 1 − 0.05/k, and the interval reported is the one that was looked at.
+//
+// Coverage of the process's median in percent, simulated: 2,000 trials of SelfTest, in
+// brackets 1,000 of the formula alone. "Quick" and "stop" are where the stop rule ends for ±2 %
+// and ±0.5 % on noise of 1 % (0.2 % in the second row).
+//
+//	noise               n = 10        n = 40        quick         stop
+//	iid                 100.0 (98.7)  99.7 (97.3)   100.0 (98.6)  99.9 (95.7)
+//	iid, small          100.0 (98.7)  99.7 (97.3)   100.0 (98.6)  100.0 (98.7)
+//	AR(1) 0.5           99.6 (92.6)   99.2 (96.4)   99.6 (91.8)   99.7 (92.4)
+//	AR(1) 0.9           96.5 (62.8)   98.5 (89.3)   95.2 (72.6)   97.8 (81.7)
+//	steps, dwell 8      94.9 (84.4)   94.4 (86.1)   96.1 (82.6)   96.5 (80.7)
+//	steal bursts        99.9 (97.5)   99.4 (97.5)   100.0 (98.2)  99.9 (94.6)
+//	AR(1) 0.9 + bursts  97.5 (62.2)   98.5 (71.2)   95.2 (58.7)   98.7 (53.1)
+//
+// The price is that independent noise gets a wider interval than it needs, and so about two
+// to three times as many samples.
+//
+// No rule can see noise slower than the measurement: a level that holds for longer than all
+// samples together is taken for the truth (steps of dwell 300: 39 % where the rule stops).
+// Compare cancels such levels; Run cannot, and SelfTest shows that row without judging it.
+package measure

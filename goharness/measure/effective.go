@@ -1,0 +1,105 @@
+package measure
+
+import (
+	"math"
+	"sort"
+)
+
+const (
+	// maxLag1 keeps (1−ρ)/(1+ρ) away from 0.
+	maxLag1 = 0.99
+	// leastForLag1 is the least number of values whose autocorrelation is estimated.
+	leastForLag1 = 5
+	// minBlocks is the least number of blocks from which an autocorrelation of block means
+	// is estimated.
+	minBlocks = 10
+)
+
+// effective returns the lag-1 autocorrelation of xs (bias-corrected) and the effective
+// sample count for its median. Fewer than five values say nothing of their correlation: they
+// get 0 and n.
+//
+// The base is n·(1−ρ)/(1+ρ), taken with ρ one standard error above its estimate, because an
+// underestimated ρ makes the interval too narrow and an overestimated one only costs samples.
+// It is applied to the values and to their ranks (a few huge outliers hide the correlation
+// of the rest from the former), and again to the ranks averaged over blocks of 2, 4, 8, …
+// neighbours: noise that is a sum of a fast and a slow part has a small ρ₁ and yet few
+// independent samples. The least count is returned.
+func effective(xs, sorted []float64) (lag1, neff float64) {
+	n := float64(len(xs))
+	if len(xs) < leastForLag1 {
+		return 0, n
+	}
+	ranks := midRanks(xs, sorted)
+	total := variance(ranks)
+	if total == 0 { // all values are equal: there is no noise to be correlated
+		return 0, n
+	}
+	lag1 = correctedLag1(xs)
+	neff = math.Min(n*shrink(upperLag1(lag1, n)), n*shrink(upperLag1(correctedLag1(ranks), n)))
+	for block := halve(ranks); len(block) >= minBlocks; block = halve(block) {
+		// The mean of all ranks has variance v/blocks/shrink(ρ); independent ones total/m.
+		if v := variance(block); v > 0 {
+			neff = math.Min(neff, total/v*float64(len(block))*shrink(correctedLag1(block)))
+		}
+	}
+	return lag1, math.Max(neff, 1)
+}
+
+// shrink is the share of independent samples in a series of lag-1 autocorrelation rho.
+func shrink(rho float64) float64 { return (1 - rho) / (1 + rho) }
+
+// upperLag1 is rho plus its standard error √((1−ρ²)/n) (Bartlett 1946, first-order process).
+func upperLag1(rho, n float64) float64 {
+	return math.Min(rho+math.Sqrt((1-rho*rho)/n), maxLag1)
+}
+
+// correctedLag1 is the lag-1 autocorrelation, corrected for its small-sample bias
+// E[r] ≈ ρ − (1+3ρ)/n (Marriott and Pope 1954), clipped to [0, maxLag1].
+func correctedLag1(xs []float64) float64 {
+	n := float64(len(xs))
+	mean, _ := meanStd(xs)
+	var num, den float64
+	scale := 0.0
+	for _, x := range xs {
+		scale = math.Max(scale, math.Abs(x-mean))
+	}
+	if scale == 0 || n < leastForLag1 {
+		return 0
+	}
+	for i, x := range xs {
+		d := (x - mean) / scale
+		den += d * d
+		if i > 0 {
+			num += d * (xs[i-1] - mean) / scale
+		}
+	}
+	r := (n*num/den + 1) / (n - 3)
+	return math.Min(math.Max(r, 0), maxLag1)
+}
+
+// midRanks replaces each value by its rank from 1; equal values share their mean rank.
+func midRanks(xs, sorted []float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		lo := sort.SearchFloat64s(sorted, x)
+		hi := lo + sort.Search(len(sorted)-lo, func(j int) bool { return sorted[lo+j] > x })
+		out[i] = float64(lo+1+hi) / 2
+	}
+	return out
+}
+
+// halve averages neighbours; an odd first value is left out.
+func halve(xs []float64) []float64 {
+	xs = xs[len(xs)%2:]
+	out := make([]float64, len(xs)/2)
+	for i := range out {
+		out[i] = (xs[2*i] + xs[2*i+1]) / 2
+	}
+	return out
+}
+
+func variance(xs []float64) float64 {
+	_, s := meanStd(xs)
+	return s * s
+}

@@ -1,0 +1,260 @@
+package measure
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/record"
+)
+
+// MinQuartets is the least number of quartets a verdict is given on.
+const MinQuartets = 8
+
+// CompareOptions of Compare. The zero value means DESIGN's numbers for a CPU.
+type CompareOptions struct {
+	// MinSample, WarmupMax, WarmupWindow, WarmupAgree and Now are those of Options, and
+	// hold for each arm.
+	MinSample    time.Duration
+	WarmupMax    time.Duration
+	WarmupWindow time.Duration
+	WarmupAgree  float64
+	Now          func() time.Duration
+	// Quick asks for ±2 % instead of ±0.5 % of the ratio; RelHalfWidth overrides both.
+	Quick        bool
+	RelHalfWidth float64
+	// Cuts are the ratios the caller's classes change at. The comparison also ends when none of
+	// them lies within the interval.
+	Cuts []float64
+	// Budget is the time for the quartets; 0 means 4 s. MinQuartets of them are taken while
+	// they end within three budgets, and always one.
+	Budget time.Duration
+	// MaxQuartets bounds the quartets; 0 means 256.
+	MaxQuartets int
+	// Quartets > 0 replaces the rule and the budget: exactly so many, tested once at 95 %.
+	// Warmup launches of each arm then go before, as in Options.
+	Quartets int
+	Warmup   int
+	// Cold leaves out the untimed launch before each arm.
+	Cold bool
+}
+
+// Compare measures a against b in quartets A B B A. Before each of the four samples runs one
+// untimed launch of the same arm (not when Cold), so that no arm meets the caches as the
+// other left them. The ratio of a quartet is (A₁+A₂)/(B₁+B₂), times of one launch: above 1 arm b is
+// faster. A drift that is linear over a quartet cancels.
+//
+// The interval is tested at 8, 16, 32, … quartets. Asking K times whether it clears a cut-off
+// would find a difference where there is none K times as often, so each test, and the interval
+// reported, has the level 1 − 0.05/K: the ratio's interval holds at 95 % for all tests together.
+// When ctx ends, what was measured is returned with ctx's error.
+func Compare(ctx context.Context, a, b Sampler, o CompareOptions) (record.Ratio, record.Time, record.Time, error) {
+	c, err := newComparison(ctx, a, b, o)
+	if err == nil {
+		err = c.run()
+	}
+	if c == nil {
+		return record.Ratio{}, record.Time{}, record.Time{}, err
+	}
+	ratio, rerr := c.ratio()
+	ta, aerr := c.arms[0].record(c.stop)
+	tb, berr := c.arms[1].record(c.stop)
+	for _, e := range []error{rerr, aerr, berr} {
+		if err == nil {
+			err = e
+		}
+	}
+	return ratio, ta, tb, err
+}
+
+type comparison struct {
+	o        CompareOptions
+	arms     [2]*arm
+	quartets []float64
+	level    float64 // confidence of each look
+	stop     string
+	now      func() time.Duration
+}
+
+type arm struct {
+	*run
+	samples []backend.Sample
+}
+
+func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*comparison, error) {
+	setDefault(&o.Budget, 4*time.Second)
+	setDefault(&o.MaxQuartets, 256)
+	if o.Quartets < 0 {
+		return nil, fmt.Errorf("compare options: Quartets is %d: expected 0 (the stop rule) or more", o.Quartets)
+	}
+	if o.MaxQuartets < MinQuartets {
+		return nil, fmt.Errorf("compare options: MaxQuartets is %d: expected at least %d", o.MaxQuartets, MinQuartets)
+	}
+	for _, c := range o.Cuts {
+		if !(c > 0) || math.IsInf(c, 0) {
+			return nil, fmt.Errorf("compare options: cut-off %v: expected a ratio above 0", c)
+		}
+	}
+	ro, err := Options{
+		MinSample: o.MinSample, WarmupMax: o.WarmupMax, WarmupWindow: o.WarmupWindow, WarmupAgree: o.WarmupAgree,
+		Now: o.Now, Quick: o.Quick, RelHalfWidth: o.RelHalfWidth, Budget: o.Budget,
+		Trials: o.Quartets, Warmup: o.Warmup,
+	}.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	o.RelHalfWidth = ro.RelHalfWidth
+	c := &comparison{o: o, now: ro.Now}
+	looks := 1
+	for n := MinQuartets; n < o.MaxQuartets; n *= 2 {
+		looks++
+	}
+	if o.Quartets > 0 {
+		looks = 1
+	}
+	c.level = 1 - (1-Confidence)/float64(looks)
+	for i, s := range []Sampler{a, b} {
+		c.arms[i] = &arm{run: &run{taker: taker{ctx: ctx, s: s, now: ro.Now}, o: ro}}
+	}
+	return c, nil
+}
+
+func (c *comparison) run() error {
+	for i, arm := range c.arms {
+		if err := arm.prepare(); err != nil {
+			return fmt.Errorf("warming up arm %d: %w", i, err)
+		}
+	}
+	if c.o.Quartets > 0 {
+		for len(c.quartets) < c.o.Quartets {
+			if err := c.quartet(); err != nil {
+				return err
+			}
+		}
+		c.stop = StopTrials
+		return nil
+	}
+	begin, budget, grace := c.now(), c.o.Budget, 3*c.o.Budget
+	if dl, ok := c.arms[0].ctx.Deadline(); ok {
+		left := time.Until(dl) * 9 / 10
+		budget, grace = min(budget, left), min(grace, left)
+	}
+	for target := MinQuartets; ; target = min(2*target, c.o.MaxQuartets) {
+		for len(c.quartets) < target {
+			n := len(c.quartets)
+			spent := c.now() - begin
+			each := spent / time.Duration(max(n, 1))
+			if n > 0 && spent+each > budget && (n >= MinQuartets || spent+each > grace) {
+				c.stop = StopBudget
+				return nil
+			}
+			if err := c.quartet(); err != nil {
+				return err
+			}
+		}
+		s, err := Summarize(c.quartets, c.level)
+		if err != nil {
+			return fmt.Errorf("summarising the quartets: %w", err)
+		}
+		if s.RelHalfWidth <= c.o.RelHalfWidth || len(c.o.Cuts) > 0 && clears(s.Lo, s.Hi, c.o.Cuts) {
+			c.stop = StopInterval
+			return nil
+		}
+		if target >= c.o.MaxQuartets {
+			c.stop = StopBudget
+			return nil
+		}
+	}
+}
+
+// quartet measures A B B A; an incomplete one leaves no trace.
+func (c *comparison) quartet() error {
+	var sum [2]float64
+	var got [4]backend.Sample
+	order := [4]int{0, 1, 1, 0}
+	for i, which := range order {
+		arm := c.arms[which]
+		if !c.o.Cold {
+			if _, err := arm.take(1, 1); err != nil {
+				return fmt.Errorf("untimed launch of arm %d: %w", which, err)
+			}
+		}
+		s, err := arm.take(arm.launches, 1)
+		if err != nil {
+			return fmt.Errorf("arm %d: %w", which, err)
+		}
+		if s[0].EndNS == s[0].StartNS {
+			return fmt.Errorf("arm %d: %d launches took 0 ns: the device's clock is too coarse", which, s[0].Launches)
+		}
+		got[i] = s[0]
+		sum[which] += s[0].NS()
+	}
+	for i, which := range order {
+		c.arms[which].samples = append(c.arms[which].samples, got[i])
+	}
+	c.quartets = append(c.quartets, sum[0]/sum[1])
+	return nil
+}
+
+func (c *comparison) ratio() (record.Ratio, error) {
+	if len(c.quartets) == 0 {
+		return record.Ratio{}, nil
+	}
+	s, err := Summarize(c.quartets, c.level)
+	if err != nil {
+		return record.Ratio{}, fmt.Errorf("summarising the quartets: %w", err)
+	}
+	return record.Ratio{Value: s.Median, CI95: [2]float64{s.Lo, s.Hi}, Quartets: c.quartets, EffectiveN: s.EffectiveN}, nil
+}
+
+func (a *arm) record(stop string) (record.Time, error) {
+	a.stop, a.trace.Samples = stop, a.samples
+	return a.time()
+}
+
+// Pilot finds the fastest of several candidates, to be the baseline of comparisons. It takes
+// rounds samples of each (0 means 7), in turn, forwards and backwards, and throws them away: a
+// candidate that won by luck gets no credit for it in what is measured afterwards.
+func Pilot(ctx context.Context, candidates []Sampler, rounds int, o Options) (int, error) {
+	if len(candidates) == 0 {
+		return 0, fmt.Errorf("pilot: %w", ErrNoSamples)
+	}
+	if rounds < 0 {
+		return 0, fmt.Errorf("pilot: %d rounds: expected 0 (default) or more", rounds)
+	}
+	o, err := o.withDefaults()
+	if err != nil {
+		return 0, err
+	}
+	setDefault(&rounds, 7)
+	runs := make([]*run, len(candidates))
+	for i, s := range candidates {
+		runs[i] = &run{taker: taker{ctx: ctx, s: s, now: o.Now}, o: o}
+		if err := runs[i].prepare(); err != nil {
+			return 0, fmt.Errorf("pilot: warming up candidate %d: %w", i, err)
+		}
+	}
+	times := make([][]float64, len(candidates))
+	for round := range rounds {
+		for j := range runs {
+			i := j
+			if round%2 == 1 {
+				i = len(runs) - 1 - j
+			}
+			got, err := runs[i].take(runs[i].launches, 1)
+			if err != nil {
+				return 0, fmt.Errorf("pilot: candidate %d: %w", i, err)
+			}
+			times[i] = append(times[i], got[0].NS())
+		}
+	}
+	best := 0
+	for i := range times {
+		if Median(times[i]) < Median(times[best]) {
+			best = i
+		}
+	}
+	return best, nil
+}

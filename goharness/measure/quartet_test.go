@@ -1,0 +1,213 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/record"
+)
+
+// machine is a virtual machine that two arms run on; it logs every call.
+type machine struct {
+	VirtualClock
+	log   []call
+	limit int // calls after which cancel is called
+	stop  func()
+}
+
+type call struct {
+	arm, launches, samples int
+}
+
+type onMachine struct {
+	m      *machine
+	arm    int
+	launch func(m *machine) time.Duration
+}
+
+func (a onMachine) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
+	a.m.log = append(a.m.log, call{a.arm, launches, samples})
+	if a.m.stop != nil && len(a.m.log) > a.m.limit {
+		a.m.stop()
+	}
+	var out []backend.Sample
+	for range samples {
+		if err := ctx.Err(); err != nil {
+			return out, err
+		}
+		start := a.m.t
+		a.m.t += time.Duration(launches) * a.launch(a.m)
+		out = append(out, backend.Sample{StartNS: int64(start), EndNS: int64(a.m.t), Launches: launches})
+	}
+	return out, nil
+}
+
+func steadyArm(m *machine, arm int, d time.Duration) onMachine {
+	return onMachine{m, arm, func(*machine) time.Duration { return d }}
+}
+
+func TestQuartetsRunABBAWithAnUntimedLaunchBeforeEach(t *testing.T) {
+	for _, cold := range []bool{false, true} {
+		m := &machine{}
+		r, ta, tb, err := Compare(context.Background(), steadyArm(m, 0, 60*time.Microsecond), steadyArm(m, 1, 40*time.Microsecond),
+			CompareOptions{Now: m.Now, Cold: cold})
+		if err != nil || r.Value != 1.5 || r.CI95 != [2]float64{1.5, 1.5} || len(r.Quartets) != 8 {
+			t.Fatalf("ratio %+v, err %v", r, err)
+		}
+		if ta.MedianNS != 60e3 || tb.MedianNS != 40e3 || len(ta.SamplesNS) != 16 || len(tb.SamplesNS) != 16 {
+			t.Errorf("arms: %v and %v ns, %d and %d samples", ta.MedianNS, tb.MedianNS, len(ta.SamplesNS), len(tb.SamplesNS))
+		}
+		var want []call
+		for range 8 {
+			for _, arm := range []int{0, 1, 1, 0} {
+				if !cold {
+					want = append(want, call{arm, 1, 1})
+				}
+				want = append(want, call{arm, []int{ta.Launches, tb.Launches}[arm], 1})
+			}
+		}
+		if got := m.log[len(m.log)-len(want):]; !slices.Equal(got, want) {
+			t.Errorf("cold %v: calls %v\nwant %v", cold, got, want)
+		}
+	}
+}
+
+func TestLinearDriftCancels(t *testing.T) {
+	m := &machine{}
+	drifting := func(base float64) func(*machine) time.Duration {
+		return func(m *machine) time.Duration { // 10 % slower per second
+			return time.Duration(base * (1 + 0.1*m.t.Seconds()))
+		}
+	}
+	r, _, _, err := Compare(context.Background(), onMachine{m, 0, drifting(1e6)}, onMachine{m, 1, drifting(1e6)}, CompareOptions{Now: m.Now})
+	if err != nil || math.Abs(r.Value-1) > 1e-4 {
+		t.Errorf("ratio %v in %v, err %v", r.Value, r.CI95, err)
+	}
+}
+
+func TestCancelledComparisonKeepsWholeQuartets(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	m := &machine{stop: cancel, limit: 60}
+	r, ta, tb, err := Compare(ctx, steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, time.Millisecond), CompareOptions{Now: m.Now, RelHalfWidth: 1e-9})
+	if !errors.Is(err, context.Canceled) || len(r.Quartets) == 0 || len(r.Quartets) >= 8 || r.Value != 1 {
+		t.Errorf("ratio %+v, err %v", r, err)
+	}
+	if len(ta.SamplesNS) != 2*len(r.Quartets) || len(tb.SamplesNS) != 2*len(r.Quartets) || ta.StopRule != StopInterrupted {
+		t.Errorf("%d and %d samples for %d quartets, rule %s", len(ta.SamplesNS), len(tb.SamplesNS), len(r.Quartets), ta.StopRule)
+	}
+}
+
+func TestSlowComparisonEndsOnItsBudget(t *testing.T) {
+	for _, c := range []struct {
+		launch   time.Duration
+		quartets int
+	}{{20 * time.Millisecond, 8}, {500 * time.Millisecond, 3}, {20 * time.Second, 1}} {
+		m := &machine{}
+		r, ta, _, err := Compare(context.Background(), steadyArm(m, 0, c.launch), steadyArm(m, 1, c.launch), CompareOptions{Now: m.Now})
+		if err != nil || len(r.Quartets) != c.quartets {
+			t.Errorf("%v: %d quartets, want %d (%s), err %v", c.launch, len(r.Quartets), c.quartets, ta.StopRule, err)
+		}
+		if v := Decide(r, []Cut{{0.9, "same"}}, "slower"); (v.Class == Inconclusive) != (c.quartets < MinQuartets) {
+			t.Errorf("%v: verdict %q from %d quartets", c.launch, v.Class, len(r.Quartets))
+		}
+	}
+}
+
+func TestComparisonEndsWhenTheIntervalClearsTheCuts(t *testing.T) {
+	n := Noise{Sigma: 0.02}
+	count := func(cuts []float64) int {
+		src, err := NewNoiseSource(n, 4)
+		if err != nil {
+			t.Fatal(err)
+		}
+		clock := &VirtualClock{}
+		a, b := &Simulated{clock, 80 * time.Microsecond, src}, &Simulated{clock, 40 * time.Microsecond, src}
+		r, _, _, err := Compare(context.Background(), a, b, CompareOptions{Now: clock.Now, Cuts: cuts})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(r.Quartets)
+	}
+	if far, near, none := count([]float64{1.5}), count([]float64{2}), count(nil); far >= near || far > 32 || none != near {
+		t.Errorf("%d quartets for a far cut-off, %d for one at the ratio, %d without", far, near, none)
+	}
+}
+
+func TestQuartetsAskedForReplaceTheRule(t *testing.T) {
+	m := &machine{}
+	r, ta, _, err := Compare(context.Background(), steadyArm(m, 0, time.Second), steadyArm(m, 1, time.Second),
+		CompareOptions{Now: m.Now, Quartets: 11, Warmup: 4})
+	if err != nil || len(r.Quartets) != 11 || ta.StopRule != StopTrials || ta.WarmupLaunches != 4 {
+		t.Errorf("%d quartets, rule %s, %d warm-up launches, err %v", len(r.Quartets), ta.StopRule, ta.WarmupLaunches, err)
+	}
+}
+
+func TestBadComparisonsAreRefused(t *testing.T) {
+	m := &machine{}
+	a := steadyArm(m, 0, time.Millisecond)
+	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Quartets: -1}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}} {
+		o.Now = m.Now
+		if _, _, _, err := Compare(context.Background(), a, a, o); err == nil {
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+	if _, _, _, err := Compare(context.Background(), a, answer{}, CompareOptions{Now: m.Now}); err == nil {
+		t.Error("an arm without samples was accepted")
+	}
+}
+
+func TestPilotPicksTheFastest(t *testing.T) {
+	m := &machine{}
+	best, err := Pilot(context.Background(), []Sampler{
+		steadyArm(m, 0, 300*time.Microsecond), steadyArm(m, 1, 100*time.Microsecond), steadyArm(m, 2, 200*time.Microsecond),
+	}, 0, Options{Now: m.Now})
+	if err != nil || best != 1 {
+		t.Errorf("best %d, err %v", best, err)
+	}
+	var order []int
+	for _, c := range m.log[len(m.log)-21:] {
+		order = append(order, c.arm)
+	}
+	if want := []int{0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2}; !slices.Equal(order, want) {
+		t.Errorf("order %v", order)
+	}
+	if _, err := Pilot(context.Background(), nil, 0, Options{}); err == nil {
+		t.Error("a pilot without candidates was accepted")
+	}
+	if _, err := Pilot(context.Background(), []Sampler{answer{}}, 1, Options{}); err == nil {
+		t.Error("a candidate without samples was accepted")
+	}
+}
+
+func TestVerdictNeedsTheWholeIntervalBetweenItsCuts(t *testing.T) {
+	cuts := []Cut{{1.1, "moderate"}, {1.5, "strong"}, {0.95, "minimal"}}
+	eight := make([]float64, 8)
+	for _, c := range []struct {
+		name           string
+		lo, hi         float64
+		quartets       []float64
+		class, atLeast string
+	}{
+		{"strong", 1.6, 1.7, eight, "strong", "strong"},
+		{"from its cut on", 1.5, 1.7, eight, "strong", "strong"},
+		{"up to the next cut", 1.1, 1.4999, eight, "moderate", "moderate"},
+		{"touches the next cut", 1.2, 1.5, eight, Inconclusive, "moderate"},
+		{"over a cut", 1.4, 1.6, eight, Inconclusive, "moderate"},
+		{"over two cuts", 1.0, 1.6, eight, Inconclusive, "minimal"},
+		{"minimal", 0.96, 1.05, eight, "minimal", "minimal"},
+		{"slower", 0.5, 0.9, eight, "slower", Inconclusive},
+		{"slower or not", 0.9, 1.0, eight, Inconclusive, Inconclusive},
+		{"too few quartets", 1.6, 1.7, eight[:7], Inconclusive, Inconclusive},
+		{"no interval", math.NaN(), 1.7, eight, Inconclusive, Inconclusive},
+	} {
+		got := Decide(record.Ratio{CI95: [2]float64{c.lo, c.hi}, Quartets: c.quartets}, cuts, "slower")
+		if got.Class != c.class || got.AtLeast != c.atLeast {
+			t.Errorf("%s: %+v, want %s, at least %s", c.name, got, c.class, c.atLeast)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package op
+
+import (
+	"fmt"
+	"math"
+	"sync"
+
+	"ridge/goharness/record"
+)
+
+// Attention is o[b,h,i,:] = Σ_j softmax_j(q[b,h,i,:]·k[b,g,j,:]/√d)·v[b,g,j,:] with
+// g = h/(heads/kv_heads); causal: query i sees the keys j ≤ i + skv − sq.
+type Attention struct {
+	B, H, HKV, Sq, Skv, Dim int64
+	Causal                  bool
+	D                       record.DType
+	params                  []record.Param
+	rows                    rowCache
+}
+
+// AttentionSpec declares attention.
+func AttentionSpec() Spec {
+	return Spec{
+		Name: "attention", Family: "attention", Suite: "attention", Item: "query token", Metric: "gflops", Batch: "b",
+		Doc: "softmax(q·kᵀ/√d)·v per head, forward, with grouped key/value heads and an optional causal mask",
+		Params: []ParamSpec{
+			{Name: "b", Doc: "sequences", Min: 0, Max: maxDim},
+			{Name: "heads", Doc: "query heads", Min: 1, Max: maxDim},
+			{Name: "kv_heads", Doc: "key/value heads, must divide heads; 0: as heads", Default: "0", Max: maxDim},
+			{Name: "sq", Doc: "queries per sequence", Min: 0, Max: maxDim},
+			{Name: "skv", Doc: "keys per sequence, 0: as sq", Default: "0", Max: maxDim},
+			{Name: "d", Doc: "head dimension", Min: 1, Max: maxDim},
+			{Name: "causal", Doc: "1: the last query sees every key, each earlier one a key less", Default: "0", Enum: []string{"0", "1"}},
+		},
+		DTypes: []record.DType{record.FP32, record.BF16},
+		New: func(v Values, d record.DType) (Op, error) {
+			a := &Attention{B: v.Int("b"), H: v.Int("heads"), HKV: v.Int("kv_heads"), Sq: v.Int("sq"), Skv: v.Int("skv"),
+				Dim: v.Int("d"), Causal: v.Bool("causal"), D: d,
+				params: normalised(normalised(v.List(), "kv_heads", v.Str("heads")), "skv", v.Str("sq"))}
+			if a.HKV == 0 {
+				a.HKV = a.H
+			}
+			if a.Skv == 0 {
+				a.Skv = a.Sq
+			}
+			if a.H%a.HKV != 0 {
+				return nil, fmt.Errorf("kv_heads=%d must divide heads=%d", a.HKV, a.H)
+			}
+			return a, nil
+		},
+	}
+}
+
+func (a *Attention) Name() string             { return "attention" }
+func (a *Attention) Params() []record.Param   { return a.params }
+func (a *Attention) DType() record.DType      { return a.D }
+func (a *Attention) Accumulate() record.DType { return record.FP32 }
+func (a *Attention) Items() int64             { return Product(a.B, a.Sq) }
+
+// Scale is the factor of the scores, 1/√d.
+func (a *Attention) Scale() float64 { return 1 / math.Sqrt(float64(a.Dim)) }
+
+// Tensors: q, k, v, o. Queries are wide, so that the scores spread over several units and
+// the running maximum of a streaming softmax is really exercised.
+func (a *Attention) Tensors() []Tensor {
+	kv := []int64{a.B, a.HKV, a.Skv, a.Dim}
+	return []Tensor{
+		{Name: "q", Role: In, DType: a.D, Dims: []int64{a.B, a.H, a.Sq, a.Dim}, Fill: FillWide},
+		{Name: "k", Role: In, DType: a.D, Dims: kv},
+		{Name: "v", Role: In, DType: a.D, Dims: kv},
+		{Name: "o", Role: Out, DType: a.D, Dims: []int64{a.B, a.H, a.Sq, a.Dim}},
+	}
+}
+
+// VisiblePairs is the number of (query, key) pairs of one head that the mask lets through.
+func (a *Attention) VisiblePairs() int64 {
+	if !a.Causal {
+		return Product(a.Sq, a.Skv)
+	}
+	// Query i sees i+Skv−Sq+1 keys, none when that is negative: an arithmetic series that
+	// ends at Skv.
+	rows := min(a.Sq, a.Skv)
+	p := Product(rows, a.Skv+a.Skv-rows+1)
+	if p == math.MaxInt64 {
+		return p
+	}
+	return p / 2
+}
+
+// FLOPs is 4·D + 6 for each visible pair of each head: 2·D for the score, 2·D for the
+// weighted sum, 6 for scale, maximum, subtraction, exponential, sum and division
+// (REFERENCE 1.3). A causal mask counts the visible pairs only, exactly.
+func (a *Attention) FLOPs() int64 {
+	per := Product(4, a.Dim)
+	if per > math.MaxInt64-6 {
+		return math.MaxInt64
+	}
+	return Product(a.B, a.H, a.VisiblePairs(), per+6)
+}
+
+// Bytes reads q, k and v once and writes o once.
+func (a *Attention) Bytes() int64 { return tensorBytes(a.Tensors()) }
+
+// IntegerExact is false: softmax weights are not integers.
+func (a *Attention) IntegerExact() (bool, string) {
+	return false, "softmax weights of integer scores are not integers"
+}
+
+// Expect computes one output element in float64. The error of an output has two sources:
+//
+//   - the weighted sum and the sum of the exponentials: each of the n additions rounds a
+//     partial sum that may already have its final size (one dominant key seen early), which
+//     adds up like a random walk: √n·Σ w·|v|
+//   - the errors δ of the scores. They change the weights by w·(δ − mean of δ), so the output
+//     by at most Σ w·|v − o|·|δ|, and |δ| is bounded by a constant times u·scale·Σ|q||k|.
+//
+// Their sum is the magnitude.
+func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
+	row, d := i/a.Dim, i%a.Dim
+	r := a.rows.get(in, row, a.weights)
+	head := row / a.Sq
+	v0 := (head/a.H*a.HKV + head%a.H/(a.H/a.HKV)) * a.Skv * a.Dim
+	vals := make([]float64, len(r.weight))
+	var o, mag float64
+	for j, w := range r.weight {
+		vals[j] = in.At(2, v0+int64(j)*a.Dim+d)
+		o += w * vals[j]
+		mag += w * math.Abs(vals[j])
+	}
+	mag *= math.Sqrt(float64(len(vals)))
+	for j, w := range r.weight {
+		mag += w * math.Abs(vals[j]-o) * r.scoreMag[j]
+	}
+	return Expectation{Value: o, Magnitude: mag}
+}
+
+// softRow is the softmax of one query: for each visible key its weight and scale·Σ|q||k|.
+type softRow struct {
+	in               *Inputs
+	row              int64
+	weight, scoreMag []float64
+}
+
+func (a *Attention) weights(in *Inputs, row int64) *softRow {
+	head, i := row/a.Sq, row%a.Sq
+	k0 := (head/a.H*a.HKV + head%a.H/(a.H/a.HKV)) * a.Skv * a.Dim
+	visible := a.Skv
+	if a.Causal {
+		visible = max(0, i+a.Skv-a.Sq+1)
+	}
+	q := make([]float64, a.Dim)
+	for d := range q {
+		q[d] = in.At(0, row*a.Dim+int64(d))
+	}
+	r := &softRow{in: in, row: row, weight: make([]float64, visible), scoreMag: make([]float64, visible)}
+	top := math.Inf(-1)
+	for j := range r.weight {
+		var s, m float64
+		for d, x := range q {
+			p := x * in.At(1, k0+int64(j)*a.Dim+int64(d))
+			s += p
+			m += math.Abs(p)
+		}
+		r.weight[j], r.scoreMag[j] = s*a.Scale(), m*a.Scale()
+		top = max(top, r.weight[j])
+	}
+	var sum float64
+	for j, s := range r.weight {
+		r.weight[j] = math.Exp(s - top)
+		sum += r.weight[j]
+	}
+	for j := range r.weight {
+		r.weight[j] /= sum
+	}
+	return r
+}
+
+// rowCache keeps the softmax rows computed last: the elements of one output row share one,
+// and a verifier asks for neighbouring elements from several goroutines.
+type rowCache struct {
+	mu   sync.Mutex
+	rows [8]*softRow
+	next int
+}
+
+func (c *rowCache) get(in *Inputs, row int64, compute func(*Inputs, int64) *softRow) *softRow {
+	c.mu.Lock()
+	for _, r := range c.rows {
+		if r != nil && r.in == in && r.row == row {
+			c.mu.Unlock()
+			return r
+		}
+	}
+	c.mu.Unlock()
+	r := compute(in, row) // outside the lock: two goroutines may compute the same row
+	c.mu.Lock()
+	c.rows[c.next] = r
+	c.next = (c.next + 1) % len(c.rows)
+	c.mu.Unlock()
+	return r
+}

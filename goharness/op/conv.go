@@ -1,0 +1,218 @@
+package op
+
+import (
+	"fmt"
+	"math"
+
+	"ridge/goharness/record"
+)
+
+// Conv is the 2-D convolution (cross-correlation, as in every deep-learning library)
+//
+//	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s]) + residual
+//
+// with c running over the C/groups channels of k's group and x zero outside the image.
+type Conv struct {
+	N, C, H, W, K, R, S                 int64
+	Ho, Wo                              int64 // output height and width
+	Stride, Pad, Dilation, Groups       int64
+	Bias, Residual, NHWC                bool
+	Act                                 string
+	D                                   record.DType
+	params                              []record.Param
+	chanX, pixX, chanW, tapW, chanGroup int64 // element strides of the layout; channels per group
+}
+
+// convDTypes: the stored types of x and w, of bias, residual and y, and the accumulator.
+var convDTypes = map[record.DType][3]record.DType{
+	record.FP32: {record.FP32, record.FP32, record.FP32},
+	record.BF16: {record.BF16, record.BF16, record.FP32},
+	record.INT8: {record.INT8, record.INT32, record.INT32},
+}
+
+// Conv2dSpec declares conv2d.
+func Conv2dSpec() Spec {
+	return Spec{
+		Name: "conv2d", Family: "conv", Suite: "conv", Item: "image", Metric: "gflops", Batch: "n",
+		Doc: "2-D convolution with optional bias, activation and residual; groups = c is depthwise; int8 accumulates in int32 and stores it",
+		Params: []ParamSpec{
+			{Name: "n", Doc: "images", Min: 0, Max: maxDim},
+			{Name: "c", Doc: "input channels", Min: 1, Max: maxDim},
+			{Name: "h", Doc: "input height", Min: 1, Max: maxDim},
+			{Name: "w", Doc: "input width", Min: 1, Max: maxDim},
+			{Name: "k", Doc: "output channels", Min: 1, Max: maxDim},
+			{Name: "r", Doc: "kernel height", Default: "3", Min: 1, Max: maxDim},
+			{Name: "s", Doc: "kernel width, 0: as r", Default: "0", Max: maxDim},
+			{Name: "stride", Doc: "step of the kernel in both directions", Default: "1", Min: 1, Max: maxDim},
+			{Name: "pad", Doc: "zeros on each of the four sides", Default: "0", Max: maxDim},
+			{Name: "dilation", Doc: "distance between kernel taps", Default: "1", Min: 1, Max: maxDim},
+			{Name: "groups", Doc: "channel groups; must divide c and k", Default: "1", Min: 1, Max: maxDim},
+			{Name: "bias", Doc: "1 adds bias[k]", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
+			{Name: "residual", Doc: "1 adds a tensor of y's shape after the activation", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "layout", Doc: "order of x and y; weights are [K,C/groups,R,S] with nchw and [K,R,S,C/groups] with nhwc",
+				Default: "nchw", Enum: []string{"nchw", "nhwc"}},
+		},
+		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
+		New:    newConv,
+	}
+}
+
+func newConv(v Values, d record.DType) (Op, error) {
+	c := &Conv{N: v.Int("n"), C: v.Int("c"), H: v.Int("h"), W: v.Int("w"), K: v.Int("k"), R: v.Int("r"), S: v.Int("s"),
+		Stride: v.Int("stride"), Pad: v.Int("pad"), Dilation: v.Int("dilation"), Groups: v.Int("groups"),
+		Bias: v.Bool("bias"), Residual: v.Bool("residual"), NHWC: v.Str("layout") == "nhwc", Act: v.Str("act"),
+		D: d, params: normalised(v.List(), "s", v.Str("r"))}
+	if c.S == 0 {
+		c.S = c.R
+	}
+	if c.C%c.Groups != 0 || c.K%c.Groups != 0 {
+		return nil, fmt.Errorf("groups=%d must divide c=%d and k=%d", c.Groups, c.C, c.K)
+	}
+	if !d.Float() && c.Act != "none" {
+		return nil, fmt.Errorf("act=%s: integer convolution has no activation", c.Act)
+	}
+	var err error
+	if c.Ho, err = convOut("height", c.H, c.R, c); err != nil {
+		return nil, err
+	}
+	if c.Wo, err = convOut("width", c.W, c.S, c); err != nil {
+		return nil, err
+	}
+	c.chanGroup = c.C / c.Groups
+	c.chanX, c.pixX, c.chanW, c.tapW = Product(c.H, c.W), 1, Product(c.R, c.S), 1
+	if c.NHWC {
+		c.chanX, c.pixX, c.chanW, c.tapW = 1, c.C, 1, c.chanGroup
+	}
+	return c, nil
+}
+
+// normalised replaces a parameter that repeats what its default 0 means, so that one
+// convolution has one case id.
+func normalised(list []record.Param, name, same string) []record.Param {
+	for i := range list {
+		if list[i].Name == name && list[i].Value == same {
+			list[i].Value = "0"
+		}
+	}
+	return list
+}
+
+// convOut is the output extent for an input extent and a kernel extent.
+func convOut(what string, in, taps int64, c *Conv) (int64, error) {
+	span := Product(c.Dilation, taps-1)
+	padded := in + 2*c.Pad
+	if span >= padded {
+		return 0, fmt.Errorf("the output is empty: a kernel of %d taps with dilation %d spans %d, the padded input %s is %d (%d + 2·%d)",
+			taps, c.Dilation, span+1, what, padded, in, c.Pad)
+	}
+	return (padded-span-1)/c.Stride + 1, nil
+}
+
+func (c *Conv) Name() string             { return "conv2d" }
+func (c *Conv) Params() []record.Param   { return c.params }
+func (c *Conv) DType() record.DType      { return c.D }
+func (c *Conv) Accumulate() record.DType { return convDTypes[c.D][2] }
+func (c *Conv) Items() int64             { return c.N }
+
+// Tensors: x, w, [bias], [residual], y.
+func (c *Conv) Tensors() []Tensor {
+	dt := convDTypes[c.D]
+	x := Tensor{Name: "x", Role: In, DType: dt[0], Dims: []int64{c.N, c.C, c.H, c.W}}
+	w := Tensor{Name: "w", Role: In, DType: dt[0], Dims: []int64{c.K, c.chanGroup, c.R, c.S}}
+	y := Tensor{Name: "y", Role: Out, DType: dt[1], Dims: []int64{c.N, c.K, c.Ho, c.Wo}}
+	if c.NHWC {
+		x.Dims = []int64{c.N, c.H, c.W, c.C}
+		w.Dims = []int64{c.K, c.R, c.S, c.chanGroup}
+		y.Dims = []int64{c.N, c.Ho, c.Wo, c.K}
+	}
+	bias := Tensor{Name: "bias", Role: In, DType: dt[1], Dims: []int64{c.K}}
+	res := Tensor{Name: "residual", Role: In, DType: dt[1], Dims: y.Dims}
+	if !c.D.Float() {
+		x.Fill, w.Fill, bias.Fill, res.Fill = FillBytes, FillBytes, FillBytes, FillBytes
+	}
+	ts := []Tensor{x, w}
+	if c.Bias {
+		ts = append(ts, bias)
+	}
+	if c.Residual {
+		ts = append(ts, res)
+	}
+	return append(ts, y)
+}
+
+// FLOPs is 2·N·Ho·Wo·K·(C/groups)·R·S, taps in the padding included as in every published
+// count, plus one per output for a bias, one for a residual and the activation's cost.
+func (c *Conv) FLOPs() int64 {
+	out := Product(c.N, c.Ho, c.Wo, c.K)
+	n := Product(2, out, c.chanGroup, c.R, c.S)
+	if n == math.MaxInt64 || n > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	per := actFLOPs(c.Act)
+	if c.Bias {
+		per++
+	}
+	if c.Residual {
+		per++
+	}
+	extra := Product(out, per)
+	if extra > math.MaxInt64/2 {
+		return math.MaxInt64
+	}
+	return n + extra
+}
+
+// Bytes reads x, w, bias and residual once and writes y once.
+func (c *Conv) Bytes() int64 { return tensorBytes(c.Tensors()) }
+
+// IntegerExact: sums of small integers are exact below 2^24, activations other than ReLU are not.
+func (c *Conv) IntegerExact() (bool, string) {
+	if c.Act != "none" && c.Act != "relu" {
+		return false, "the activation " + c.Act + " is not exact on integers"
+	}
+	return true, ""
+}
+
+// Expect computes one output pixel of one channel in float64.
+func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
+	var n, k, ho, wo int64
+	if c.NHWC {
+		k, wo, ho, n = i%c.K, i/c.K%c.Wo, i/c.K/c.Wo%c.Ho, i/c.K/c.Wo/c.Ho
+	} else {
+		wo, ho, k, n = i%c.Wo, i/c.Wo%c.Ho, i/c.Wo/c.Ho%c.K, i/c.Wo/c.Ho/c.K
+	}
+	first := k / (c.K / c.Groups) * c.chanGroup // the group's first input channel
+	x0 := n*c.C*c.H*c.W + first*c.chanX
+	w0 := k * c.chanGroup * c.R * c.S
+	var sum, mag float64
+	for r := int64(0); r < c.R; r++ {
+		hi := ho*c.Stride - c.Pad + r*c.Dilation
+		if hi < 0 || hi >= c.H {
+			continue
+		}
+		for s := int64(0); s < c.S; s++ {
+			wi := wo*c.Stride - c.Pad + s*c.Dilation
+			if wi < 0 || wi >= c.W {
+				continue
+			}
+			xa, wa := x0+(hi*c.W+wi)*c.pixX, w0+(r*c.S+s)*c.tapW
+			for ch := int64(0); ch < c.chanGroup; ch++ {
+				p := in.At(0, xa+ch*c.chanX) * in.At(1, wa+ch*c.chanW)
+				sum += p
+				mag += math.Abs(p)
+			}
+		}
+	}
+	next := 2
+	if c.Bias {
+		b := in.At(next, k)
+		sum, mag, next = sum+b, mag+math.Abs(b), next+1
+	}
+	e := activate(c.Act, sum, mag)
+	if c.Residual {
+		r := in.At(next, i)
+		e.Value, e.Magnitude = e.Value+r, e.Magnitude+math.Abs(r)
+	}
+	return e
+}

@@ -1,0 +1,313 @@
+// Package plan decides which cases a campaign asks: the suites with their sizes, the
+// probes that feed the ceilings, and the stable ids of all of them. It measures nothing.
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Options say what to measure.
+type Options struct {
+	Device     string
+	Quick      bool
+	Operations []string       // suites or op names; empty: all
+	Precisions []record.DType // empty: all
+	Batches    []int64        // replace the batch of ops that have one; empty: the suites' own
+	Threads    int            // the thread count of the cases
+	Mode       string         // hot (default) or cold
+	Warmup     int            // with Trials: fixed counts in place of the stop rule
+	Trials     int
+	Kernel     string // force a kernel by name
+	ProbesOnly bool   // plan no suites: the caller brings the cases
+	Ops        *op.Registry
+	// Levels of memory for Threads threads and for one, from machine.
+	Levels, Levels1 []ceiling.Level
+	// LLC is the aggregate last-level cache; 0 when unknown (then no DRAM case is planned).
+	LLC int64
+	// Memory that may be allocated in bytes; 0: unknown.
+	Memory int64
+	// Peaks lists the instruction set and dtype pairs that the device has peak kernels for.
+	Peaks []Peak
+}
+
+// Peak is one arithmetic peak that can be probed.
+type Peak struct {
+	ISA   string
+	DType record.DType
+}
+
+// Probe is a case that feeds a ceiling.
+type Probe struct {
+	Case    record.Case
+	Ceiling record.Ceiling // identity and unit
+	// Main probes are repeated across the run, since neighbours come and go.
+	Main bool
+}
+
+// Plan of one campaign on one device.
+type Plan struct {
+	Probes []Probe
+	Cases  []record.Case
+}
+
+// Budgets per case in nanoseconds.
+const (
+	quickBudget = 200e6
+	fullBudget  = 1000e6
+)
+
+// Build makes the plan. Unknown operations or precisions are errors that list what exists.
+func Build(o Options) (Plan, error) {
+	if o.Mode == "" {
+		o.Mode = record.Hot
+	}
+	if o.Mode != record.Hot && o.Mode != record.Cold {
+		return Plan{}, fmt.Errorf("mode %q: expected hot or cold", o.Mode)
+	}
+	if o.Threads < 1 {
+		return Plan{}, fmt.Errorf("%d threads: expected at least 1", o.Threads)
+	}
+	if err := o.checkNames(); err != nil {
+		return Plan{}, err
+	}
+	b := &builder{o: o, seen: map[string]bool{}}
+	probes, err := b.probes()
+	if err != nil {
+		return Plan{}, fmt.Errorf("plan the probes: %w", err)
+	}
+	if !o.ProbesOnly {
+		if err := b.suites(); err != nil {
+			return Plan{}, fmt.Errorf("plan the suites: %w", err)
+		}
+	}
+	return Plan{Probes: probes, Cases: b.cases}, nil
+}
+
+// SuiteNames lists the suites in display order.
+func SuiteNames() []string {
+	var out []string
+	for _, r := range rows() {
+		if !slices.Contains(out, r.suite) {
+			out = append(out, r.suite)
+		}
+	}
+	return out
+}
+
+func (o Options) checkNames() error {
+	for _, name := range o.Operations {
+		if _, ok := o.Ops.Spec(name); !ok && !slices.Contains(SuiteNames(), name) {
+			var names []string
+			for _, s := range o.Ops.Specs() {
+				names = append(names, s.Name)
+			}
+			return fmt.Errorf("unknown operation %q: expected a suite (%s) or an op (%s)", name, strings.Join(SuiteNames(), ", "), strings.Join(names, ", "))
+		}
+	}
+	for _, p := range o.Precisions {
+		if !p.Known() {
+			return fmt.Errorf("unknown precision %q: expected one of %v", p, record.Precisions)
+		}
+	}
+	return nil
+}
+
+type builder struct {
+	o     Options
+	cases []record.Case
+	seen  map[string]bool
+}
+
+// NewCase makes a complete case with its canonical id: parameters in declared order with
+// defaults left out, the kernel only when it is forced.
+func NewCase(ops *op.Registry, device string, ref record.ProgramRef, threads int, mode string) (record.Case, error) {
+	id := record.CaseID{Device: device, Op: ref.Op, DType: ref.DType, Threads: threads, Mode: mode, Kernel: ref.Kernel}
+	c := record.Case{Device: device, Program: ref, Threads: threads, Mode: mode}
+	spec, ok := ops.Spec(ref.Op)
+	if !ok {
+		return c, fmt.Errorf("unknown op %q", ref.Op)
+	}
+	for _, p := range spec.Params {
+		v, given := ref.Params[p.Name]
+		if !given || v == p.Default {
+			continue
+		}
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil && len(p.Enum) == 0 {
+			v = strconv.FormatInt(n, 10) // 007 and 7 are one case
+		}
+		if v != p.Default {
+			id.Params = append(id.Params, record.Param{Name: p.Name, Value: v})
+		}
+	}
+	if err := id.Validate(); err != nil {
+		return c, err
+	}
+	c.ID = id.String()
+	c.Suite = spec.Suite
+	if spec.Batch != "" {
+		c.Batch, _ = strconv.ParseInt(ref.Params[spec.Batch], 10, 64)
+	}
+	return c, nil
+}
+
+// FromID makes the case that an id names.
+func FromID(ops *op.Registry, text string) (record.Case, error) {
+	id, err := record.ParseCaseID(text)
+	if err != nil {
+		return record.Case{}, err
+	}
+	params := map[string]string{}
+	for _, p := range id.Params {
+		params[p.Name] = p.Value
+	}
+	ref := record.ProgramRef{Op: id.Op, DType: id.DType, Params: params, Kernel: id.Kernel}
+	if _, err := ops.New(ref.Op, ref.Params, ref.DType); err != nil {
+		return record.Case{}, fmt.Errorf("case id %q: %w", text, err)
+	}
+	return NewCase(ops, id.Device, ref, id.Threads, id.Mode)
+}
+
+// case makes a case with the options' effort.
+func (b *builder) newCase(ref record.ProgramRef, threads int) (record.Case, error) {
+	c, err := NewCase(b.o.Ops, b.o.Device, ref, threads, b.o.Mode)
+	if err != nil {
+		return c, err
+	}
+	c.Quick, c.Warmup, c.Trials, c.BudgetNS = b.o.Quick, b.o.Warmup, b.o.Trials, fullBudget
+	if b.o.Quick {
+		c.BudgetNS = quickBudget
+	}
+	return c, nil
+}
+
+// suites adds every selected row at every selected precision.
+func (b *builder) suites() error {
+	for _, r := range rows() {
+		if b.o.Quick && !r.quick || !b.wanted(r.suite, r.op) {
+			continue
+		}
+		spec, ok := b.o.Ops.Spec(r.op)
+		if !ok {
+			return fmt.Errorf("suite %s names op %q, which is not registered", r.suite, r.op)
+		}
+		for _, d := range b.precisions(r, spec) {
+			for _, params := range b.batches(r, spec) {
+				if err := b.add(r, spec, d, params); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (b *builder) wanted(suite, name string) bool {
+	return len(b.o.Operations) == 0 || slices.Contains(b.o.Operations, suite) || slices.Contains(b.o.Operations, name)
+}
+
+// precisions of a row: those it names, restricted to what was asked for. A precision that
+// was asked for explicitly and that the op lacks becomes an unsupported row where the row
+// is the op's first.
+func (b *builder) precisions(r row, spec op.Spec) []record.DType {
+	list := r.dtypes
+	if len(list) == 0 {
+		list = spec.DTypes
+	}
+	if r.unsupported {
+		for _, d := range record.Precisions {
+			if !slices.Contains(spec.DTypes, d) {
+				list = append(slices.Clone(list), d)
+			}
+		}
+	}
+	if len(b.o.Precisions) == 0 {
+		return list
+	}
+	var out []record.DType
+	for _, d := range list {
+		if slices.Contains(b.o.Precisions, d) || (d == record.U8S8 && slices.Contains(b.o.Precisions, record.INT8)) {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+func (b *builder) batches(r row, spec op.Spec) []map[string]string {
+	base := parseParams(r.params(b.o))
+	if spec.Batch == "" || len(b.o.Batches) == 0 {
+		return []map[string]string{base}
+	}
+	var out []map[string]string
+	for _, n := range b.o.Batches {
+		p := map[string]string{}
+		for k, v := range base {
+			p[k] = v
+		}
+		p[spec.Batch] = strconv.FormatInt(n, 10)
+		out = append(out, p)
+	}
+	return out
+}
+
+func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]string) error {
+	if params == nil {
+		return nil // the row does not apply here (no DRAM size known)
+	}
+	ref := record.ProgramRef{Op: r.op, DType: d, Params: params, Kernel: b.o.Kernel}
+	c, err := b.newCase(ref, b.o.Threads)
+	if err != nil {
+		return err
+	}
+	c.Suite, c.UseCase = r.suite, r.use
+	if b.seen[c.ID] {
+		return nil
+	}
+	b.seen[c.ID] = true
+	if !slices.Contains(spec.DTypes, d) {
+		c.SkipReason, c.Unsupported = noPrecision(d), true
+		b.cases = append(b.cases, c)
+		return nil
+	}
+	o, err := b.o.Ops.New(ref.Op, ref.Params, ref.DType)
+	if err != nil {
+		return fmt.Errorf("case %s: %w", c.ID, err)
+	}
+	if need := op.Single(o).WorkingSet(); b.o.Memory > 0 && need > b.o.Memory/10*8 {
+		c.SkipReason = fmt.Sprintf("needs %d bytes; 80 %% of the free memory is %d", need, b.o.Memory/10*8)
+	}
+	b.cases = append(b.cases, c)
+	return nil
+}
+
+// noPrecision says why no CPU has a precision.
+func noPrecision(d record.DType) string {
+	switch d {
+	case record.TF32:
+		return "tf32 is a tensor-core format of GPUs; CPUs compute fp32"
+	case record.FP8E4M3, record.FP8E5M2:
+		return "no CPU instruction multiplies " + string(d) + "; AVX10.2 and later only convert it"
+	case record.INT4:
+		return "no CPU instruction multiplies int4; it is unpacked to int8 first"
+	}
+	return "this op has no " + string(d) + " form"
+}
+
+// parseParams reads "m=1,n=2"; "" gives nil, which means that the row does not apply.
+func parseParams(s string) map[string]string {
+	if s == "" {
+		return nil
+	}
+	p := map[string]string{}
+	for _, kv := range strings.Split(s, ",") {
+		k, v, _ := strings.Cut(kv, "=")
+		p[k] = v
+	}
+	return p
+}

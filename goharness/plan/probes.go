@@ -1,0 +1,167 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/record"
+)
+
+// Accesses of the bandwidth probes.
+var Accesses = []string{"read", "write", "nt_write", "copy", "triad"}
+
+// probes plans the ceilings: arithmetic peaks, bandwidth per level and access, latency over
+// working-set size, and the team's dispatch.
+func (b *builder) probes() ([]Probe, error) {
+	var out []Probe
+	threads := []int{b.o.Threads}
+	if b.o.Threads > 1 {
+		threads = []int{1, b.o.Threads}
+	}
+	add := func(c record.Ceiling, opName string, d record.DType, params map[string]string, t int, main bool) error {
+		if _, ok := b.o.Ops.Spec(opName); !ok {
+			return nil
+		}
+		k, err := b.newCase(record.ProgramRef{Op: opName, DType: d, Params: params}, t)
+		if err != nil {
+			return err
+		}
+		k.Mode, k.Warmup, k.Trials = record.Hot, 0, 0
+		k.Suite, k.UseCase, k.Level = suiteOf(c), "ceiling", c.Level
+		c.Threads, c.Device = t, b.o.Device
+		out = append(out, Probe{Case: k, Ceiling: c, Main: main})
+		return nil
+	}
+	for _, t := range threads {
+		for _, p := range b.o.Peaks {
+			unit := "GFLOPS"
+			if !p.DType.Float() {
+				unit = "GOPS"
+			}
+			c := record.Ceiling{Kind: record.CeilingCompute, ISA: p.ISA, DType: p.DType, Unit: unit}
+			if err := add(c, "peak", p.DType, map[string]string{"isa": p.ISA}, t, p.DType == record.FP32); err != nil {
+				return nil, err
+			}
+		}
+		for _, l := range b.levels(t) {
+			bytes := b.probeBytes(l, t)
+			if bytes == 0 {
+				continue
+			}
+			for _, a := range Accesses {
+				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
+				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes), t, l.Name == "DRAM" && a == "read"); err != nil {
+					return nil, err
+				}
+			}
+		}
+		c := record.Ceiling{Kind: record.CeilingLaunch, Unit: "ns"}
+		if err := add(c, "dispatch", record.FP32, map[string]string{}, t, false); err != nil {
+			return nil, err
+		}
+	}
+	for _, l := range b.levels(1) {
+		if bytes := b.probeBytes(l, 1); bytes > 0 {
+			c := record.Ceiling{Kind: record.CeilingLatency, Level: l.Name, Unit: "ns", CapacityBytes: l.Capacity}
+			if err := add(c, "chase", record.INT64, chaseParams(bytes), 1, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	sweep, err := b.sweep(threads)
+	return append(out, sweep...), err
+}
+
+func suiteOf(c record.Ceiling) string {
+	if c.Kind == record.CeilingCompute {
+		return "peak"
+	}
+	return c.Kind
+}
+
+func (b *builder) levels(threads int) []ceiling.Level {
+	if threads == 1 {
+		return b.o.Levels1
+	}
+	return b.o.Levels
+}
+
+// probeBytes is the working set that represents a level: half of it, twice what lies
+// inside, and for DRAM four times the last-level cache. 0 when the level is unknown.
+func (b *builder) probeBytes(l ceiling.Level, threads int) int64 {
+	if l.Name == "DRAM" {
+		n := DRAMBytes(b.o.LLC)
+		if b.o.Memory > 0 && n > b.o.Memory/10*8 {
+			return 0
+		}
+		return n
+	}
+	var inner int64
+	for _, x := range b.levels(threads) {
+		if x.Name == l.Name {
+			break
+		}
+		inner = x.Capacity
+	}
+	n := l.Capacity / 2
+	if l.Name == "L3" && inner > 0 {
+		// A last-level cache shared with strangers is theirs too: 16 × the inner level is
+		// beyond its reach and likely still ours.
+		n = min(n, 16*inner)
+	}
+	if n < 2*inner {
+		n = l.Capacity * 3 / 4
+	}
+	return n / 4096 * 4096
+}
+
+// bandwidthParams repeats small working sets so that a launch moves at least 8 MiB.
+func bandwidthParams(access string, bytes int64) map[string]string {
+	return map[string]string{"access": access, "bytes": fmt.Sprint(bytes), "passes": fmt.Sprint(max(1, (8<<20)/max(1, bytes)))}
+}
+
+// chaseParams follows at least 16384 links, or as many as there are lines up to 65536.
+func chaseParams(bytes int64) map[string]string {
+	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(min(65536, max(16384, bytes/64)))}
+}
+
+// sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times
+// the last-level cache, for the detection of plateaus. Two points per octave, one when quick.
+func (b *builder) sweep(threads []int) ([]Probe, error) {
+	var out []Probe
+	last := DRAMBytes(b.o.LLC)
+	if last == 0 {
+		return nil, nil
+	}
+	if b.o.Memory > 0 {
+		last = min(last, b.o.Memory/10*8)
+	}
+	var sizes []int64
+	for n := int64(8 << 10); n <= last; n *= 2 {
+		sizes = append(sizes, n)
+		if !b.o.Quick && n*3/2 <= last {
+			sizes = append(sizes, n*3/2)
+		}
+	}
+	for _, n := range sizes {
+		if _, ok := b.o.Ops.Spec("bandwidth"); ok {
+			t := slices.Max(threads)
+			c, err := b.newCase(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, t)
+			if err != nil {
+				return nil, err
+			}
+			c.Mode, c.Warmup, c.Trials, c.Suite, c.UseCase = record.Hot, 0, 0, "sweep", "cache sweep"
+			out = append(out, Probe{Case: c})
+		}
+		if _, ok := b.o.Ops.Spec("chase"); ok {
+			c, err := b.newCase(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1)
+			if err != nil {
+				return nil, err
+			}
+			c.Mode, c.Warmup, c.Trials, c.Suite, c.UseCase = record.Hot, 0, 0, "sweep", "cache sweep"
+			out = append(out, Probe{Case: c})
+		}
+	}
+	return out, nil
+}

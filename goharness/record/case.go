@@ -1,0 +1,46 @@
+package record
+
+// Modes of a case.
+const (
+	Hot  = "hot"  // one set of buffers, launch after launch
+	Cold = "cold" // buffer sets rotate; together at least twice the last-level cache
+)
+
+// Case is one question: "fp32 GEMM 1024³ on cpu, 2 threads, hot". It is plain data, so that
+// a worker process can be asked it. Programs are named and resolved by the worker.
+type Case struct {
+	ID      string     `json:"id"`
+	Device  string     `json:"device"`
+	Program ProgramRef `json:"program"`
+	// Arms of a comparison (two); empty for a single measurement. Program then names the
+	// reference whose expectation both arms meet.
+	Arms    []ProgramRef `json:"arms,omitempty"`
+	Threads int          `json:"threads"`
+	Mode    string       `json:"mode"`
+
+	Suite   string `json:"suite,omitempty"`
+	UseCase string `json:"use_case,omitempty"`
+	Batch   int64  `json:"batch,omitempty"`
+	// Effort of this case.
+	Quick    bool  `json:"quick,omitempty"`
+	Warmup   int   `json:"warmup,omitempty"` // with Trials: fixed counts in place of the stop rule
+	Trials   int   `json:"trials,omitempty"`
+	BudgetNS int64 `json:"budget_ns,omitempty"`
+	// Probe cases feed ceilings; Level and Why describe what for.
+	Level string `json:"level,omitempty"`
+	// SkipReason, when set by the plan, means the case is recorded as skipped or
+	// unsupported (Unsupported) without being run.
+	SkipReason  string `json:"skip_reason,omitempty"`
+	Unsupported bool   `json:"unsupported,omitempty"`
+}
+
+// ProgramRef names a program: one op with its parameters, or (Pattern) a registered pair of
+// programs with the arm's name.
+type ProgramRef struct {
+	Name    string            `json:"name,omitempty"` // of an arm
+	Op      string            `json:"op"`
+	Params  map[string]string `json:"params,omitempty"`
+	DType   DType             `json:"dtype"`
+	Kernel  string            `json:"kernel,omitempty"` // forced
+	Pattern string            `json:"pattern,omitempty"`
+}

@@ -1,0 +1,220 @@
+package record
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// UserPeaks are the peaks a user gave; 0 where none was given. They replace a theoretical
+// peak in the efficiency fields and judge nothing.
+type UserPeaks struct {
+	GFLOPS float64
+	GBps   float64 // 10⁹ bytes per second
+}
+
+// FillMetrics derives the selected metric groups of a result (nil selects all) from its
+// times, work and conditions and the run's ceilings. A group that cannot be known is left
+// out. Results whose status does not count get no metrics.
+func FillMetrics(r *Result, selected []string, ceilings []Ceiling, user UserPeaks) error {
+	for _, g := range selected {
+		if !slices.Contains(MetricGroups, g) {
+			return fmt.Errorf("unknown metric group %q: expected some of %s", g, strings.Join(MetricGroups, ", "))
+		}
+	}
+	r.Metrics = nil
+	if !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 {
+		return nil
+	}
+	want := func(g string) bool { return selected == nil || slices.Contains(selected, g) }
+	m := &Metrics{}
+	if want("latency") {
+		t := r.Time
+		m.Latency = &LatencyMetrics{Mean: t.MeanNS / 1e6, Median: t.MedianNS / 1e6, Min: t.MinNS / 1e6, Max: t.MaxNS / 1e6,
+			Std: t.StdNS / 1e6, P90: t.P90NS / 1e6, P95: t.P95NS / 1e6, P99: t.P99NS / 1e6}
+	}
+	if want("throughput") {
+		m.Throughput = throughput(r)
+	}
+	if want("memory") {
+		m.Memory = memory(r)
+	}
+	if want("flops") && r.FLOPs > 0 {
+		m.FLOPs = flopMetrics(r, ceilings, user)
+	}
+	if want("power") {
+		m.Power = power(r)
+	}
+	if want("bandwidth") && r.Bytes > 0 {
+		m.Bandwidth = bandwidth(r, ceilings, user)
+	}
+	r.Metrics = m
+	return nil
+}
+
+// timed is the number of timed launches and the nanoseconds they took together.
+func timed(t *Time) (launches int64, ns float64) {
+	per := int64(max(1, t.Launches))
+	for _, s := range t.SamplesNS {
+		ns += s * float64(per)
+	}
+	return per * int64(len(t.SamplesNS)), ns
+}
+
+func throughput(r *Result) *ThroughputMetrics {
+	n, ns := timed(r.Time)
+	if ns <= 0 {
+		return nil
+	}
+	m := &ThroughputMetrics{BatchesPerSec: float64(n) / ns * 1e9, TimePerBatch: ns / float64(n) / 1e6, Item: "launch"}
+	items := int64(1)
+	if r.Items > 0 {
+		items, m.Item = r.Items, r.ItemUnit
+	}
+	m.TotalItems = items * n
+	m.ItemsPerSec = float64(items) * m.BatchesPerSec
+	return m
+}
+
+func memory(r *Result) *MemoryMetrics {
+	c := r.Conditions
+	if c == nil || c.PeakMemoryBytes == 0 {
+		return nil
+	}
+	m := &MemoryMetrics{
+		PeakMB: float64(c.PeakMemoryBytes) / 1e6, CPUStartMB: float64(c.MemoryBeforeBytes) / 1e6,
+		CPUEndMB: float64(c.MemoryAfterBytes) / 1e6, GrowthMB: float64(c.MemoryAfterBytes-c.MemoryBeforeBytes) / 1e6,
+	}
+	if d := r.DeviceMemory; d != nil {
+		start, end := float64(d.StartBytes)/1e6, float64(d.EndBytes)/1e6
+		m.AllocatedStartMB, m.AllocatedEndMB = &start, &end
+	}
+	return m
+}
+
+func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {
+	g := float64(r.FLOPs) / r.Time.MedianNS
+	m := &FLOPMetrics{FLOPs: r.FLOPs, GFLOPS: g, TFLOPS: g / 1e3}
+	measured := 0.0
+	if r.Ceiling != nil {
+		measured = r.Ceiling.ComputeGFLOPS
+	}
+	if measured > 0 {
+		m.HardwareEfficiency = g / measured
+	} else {
+		m.Unavailable = "no compute ceiling was measured for this precision and thread count"
+	}
+	peak := theoreticalCompute(r, ceilings)
+	switch {
+	case user.GFLOPS > 0:
+		peak, m.PeakSource = user.GFLOPS, "user"
+	case peak > 0:
+		m.PeakSource = "theoretical"
+	case measured > 0:
+		peak, m.PeakSource = measured, "measured"
+	}
+	if peak > 0 {
+		m.UtilizationPct = 100 * g / peak
+	}
+	return m
+}
+
+// theoreticalCompute is the theoretical peak for the result's precision, threads and, where
+// it has one, ISA; 0 when nobody knows it.
+func theoreticalCompute(r *Result, ceilings []Ceiling) float64 {
+	best := 0.0
+	for i := range ceilings {
+		c := &ceilings[i]
+		if c.Kind == CeilingCompute && c.Device == r.Device && c.DType == r.DType && c.Threads == r.Threads &&
+			(r.ISA == "" || c.ISA == r.ISA) && c.Theoretical.Unavailable == "" {
+			best = max(best, c.Theoretical.Value)
+		}
+	}
+	return best
+}
+
+// power needs a meter's energy over a window and the launches in it.
+func power(r *Result) *PowerMetrics {
+	e := r.Energy
+	switch {
+	case e == nil:
+		return nil
+	case e.Unavailable != "":
+		return &PowerMetrics{Unavailable: e.Unavailable}
+	case e.Joules <= 0 || e.WindowNS <= 0 || e.Launches <= 0:
+		return &PowerMetrics{Unavailable: "the meter gave no energy for a window with launches in it"}
+	}
+	m := &PowerMetrics{EnergyJoules: e.Joules, AvgWatts: e.Joules / (float64(e.WindowNS) / 1e9)}
+	work := float64(r.FLOPs) * float64(e.Launches)
+	m.OpsPerWatt = work / e.Joules // (operations/s) / W = operations / J
+	m.GFLOPSPerWatt = work / e.Joules / 1e9
+	m.ThroughputPerWatt = float64(max(1, r.Items)) * float64(e.Launches) / e.Joules
+	return m
+}
+
+func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics {
+	m := &BandwidthMetrics{
+		TransfersGB: float64(r.Bytes) / 1e9, Intensity: float64(r.FLOPs) / float64(r.Bytes), Traffic: "modelled",
+	}
+	if n, ns := timed(r.Time); ns > 0 {
+		m.AvgGBps = float64(r.Bytes) * float64(n) / ns
+	} else {
+		m.AvgGBps = float64(r.Bytes) / r.Time.MedianNS
+	}
+	if r.Time.MinNS > 0 {
+		m.PeakGBps = float64(r.Bytes) / r.Time.MinNS
+	}
+	c := r.Ceiling
+	if c == nil {
+		c = &ResultCeiling{}
+	}
+	for i := range ceilings {
+		x := &ceilings[i]
+		if x.Kind == CeilingBandwidth && x.Device == r.Device && x.Level == c.MemoryLevel && x.Level != "" &&
+			x.Threads == r.Threads && x.Theoretical.Unavailable == "" {
+			m.PeakTheoretical = max(m.PeakTheoretical, x.Theoretical.Value)
+		}
+	}
+	switch {
+	case user.GBps > 0:
+		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/user.GBps, "user"
+	case c.MemoryGBps > 0:
+		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/c.MemoryGBps, "measured"
+	default:
+		m.Unavailable = "no bandwidth ceiling was measured for this level and thread count"
+	}
+	if c.ComputeGFLOPS > 0 && c.MemoryGBps > 0 {
+		ridge := c.ComputeGFLOPS / c.MemoryGBps
+		m.MemoryBound, m.ComputeBound = m.Intensity < ridge, m.Intensity >= ridge
+	} else if m.Unavailable == "" {
+		m.Unavailable = "no ridge point: one of the two ceilings was not measured"
+	}
+	return m
+}
+
+// Summarize counts results by status and finds the bests of each suite. Only results
+// whose status counts can be a best; GFLOPS bests come from floating-point precisions,
+// bandwidth bests from cases whose working set lies in DRAM.
+func Summarize(results []Result) Summary {
+	s := Summary{Counts: map[Status]int{}, Suites: map[string]SuiteSummary{}}
+	for i := range results {
+		r := &results[i]
+		s.Counts[r.Status]++
+		suite := r.Suite
+		if suite == "" {
+			suite = "other"
+		}
+		b := s.Suites[suite]
+		b.Cases++
+		if r.Status.Counts() {
+			if r.DType.Float() && r.GFLOPS > b.BestGFLOPS {
+				b.BestGFLOPS, b.BestGFLOPSCase = r.GFLOPS, r.ID
+			}
+			if r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM" && r.BandwidthGBps > b.BestBandwidthGBps {
+				b.BestBandwidthGBps, b.BestBandwidthCase = r.BandwidthGBps, r.ID
+			}
+		}
+		s.Suites[suite] = b
+	}
+	return s
+}

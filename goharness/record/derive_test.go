@@ -1,0 +1,119 @@
+package record
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// measured is 2·10⁹ FLOP and 10⁹ bytes a launch: three samples of 2 launches at 1, 2 and 3 ms.
+func measured() Result {
+	return Result{ID: "x", Device: "cpu", DType: FP32, ISA: "avx2", Threads: 2, Status: OK, FLOPs: 2e9, Bytes: 1e9, Items: 10, ItemUnit: "image",
+		Time: &Time{MedianNS: 2e6, MeanNS: 2e6, MinNS: 1e6, MaxNS: 3e6, StdNS: 1e6, P90NS: 2.9e6, P95NS: 2.95e6, P99NS: 2.99e6,
+			SamplesNS: []float64{1e6, 2e6, 3e6}, Launches: 2, WarmupLaunches: 1000, WarmupNS: 1e9},
+		Ceiling:      &ResultCeiling{ComputeGFLOPS: 2000, MemoryGBps: 625, MemoryLevel: "DRAM"},
+		Conditions:   &Conditions{PeakMemoryBytes: 5e6, MemoryBeforeBytes: 3e6, MemoryAfterBytes: 4e6},
+		DeviceMemory: &DeviceMemory{StartBytes: 0, EndBytes: 7e6},
+		Energy:       &Energy{Joules: 50, WindowNS: 1e9, Launches: 500},
+	}
+}
+
+func someCeilings() []Ceiling {
+	return []Ceiling{
+		{Device: "cpu", Kind: CeilingCompute, DType: FP32, ISA: "avx2", Threads: 2, Theoretical: Theoretical{Value: 2500}},
+		{Device: "cpu", Kind: CeilingCompute, DType: FP32, ISA: "avx512", Threads: 2, Theoretical: Theoretical{Value: 9000}},
+		{Device: "cpu", Kind: CeilingCompute, DType: FP32, ISA: "avx2", Threads: 1, Theoretical: Theoretical{Value: 8000}},
+		{Device: "cpu", Kind: CeilingBandwidth, Level: "DRAM", Threads: 2, Theoretical: Theoretical{Value: 700}},
+		{Device: "cpu", Kind: CeilingBandwidth, Level: "L1", Threads: 2, Theoretical: Theoretical{Value: 9000}},
+	}
+}
+
+func TestMetricsFollowTheirDefinitions(t *testing.T) {
+	r := measured()
+	if err := FillMetrics(&r, nil, someCeilings(), UserPeaks{}); err != nil {
+		t.Fatal(err)
+	}
+	start, end := 0.0, 7.0
+	want := &Metrics{
+		Latency: &LatencyMetrics{Mean: 2, Median: 2, Min: 1, Max: 3, Std: 1, P90: 2.9, P95: 2.95, P99: 2.99},
+		// 6 timed launches in 12 ms; the 1000 warm-up launches count nowhere
+		Throughput: &ThroughputMetrics{ItemsPerSec: 5000, BatchesPerSec: 500, TotalItems: 60, TimePerBatch: 2, Item: "image"},
+		Memory:     &MemoryMetrics{PeakMB: 5, GrowthMB: 1, CPUStartMB: 3, CPUEndMB: 4, AllocatedStartMB: &start, AllocatedEndMB: &end},
+		FLOPs: &FLOPMetrics{FLOPs: 2e9, GFLOPS: 1000, TFLOPS: 1, HardwareEfficiency: 0.5, UtilizationPct: 40,
+			PeakSource: "theoretical"},
+		// 50 J in 1 s; 500 launches of 2 GFLOP in the same window: 1000 GFLOP / 50 J
+		Power: &PowerMetrics{AvgWatts: 50, EnergyJoules: 50, GFLOPSPerWatt: 20, OpsPerWatt: 2e10, ThroughputPerWatt: 100},
+		// 6 GB in 12 ms; fastest sample 1 GB in 1 ms; ridge point 2000/625 = 3.2 FLOP/byte
+		Bandwidth: &BandwidthMetrics{AvgGBps: 500, PeakGBps: 1000, PeakTheoretical: 700, UtilizationPercent: 80, TransfersGB: 1,
+			Intensity: 2, MemoryBound: true, Traffic: "modelled", PeakSource: "measured"},
+	}
+	if d := cmp.Diff(want, r.Metrics, cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestMetricsOfThePeaksAUserGave(t *testing.T) {
+	r := measured()
+	if err := FillMetrics(&r, []string{"flops", "bandwidth"}, someCeilings(), UserPeaks{GFLOPS: 500, GBps: 1000}); err != nil {
+		t.Fatal(err)
+	}
+	m := r.Metrics
+	if m.FLOPs.UtilizationPct != 200 || m.FLOPs.PeakSource != "user" || m.FLOPs.HardwareEfficiency != 0.5 {
+		t.Errorf("flops %+v", m.FLOPs)
+	}
+	if math.Abs(m.Bandwidth.UtilizationPercent-50) > 1e-9 || m.Bandwidth.PeakSource != "user" || !m.Bandwidth.MemoryBound {
+		t.Errorf("bandwidth %+v", m.Bandwidth)
+	}
+	if m.Latency != nil || m.Power != nil {
+		t.Error("groups that were not selected are there")
+	}
+}
+
+func TestMetricsThatNobodyKnowsAreAbsentWithAReason(t *testing.T) {
+	r := measured()
+	r.Ceiling, r.Energy, r.Conditions = nil, &Energy{Unavailable: "no meter"}, nil
+	if err := FillMetrics(&r, nil, nil, UserPeaks{}); err != nil {
+		t.Fatal(err)
+	}
+	m := r.Metrics
+	if m.Power.Unavailable != "no meter" || m.Memory != nil || m.FLOPs.Unavailable == "" || m.FLOPs.PeakSource != "" ||
+		m.Bandwidth.Unavailable == "" || m.Bandwidth.MemoryBound || m.Bandwidth.ComputeBound {
+		t.Errorf("%+v %+v %+v", m.Power, m.FLOPs, m.Bandwidth)
+	}
+}
+
+func TestResultsThatDoNotCountGetNoMetrics(t *testing.T) {
+	for _, s := range []Status{Invalid, Wrong, Crashed} {
+		r := measured()
+		r.Status = s
+		if err := FillMetrics(&r, nil, someCeilings(), UserPeaks{}); err != nil || r.Metrics != nil {
+			t.Errorf("%s: metrics %+v, %v", s, r.Metrics, err)
+		}
+	}
+	r := measured()
+	if err := FillMetrics(&r, []string{"speed"}, nil, UserPeaks{}); err == nil || !strings.Contains(err.Error(), "latency, throughput") {
+		t.Errorf("unknown group: %v", err)
+	}
+}
+
+func TestSummaryNeverCountsWhatIsInvalidWrongOrCached(t *testing.T) {
+	mk := func(id string, s Status, d DType, gflops, gbps float64, level string) Result {
+		return Result{ID: id, Suite: "s", Status: s, DType: d, GFLOPS: gflops, BandwidthGBps: gbps, Ceiling: &ResultCeiling{MemoryLevel: level}}
+	}
+	got := Summarize([]Result{
+		mk("good", OK, FP32, 100, 20, "DRAM"), mk("noisy", Noisy, FP32, 110, 19, "DRAM"), mk("view", Invalid, FP32, 1e6, 494901, "DRAM"),
+		mk("wrong", Wrong, FP32, 1e6, 1e6, "DRAM"), mk("cached", OK, FP32, 1, 500, "L2"), mk("ints", OK, INT8, 400, 1, "DRAM"),
+		{ID: "rest", Status: Skipped},
+	})
+	want := Summary{
+		Counts: map[Status]int{OK: 3, Noisy: 1, Invalid: 1, Wrong: 1, Skipped: 1},
+		Suites: map[string]SuiteSummary{"other": {Cases: 1}, "s": {Cases: 6, BestGFLOPS: 110, BestGFLOPSCase: "noisy",
+			BestBandwidthGBps: 20, BestBandwidthCase: "good"}},
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}

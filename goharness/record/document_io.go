@@ -1,0 +1,210 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+)
+
+// maxDocument bounds a document in bytes.
+const maxDocument = 1 << 30
+
+// ReadCalibration reads and validates a calibration document. The error is one line that
+// names the field and what was expected; the caller adds the file's name.
+func ReadCalibration(r io.Reader) (Calibration, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	if err != nil {
+		return Calibration{}, fmt.Errorf("reading the document: %w", err)
+	}
+	if len(data) > maxDocument {
+		return Calibration{}, fmt.Errorf("the document is longer than %d bytes", maxDocument)
+	}
+	if err := Validate(data); err != nil {
+		return Calibration{}, err
+	}
+	var doc Calibration
+	if err := json.Unmarshal(data, &doc); err != nil {
+		return Calibration{}, explainJSON(err)
+	}
+	seen := map[string]int{}
+	for i, r := range doc.Results {
+		if at, dup := seen[r.ID]; dup {
+			return Calibration{}, fmt.Errorf("results[%d].id: case %q is results[%d] already", i, clip(r.ID, 200), at)
+		}
+		seen[r.ID] = i
+	}
+	return doc, nil
+}
+
+// EncodeCalibration gives the document's text: indented, lists of numbers on one line,
+// absent lists as []. It replaces nil slices and maps in doc's own lists by empty ones.
+func EncodeCalibration(doc Calibration) ([]byte, error) {
+	doc.Schema = SchemaCalibration
+	if err := normalize(reflect.ValueOf(&doc), ""); err != nil {
+		return nil, fmt.Errorf("writing the document: %w", err)
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the document: %w", err)
+	}
+	return append(foldNumbers(data), '\n'), nil
+}
+
+// WriteCalibration writes the document's text to w.
+func WriteCalibration(w io.Writer, doc Calibration) error {
+	data, err := EncodeCalibration(doc)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+// foldNumbers puts lists that hold only numbers on one line of indented JSON. A raw
+// newline never stands inside a JSON string, so whole lines can be judged.
+func foldNumbers(data []byte) []byte {
+	lines := bytes.Split(data, []byte("\n"))
+	var out bytes.Buffer
+	out.Grow(len(data))
+	for i := 0; i < len(lines); i++ {
+		if i > 0 {
+			out.WriteByte('\n')
+		}
+		out.Write(lines[i])
+		if !bytes.HasSuffix(lines[i], []byte("[")) {
+			continue
+		}
+		end := i + 1
+		for end < len(lines) && isNumber(lines[end]) {
+			end++
+		}
+		if end == i+1 || end == len(lines) || !bytes.HasPrefix(bytes.TrimSpace(lines[end]), []byte("]")) {
+			continue
+		}
+		for j := i + 1; j < end; j++ {
+			if j > i+1 {
+				out.WriteByte(' ')
+			}
+			out.Write(bytes.TrimSpace(lines[j]))
+		}
+		out.Write(bytes.TrimSpace(lines[end]))
+		i = end
+	}
+	return out.Bytes()
+}
+
+func isNumber(line []byte) bool {
+	t := bytes.TrimSuffix(bytes.TrimSpace(line), []byte(","))
+	return len(t) > 0 && len(bytes.Trim(t, "0123456789+-.eE")) == 0
+}
+
+// WriteFile replaces the file at path as one step: readers see the old or the new
+// content, and after a crash one of them is there.
+func WriteFile(path string, data []byte) (err error) {
+	dir := filepath.Dir(path)
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer func() {
+		if err != nil {
+			f.Close()
+			os.Remove(f.Name())
+			err = fmt.Errorf("writing %s: %w", path, err)
+		}
+	}()
+	if _, err = f.Write(data); err != nil {
+		return err
+	}
+	if err = f.Chmod(0o644); err != nil {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), path); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+// MergeJournal adds a journal's entries to a document: results replace those of the same
+// case id or are appended; ceilings replace those of the same key; a probe is added to its
+// ceiling, whose measured value and ratio follow when the probe is better. Call it after
+// Summarize: it adds the journal's warnings and end to the summary.
+func MergeJournal(doc *Calibration, log *Log) error {
+	at := map[string]int{}
+	for i, r := range doc.Results {
+		at[r.ID] = i
+	}
+	for _, r := range log.Results() {
+		if i, ok := at[r.ID]; ok {
+			doc.Results[i] = r
+			continue
+		}
+		at[r.ID] = len(doc.Results)
+		doc.Results = append(doc.Results, r)
+	}
+	ceilings := map[CeilingKey]int{}
+	for i := range doc.Ceilings {
+		ceilings[doc.Ceilings[i].Key()] = i
+	}
+	for _, e := range log.Entries {
+		switch {
+		case e.Ceiling != nil:
+			c := *e.Ceiling
+			c.Probes = append([]Probe(nil), c.Probes...)
+			if i, ok := ceilings[c.Key()]; ok {
+				doc.Ceilings[i] = c
+				continue
+			}
+			ceilings[c.Key()] = len(doc.Ceilings)
+			doc.Ceilings = append(doc.Ceilings, c)
+		case e.Probe != nil:
+			i, ok := ceilings[e.Probe.Ceiling]
+			if !ok {
+				return fmt.Errorf("merging the journal: a probe at %s of a ceiling that was not journaled: %+v", e.Probe.Probe.Time, e.Probe.Ceiling)
+			}
+			doc.Ceilings[i].addProbe(e.Probe.Probe)
+		}
+	}
+	for _, w := range log.Warnings {
+		doc.Summary.Warnings = append(doc.Summary.Warnings, "journal: "+w)
+	}
+	if end := log.End(); end != nil {
+		doc.Summary.Complete, doc.Summary.WallSeconds = end.Complete, end.WallSeconds
+	}
+	return nil
+}
+
+func (c *Ceiling) addProbe(p Probe) {
+	for _, have := range c.Probes {
+		if have.Time == p.Time && have.Case == p.Case {
+			return
+		}
+	}
+	c.Probes = append(c.Probes, p)
+	lower := c.Kind == CeilingLatency || c.Kind == CeilingLaunch
+	better := p.Value > c.Measured.Value
+	if lower {
+		better = p.Value < c.Measured.Value
+	}
+	if c.Measured.Unavailable == "" && c.Measured.Value != 0 && !better {
+		return
+	}
+	c.Measured = Measured{Value: p.Value, CaseID: p.Case}
+	switch {
+	case c.Theoretical.Unavailable != "" || c.Theoretical.Value == 0 || p.Value == 0:
+	case lower:
+		c.Ratio = c.Theoretical.Value / p.Value
+	default:
+		c.Ratio = p.Value / c.Theoretical.Value
+	}
+}

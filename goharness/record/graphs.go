@@ -1,0 +1,347 @@
+package record
+
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// The graphs export is the calibration file of branes-ai/graphs (REFERENCE §3). Its reader
+// builds Python objects from the keys, so the export holds those keys and no other. A value
+// that nobody knows is null. Keys are made of what was asked for, never of what was
+// measured.
+
+type graphsFile struct {
+	Metadata             graphsMetadata             `json:"metadata"`
+	TheoreticalGFLOPS    *float64                   `json:"theoretical_peak_gflops"`
+	TheoreticalBandwidth *float64                   `json:"theoretical_bandwidth_gbps"`
+	BestGFLOPS           *float64                   `json:"best_measured_gflops"`
+	AvgGFLOPS            *float64                   `json:"avg_measured_gflops"`
+	WorstGFLOPS          *float64                   `json:"worst_measured_gflops"`
+	MeasuredBandwidth    *float64                   `json:"measured_bandwidth_gbps"`
+	BandwidthEfficiency  *float64                   `json:"bandwidth_efficiency"`
+	BestEfficiency       *float64                   `json:"best_efficiency"`
+	AvgEfficiency        *float64                   `json:"avg_efficiency"`
+	WorstEfficiency      *float64                   `json:"worst_efficiency"`
+	Operations           map[string]graphsOperation `json:"operation_profiles"`
+	Fusions              map[string]graphsFusion    `json:"fusion_profiles"`
+	Precisions           graphsPrecisions           `json:"precision_matrix"`
+}
+
+type graphsMetadata struct {
+	HardwareName   string          `json:"hardware_name"`
+	Date           string          `json:"calibration_date"`
+	ToolVersion    string          `json:"calibration_tool_version"`
+	CPUModel       string          `json:"cpu_model"`
+	CPUCount       any             `json:"cpu_count"`
+	MemoryGB       any             `json:"total_memory_gb"` // 2³⁰ bytes, as its reader takes it
+	PythonVersion  string          `json:"python_version"`
+	PyTorchVersion string          `json:"pytorch_version"`
+	NumPyVersion   string          `json:"numpy_version"`
+	Warmup         *int            `json:"num_warmup_runs"`
+	Runs           *int            `json:"num_measurement_runs"`
+	DeviceType     string          `json:"device_type"`
+	Architecture   string          `json:"platform_architecture"`
+	Framework      string          `json:"framework"`
+	CPUClock       *graphsCPUClock `json:"cpu_clock,omitempty"`
+	Preflight      graphsPreflight `json:"preflight"`
+}
+
+type graphsCPUClock struct {
+	Current  float64 `json:"current_freq_mhz"`
+	Method   string  `json:"query_method"`
+	Min      any     `json:"min_freq_mhz,omitempty"`
+	Max      any     `json:"max_freq_mhz,omitempty"`
+	Base     any     `json:"base_freq_mhz,omitempty"`
+	Governor any     `json:"governor,omitempty"`
+	Driver   any     `json:"driver,omitempty"`
+	Turbo    any     `json:"turbo_enabled,omitempty"`
+}
+
+type graphsPreflight struct {
+	Timestamp string        `json:"timestamp"`
+	Passed    bool          `json:"passed"`
+	Forced    bool          `json:"forced"`
+	Checks    []graphsCheck `json:"checks"`
+}
+
+type graphsCheck struct {
+	Name     string `json:"name"`
+	Status   string `json:"status"`
+	Message  string `json:"message"`
+	Current  string `json:"current_value,omitempty"`
+	Expected string `json:"expected_value,omitempty"`
+}
+
+type graphsOperation struct {
+	Type        string                     `json:"operation_type"`
+	GFLOPS      float64                    `json:"measured_gflops"`
+	Efficiency  *float64                   `json:"efficiency"`
+	Bandwidth   float64                    `json:"achieved_bandwidth_gbps"`
+	MemoryBound *bool                      `json:"memory_bound"`
+	ComputeBnd  *bool                      `json:"compute_bound"`
+	Intensity   float64                    `json:"arithmetic_intensity"`
+	Batch       int64                      `json:"batch_size"`
+	Input       []int64                    `json:"input_shape"`
+	Output      []int64                    `json:"output_shape"`
+	Mean        float64                    `json:"mean_latency_ms"`
+	Std         float64                    `json:"std_latency_ms"`
+	Min         float64                    `json:"min_latency_ms"`
+	Max         float64                    `json:"max_latency_ms"`
+	Trials      int                        `json:"num_trials"`
+	Extra       map[string]any             `json:"extra_params"`
+	Precision   map[string]graphsPrecision `json:"precision_results"`
+}
+
+type graphsPrecision struct {
+	Precision     string   `json:"precision"`
+	Supported     bool     `json:"supported"`
+	FailureReason *string  `json:"failure_reason"`
+	GOPS          *float64 `json:"measured_gops"`
+	Efficiency    *float64 `json:"efficiency"`
+	Mean          *float64 `json:"mean_latency_ms"`
+	Std           *float64 `json:"std_latency_ms"`
+	Min           *float64 `json:"min_latency_ms"`
+	Max           *float64 `json:"max_latency_ms"`
+	Speedup       *float64 `json:"speedup_vs_fp32"`
+	TestSize      *int64   `json:"test_size"`
+	Trials        int      `json:"num_trials"`
+	Intensity     *float64 `json:"arithmetic_intensity"`
+	Bandwidth     *float64 `json:"achieved_bandwidth_gbps"`
+}
+
+type graphsPrecisions struct {
+	HardwareName string             `json:"hardware_name"`
+	Supported    []string           `json:"supported_precisions"`
+	Unsupported  []string           `json:"unsupported_precisions"`
+	Peak         map[string]float64 `json:"peak_gflops_by_precision"`
+	Speedup      map[string]float64 `json:"speedup_vs_fp32"`
+	Theoretical  map[string]float64 `json:"theoretical_peaks"`
+}
+
+// notUsed stands in the version fields of libraries that had no part in the run.
+const notUsed = "not used"
+
+// ExportGraphs gives the document as a calibration file of branes-ai/graphs. Such a file
+// holds one device: a document of several must be cut down to one first.
+//
+// efficiency is the fraction of the theoretical peak, null where that is unknown; the
+// fraction of the measured ceiling is in extra_params. A fusion pattern stands under its
+// name with its last shape (fp32 where it was measured), and under name/dtype/shape with
+// every one.
+func ExportGraphs(doc Calibration) ([]byte, error) {
+	device, err := graphsDevice(doc)
+	if err != nil {
+		return nil, err
+	}
+	x := graphsExport{doc: doc, device: device}
+	f := graphsFile{Metadata: x.metadata(), Operations: x.operations()}
+	f.TheoreticalGFLOPS = x.theoretical(FP32)
+	f.MeasuredBandwidth, f.TheoreticalBandwidth = x.dram()
+	f.BandwidthEfficiency = quotient(f.MeasuredBandwidth, f.TheoreticalBandwidth)
+	var gflops, efficiency []float64
+	for _, k := range sortedKeys(f.Operations) {
+		if p := f.Operations[k]; p.GFLOPS > 0 {
+			gflops = append(gflops, p.GFLOPS)
+			if p.Efficiency != nil {
+				efficiency = append(efficiency, *p.Efficiency)
+			}
+		}
+	}
+	f.WorstGFLOPS, f.AvgGFLOPS, f.BestGFLOPS = spread(gflops)
+	f.WorstEfficiency, f.AvgEfficiency, f.BestEfficiency = spread(efficiency)
+	if f.Fusions, err = graphsFusions(doc.FusionProfiles); err != nil {
+		return nil, err
+	}
+	f.Precisions = x.precisions(f.Metadata.HardwareName)
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("graphs export: %w", err)
+	}
+	return append(foldNumbers(data), '\n'), nil
+}
+
+func graphsDevice(doc Calibration) (Device, error) {
+	switch len(doc.Devices) {
+	case 0:
+		return Device{}, fmt.Errorf("graphs export: the document names no device")
+	case 1:
+		return doc.Devices[0], nil
+	}
+	var names []string
+	for _, d := range doc.Devices {
+		names = append(names, d.ID)
+	}
+	return Device{}, fmt.Errorf("graphs export: the format holds one device and the document has %s: choose one", strings.Join(names, ", "))
+}
+
+// graphsExport is the document seen from the exported device.
+type graphsExport struct {
+	doc    Calibration
+	device Device
+}
+
+func (x graphsExport) metadata() graphsMetadata {
+	d := x.doc
+	m := graphsMetadata{
+		HardwareName: x.device.Name, Date: d.Created, ToolVersion: d.Tool.Name + " " + d.Tool.Version, CPUModel: d.Host.CPU.Model,
+		PythonVersion: notUsed, PyTorchVersion: notUsed, NumPyVersion: notUsed, DeviceType: x.device.Platform,
+		Architecture: map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[d.Host.Arch], Framework: "ridge",
+		Preflight: graphsPreflight{Timestamp: d.Preflight.Timestamp, Passed: d.Preflight.Passed, Forced: d.Preflight.Forced, Checks: []graphsCheck{}},
+	}
+	if m.Architecture == "" {
+		m.Architecture = d.Host.Arch
+	}
+	m.CPUCount = known(d.Host.CPU.Threads)
+	total, _ := d.Host.Memory.TotalBytes.Get()
+	if total == 0 && x.device.Platform == "cpu" {
+		total = x.device.Memory
+	}
+	if total > 0 {
+		m.MemoryGB = float64(total) / (1 << 30)
+	}
+	if m.CPUCount == nil && x.device.Platform == "cpu" && x.device.Threads > 0 {
+		m.CPUCount = x.device.Threads
+	}
+	for _, c := range d.Preflight.Checks {
+		m.Preflight.Checks = append(m.Preflight.Checks, graphsCheck{c.Name, c.Status, c.Message, c.Current, c.Expected})
+	}
+	var clocks []float64
+	for i := range d.Results {
+		r := &d.Results[i]
+		if r.Device != x.device.ID || r.Time == nil || !r.Status.Counts() {
+			continue
+		}
+		// The stop rule decides per case; the file has room for one number: the fewest.
+		m.Warmup = fewest(m.Warmup, r.Time.WarmupLaunches)
+		m.Runs = fewest(m.Runs, len(r.Time.SamplesNS))
+		if r.Conditions != nil && x.device.Platform == "cpu" {
+			if ghz, ok := r.Conditions.ClockAfterGHz.Get(); ok {
+				clocks = append(clocks, ghz)
+			}
+		}
+	}
+	if len(clocks) > 0 {
+		sort.Float64s(clocks)
+		c := d.Host.CPU.Clock
+		m.CPUClock = &graphsCPUClock{Current: clocks[len(clocks)/2] * 1e3, Method: "median over the cases, timed dependent-instruction chain after each",
+			Min: known(c.MinMHz), Max: known(c.MaxMHz), Base: known(c.BaseMHz), Governor: known(c.Governor), Driver: known(c.Driver),
+			Turbo: known(c.Turbo)}
+	}
+	return m
+}
+
+// known is a fact's value for the file, nil when nobody knows it.
+func known[T any](f Fact[T]) any {
+	v, ok := f.Get()
+	if !ok {
+		return nil
+	}
+	return v
+}
+
+func fewest(have *int, n int) *int {
+	if have != nil && *have <= n {
+		return have
+	}
+	return &n
+}
+
+// theoretical is the largest theoretical compute peak of a precision on the device.
+func (x graphsExport) theoretical(d DType) *float64 {
+	var best *float64
+	for i := range x.doc.Ceilings {
+		c := &x.doc.Ceilings[i]
+		if c.Kind != CeilingCompute || c.Device != x.device.ID || c.DType != d || c.Theoretical.Unavailable != "" || c.Theoretical.Value <= 0 {
+			continue
+		}
+		if best == nil || c.Theoretical.Value > *best {
+			best = &c.Theoretical.Value
+		}
+	}
+	return best
+}
+
+// dram is the best measured and the largest theoretical DRAM bandwidth.
+func (x graphsExport) dram() (measured, theoretical *float64) {
+	for i := range x.doc.Ceilings {
+		c := &x.doc.Ceilings[i]
+		if c.Kind != CeilingBandwidth || c.Device != x.device.ID || c.Level != "DRAM" {
+			continue
+		}
+		if v := &c.Measured.Value; c.Measured.Unavailable == "" && *v > 0 && (measured == nil || *v > *measured) {
+			measured = v
+		}
+		if v := &c.Theoretical.Value; c.Theoretical.Unavailable == "" && *v > 0 && (theoretical == nil || *v > *theoretical) {
+			theoretical = v
+		}
+	}
+	return measured, theoretical
+}
+
+func (x graphsExport) precisions(hardware string) graphsPrecisions {
+	p := graphsPrecisions{HardwareName: hardware, Supported: []string{}, Unsupported: []string{},
+		Peak: map[string]float64{}, Speedup: map[string]float64{}, Theoretical: map[string]float64{}}
+	ran, refused := map[DType]bool{}, map[DType]bool{}
+	for i := range x.doc.Results {
+		r := &x.doc.Results[i]
+		if r.Device != x.device.ID {
+			continue
+		}
+		switch {
+		case r.Status.Counts():
+			ran[r.DType] = true
+			if r.GFLOPS > p.Peak[string(r.DType)] {
+				p.Peak[string(r.DType)] = r.GFLOPS
+			}
+		case r.Status == Unsupported:
+			refused[r.DType] = true
+		}
+	}
+	for _, d := range Precisions {
+		switch {
+		case ran[d]:
+			p.Supported = append(p.Supported, string(d))
+		case refused[d]:
+			p.Unsupported = append(p.Unsupported, string(d))
+		}
+		if t := x.theoretical(d); t != nil {
+			p.Theoretical[string(d)] = *t
+		}
+		if base, v := p.Peak[string(FP32)], p.Peak[string(d)]; base > 0 && v > 0 {
+			p.Speedup[string(d)] = v / base
+		}
+	}
+	return p
+}
+
+func quotient(a, b *float64) *float64 {
+	if a == nil || b == nil || *b == 0 {
+		return nil
+	}
+	q := *a / *b
+	return &q
+}
+
+// spread gives minimum, mean and maximum; nils of no values.
+func spread(v []float64) (lo, mean, hi *float64) {
+	if len(v) == 0 {
+		return nil, nil, nil
+	}
+	l, h, sum := v[0], v[0], 0.0
+	for _, f := range v {
+		l, h, sum = min(l, f), max(h, f), sum+f
+	}
+	sum /= float64(len(v))
+	return &l, &sum, &h
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,87 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+// csvColumns are fixed: new ones are added at the end.
+var csvColumns = []string{"run_id", "created", "hostname", "id", "device", "suite", "op", "params", "use_case", "dtype", "accumulate",
+	"threads", "mode", "batch", "kernel", "isa", "status", "reason",
+	"median_ns", "ci95_low_ns", "ci95_high_ns", "min_ns", "max_ns", "mean_ns", "std_ns", "p90_ns", "p95_ns", "p99_ns", "samples",
+	"relative_half_width", "flops", "bytes", "working_set_bytes", "gflops", "bandwidth_gbps", "arithmetic_intensity_flops_per_byte",
+	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt"}
+
+func writeCSV(w io.Writer, docs []record.Calibration) error {
+	c := csv.NewWriter(w)
+	if err := c.Write(csvColumns); err != nil {
+		return fmt.Errorf("writing CSV: %w", err)
+	}
+	for i := range docs {
+		for n := range docs[i].Results {
+			if err := c.Write(csvRow(&docs[i], &docs[i].Results[n])); err != nil {
+				return fmt.Errorf("writing CSV: %w", err)
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// csvRow leaves a cell empty where the document knows nothing, and the speeds of results
+// that do not count.
+func csvRow(d *record.Calibration, r *record.Result) []string {
+	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	some := func(v float64) string {
+		if v == 0 {
+			return ""
+		}
+		return num(v)
+	}
+	whole := func(v int64) string { return strconv.FormatInt(v, 10) }
+	times := make([]string, 12)
+	if t := r.Time; t != nil {
+		times = []string{num(t.MedianNS), num(t.CI95NS[0]), num(t.CI95NS[1]), num(t.MinNS), num(t.MaxNS), num(t.MeanNS), num(t.StdNS),
+			num(t.P90NS), num(t.P95NS), num(t.P99NS), strconv.Itoa(len(t.SamplesNS)), num(t.RelHalfWidth)}
+	}
+	speeds := make([]string, 3)
+	roof := make([]string, 3)
+	if r.Status.Counts() {
+		speeds = []string{some(r.GFLOPS), some(r.BandwidthGBps), some(r.ArithmeticIntensity)}
+		if c := r.Ceiling; c != nil {
+			roof = []string{c.Bound, c.MemoryLevel, some(c.Fraction)}
+		}
+	}
+	ratio := make([]string, 3)
+	if r.Ratio != nil && r.Status.Counts() {
+		ratio = []string{num(r.Ratio.Value), num(r.Ratio.CI95[0]), num(r.Ratio.CI95[1])}
+	}
+	energy := make([]string, 2)
+	if r.Energy != nil && r.Energy.Unavailable == "" {
+		energy[0] = num(r.Energy.Joules)
+	}
+	if r.Metrics != nil && r.Metrics.Power != nil {
+		energy[1] = some(r.Metrics.Power.GFLOPSPerWatt)
+	}
+	p := params(r)
+	if p == none {
+		p = ""
+	}
+	row := []string{d.RunID, d.Created, d.Host.Hostname, r.ID, r.Device, r.Suite, r.Op, p, r.UseCase, string(r.DType), string(r.Accumulate),
+		strconv.Itoa(r.Threads), r.Mode, whole(r.Batch), r.Kernel, r.ISA, string(r.Status), r.Reason}
+	row = append(row, times...)
+	row = append(row, whole(r.FLOPs), whole(r.Bytes), whole(r.WorkingSetBytes))
+	row = append(row, speeds...)
+	row = append(row, roof...)
+	row = append(row, ratio...)
+	row = append(row, energy...)
+	for i := range row {
+		row[i] = strings.ReplaceAll(row[i], "\x00", "")
+	}
+	return row
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"ridge/goharness/record"
+)
+
+// none stands where there is nothing to show.
+const none = "–"
+
+// metric is the figure that fits an op.
+type metric int
+
+const (
+	computeRate metric = iota // GFLOPS, GOPS for integers
+	memoryRate                // GB/s
+	plainTime                 // ns per item: one dependent load, one dispatch
+)
+
+// metricOf picks the figure by which an op is judged: operations per second where the work
+// is arithmetic, bytes per second where it is movement, time where it is one access.
+func metricOf(r *record.Result) metric {
+	switch r.Suite {
+	case "latency", "launch":
+		return plainTime
+	case "memory", "stream", "bandwidth", "elementwise", "normalization", "reduction":
+		if r.Op != "chase" {
+			return memoryRate
+		}
+	}
+	switch {
+	case r.Op == "chase" || r.Op == "dispatch":
+		return plainTime
+	case r.FLOPs > 0:
+		return computeRate
+	case r.Bytes > 0:
+		return memoryRate
+	}
+	return plainTime
+}
+
+// performance shows the figure of a result; of a comparison the speed-up. Only results whose status counts have one:
+// a speed above its physical limit or of a wrong answer is not shown as a speed.
+func performance(r *record.Result) string {
+	switch {
+	case !r.Status.Counts():
+		return none
+	case r.Ratio != nil:
+		return fmt.Sprintf("×%.3f", r.Ratio.Value)
+	case r.Time == nil:
+		return none
+	}
+	switch metricOf(r) {
+	case computeRate:
+		return digits(r.GFLOPS) + " " + rateUnit(r.DType)
+	case memoryRate:
+		return digits(r.BandwidthGBps) + " GB/s"
+	}
+	return digits(r.Time.MedianNS/float64(max(1, r.Items))) + " ns"
+}
+
+// rateUnit is GFLOPS for floating-point formats and GOPS for integers.
+func rateUnit(d record.DType) string {
+	if d.Float() {
+		return "GFLOPS"
+	}
+	return "GOPS"
+}
+
+// latency shows the median time of one launch; of a comparison both arms.
+func latency(r *record.Result) string {
+	if !r.Status.Counts() {
+		return none
+	}
+	if len(r.Arms) == 2 && r.Arms[0].Time != nil && r.Arms[1].Time != nil {
+		return duration(r.Arms[0].Time.MedianNS) + " → " + duration(r.Arms[1].Time.MedianNS)
+	}
+	if r.Time == nil {
+		return none
+	}
+	return duration(r.Time.MedianNS)
+}
+
+// half shows the half width of the 95 % interval relative to the value.
+func half(r *record.Result) string {
+	switch {
+	case !r.Status.Counts():
+		return none
+	case r.Ratio != nil && r.Ratio.Value > 0:
+		return percent((r.Ratio.CI95[1] - r.Ratio.CI95[0]) / 2 / r.Ratio.Value)
+	case r.Time == nil:
+		return none
+	}
+	return percent(r.Time.RelHalfWidth)
+}
+
+// ofRoof shows the fraction of the result's limit.
+func ofRoof(r *record.Result) string {
+	if r.Ceiling == nil || !r.Status.Counts() || r.Ceiling.Fraction <= 0 {
+		return none
+	}
+	return percent(r.Ceiling.Fraction)
+}
+
+func bound(r *record.Result) string {
+	if r.Ceiling == nil || !r.Status.Counts() || r.Ceiling.Bound == "" {
+		return none
+	}
+	if r.Ceiling.Bound == "memory" && r.Ceiling.MemoryLevel != "" {
+		return r.Ceiling.MemoryLevel
+	}
+	return r.Ceiling.Bound
+}
+
+// digits shows three significant digits without an exponent, more before the point.
+func digits(v float64) string {
+	switch a := math.Abs(v); {
+	case a == 0:
+		return "0"
+	case a >= 100:
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	case a >= 10:
+		return strconv.FormatFloat(v, 'f', 1, 64)
+	case a >= 1:
+		return strconv.FormatFloat(v, 'f', 2, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 3, 64)
+}
+
+// duration shows nanoseconds in the unit that fits.
+func duration(ns float64) string {
+	switch {
+	case ns >= 1e9:
+		return digits(ns/1e9) + " s"
+	case ns >= 1e6:
+		return digits(ns/1e6) + " ms"
+	case ns >= 1e3:
+		return digits(ns/1e3) + " µs"
+	}
+	return digits(ns) + " ns"
+}
+
+// percent shows a fraction.
+func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }
+
+// size shows bytes in binary units.
+func size(b int64) string {
+	switch {
+	case b <= 0:
+		return none
+	case b >= 1<<30:
+		return digits(float64(b)/(1<<30)) + " GiB"
+	case b >= 1<<20:
+		return digits(float64(b)/(1<<20)) + " MiB"
+	case b >= 1<<10:
+		return digits(float64(b)/(1<<10)) + " KiB"
+	}
+	return strconv.FormatInt(b, 10) + " B"
+}
+
+// params shows the parameters of a case in their declared order, which its id keeps.
+func params(r *record.Result) string {
+	id, err := record.ParseCaseID(r.ID)
+	if err != nil || len(id.Params) == 0 {
+		return none
+	}
+	var out []string
+	for _, p := range id.Params {
+		out = append(out, p.Name+"="+p.Value)
+	}
+	return strings.Join(out, " ")
+}
+
+// clean makes text from a document safe to print: one line, no control sequences.
+func clean(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return ' '
+		case unicode.IsControl(r) || r == unicode.ReplacementChar:
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// orNone shows text, or that there is none.
+func orNone(s string) string {
+	if s == "" {
+		return none
+	}
+	return clean(s)
+}
+
+// ceilingText names what a ceiling limits: precision, level, ISA and access.
+func ceilingText(c *record.Ceiling) string {
+	var out []string
+	for _, s := range []string{string(c.DType), c.Level, c.Access, c.ISA} {
+		if s != "" {
+			out = append(out, clean(s))
+		}
+	}
+	if len(out) == 0 {
+		return none
+	}
+	return strings.Join(out, " ")
+}
+
+// theoretical and measured show a ceiling's two values.
+func theoretical(c *record.Ceiling) string {
+	if c.Theoretical.Unavailable != "" || c.Theoretical.Value == 0 {
+		return none
+	}
+	return digits(c.Theoretical.Value)
+}
+
+func measured(c *record.Ceiling) string {
+	if c.Measured.Unavailable != "" || c.Measured.Value == 0 {
+		return none
+	}
+	return digits(c.Measured.Value)
+}
+
+// gap is the one line on a ceiling: its diagnosis and why a value is missing.
+func gap(c *record.Ceiling) string {
+	s := clean(c.Diagnosis)
+	if u := c.Theoretical.Unavailable; u != "" {
+		s += "; no theoretical value: " + clean(u)
+	}
+	if u := c.Measured.Unavailable; u != "" && u != c.Theoretical.Unavailable {
+		s += "; not measured: " + clean(u)
+	}
+	return strings.TrimPrefix(s, "; ")
+}

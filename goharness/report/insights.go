@@ -1,0 +1,92 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+// worstShown is how many results far from their limit are named.
+const worstShown = 5
+
+func writeInsights(w io.Writer, docs []record.Calibration) error {
+	var b strings.Builder
+	for i := range docs {
+		if i > 0 {
+			b.WriteString("\n")
+		}
+		b.WriteString(title(&docs[i]))
+		for _, d := range docs[i].Devices {
+			deviceInsights(&b, &docs[i], d.ID)
+		}
+		fmt.Fprintf(&b, "Results: %s\n", countsText(&docs[i].Summary))
+		for n := range docs[i].Results {
+			r := &docs[i].Results[n]
+			if r.Status == record.Invalid || r.Status == record.Wrong || r.Status == record.Crashed || r.Status == record.TimedOut {
+				fmt.Fprintf(&b, "  %s %s: %s\n", clean(string(r.Status)), clean(r.ID), orNone(r.Reason))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
+	compute := map[record.DType]*record.Ceiling{}
+	var dram *record.Ceiling
+	for i := range d.Ceilings {
+		c := &d.Ceilings[i]
+		if c.Device != device || c.Measured.Unavailable != "" || c.Measured.Value <= 0 {
+			continue
+		}
+		switch {
+		case c.Kind == record.CeilingCompute && (compute[c.DType] == nil || c.Measured.Value > compute[c.DType].Measured.Value):
+			compute[c.DType] = c
+		case c.Kind == record.CeilingBandwidth && c.Level == "DRAM" && (dram == nil || c.Measured.Value > dram.Measured.Value):
+			dram = c
+		}
+	}
+	b.WriteString("Peaks of " + clean(device) + ":\n")
+	for _, p := range record.Precisions {
+		c := compute[p]
+		if c == nil {
+			continue
+		}
+		fmt.Fprintf(b, "  %s: %s %s measured", p, measured(c), clean(c.Unit))
+		if c.Ratio > 0 {
+			fmt.Fprintf(b, ", %s of the theoretical %s", percent(c.Ratio), theoretical(c))
+		}
+		if dram != nil {
+			fmt.Fprintf(b, "; ridge point %s operations per byte", digits(c.Measured.Value/dram.Measured.Value))
+		}
+		fmt.Fprintf(b, " (%s)\n", gap(c))
+	}
+	if dram == nil {
+		b.WriteString("  DRAM: no bandwidth was measured, so there is no ridge point\n")
+	} else {
+		fmt.Fprintf(b, "  DRAM: %s GB/s measured by %s with %d threads (%s)\n", measured(dram), clean(dram.Access), dram.Threads, gap(dram))
+	}
+	worst(b, d, device)
+}
+
+// worst names the results that reach the least of what their ceilings allow.
+func worst(b *strings.Builder, d *record.Calibration, device string) {
+	var rs []*record.Result
+	for i := range d.Results {
+		r := &d.Results[i]
+		if r.Device == device && r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Fraction > 0 {
+			rs = append(rs, r)
+		}
+	}
+	if len(rs) == 0 {
+		return
+	}
+	sort.SliceStable(rs, func(i, j int) bool { return rs[i].Ceiling.Fraction < rs[j].Ceiling.Fraction })
+	b.WriteString("Farthest from their limit:\n")
+	for _, r := range rs[:min(worstShown, len(rs))] {
+		fmt.Fprintf(b, "  %s of the %s limit: %s, %s by %s\n", ofRoof(r), bound(r), clean(r.ID), performance(r), orNone(r.Kernel))
+	}
+}

@@ -1,0 +1,71 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+func writeMarkdown(w io.Writer, docs []record.Calibration) error {
+	var b strings.Builder
+	for i := range docs {
+		d := &docs[i]
+		fmt.Fprintf(&b, "# %s %s, run %s\n\n", md(d.Tool.Name), md(d.Tool.Version), md(d.RunID))
+		fmt.Fprintf(&b, "%s · %s · %s\n\n", md(d.Created), md(d.Host.CPU.Model), md(countsText(&d.Summary)))
+		var rows [][]string
+		for n := range d.Results {
+			rows = append(rows, append(resultCells(&d.Results[n]), remarks(&d.Results[n])))
+		}
+		mdTable(&b, "Results", append(names(resultColumns), "remarks"), rows)
+		rows = nil
+		for n := range d.Ceilings {
+			rows = append(rows, append(ceilingCells(&d.Ceilings[n]), gap(&d.Ceilings[n])))
+		}
+		mdTable(&b, "Ceilings", append(names(ceilingColumns), "diagnosis"), rows)
+		rows = nil
+		for _, s := range suiteNames(&d.Summary) {
+			rows = append(rows, summaryCells(s, d.Summary.Suites[s]))
+		}
+		mdTable(&b, "Summary", names(summaryColumns), rows)
+		for _, warning := range d.Summary.Warnings {
+			fmt.Fprintf(&b, "- warning: %s\n", md(warning))
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func names(cols []column) []string {
+	var out []string
+	for _, c := range cols {
+		out = append(out, c.name)
+	}
+	return out
+}
+
+func mdTable(b *strings.Builder, title string, head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "## %s\n\n", title)
+	line := func(cells []string) {
+		b.WriteString("|")
+		for _, c := range cells {
+			b.WriteString(" " + md(c) + " |")
+		}
+		b.WriteString("\n")
+	}
+	line(head)
+	b.WriteString("|" + strings.Repeat(" --- |", len(head)) + "\n")
+	for _, r := range rows {
+		line(r)
+	}
+	b.WriteString("\n")
+}
+
+var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "<", "&lt;", "*", `\*`, "_", `\_`)
+
+// md makes text safe inside a table cell.
+func md(s string) string { return mdEscapes.Replace(clean(s)) }

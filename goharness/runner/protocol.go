@@ -1,0 +1,118 @@
+package runner
+
+import (
+	"ridge/goharness/record"
+)
+
+// The worker speaks JSON lines: one request, one reply, on descriptors of their own, since
+// vendor libraries print to stdout.
+
+// Verbs of the worker.
+const (
+	VerbHello   = "hello"
+	VerbPrepare = "prepare"
+	VerbVerify  = "verify"
+	VerbMeasure = "measure"
+	VerbSoak    = "soak"
+	VerbRelease = "release"
+	VerbClock   = "clock"
+)
+
+// Request asks the worker for one thing.
+type Request struct {
+	Verb    string       `json:"verb"`
+	Case    *record.Case `json:"case,omitempty"`    // prepare
+	Exclude []string     `json:"exclude,omitempty"` // prepare: quarantined kernels
+	Seconds float64      `json:"seconds,omitempty"` // soak
+	Arm     int          `json:"arm,omitempty"`     // soak: which arm
+}
+
+// Reply is the worker's answer. Err is set when the verb failed.
+type Reply struct {
+	Err      *WorkerError  `json:"err,omitempty"`
+	Hello    *Hello        `json:"hello,omitempty"`
+	Prepared *Prepared     `json:"prepared,omitempty"`
+	Verified []Checked     `json:"verified,omitempty"` // one per arm
+	Measured *Measured     `json:"measured,omitempty"`
+	Soaked   *Soaked       `json:"soaked,omitempty"`
+	Clock    *ClockReading `json:"clock,omitempty"`
+}
+
+// WorkerError carries a failure across the process border. Kind is one of the record
+// statuses (unsupported, skipped) or "usage" or "internal".
+type WorkerError struct {
+	Kind    string `json:"kind"`
+	Message string `json:"message"`
+}
+
+func (e *WorkerError) Error() string { return e.Message }
+
+// Hello identifies the worker.
+type Hello struct {
+	PID      int    `json:"pid"`
+	Protocol int    `json:"protocol"`
+	Priority string `json:"priority"`
+}
+
+// Protocol is the version of the worker protocol; both sides must agree.
+const Protocol = 1
+
+// Prepared says what the case became on the device.
+type Prepared struct {
+	Arms            []PreparedArm  `json:"arms"`
+	Accumulate      record.DType   `json:"accumulate"`
+	Params          []record.Param `json:"params"`
+	FLOPs           int64          `json:"flops"`
+	Bytes           int64          `json:"bytes"`
+	WorkingSetBytes int64          `json:"working_set_bytes"`
+	Items           int64          `json:"items"`
+	ItemUnit        string         `json:"item_unit"`
+	Traffic         Traffic        `json:"traffic"`
+	Sets            int            `json:"sets"`
+	MemoryBefore    int64          `json:"memory_before"`
+	DeviceMemory    int64          `json:"device_memory"`
+	DeviceBefore    int64          `json:"device_memory_before"`
+}
+
+// Traffic splits the modelled bytes into reads and writes.
+type Traffic struct {
+	Inputs     int   `json:"inputs"` // large input streams
+	ReadBytes  int64 `json:"read_bytes"`
+	WriteBytes int64 `json:"write_bytes"`
+}
+
+// PreparedArm is one program's kernels.
+type PreparedArm struct {
+	Name    string   `json:"name"`
+	Kernels []string `json:"kernels"`
+	ISA     []string `json:"isa"` // of the arm's most demanding kernel
+	FLOPs   int64    `json:"flops"`
+	Bytes   int64    `json:"bytes"`
+}
+
+// Checked is the verification of one arm.
+type Checked struct {
+	record.Verification
+	Arm string `json:"arm"`
+}
+
+// Measured is the timing of a case, or of both arms with their ratio.
+type Measured struct {
+	Times      []record.Time     `json:"times"`
+	Ratio      *record.Ratio     `json:"ratio,omitempty"`
+	Converged  bool              `json:"converged"`
+	Conditions record.Conditions `json:"conditions"`
+}
+
+// Soaked is a finished sustain phase.
+type Soaked struct {
+	StartNS  int64 `json:"start_ns"` // CLOCK_MONOTONIC
+	EndNS    int64 `json:"end_ns"`
+	Launches int64 `json:"launches"`
+}
+
+// ClockReading is the device's measured clock.
+type ClockReading struct {
+	IdleGHz   float64 `json:"idle_ghz"`
+	LoadedGHz float64 `json:"loaded_ghz"`
+}

@@ -1,0 +1,56 @@
+//go:build cgo && linux
+
+// Package attention holds the CPU kernels of the op attention.
+package attention
+
+/*
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include
+#cgo LDFLAGS: -lm
+#include "table.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"unsafe"
+
+	"ridge/goharness/op"
+	"ridge/native/kernel"
+)
+
+// Family is the attention family.
+func Family() kernel.Family {
+	return kernel.Family{
+		Name:    "attention",
+		Kernels: kernel.Table(unsafe.Pointer(C.ridge_attention_table()), int(C.ridge_attention_table_len())),
+		Bind:    bind,
+	}
+}
+
+func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
+	t, ok := o.(*op.Attention)
+	if !ok {
+		return nil, fmt.Errorf("op %s is not an attention", o.Name())
+	}
+	p := kernel.Alloc(C.sizeof_ridge_attention_args)
+	a := (*C.ridge_attention_args)(p)
+	a.B, a.H, a.HKV = C.int64_t(t.B), C.int64_t(t.H), C.int64_t(t.HKV)
+	a.Sq, a.Skv, a.D = C.int64_t(t.Sq), C.int64_t(t.Skv), C.int64_t(t.Dim)
+	a.scale = C.double(t.Scale())
+	if t.Causal {
+		a.causal = 1
+	}
+	for _, b := range bufs {
+		switch b.Tensor.Name {
+		case "q":
+			a.q = b.Ptr
+		case "k":
+			a.k = b.Ptr
+		case "v":
+			a.v = b.Ptr
+		case "o":
+			a.o = b.Ptr
+		}
+	}
+	return p, nil
+}

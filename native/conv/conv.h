@@ -1,0 +1,32 @@
+// Shared by the conv kernels: element strides of the two layouts and the scalar activation.
+#ifndef RIDGE_CONV_LOCAL_H
+#define RIDGE_CONV_LOCAL_H
+
+#include <math.h>
+
+#include "../include/ridge_conv.h"
+#include "../include/ridge_gemm.h"
+
+// Element strides between channels and between pixels (of one image), and between channels
+// and taps of one filter.
+typedef struct ridge_conv_strides {
+  int64_t x_chan, x_pix, y_chan, y_pix, w_chan, w_tap;
+} ridge_conv_strides;
+
+RIDGE_INLINE ridge_conv_strides ridge_conv_layout(const ridge_conv_args *a) {
+  int64_t cg = a->C / a->groups;
+  if (a->layout == 0) return (ridge_conv_strides){a->H * a->W, 1, a->Ho * a->Wo, 1, a->R * a->S, 1};
+  return (ridge_conv_strides){1, a->C, 1, a->K, 1, cg};
+}
+
+RIDGE_INLINE double ridge_act_double(double x, int act) {
+  switch (act) {
+    case RIDGE_ACT_RELU: return x > 0 ? x : 0;
+    case RIDGE_ACT_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
+    case RIDGE_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+    case RIDGE_ACT_SILU: return x / (1 + exp(-x));
+  }
+  return x;
+}
+
+#endif

@@ -1,0 +1,79 @@
+//go:build cgo && linux
+
+package conv_test
+
+import (
+	"strings"
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+// params parses "n=1 c=3 ...".
+func params(text string) map[string]string {
+	p := map[string]string{}
+	for _, f := range strings.Fields(text) {
+		k, v, _ := strings.Cut(f, "=")
+		p[k] = v
+	}
+	return p
+}
+
+// shapes covers strides, padding, dilation, groups, kernel sizes and channel counts around
+// every tile edge (6, 8, 16, 48), in images smaller and larger than a vector.
+var shapes = []string{
+	"n=1 c=1 h=1 w=1 k=1 r=1", "n=0 c=3 h=5 w=5 k=4", "n=1 c=3 h=11 w=13 k=7 pad=1", "n=2 c=5 h=9 w=7 k=13 stride=2 pad=1",
+	"n=1 c=4 h=12 w=12 k=9 r=1", "n=2 c=17 h=7 w=7 k=33 r=1", "n=2 c=8 h=14 w=14 k=6 r=1 stride=2", "n=1 c=6 h=10 w=23 k=8 r=5 pad=2",
+	"n=1 c=3 h=19 w=21 k=10 r=7 stride=2 pad=3", "n=1 c=4 h=13 w=11 k=5 dilation=2 pad=2", "n=2 c=6 h=8 w=9 k=4 groups=2 pad=1",
+	"n=1 c=12 h=9 w=9 k=24 groups=4 pad=1 stride=2", "n=1 c=3 h=6 w=17 k=14 r=1 s=5", "n=1 c=40 h=6 w=6 k=19 pad=1",
+	"n=3 c=2 h=3 w=3 k=17 pad=1", "n=1 c=2 h=4 w=4 k=3 r=3 pad=3", "n=1 c=300 h=3 w=5 k=7 r=1", "n=1 c=33 h=4 w=9 k=50 pad=1",
+	"n=1 c=2 h=9 w=40 k=3 r=2 s=3 stride=3 pad=1", "n=1 c=1 h=20 w=33 k=2 r=3 pad=1",
+}
+
+// depthwise: groups = c, with one and with two outputs per channel.
+var depthwise = []string{
+	"n=1 c=3 h=9 w=21 k=3 groups=3 pad=1", "n=2 c=17 h=7 w=7 k=17 groups=17 pad=1 stride=2", "n=1 c=8 h=12 w=31 k=8 groups=8 r=5 pad=2",
+	"n=1 c=5 h=8 w=19 k=10 groups=5 pad=1", "n=1 c=33 h=10 w=10 k=33 groups=33 dilation=2 pad=2", "n=1 c=4 h=5 w=40 k=4 groups=4 r=1",
+}
+
+var epilogues = []string{
+	"n=1 c=5 h=9 w=9 k=11 pad=1 bias=1", "n=2 c=3 h=7 w=10 k=8 r=1 residual=1", "n=1 c=4 h=6 w=20 k=7 pad=1 bias=1 residual=1",
+	"n=1 c=9 h=8 w=8 k=9 groups=9 pad=1 bias=1 residual=1",
+}
+
+func ops(t *testing.T, d record.DType, lists ...[]string) []op.Op {
+	var out []op.Op
+	for _, list := range lists {
+		for _, s := range list {
+			for _, layout := range []string{"nchw", "nhwc"} {
+				out = append(out, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+			}
+		}
+	}
+	return out
+}
+
+func TestConvKernelsMatchTheExpectation(t *testing.T) {
+	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+		list := ops(t, d, shapes, depthwise, epilogues)
+		if d.Float() {
+			for _, act := range op.Activations {
+				list = append(list, ops(t, d, []string{"n=1 c=4 h=7 w=9 k=10 pad=1 bias=1 residual=1 act=" + act,
+					"n=1 c=6 h=7 w=9 k=6 groups=6 pad=1 bias=1 act=" + act})...)
+			}
+		}
+		kerneltest.All(t, native.New(), list)
+	}
+}
+
+// A reduction longer than one block and more channels than one block of rows.
+func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
+	var list []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+		list = append(list, ops(t, d, []string{"n=1 c=131 h=3 w=4 k=27 pad=1 bias=1", "n=1 c=2 h=3 w=8 k=601 pad=1"})...)
+	}
+	kerneltest.All(t, native.New(), list)
+}

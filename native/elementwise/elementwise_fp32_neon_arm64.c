@@ -1,0 +1,8 @@
+// unary, binary and channel kernels at fp32 on NEON.
+// Formulas, preconditions and costs: body.inc.
+#define RIDGE_VEC_LANES 4
+#define RIDGE_VEC_ISA 3
+#define EW_BF16 0
+#include "body.inc"
+
+EW_KERNELS(fp32_neon)

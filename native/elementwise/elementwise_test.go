@@ -1,0 +1,86 @@
+//go:build cgo && linux
+
+package elementwise_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+var dtypes = []record.DType{record.FP32, record.BF16}
+
+func params(kv ...any) map[string]string {
+	p := map[string]string{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		p[kv[i].(string)] = fmt.Sprint(kv[i+1])
+	}
+	return p
+}
+
+func TestElementwiseKernelsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range dtypes {
+		for _, s := range op.ElementwiseSpecs() {
+			for _, rc := range [][2]int{{0, 5}, {1, 1}, {1, 7}, {3, 5}, {7, 37}, {101, 103}} {
+				ops = append(ops, kerneltest.Op(t, s.Name, d, params("rows", rc[0], "cols", rc[1])))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestPerChannelKernelsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range dtypes {
+		for _, rc := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {300, 1}, {33, 3}, {7, 37}, {41, 129}, {2, 1031}} {
+			ops = append(ops, kerneltest.Op(t, "bias_add", d, params("rows", rc[0], "cols", rc[1])))
+		}
+		for _, layout := range []string{"nchw", "nhwc"} {
+			for _, s := range [][4]int{{0, 3, 2, 2}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {1, 5, 31, 33}, {2, 67, 7, 7}} {
+				ops = append(ops, kerneltest.Op(t, "batch_norm", d, params("n", s[0], "c", s[1], "h", s[2], "w", s[3], "layout", layout)))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// The variants with non-temporal stores take only arrays beyond 64 MiB; one op of each
+// kernel, misaligned, is enough: the functions are the same source.
+func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 100 MiB")
+	}
+	b := native.New()
+	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dev.Close() }()
+	for _, d := range dtypes {
+		cols := 1031
+		rows := (64<<20)/(2*int(d.Size())*cols) + 2
+		for _, name := range []string{"relu", "add", "bias_add"} {
+			o := kerneltest.Op(t, name, d, params("rows", rows, "cols", cols))
+			small := kerneltest.Op(t, name, d, params("rows", 3, "cols", cols))
+			for _, k := range kerneltest.Names(b, o) {
+				if len(k) < 3 || k[len(k)-3:] != "_nt" {
+					continue
+				}
+				if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+					t.Errorf("%s: %v", k, err)
+				}
+				var unsupported *backend.UnsupportedError
+				if err := kerneltest.One(dev, small, k, 0); !errors.As(err, &unsupported) {
+					t.Errorf("%s on a small array: got %v, expected it to refuse", k, err)
+				}
+			}
+		}
+	}
+}

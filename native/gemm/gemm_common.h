@@ -1,0 +1,54 @@
+// What all GEMM variants share and that does not depend on a variant.
+#ifndef RIDGE_GEMM_COMMON_H
+#define RIDGE_GEMM_COMMON_H
+
+#include <string.h>
+
+#include "../include/ridge_gemm.h"
+#include "../include/ridge_half.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+// The stored 16-bit formats.
+#define GEMM_IS_BF16 1
+#define GEMM_IS_FP16 2
+
+#define GEMM_THIN 3 // M up to here goes without packing B
+
+#define GEMM_PASTE_(a, b) a##_##b
+#define GEMM_PASTE(a, b) GEMM_PASTE_(a, b)
+// A template function of the variant being compiled.
+#define GEMM_F(x) GEMM_PASTE(x, GEMM_NAME)
+#define GEMM_INLINE static inline __attribute__((always_inline, unused)) GEMM_TARGET
+#define GEMM_NOINLINE static __attribute__((noinline, unused)) GEMM_TARGET
+
+RIDGE_INLINE int64_t gemm_ceil(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
+RIDGE_INLINE int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// The block length that cuts n into the fewest blocks of at most max, all about equal, in
+// whole units: a last block of a few columns would cost a whole pass.
+RIDGE_INLINE int64_t gemm_block(int64_t n, int64_t max, int64_t unit) {
+  if (n <= 0) return unit;
+  int64_t blocks = (n + max - 1) / max;
+  return gemm_ceil((n + blocks - 1) / blocks, unit);
+}
+
+// Splits mp x np register tiles over a tm x tn grid of threads so that the busiest thread
+// has the least to do. Threads in one grid row pack the same A: that is the `pack` columns
+// of extra work that favour few grid columns.
+RIDGE_INLINE void gemm_grid(int64_t mp, int64_t np, int mr, int nr, int nthreads, int *tm, int *tn) {
+  const int64_t pack = 16;
+  int64_t best = INT64_MAX;
+  *tm = nthreads, *tn = 1;
+  for (int m = nthreads; m >= 1; m--) {
+    int n = nthreads / m;
+    int64_t cost = (mp + m - 1) / m * mr * ((np + n - 1) / n * nr + pack);
+    if (cost < best) best = cost, *tm = m, *tn = n;
+  }
+}
+
+#endif

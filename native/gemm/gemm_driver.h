@@ -1,0 +1,146 @@
+// The loops around a register tile (template): GotoBLAS/BLIS order (Goto and van de Geijn
+// 2008; Van Zee and van de Geijn 2015).
+//
+//   for jc in N by NC, for pc in K by KC:
+//     the team packs B[pc:pc+KC, jc:jc+NC] into panels of NR columns (L3), barrier
+//     each thread of a tm x tn grid, for its rows ic by MC:
+//       packs A[ic:ic+MC, pc:pc+KC] into panels of MR rows (its L2)
+//       for its panels jr of B (KC x NR in L1), for panels ir of A: the MR x NR tile
+//
+// B is double-buffered: a thread may pack the next block while others still read this one,
+// so one barrier per block is enough. Sums of K blocks accumulate in C itself when C has
+// the accumulator's type, else in a workspace copy, so that rounding happens once. C must
+// not overlap A, B, D or the residual.
+//
+// Macros: GEMM_NAME, GEMM_TARGET, GEMM_TA, GEMM_TB, GEMM_TC, GEMM_S, GEMM_MR, GEMM_NR,
+// GEMM_KU (K is padded with zeros to a multiple of it), GEMM_MC, GEMM_KC, GEMM_NC,
+// GEMM_A_PANEL(kc) and GEMM_B_PANEL(kc) bytes of one packed panel (multiples of 64),
+// GEMM_C_IS_S 1 when C accumulates in place, GEMM_BEGIN/GEMM_END around the work of a thread.
+// Functions: GEMM_F(pack_a)(dst, a, lda, rows, kc) one panel; GEMM_F(pack_b)(dst, b, ldb,
+// trans, cols, kc) consecutive panels; GEMM_F(tile)(kc, a, b, c, ldc, add) the register tile,
+// c row-major; GEMM_F(finish), GEMM_F(plain) of gemm_epilogue.h.
+
+#ifndef GEMM_BEGIN
+#define GEMM_BEGIN
+#define GEMM_END
+#endif
+
+// Block sizes and the workspace's layout for one problem.
+typedef struct GEMM_F(plan) {
+  int64_t mc, kc, nc;       // block sizes, multiples of MR, KU, NR
+  int64_t a_panel, b_panel; // bytes of one packed panel
+  int64_t a_bytes, b_bytes; // one thread's A block, one B block
+  int64_t acc_ld;           // row pitch of the accumulator copy, 0 without
+  int64_t a_at, acc_at, total;
+} GEMM_F(plan);
+
+RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
+  GEMM_F(plan) p;
+  p.mc = gemm_block(g->M, GEMM_MC, GEMM_MR);
+  p.kc = gemm_block(g->K, GEMM_KC, GEMM_KU);
+  p.nc = gemm_block(g->N, GEMM_NC, GEMM_NR);
+  p.a_panel = GEMM_A_PANEL(p.kc);
+  p.b_panel = GEMM_B_PANEL(p.kc);
+  p.a_bytes = gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);
+  p.b_bytes = gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
+  p.a_at = 2 * p.b_bytes;
+  p.acc_at = p.a_at + nthreads * p.a_bytes;
+  p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : p.nc + 16;
+  p.total = p.acc_at + gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S);
+  return p;
+}
+
+int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) { return GEMM_F(make_plan)(args, nthreads).total; }
+
+// One thread's tiles of one K block: its panels of A against its panels of B.
+typedef struct GEMM_F(block) {
+  int64_t i0, rows; // rows of C
+  int64_t j0, cols; // columns of C
+  int64_t kc;
+  const char *a, *b;   // first packed panels
+  int64_t a_panel, b_panel;
+  GEMM_S *acc;         // where sums of K blocks live: element (i0, j0)
+  int64_t acc_ld;
+  int first, last, plain, padded; // padded: acc has room for whole tiles
+} GEMM_F(block);
+
+GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, const GEMM_F(block) *k) {
+  GEMM_S t[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
+  for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR) {
+    const char *b = k->b + jr / GEMM_NR * k->b_panel;
+    const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
+    for (int64_t ir = 0; ir < k->rows; ir += GEMM_MR) {
+      const char *a = k->a + ir / GEMM_MR * k->a_panel;
+      const int m = (int)gemm_min(GEMM_MR, k->rows - ir);
+      const int full = m == GEMM_MR && n == GEMM_NR;
+      GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
+      if (k->last ? k->plain && full : k->padded || full) {
+        GEMM_F(tile)(k->kc, a, b, acc, k->acc_ld, !k->first);
+        continue;
+      }
+      GEMM_F(tile)(k->kc, a, b, t, GEMM_NR, 0);
+      if (k->last) {
+        GEMM_F(finish)(g, k->i0 + ir, k->j0 + jr, m, n, t, GEMM_NR, k->first ? NULL : acc, k->acc_ld);
+        continue;
+      }
+      for (int i = 0; i < m; i++)
+        for (int j = 0; j < n; j++)
+          acc[i * k->acc_ld + j] = t[i * GEMM_NR + j] + (k->first ? 0 : acc[i * k->acc_ld + j]);
+    }
+  }
+}
+
+GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
+  if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
+  if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
+  char *ws = ctx->workspace, *a_pack = ws + p.a_at + ctx->tid * p.a_bytes;
+  GEMM_F(block) k;
+  k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);
+  k.padded = !GEMM_C_IS_S;
+  k.a = a_pack;
+  int turn = 0;
+  GEMM_BEGIN
+  for (int64_t jc = 0; jc < g->N; jc += p.nc) {
+    const int64_t nc = gemm_min(p.nc, g->N - jc), panels = (nc + GEMM_NR - 1) / GEMM_NR;
+    int tm, tn;
+    gemm_grid((g->M + GEMM_MR - 1) / GEMM_MR, panels, GEMM_MR, GEMM_NR, ctx->nthreads, &tm, &tn);
+    int64_t r0 = 0, r1 = 0, c0 = 0, c1 = 0; // this thread's rows of C and columns of the block
+    if (ctx->tid < tm * tn) {
+      ridge_share(g->M, GEMM_MR, ctx->tid / tn, tm, &r0, &r1);
+      ridge_share(nc, GEMM_NR, ctx->tid % tn, tn, &c0, &c1);
+    }
+    for (int64_t pc = 0; pc == 0 || pc < g->K; pc += p.kc, turn ^= 1) {
+      const int64_t kc = gemm_min(p.kc, g->K - pc);
+      char *b_pack = ws + turn * p.b_bytes;
+      k.kc = gemm_ceil(kc, GEMM_KU);
+      k.a_panel = GEMM_A_PANEL(k.kc), k.b_panel = GEMM_B_PANEL(k.kc);
+      int64_t from, to;
+      ridge_share(nc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
+      if (from < to)
+        GEMM_F(pack_b)(b_pack + from / GEMM_NR * k.b_panel,
+                       (const GEMM_TB *)g->B + (g->trans_b ? (jc + from) * g->ldb + pc : pc * g->ldb + jc + from),
+                       g->ldb, g->trans_b, to - from, kc);
+      ridge_barrier(ctx);
+      k.first = pc == 0, k.last = pc + kc >= g->K;
+      k.b = b_pack + c0 / GEMM_NR * k.b_panel;
+      k.j0 = jc + c0, k.cols = c1 - c0;
+      const int64_t step = gemm_block(r1 - r0, p.mc, GEMM_MR);
+      for (int64_t ic = r0; ic < r1 && c0 < c1; ic += step) {
+        k.i0 = ic, k.rows = gemm_min(step, r1 - ic);
+        for (int64_t i = 0; i < k.rows; i += GEMM_MR)
+          GEMM_F(pack_a)(a_pack + i / GEMM_MR * k.a_panel, (const GEMM_TA *)g->A + (ic + i) * g->lda + pc, g->lda,
+                         gemm_min(GEMM_MR, k.rows - i), kc);
+        k.acc = NULL, k.acc_ld = 0;
+        if (GEMM_C_IS_S) {
+          k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + ic * g->ldc + k.j0;
+        } else if (p.acc_ld) {
+          k.acc_ld = p.acc_ld, k.acc = (GEMM_S *)(ws + p.acc_at) + ic * p.acc_ld + c0;
+        }
+        GEMM_F(macro)(g, &k);
+      }
+    }
+  }
+  GEMM_END
+  return RIDGE_OK;
+}

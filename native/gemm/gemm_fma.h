@@ -1,0 +1,129 @@
+// Floating-point GEMM by fused multiply-adds on vectors (template): the register tile is
+// MR rows x NV vectors. 16-bit inputs become fp32 while they are packed.
+//
+// A variant defines GEMM_NAME, GEMM_TARGET, GEMM_S (float or double) or GEMM_HALF (a 16-bit
+// format), GEMM_VEC vector bytes, GEMM_MR rows and GEMM_NV vectors of the tile, and the block
+// sizes GEMM_MC, GEMM_KC, GEMM_NC.
+#include "gemm_common.h"
+
+#define GEMM_TA GEMM_T
+#define GEMM_TB GEMM_T
+#define GEMM_TC GEMM_T
+#define GEMM_LANES (GEMM_VEC / (int)sizeof(GEMM_S))
+#define GEMM_NR (GEMM_NV * GEMM_LANES)
+#define GEMM_MAXN GEMM_NR
+#define GEMM_KU 1
+#define GEMM_A_PANEL(kc) gemm_ceil((kc) * GEMM_MR * (int64_t)sizeof(GEMM_S), 64)
+#define GEMM_B_PANEL(kc) ((kc) * GEMM_NR * (int64_t)sizeof(GEMM_S))
+
+#ifdef GEMM_HALF
+#define GEMM_S float
+#endif
+typedef GEMM_S GEMM_F(vec) __attribute__((vector_size(GEMM_VEC), may_alias));
+typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), may_alias));
+#ifdef GEMM_HALF
+#define GEMM_T uint16_t
+#define GEMM_C_IS_S 0
+#define GEMM_SAME 0 // stored and packed elements differ
+#include "gemm_half.h"
+#else
+#define GEMM_T GEMM_S
+#define GEMM_C_IS_S 1
+#define GEMM_SAME 1
+#define GEMM_LOADS(x) (x)
+#define GEMM_STORES(x) (x)
+#define GEMM_LOADV(p) (*(const GEMM_F(vecu) *)(p))
+#endif
+
+#include "gemm_pack.h"
+#ifndef GEMM_NO_ACT
+#include "gemm_act.h"
+#endif
+#include "gemm_epilogue.h"
+#include "gemm_thin.h"
+
+// w rows of kc elements, pitch ld, to dst[k*w + i].
+GEMM_INLINE void GEMM_F(pack_rows)(GEMM_S *dst, const GEMM_T *src, int64_t ld, const int w, int64_t rows, int64_t kc) {
+  if (GEMM_SAME) {
+    if (sizeof(GEMM_S) == 8)
+      GEMM_F(transpose64)((uint64_t *)dst, src, ld * 8, w, rows, kc);
+    else
+      GEMM_F(transpose32)((uint32_t *)dst, src, ld * 4, w, rows, kc);
+    return;
+  }
+  enum { KB = 64 };
+  GEMM_S t[w * (KB + 16)] __attribute__((aligned(64))); // converted rows, a pitch off the powers of two
+  for (int64_t k = 0; k < kc; k += KB) {
+    int64_t n = gemm_min(KB, kc - k);
+    for (int i = 0; i < rows; i++) {
+      const GEMM_T *s = src + i * ld + k;
+      GEMM_S *o = t + i * (KB + 16);
+      int64_t q = 0;
+      for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(o + q) = GEMM_LOADV(s + q);
+      for (; q < n; q++) o[q] = GEMM_LOADS(s[q]);
+    }
+    GEMM_F(transpose32)((uint32_t *)(dst + k * w), t, (KB + 16) * 4, w, rows, n);
+  }
+}
+
+GEMM_NOINLINE void GEMM_F(pack_a)(void *dst, const GEMM_T *a, int64_t lda, int64_t rows, int64_t kc) {
+  GEMM_F(pack_rows)(dst, a, lda, GEMM_MR, rows, kc);
+}
+
+GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
+  const int64_t panel = kc * GEMM_NR;
+  GEMM_S *d = dst;
+  if (trans) {
+    for (int64_t j = 0; j < cols; j += GEMM_NR, d += panel)
+      GEMM_F(pack_rows)(d, b + j * ldb, ldb, GEMM_NR, gemm_min(GEMM_NR, cols - j), kc);
+    return;
+  }
+  // Up to four panels per visit of a row: longer runs for the prefetcher and the TLB.
+  for (; cols >= GEMM_NR; ) {
+    const int64_t g = gemm_min(4, cols / GEMM_NR);
+    for (int64_t k = 0; k < kc; k++)
+      for (int64_t p = 0; p < g; p++)
+        for (int v = 0; v < GEMM_NV; v++)
+          *(GEMM_F(vec) *)(d + p * panel + k * GEMM_NR + v * GEMM_LANES) =
+              GEMM_LOADV(b + k * ldb + p * GEMM_NR + v * GEMM_LANES);
+    cols -= g * GEMM_NR, b += g * GEMM_NR, d += g * panel;
+  }
+  if (cols > 0)
+    for (int64_t k = 0; k < kc; k++)
+      for (int j = 0; j < GEMM_NR; j++) d[k * GEMM_NR + j] = j < cols ? GEMM_LOADS(b[k * ldb + j]) : 0;
+}
+
+// c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers.
+GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
+  typedef GEMM_F(vec) V;
+  const GEMM_S *a = ap, *b = bp;
+  V s[GEMM_MR][GEMM_NV];
+  RIDGE_UNROLL(32) for (int i = 0; i < GEMM_MR; i++) {
+    RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) s[i][j] = (V){0};
+    __builtin_prefetch(c + i * ldc, 1);
+  }
+  RIDGE_UNROLL(4) for (int64_t k = 0; k < kc; k++, a += GEMM_MR, b += GEMM_NR) {
+    V bv[GEMM_NV];
+    RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) bv[j] = *(const V *)(b + j * GEMM_LANES);
+    RIDGE_UNROLL(32) for (int i = 0; i < GEMM_MR; i++) {
+      RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) s[i][j] = a[i] * bv[j] + s[i][j];
+    }
+  }
+  RIDGE_UNROLL(32) for (int i = 0; i < GEMM_MR; i++) {
+    RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) {
+      GEMM_F(vecu) *o = (GEMM_F(vecu) *)(c + i * ldc + j * GEMM_LANES);
+      if (add) s[i][j] += *o;
+      *o = s[i][j];
+    }
+  }
+}
+
+#include "gemm_driver.h"
+
+int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+  const ridge_gemm_args *g = args;
+  if (g->M <= GEMM_THIN) return GEMM_F(thin)(g, ctx);
+  return GEMM_F(run)(g, ctx);
+}
+
+#include "gemm_undef.h"

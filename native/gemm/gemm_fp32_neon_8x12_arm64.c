@@ -1,0 +1,19 @@
+// gemm_fp32_neon_8x12: fp32 GEMM for NEON (ASIMD).
+//
+// C[M,N] = act(alpha*A[M,K]*op(B) + beta*D + bias) + residual, row-major, any shape, pitch
+// and alignment; C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
+// Limit: the FMA pipes (2 to 4 of 128 bits). Per k 24 FMAs, 3 loads of B and A's 8 values in 2
+// loads: 24 accumulators, 3 of B, 2 of A within 32 registers. B panel KC*12*4 = 12 KiB in L1,
+// A block MC*KC*4 = 128 KiB in L2.
+// Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
+#include "variant.h"
+#define GEMM_NAME GEMM_KERNEL(gemm_fp32_neon_8x12)
+#define GEMM_TARGET
+#define GEMM_S float
+#define GEMM_VEC 16
+#define GEMM_MR 8
+#define GEMM_NV 3
+#define GEMM_MC 128
+#define GEMM_KC 256
+#define GEMM_NC 3072
+#include "gemm_fma.h"

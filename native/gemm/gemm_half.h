@@ -1,0 +1,49 @@
+// Vector conversions between a 16-bit stored format and fp32 (template, part of gemm_fma.h):
+// GEMM_HALF is GEMM_IS_BF16 or GEMM_IS_FP16.
+// bf16 is the upper half of an fp32 number. Rounding as in ridge_half.h: to nearest even.
+typedef uint16_t GEMM_F(h) __attribute__((vector_size(GEMM_VEC / 2), may_alias));
+typedef uint16_t GEMM_F(hu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1), may_alias));
+typedef uint32_t GEMM_F(w) __attribute__((vector_size(GEMM_VEC), may_alias));
+
+GEMM_INLINE void GEMM_F(load_half)(GEMM_F(vec) *v, const uint16_t *p) {
+#if GEMM_HALF == GEMM_IS_BF16
+  *v = (GEMM_F(vec))(__builtin_convertvector(*(const GEMM_F(hu) *)p, GEMM_F(w)) << 16);
+#elif defined(GEMM_MODEL)
+  for (int l = 0; l < GEMM_LANES; l++) (*v)[l] = ridge_fp16_to_float(p[l]);
+#elif defined(__aarch64__)
+  *v = (GEMM_F(vec))vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
+#elif GEMM_VEC == 64
+  *v = (GEMM_F(vec))_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
+#else
+  *v = (GEMM_F(vec))_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
+#endif
+}
+
+GEMM_INLINE void GEMM_F(store_half)(uint16_t *p, const GEMM_F(vec) *v) {
+#if GEMM_HALF == GEMM_IS_BF16
+  GEMM_F(w) u = (GEMM_F(w))*v;
+  GEMM_F(w) nan = (GEMM_F(w))((u & 0x7fffffffu) > 0x7f800000u);
+  GEMM_F(w) r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
+  r = (r & ~nan) | ((u >> 16 | 0x40u) & nan);
+  *(GEMM_F(hu) *)p = __builtin_convertvector(r, GEMM_F(h));
+#elif defined(GEMM_MODEL)
+  for (int l = 0; l < GEMM_LANES; l++) p[l] = ridge_float_to_fp16((*v)[l]);
+#elif defined(__aarch64__)
+  vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32((float32x4_t)*v)));
+#elif GEMM_VEC == 64
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph((__m512)*v, 0));
+#else
+  _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph((__m256)*v, 0));
+#endif
+}
+
+#if GEMM_HALF == GEMM_IS_BF16
+#define GEMM_LOADS(x) ridge_bf16_to_float(x)
+#define GEMM_STORES(x) ridge_float_to_bf16(x)
+#else
+#define GEMM_LOADS(x) ridge_fp16_to_float(x)
+#define GEMM_STORES(x) ridge_float_to_fp16(x)
+#endif
+#define GEMM_LOADV(p) \
+  ({ GEMM_F(vec) gemm_v; GEMM_F(load_half)(&gemm_v, (p)); gemm_v; })
+#define GEMM_STOREV(p, v) GEMM_F(store_half)((p), &(v))

@@ -1,0 +1,80 @@
+// Few rows (M <= 3): B is read once, straight from memory, without packing (template, after
+// gemm_epilogue.h; macros as gemm_fma.h). Memory-bound: 2M FLOP per element of B.
+//
+// B[K,N]: rows of B stream by, four at a time, over a chunk of N whose sums sit in L1.
+// B[N,K]: one dot product per column of C, four vectors in flight.
+// Threads share N.
+
+// Adds rows k .. k+r-1 of B (r = 1 or 4) times m rows of A to the sums.
+GEMM_INLINE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const int r, const int m, int64_t j0, int64_t n,
+                                   GEMM_S *sum, int64_t ld) {
+  typedef GEMM_F(vec) V;
+  const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j0;
+  GEMM_S x[3][4];
+  for (int i = 0; i < m; i++)
+    for (int q = 0; q < r; q++) x[i][q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
+  int64_t j = 0;
+  for (; j + GEMM_LANES <= n; j += GEMM_LANES) {
+    V s[3];
+    for (int i = 0; i < m; i++) s[i] = *(const V *)(sum + i * ld + j);
+    for (int q = 0; q < r; q++) {
+      V v = GEMM_LOADV(b + q * g->ldb + j);
+      for (int i = 0; i < m; i++) s[i] = x[i][q] * v + s[i];
+    }
+    for (int i = 0; i < m; i++) *(V *)(sum + i * ld + j) = s[i];
+  }
+  for (; j < n; j++)
+    for (int q = 0; q < r; q++)
+      for (int i = 0; i < m; i++) sum[i * ld + j] += x[i][q] * (GEMM_S)GEMM_LOADS(b[q * g->ldb + j]);
+}
+
+// One column of C from one row of B[N,K].
+GEMM_INLINE void GEMM_F(thin_dots)(const ridge_gemm_args *g, int64_t j, const int m, GEMM_S *out, int64_t ld) {
+  typedef GEMM_F(vec) V;
+  const GEMM_T *a = g->A, *b = (const GEMM_T *)g->B + j * g->ldb;
+  V s[3][4];
+  for (int i = 0; i < m; i++)
+    for (int q = 0; q < 4; q++) s[i][q] = (V){0};
+  int64_t k = 0;
+  for (; k + 4 * GEMM_LANES <= g->K; k += 4 * GEMM_LANES)
+    for (int q = 0; q < 4; q++) {
+      V v = GEMM_LOADV(b + k + q * GEMM_LANES);
+      for (int i = 0; i < m; i++) s[i][q] = GEMM_LOADV(a + i * g->lda + k + q * GEMM_LANES) * v + s[i][q];
+    }
+  for (int i = 0; i < m; i++) {
+    V t = (s[i][0] + s[i][1]) + (s[i][2] + s[i][3]);
+    GEMM_S r = 0;
+    for (int l = 0; l < GEMM_LANES; l++) r += t[l];
+    for (int64_t q = k; q < g->K; q++) r += (GEMM_S)GEMM_LOADS(a[i * g->lda + q]) * (GEMM_S)GEMM_LOADS(b[q]);
+    out[i * ld] = r;
+  }
+}
+
+GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
+  enum { CHUNK = 8 * GEMM_MAXN };
+  GEMM_S sum[3 * CHUNK] __attribute__((aligned(64)));
+  for (int64_t j = from; j < to; j += CHUNK) {
+    const int64_t n = gemm_min(CHUNK, to - j);
+    if (g->trans_b) {
+      for (int64_t q = 0; q < n; q++) GEMM_F(thin_dots)(g, j + q, m, sum + q, CHUNK);
+    } else {
+      memset(sum, 0, sizeof sum);
+      int64_t k = 0;
+      for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, m, j, n, sum, CHUNK);
+      for (; k < g->K; k++) GEMM_F(thin_rows)(g, k, 1, m, j, n, sum, CHUNK);
+    }
+    for (int64_t q = 0; q < n; q += GEMM_MAXN)
+      GEMM_F(finish)(g, 0, j + q, m, (int)gemm_min(GEMM_MAXN, n - q), sum + q, CHUNK, NULL, 0);
+  }
+}
+
+GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  int64_t from, to;
+  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
+  switch (g->M) {
+    case 1: GEMM_F(thin_m)(g, 1, from, to); break;
+    case 2: GEMM_F(thin_m)(g, 2, from, to); break;
+    case 3: GEMM_F(thin_m)(g, 3, from, to); break;
+  }
+  return RIDGE_OK;
+}

@@ -1,0 +1,124 @@
+// The body of the bandwidth probe, for vectors of VB bytes:
+//
+//   passes times over the thread's part of n fp32 elements of each array:
+//   read   y[0] = sum of all 32-bit words of a, modulo 2^32 (thread sums added by thread 0)
+//   write  y = s + pass        copy  y = a        triad  y = a + s*b
+//
+// Preconditions: pointers aligned to 4 bytes. Bytes: arrays * n * 4 * passes. Binding limit: in
+// L1 the load ports (read: one vector add with a memory operand per VB bytes, 8 a loop with
+// 2 instructions of overhead) and the store port; below it the memory itself. The sum needs
+// every word in every pass: no order of reading changes it, so it proves the reading exactly,
+// and it costs no instruction beyond the load. A compiler barrier per pass keeps the passes.
+//
+// The including file defines VB, TARGET, K(name) and, where the ISA has non-temporal stores,
+// NT_STORE(p, v0, v1) of two vectors and NT_FENCE().
+#include "memory.h"
+
+typedef float bf __attribute__((vector_size(VB), aligned(4), may_alias));
+typedef uint32_t bu __attribute__((vector_size(VB), aligned(4), may_alias));
+enum { BL = VB / 4 };
+
+TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes) {
+  enum { U = 8 }; // chains of latency 1; one add each a loop, or gcc would add two loads first
+  bu acc[U];
+  uint32_t sum = 0;
+  RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] = (bu){0};
+  for (int64_t p = 0; p < passes; p++) {
+    MEMORY_OPAQUE();
+    int64_t i = 0;
+    for (; i + U * BL <= n; i += U * BL)
+      RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] += *(const bu *)(a + i + u * BL);
+    for (; i + BL <= n; i += BL) acc[0] += *(const bu *)(a + i);
+    for (; i < n; i++) sum += a[i];
+  }
+  RIDGE_UNROLL(8) for (int u = 1; u < U; u++) acc[0] += acc[u];
+  uint32_t lane[BL];
+  memcpy(lane, &acc[0], VB);
+  for (int u = 0; u < BL; u++) sum += lane[u];
+  return sum;
+}
+
+#define BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                       \
+  for (int64_t p = 0; p < passes; p++) {                                                            \
+    MEMORY_OPAQUE();                                                                                \
+    int64_t i = 0, head = align_ ? (int64_t)(-((uintptr_t)y / 4) % 16) : 0;                         \
+    float value = s + (float)p;                                                                     \
+    bf vv = (bf){0} + value;                                                                        \
+    (void)vv, (void)vs;                                                                             \
+    for (; i < head && i < n; i++) BW_ONE;                                                          \
+    for (; i + 8 * BL <= n; i += 8 * BL) {                                                          \
+      RIDGE_UNROLL(8) for (int w = 0; w < 8; w += 2) {                                              \
+        bf v0, v1;                                                                                  \
+        { enum { u = 0 }; v0 = BW_VECTOR; }                                                         \
+        { enum { u = 1 }; v1 = BW_VECTOR; }                                                         \
+        STORE(y + i + w * BL, v0, v1);                                                              \
+      }                                                                                             \
+      MEMORY_OPAQUE();                                                                              \
+    }                                                                                               \
+    FENCE();                                                                                        \
+    for (; i < n; i++) BW_ONE;                                                                      \
+  }
+
+#define ORDINARY(p, v0, v1) *(bf *)(p) = v0, *(bf *)((p) + BL) = v1
+#define NO_FENCE() ((void)0)
+#define BW_FUNCTION(name, STORE, FENCE, align_)                                                                \
+  TARGET static void K(name)(const float *a, const float *b, float *y, float s, int64_t n, int64_t passes) {   \
+    const bf vs = (bf){0} + s;                                                                                 \
+    BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                                      \
+  }
+
+#define BW_LOAD(p) (*(const bf *)((p) + i + (w + u) * BL))
+#define BW_VECTOR vv
+#define BW_ONE y[i] = value, (void)a, (void)b
+BW_FUNCTION(write, ORDINARY, NO_FENCE, 0)
+#ifdef NT_STORE
+BW_FUNCTION(nt_write, NT_STORE, NT_FENCE, 1)
+#endif
+#undef BW_VECTOR
+#undef BW_ONE
+#define BW_VECTOR BW_LOAD(a)
+#define BW_ONE y[i] = a[i], (void)b
+BW_FUNCTION(copy, ORDINARY, NO_FENCE, 0)
+#ifdef NT_STORE
+BW_FUNCTION(nt_copy, NT_STORE, NT_FENCE, 1)
+#endif
+#undef BW_VECTOR
+#undef BW_ONE
+#define BW_VECTOR (BW_LOAD(a) + vs * BW_LOAD(b))
+#define BW_ONE y[i] = a[i] + s * b[i]
+BW_FUNCTION(triad, ORDINARY, NO_FENCE, 0)
+#ifdef NT_STORE
+BW_FUNCTION(nt_triad, NT_STORE, NT_FENCE, 1)
+#endif
+#undef BW_VECTOR
+#undef BW_ONE
+
+TARGET int K(bandwidth_fp32)(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  const float *a = g->a, *b = g->b, s = (float)g->s;
+  float *y = g->y;
+  int64_t from, to;
+  memory_share(g->n, 4, ctx, &from, &to);
+  int64_t n = to - from, passes = g->steps;
+  switch (g->access) {
+    case RIDGE_ACCESS_READ: {
+      if (ctx->workspace_bytes < (int64_t)ctx->nthreads * RIDGE_CACHE_LINE) return RIDGE_E_WORKSPACE;
+      uint32_t *part = ctx->workspace, sum = 0;
+      part[ctx->tid * (RIDGE_CACHE_LINE / 4)] = K(read_part)((const uint32_t *)g->a + from, n, passes);
+      ridge_barrier(ctx);
+      if (ctx->tid != 0) return RIDGE_OK;
+      for (int t = 0; t < ctx->nthreads; t++) sum += part[t * (RIDGE_CACHE_LINE / 4)];
+      *(uint32_t *)g->y = sum;
+      return RIDGE_OK;
+    }
+    case RIDGE_ACCESS_WRITE: K(write)(NULL, NULL, y + from, s, n, passes); return RIDGE_OK;
+    case RIDGE_ACCESS_COPY: K(copy)(a + from, NULL, y + from, s, n, passes); return RIDGE_OK;
+    case RIDGE_ACCESS_TRIAD: K(triad)(a + from, b + from, y + from, s, n, passes); return RIDGE_OK;
+#ifdef NT_STORE
+    case RIDGE_ACCESS_NT_WRITE: K(nt_write)(NULL, NULL, y + from, s, n, passes); return RIDGE_OK;
+    case RIDGE_ACCESS_NT_COPY: K(nt_copy)(a + from, NULL, y + from, s, n, passes); return RIDGE_OK;
+    case RIDGE_ACCESS_NT_TRIAD: K(nt_triad)(a + from, b + from, y + from, s, n, passes); return RIDGE_OK;
+#endif
+  }
+  return RIDGE_E_ARG;
+}

@@ -1,0 +1,171 @@
+//go:build cgo && linux
+
+package memory_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+func params(kv ...any) map[string]string {
+	p := map[string]string{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		p[kv[i].(string)] = fmt.Sprint(kv[i+1])
+	}
+	return p
+}
+
+var (
+	streams  = []string{"stream_copy", "stream_scale", "stream_add", "stream_triad", "axpy", "dot"}
+	onArrays = []string{"copy", "fill", "add_scalar"}
+)
+
+// Below and above the vectors and the unrolled loops, with tails of both.
+var lengths = []int{0, 1, 67, 4999}
+
+func TestStreamsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, n := range lengths {
+		for _, name := range streams {
+			for _, d := range []record.DType{record.FP32, record.FP64} {
+				ops = append(ops, kerneltest.Op(t, name, d, params("n", n)))
+			}
+		}
+		for _, name := range onArrays {
+			for _, d := range []record.DType{record.FP32, record.BF16} {
+				ops = append(ops, kerneltest.Op(t, name, d, params("rows", 3, "cols", n)))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestTransposeMatchesTheExpectation(t *testing.T) {
+	shapes := [][2]int{{0, 0}, {0, 5}, {5, 0}, {1, 1}, {1, 1000}, {1000, 1}, {2, 3}, {7, 13}, {8, 8}, {15, 17}, {16, 16},
+		{16, 64}, {64, 64}, {65, 63}, {128, 64}, {129, 130}, {200, 333}, {512, 31}, {9, 2048}, {2048, 8}}
+	var ops []op.Op
+	for _, s := range shapes {
+		for _, d := range []record.DType{record.FP32, record.BF16} {
+			ops = append(ops, kerneltest.Op(t, "transpose", d, params("rows", s[0], "cols", s[1])))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestTheChaseEndsWhereTheCycleSays(t *testing.T) {
+	var ops []op.Op
+	for _, lines := range []int{1, 2, 3, 7, 64, 1000} {
+		for _, steps := range []int{0, 1, 7, 8, lines, 3*lines + 5} {
+			ops = append(ops, kerneltest.Op(t, "chase", record.INT64, params("bytes", lines*64, "steps", steps)))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestBandwidthProbesProveTheirWork(t *testing.T) {
+	var ops []op.Op
+	for _, access := range op.Accesses {
+		for _, bytes := range []int{0, 1000, 200003} {
+			for _, passes := range []int{1, 3} {
+				ops = append(ops, kerneltest.Op(t, "bandwidth", record.FP32, params("access", access, "bytes", bytes, "passes", passes)))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Non-temporal kernels take only working sets above 64 MiB: just above it, three threads, misaligned.
+func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large arrays")
+	}
+	b := native.New()
+	dev := open(t, b, 3)
+	n := 64<<20/4 + 1003
+	var ops []op.Op
+	for _, name := range streams[:5] {
+		ops = append(ops, kerneltest.Op(t, name, record.FP32, params("n", n/2)), kerneltest.Op(t, name, record.FP64, params("n", n/4)))
+	}
+	for _, name := range onArrays {
+		for _, d := range []record.DType{record.FP32, record.BF16} {
+			ops = append(ops, kerneltest.Op(t, name, d, params("rows", 1, "cols", int64(n)*4/d.Size())))
+		}
+	}
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		ops = append(ops, kerneltest.Op(t, "transpose", d, params("rows", 4099, "cols", 8209/d.Size())))
+	}
+	for _, o := range ops {
+		for _, k := range kerneltest.Names(b, o) {
+			if !strings.HasSuffix(k, "_nt") {
+				continue
+			}
+			if err := kerneltest.One(dev, o, k, o.Tensors()[0].DType.Size()); err != nil {
+				t.Errorf("%s %s: %v", k, kerneltest.Describe(o), err)
+			}
+		}
+	}
+}
+
+func TestNonTemporalKernelsAreChosenAbove64MiBOnly(t *testing.T) {
+	b := native.New()
+	dev := open(t, b, 1)
+	for _, c := range []struct {
+		n    int
+		want bool
+	}{{8 << 20, false}, {8<<20 + 1, true}} { // two arrays of 4 bytes an element
+		o := kerneltest.Op(t, "stream_copy", record.FP32, params("n", c.n))
+		any := false
+		for _, k := range kerneltest.Names(b, o) {
+			any = any || strings.HasSuffix(k, "_nt")
+		}
+		if !any {
+			t.Skip("this machine has no non-temporal kernel")
+		}
+		e, err := dev.Prepare(op.Single(o), backend.PrepareOptions{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := e.Kernels()[0].Name
+		if got := strings.HasSuffix(name, "_nt"); got != c.want {
+			t.Errorf("n=%d: kernel %s; non-temporal expected %v", c.n, name, c.want)
+		}
+		if err := e.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestThePortableProbeRefusesNonTemporalAccess(t *testing.T) {
+	dev := open(t, native.New(), 1)
+	for _, access := range []string{"nt_write", "nt_copy", "nt_triad"} {
+		o := kerneltest.Op(t, "bandwidth", record.FP32, params("access", access, "bytes", 4096))
+		if err := kerneltest.One(dev, o, "bandwidth_fp32_portable", 0); !backend.IsUnsupported(err) {
+			t.Errorf("%s: error %v, expected unsupported", access, err)
+		}
+	}
+}
+
+func open(t *testing.T, b *native.Backend, threads int) backend.Device {
+	t.Helper()
+	cpus := make([]int, threads)
+	for i := range cpus {
+		cpus[i] = -1
+	}
+	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return dev
+}

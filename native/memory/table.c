@@ -1,0 +1,35 @@
+#include "memory.h"
+#include "table.h"
+
+#define RIDGE_KERNEL RIDGE_DECLARE
+#include "kernels.def"
+#undef RIDGE_KERNEL
+
+// Working sets from which non-temporal stores win: they save the write-allocate read, which
+// only costs where the set leaves the caches. A kernel cannot read the cache's size, so this
+// is twice the L3 of the smaller server chips (32 MiB); on a chip with a larger cache the
+// two kinds were level between this size and that cache.
+#define LARGE (64ll << 20)
+
+static int large(const void *args) { return ((const ridge_memory_args *)args)->working_set > LARGE; }
+
+// The portable probe has no non-temporal store, and does not pass an ordinary one for it.
+static int ordinary_access(const void *args) {
+  int32_t a = ((const ridge_memory_args *)args)->access;
+  return a != RIDGE_ACCESS_NT_WRITE && a != RIDGE_ACCESS_NT_COPY && a != RIDGE_ACCESS_NT_TRIAD;
+}
+
+// One line for the partial result of each thread.
+static int64_t partials(const void *args, int32_t nthreads) {
+  (void)args;
+  return (int64_t)nthreads * RIDGE_CACHE_LINE;
+}
+
+static const ridge_kernel table[] = {
+#define RIDGE_KERNEL RIDGE_ENTRY
+#include "kernels.def"
+#undef RIDGE_KERNEL
+};
+
+const ridge_kernel *ridge_memory_table(void) { return table; }
+int ridge_memory_table_len(void) { return sizeof table / sizeof *table; }
