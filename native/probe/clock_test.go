@@ -16,26 +16,27 @@ func TestClockUnderLoadAgreesWithTheIdleClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tm.Close()
-	idle, err := probe.MeasureClock(tm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	load, err := probe.ClockUnderLoad(tm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Logf("%s: idle %+v, under load %+v", runtime.GOARCH, idle, load)
-	for _, c := range []probe.Clock{idle, load} {
-		if !(c.Median > 0 && c.Median <= c.Best && c.Samples > 0) {
-			t.Errorf("clock %+v: want 0 < median <= best", c)
+	// A chain that is not the critical path reads low; one shortened by the loop reads high.
+	// Other processes lower either figure, so one undisturbed attempt of several is enough.
+	var idle, load probe.Clock
+	for attempt := 0; attempt < 8; attempt++ {
+		if idle, err = probe.MeasureClock(tm); err != nil {
+			t.Fatal(err)
+		}
+		if load, err = probe.ClockUnderLoad(tm); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []probe.Clock{idle, load} {
+			if !(c.Median > 0 && c.Median <= c.Best && c.Samples > 0) {
+				t.Errorf("clock %+v: want 0 < median <= best", c)
+			}
+		}
+		if load.Best < 0.1 {
+			t.Skipf("%s: %.3f GHz under load: this CPU is emulated", runtime.GOARCH, load.Best)
+		}
+		if r := load.Best / idle.Best; r > 0.6 && r < 1.05 {
+			return
 		}
 	}
-	// A chain that is not the critical path reads low; one shortened by the loop reads high.
-	// Under emulation neither figure is a clock, so only real ones are compared.
-	if idle.Best < 0.5 {
-		t.Skipf("idle clock %.2f GHz: emulated", idle.Best)
-	}
-	if r := load.Best / idle.Best; r < 0.5 || r > 1.1 {
-		t.Errorf("clock under load %.3f GHz, idle %.3f GHz", load.Best, idle.Best)
-	}
+	t.Errorf("clock under load %+v, idle %+v: want them within 0.6 to 1.05 of each other", load, idle)
 }
