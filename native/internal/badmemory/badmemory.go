@@ -5,7 +5,7 @@
 package badmemory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f0ad99fa670b
 #include "badmemory.h"
 */
 import "C"
