@@ -5,5 +5,6 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		GemvSpec(),
 	)
 }

@@ -15,3 +15,5 @@
 #include "gemm_bf16_avx512bf16_14x32_amd64.c"
 #include "gemm_bf16_amx_32x32_amd64.c"
 #include "gemm_fp16_amx_32x32_amd64.c"
+#include "gemv_fp64_avx512_amd64.c"
+#include "gemv_fp32_avx512_amd64.c"
