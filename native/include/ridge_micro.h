@@ -117,6 +117,31 @@ static const ridge_micro_fn ridge_micro[RIDGE_MR][RIDGE_NV] = {
 #endif
 };
 
+// Transposes VL x VL 32-bit elements: log2(VL) perfect shuffles.
+RIDGE_INLINE RIDGE_VT void ridge_transpose(ridge_vi r[RIDGE_VL]) {
+#if RIDGE_VL == 4
+#define RIDGE_ZIP_LO 0, 4, 1, 5
+#define RIDGE_ZIP_HI 2, 6, 3, 7
+#elif RIDGE_VL == 8
+#define RIDGE_ZIP_LO 0, 8, 1, 9, 2, 10, 3, 11
+#define RIDGE_ZIP_HI 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define RIDGE_ZIP_LO 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define RIDGE_ZIP_HI 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#endif
+  RIDGE_UNROLL_ALL
+  for (int stage = 1; stage < RIDGE_VL; stage *= 2) {
+    ridge_vi t[RIDGE_VL];
+    RIDGE_UNROLL_ALL
+    for (int i = 0; i < RIDGE_VL / 2; i++) {
+      t[2 * i] = __builtin_shufflevector(r[i], r[i + RIDGE_VL / 2], RIDGE_ZIP_LO);
+      t[2 * i + 1] = __builtin_shufflevector(r[i], r[i + RIDGE_VL / 2], RIDGE_ZIP_HI);
+    }
+    RIDGE_UNROLL_ALL
+    for (int i = 0; i < RIDGE_VL; i++) r[i] = t[i];
+  }
+}
+
 // Rows of the next tile when left rows remain: MR, but the last two tiles share what a tile
 // of one or two rows would leave (4 + 4 rows instead of 6 + 2: as fast per row as full ones).
 RIDGE_INLINE int64_t ridge_micro_rows(int64_t left) {
