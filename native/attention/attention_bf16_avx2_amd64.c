@@ -13,6 +13,6 @@
 #define RIDGE_NV 2
 #define RIDGE_VT RIDGE_TARGET_AVX2
 #define ATT_FN ridge_attention_bf16_avx2
-#define ATT_MAX(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define RIDGE_VMAX(a, b) ((ridge_vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define ATT_BF16
 #include "attention_flash_body.h"

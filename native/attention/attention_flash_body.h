@@ -10,8 +10,7 @@
 // skipped. bf16 is widened to fp32 when packed and rounded once at the end; the weights P
 // stay fp32.
 //
-// The includer defines the macros of ridge_micro.h, ATT_FN, ATT_BF16 for bf16, and may define
-// ATT_MAX(a, b), the larger of two vectors, where an instruction does it.
+// The includer defines the macros of ridge_micro.h, ATT_FN, and ATT_BF16 for bf16.
 //
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed K and V written and read besides.
 // Limit: arithmetic; the exponential takes about 20 vector operations for each VL scores
@@ -26,13 +25,11 @@ enum { QB = 48, KEYS = 192, NR = RIDGE_NR, VL = RIDGE_VL };
 typedef ridge_vf vf;
 typedef ridge_vi vi;
 typedef ridge_vf_any vf_any;
-typedef uint32_t vu __attribute__((vector_size(RIDGE_VL * 4)));
-typedef uint16_t vh __attribute__((vector_size(RIDGE_VL * 2), aligned(2), may_alias));
 
 #if defined(ATT_BF16)
 typedef ridge_bf16 et;
 RIDGE_INLINE float load_one(const et *p) { return ridge_bf16_to_float(*p); }
-RIDGE_INLINE RIDGE_VT vi load_vector(const et *p) { return (vi)(__builtin_convertvector(*(const vh *)p, vu) << 16); }
+RIDGE_INLINE RIDGE_VT vi load_vector(const et *p) { return ridge_bf16_load(p); }
 #else
 typedef float et;
 RIDGE_INLINE float load_one(const et *p) { return *p; }
@@ -40,31 +37,6 @@ RIDGE_INLINE RIDGE_VT vi load_vector(const et *p) { return *(const ridge_vi_any 
 #endif
 
 RIDGE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-RIDGE_INLINE RIDGE_VT vf vmax(vf a, vf b) {
-#if defined(ATT_MAX)
-  return ATT_MAX(a, b);
-#else
-  vi m = a > b;
-  return (vf)(((vi)a & m) | ((vi)b & ~m));
-#endif
-}
-
-// 2^x for x in [-125, 1], smaller x as -125: n = round(x) by adding 1.5*2^23, whose low bits
-// then hold n; 2^(x-n) by a polynomial of degree 6 with value 1 at 0, fitted at Chebyshev
-// nodes (relative error 0.15 u); the exponent takes n.
-RIDGE_INLINE RIDGE_VT vf vexp2(vf x) {
-  x = vmax(x, (vf){0} - 125.0f);
-  vf r = x + 12582912.0f;
-  vf f = x - (r - 12582912.0f);
-  vf p = f * 0.00015453163f + 0.0013390863f;
-  p = p * f + 0.009618083f;
-  p = p * f + 0.05550357f;
-  p = p * f + 0.24022651f;
-  p = p * f + 0.69314718f;
-  p = p * f + 1.0f;
-  return (vf)((vu)p + ((vu)r << 23));
-}
 
 // Sizes shared by all tasks, and where the parts of the workspace are.
 typedef struct plan {
@@ -128,20 +100,20 @@ RIDGE_INLINE RIDGE_VT float soften(float *s, int64_t n, int64_t width, float c, 
   }
   for (int64_t j = n; j % VL != 0; j++) s[j] = s[0]; // lanes past the end take part as a copy
   vf mv = *(const vf_any *)s;
-  for (int64_t j = VL; j < n; j += VL) mv = vmax(mv, *(const vf_any *)(s + j));
+  for (int64_t j = VL; j < n; j += VL) mv = ridge_vmax(mv, *(const vf_any *)(s + j));
   float m = *top;
   for (int l = 0; l < VL; l++) m = mv[l] > m ? mv[l] : m;
   vf shift = (vf){0} + m * c, sum = (vf){0};
-  float factor = *total == 0 ? 0 : vexp2((vf){0} + (*top * c - m * c))[0];
+  float factor = *total == 0 ? 0 : ridge_vexp2((vf){0} + (*top * c - m * c))[0];
   int64_t j = 0;
   for (; j + VL <= n; j += VL) {
-    vf e = vexp2(*(const vf_any *)(s + j) * c - shift);
+    vf e = ridge_vexp2(*(const vf_any *)(s + j) * c - shift);
     sum += e;
     *(vf_any *)(s + j) = e;
   }
   float rest = 0;
   if (j < n) {
-    vf e = vexp2(*(const vf_any *)(s + j) * c - shift);
+    vf e = ridge_vexp2(*(const vf_any *)(s + j) * c - shift);
     *(vf_any *)(s + j) = e;
     for (; j < n; j++) rest += s[j];
   }

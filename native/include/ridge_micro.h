@@ -7,10 +7,9 @@
 // row of NR = NV*VL elements per k, 64-byte aligned where its owner aligns it. c: rows ldc apart.
 //
 // The includer defines before including, once per file:
-//   RIDGE_VL      lanes of a vector
+//   RIDGE_VL, RIDGE_VT  as ridge_vector.h says
 //   RIDGE_MR      rows of the full tile, at most 8
 //   RIDGE_NV      vectors of the full tile, at most 3
-//   RIDGE_VT      target attribute of every function (empty: models, NEON)
 //   RIDGE_MICRO_INT  (optional) elements are int32 that hold two int16; products are of pairs;
 //                 the includer gives RIDGE_DOT2(acc, b, a) over ridge_vi
 //
@@ -23,23 +22,9 @@
 #ifndef RIDGE_MICRO_H
 #define RIDGE_MICRO_H
 
-#include <string.h>
-
-#include "ridge.h"
-
-// Unrolls the next loop, whose trip count is a constant of at most 16, completely.
-#if defined(__clang__)
-#define RIDGE_UNROLL_ALL RIDGE_PRAGMA(clang loop unroll(full))
-#else
-#define RIDGE_UNROLL_ALL RIDGE_PRAGMA(GCC unroll 16)
-#endif
+#include "ridge_vector.h"
 
 #define RIDGE_NR (RIDGE_NV * RIDGE_VL)
-
-typedef float ridge_vf __attribute__((vector_size(RIDGE_VL * 4)));
-typedef int32_t ridge_vi __attribute__((vector_size(RIDGE_VL * 4)));
-typedef float ridge_vf_any __attribute__((vector_size(RIDGE_VL * 4), aligned(4), may_alias));
-typedef int32_t ridge_vi_any __attribute__((vector_size(RIDGE_VL * 4), aligned(4), may_alias));
 
 #ifdef RIDGE_MICRO_INT
 typedef int32_t ridge_me; // element
@@ -116,31 +101,6 @@ static const ridge_micro_fn ridge_micro[RIDGE_MR][RIDGE_NV] = {
     RIDGE_MICRO_NAMES(7), RIDGE_MICRO_NAMES(8),
 #endif
 };
-
-// Transposes VL x VL 32-bit elements: log2(VL) perfect shuffles.
-RIDGE_INLINE RIDGE_VT void ridge_transpose(ridge_vi r[RIDGE_VL]) {
-#if RIDGE_VL == 4
-#define RIDGE_ZIP_LO 0, 4, 1, 5
-#define RIDGE_ZIP_HI 2, 6, 3, 7
-#elif RIDGE_VL == 8
-#define RIDGE_ZIP_LO 0, 8, 1, 9, 2, 10, 3, 11
-#define RIDGE_ZIP_HI 4, 12, 5, 13, 6, 14, 7, 15
-#else
-#define RIDGE_ZIP_LO 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
-#define RIDGE_ZIP_HI 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
-#endif
-  RIDGE_UNROLL_ALL
-  for (int stage = 1; stage < RIDGE_VL; stage *= 2) {
-    ridge_vi t[RIDGE_VL];
-    RIDGE_UNROLL_ALL
-    for (int i = 0; i < RIDGE_VL / 2; i++) {
-      t[2 * i] = __builtin_shufflevector(r[i], r[i + RIDGE_VL / 2], RIDGE_ZIP_LO);
-      t[2 * i + 1] = __builtin_shufflevector(r[i], r[i + RIDGE_VL / 2], RIDGE_ZIP_HI);
-    }
-    RIDGE_UNROLL_ALL
-    for (int i = 0; i < RIDGE_VL; i++) r[i] = t[i];
-  }
-}
 
 // Rows of the next tile when left rows remain: MR, but the last two tiles share what a tile
 // of one or two rows would leave (4 + 4 rows instead of 6 + 2: as fast per row as full ones).
