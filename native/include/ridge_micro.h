@@ -45,10 +45,7 @@ RIDGE_INLINE RIDGE_VT void ridge_micro_tile(const int mr, const int nv, int64_t 
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) {
-      if (add) acc[i][v] = *(const ridge_mv_any *)(c + i * ldc + v * RIDGE_VL);
-      else acc[i][v] = (ridge_mv){0};
-    }
+    for (int v = 0; v < nv; v++) acc[i][v] = (ridge_mv){0};
   }
   for (int64_t k = 0; k < kc; k++) {
     ridge_mv bv[RIDGE_NV];
@@ -70,7 +67,11 @@ RIDGE_INLINE RIDGE_VT void ridge_micro_tile(const int mr, const int nv, int64_t 
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) *(ridge_mv_any *)(c + i * ldc + v * RIDGE_VL) = acc[i][v];
+    for (int v = 0; v < nv; v++) {
+      // Added at the end, not started from: a block's chain of roundings then begins at zero.
+      if (add) acc[i][v] += *(const ridge_mv_any *)(c + i * ldc + v * RIDGE_VL);
+      *(ridge_mv_any *)(c + i * ldc + v * RIDGE_VL) = acc[i][v];
+    }
   }
 }
 
