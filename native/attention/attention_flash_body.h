@@ -146,7 +146,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
         mr = ridge_micro_rows(rows - i);
         if (ridge_attention_visible(a, i0 + i + mr - 1) <= j0 + j) continue;
         int64_t nv = n - j < NR ? ceil_div(n - j, VL) : RIDGE_NV;
-        ridge_micro[mr - 1][nv - 1](D, qf + i * D, D, kp + (j0 + j) * D, s + i * LDS + j, LDS, 0);
+        ridge_micro(mr, nv, D, qf + i * D, D, kp + (j0 + j) * D, s + i * LDS + j, LDS, 0);
       }
     for (int64_t i = 0; i < rows; i++) {
       int64_t vis = ridge_attention_visible(a, i0 + i) - j0;
@@ -160,7 +160,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
         int64_t vis = ridge_attention_visible(a, i0 + i + mr - 1) - j0;
         if (vis <= 0) continue;
         int64_t nv = D - d < NR ? ceil_div(D - d, VL) : RIDGE_NV;
-        ridge_micro[mr - 1][nv - 1](vis < n ? vis : n, s + i * LDS, LDS, vp + (d / NR * a->Skv + j0) * NR, sums + i * dim + d,
+        ridge_micro(mr, nv, vis < n ? vis : n, s + i * LDS, LDS, vp + (d / NR * a->Skv + j0) * NR, sums + i * dim + d,
                                     dim, 1);
       }
   }

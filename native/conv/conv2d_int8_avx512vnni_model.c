@@ -7,6 +7,7 @@
 // Versions: 1, this one; the model.
 #include "../include/ridge.h"
 
+#define RIDGE_MODEL
 #define RIDGE_VL 16
 #define RIDGE_MR 8
 #define RIDGE_NV 3

@@ -243,7 +243,7 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
         for (int64_t i = i0, mr; i < i1; i += mr) {
           mr = ridge_micro_rows(i1 - i);
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
-          ridge_micro[mr - 1][ceil_div(n, VL) - 1](k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
+          ridge_micro(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
                                                    t->panels + p * (k1 - k0) * NR, sums, CONV_NC, k0 > 0);
           if (k1 == s->red) finish(s, t, sums, g * s->kg + i, mr, p * NR, n);
         }

@@ -10,6 +10,7 @@
 //   RIDGE_VL, RIDGE_VT  as ridge_vector.h says
 //   RIDGE_MR      rows of the full tile, at most 8
 //   RIDGE_NV      vectors of the full tile, at most 3
+//   RIDGE_MODEL   (optional) one instance for all tile sizes, loops left rolled
 //   RIDGE_MICRO_INT  (optional) elements are int32 that hold two int16; products are of pairs;
 //                 the includer gives RIDGE_DOT2(acc, b, a) over ridge_vi
 //
@@ -75,6 +76,13 @@ RIDGE_INLINE RIDGE_VT void ridge_micro_tile(const int mr, const int nv, int64_t 
   }
 }
 
+#if defined(RIDGE_MODEL)
+// A model needs the logic, not an unrolled instance of each size.
+__attribute__((noinline)) static void ridge_micro(int64_t mr, int64_t nv, int64_t kc, const ridge_me *a, int64_t lda,
+                                                  const ridge_me *b, ridge_me *c, int64_t ldc, int add) {
+  ridge_micro_tile((int)mr, (int)nv, kc, a, lda, b, c, ldc, add);
+}
+#else
 typedef void (*ridge_micro_fn)(int64_t kc, const ridge_me *a, int64_t lda, const ridge_me *b, ridge_me *c, int64_t ldc,
                                int add);
 
@@ -95,13 +103,19 @@ RIDGE_MICRO_ROW(1) RIDGE_MICRO_ROW(2) RIDGE_MICRO_ROW(3) RIDGE_MICRO_ROW(4) RIDG
 RIDGE_MICRO_ROW(7) RIDGE_MICRO_ROW(8)
 #endif
 
-static const ridge_micro_fn ridge_micro[RIDGE_MR][RIDGE_NV] = {
+static const ridge_micro_fn ridge_micro_table[RIDGE_MR][RIDGE_NV] = {
     RIDGE_MICRO_NAMES(1), RIDGE_MICRO_NAMES(2), RIDGE_MICRO_NAMES(3),
     RIDGE_MICRO_NAMES(4), RIDGE_MICRO_NAMES(5), RIDGE_MICRO_NAMES(6),
 #if RIDGE_MR == 8
     RIDGE_MICRO_NAMES(7), RIDGE_MICRO_NAMES(8),
 #endif
 };
+
+RIDGE_INLINE void ridge_micro(int64_t mr, int64_t nv, int64_t kc, const ridge_me *a, int64_t lda, const ridge_me *b,
+                              ridge_me *c, int64_t ldc, int add) {
+  ridge_micro_table[mr - 1][nv - 1](kc, a, lda, b, c, ldc, add);
+}
+#endif
 
 // Rows of the next tile when left rows remain: MR, but the last two tiles share what a tile
 // of one or two rows would leave (4 + 4 rows instead of 6 + 2: as fast per row as full ones).

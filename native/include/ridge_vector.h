@@ -14,7 +14,9 @@
 #include "ridge.h"
 
 // Unrolls the next loop, whose trip count is a constant of at most 16, completely.
-#if defined(__clang__)
+#if defined(RIDGE_MODEL)
+#define RIDGE_UNROLL_ALL
+#elif defined(__clang__)
 #define RIDGE_UNROLL_ALL RIDGE_PRAGMA(clang loop unroll(full))
 #else
 #define RIDGE_UNROLL_ALL RIDGE_PRAGMA(GCC unroll 16)
