@@ -6,6 +6,7 @@ import (
 	"ridge/native/elementwise"
 	"ridge/native/gemm"
 	"ridge/native/kernel"
+	"ridge/native/reduction"
 )
 
 // families is the registry of kernel families: a new family adds one line.
@@ -13,5 +14,6 @@ func families() []kernel.Family {
 	return []kernel.Family{
 		gemm.Family(),
 		elementwise.Family(),
+		reduction.Family(),
 	}
 }

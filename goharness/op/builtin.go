@@ -7,5 +7,5 @@ func Builtin() *Registry {
 		LinearSpec(),
 		BiasAddSpec(),
 		BatchNormSpec(),
-	).With(ElementwiseSpecs()...)
+	).With(ElementwiseSpecs()...).With(ReductionSpecs()...).With(NormSpecs()...)
 }
