@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=073bc0d09309
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
