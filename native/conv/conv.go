@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -DRIDGE_STAMP=1795264399 -I${SRCDIR}/../include
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
