@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=073bc0d09309
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=093ab9555299
 #include "fault.h"
 */
 import "C"
