@@ -28,7 +28,7 @@ func TestElementwiseKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range dtypes {
 		for _, s := range op.ElementwiseSpecs() {
-			for _, rc := range [][2]int{{0, 5}, {1, 1}, {3, 5}, {23, 29}} {
+			for _, rc := range [][2]int{{0, 5}, {1, 1}, {9, 29}} {
 				ops = append(ops, kerneltest.Op(t, s.Name, d, params("rows", rc[0], "cols", rc[1])))
 			}
 		}

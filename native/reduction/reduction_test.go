@@ -27,7 +27,7 @@ func TestReductionKernelsMatchTheExpectation(t *testing.T) {
 	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
 		for _, name := range []string{"sum", "mean", "max", "min"} {
 			for _, dim := range []string{"all", "0", "1"} {
-				shapes := [][2]int{{23, 29}}
+				shapes := [][2]int{{9, 29}}
 				if name == "sum" {
 					// 3 threads × 1,024 columns switch dim 0 to columns; 9,001 elements are
 					// several blocks of a run.
@@ -45,7 +45,7 @@ func TestReductionKernelsMatchTheExpectation(t *testing.T) {
 func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, s := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {19, 37}} {
+		for _, s := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {9, 37}} {
 			for _, dim := range []string{"0", "1"} {
 				ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", s[0], "cols", s[1], "dim", dim)))
 			}
@@ -53,9 +53,10 @@ func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 				ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1])))
 			}
 		}
-		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 1, "cols", 1063, "dim", "1")),
-			kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")))
+		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")))
 	}
+	// A row of more than one block of exponentials.
+	ops = append(ops, kerneltest.Op(t, "softmax", record.FP32, params("rows", 1, "cols", 1063, "dim", "1")))
 	kerneltest.All(t, native.New(), ops)
 }
 

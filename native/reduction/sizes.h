@@ -7,7 +7,7 @@
 enum {
   RD_GROUP = 8,        // rows taken in together along dim 0
   RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
-  RD_STRIP_MAX = 1024, // widest strip of softmax along dim 0
+  RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 
 RIDGE_INLINE int64_t rd_min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -30,7 +30,7 @@ RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads
 // fp32 maxima and reciprocals of a strip.
 RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 15) / 16 * 64; }
 RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
-  if (g->dim == 0) return nthreads * (int64_t)RD_STRIP_MAX * 16;
+  if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
   return rd_row_bytes(g) * rd_min(g->rows, nthreads);
 }
 
