@@ -35,6 +35,7 @@ type Config struct {
 	Force         bool     // go on although a preflight check failed
 	SkipPreflight bool     // bench of a single case: the checks are not asked for
 	Metrics       []string // selected groups; nil: all
+	Energy        bool     // energy is asked for: results say why there is none
 	User          record.UserPeaks
 	Hardware      string        // name given by the user
 	Cases         []record.Case // measured instead of the plan's suites when set

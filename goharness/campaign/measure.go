@@ -97,9 +97,25 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 
 // finish relates a result to the ceilings known so far, for the live view.
 func (c *campaign) finish(r *record.Result) {
+	if c.cfg.Energy {
+		r.Energy = &record.Energy{Unavailable: c.noEnergy(r)}
+	}
 	if r.Status.Counts() {
 		c.model.Apply(r)
 	}
+}
+
+// noEnergy says why a result has no energy figure although it was asked for.
+func (c *campaign) noEnergy(r *record.Result) string {
+	if r.Time == nil {
+		return "the case was not timed: " + string(r.Status)
+	}
+	for _, check := range c.doc.Preflight.Checks {
+		if check.Name == "energy counters" && check.Status != "passed" {
+			return "no energy meter on this machine: " + check.Message
+		}
+	}
+	return "no energy meter in this build"
 }
 
 // gate refuses the impossible. A suspect first has its probes repeated: a neighbour may have
