@@ -57,7 +57,7 @@ func (b *builder) probes() ([]Probe, error) {
 			}
 		}
 		c := record.Ceiling{Kind: record.CeilingLaunch, Unit: "ns"}
-		if err := add(c, "dispatch", record.FP32, map[string]string{}, t, false); err != nil {
+		if err := add(c, "dispatch", record.FP64, map[string]string{}, t, false); err != nil {
 			return nil, err
 		}
 	}
