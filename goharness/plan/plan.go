@@ -41,6 +41,7 @@ type Options struct {
 type Peak struct {
 	ISA   string
 	DType record.DType
+	VL    int // vector length in bits, SVE only
 }
 
 // Probe is a case that feeds a ceiling.

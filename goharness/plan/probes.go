@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ridge/goharness/ceiling"
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
@@ -39,8 +40,12 @@ func (b *builder) probes() ([]Probe, error) {
 			if !p.DType.Float() {
 				unit = "GOPS"
 			}
+			params, err := peakParams(p, t)
+			if err != nil {
+				return nil, err
+			}
 			c := record.Ceiling{Kind: record.CeilingCompute, ISA: p.ISA, DType: p.DType, Unit: unit}
-			if err := add(c, "peak", p.DType, map[string]string{"isa": p.ISA}, t, p.DType == record.FP32); err != nil {
+			if err := add(c, "peak", p.DType, params, t, p.DType == record.FP32); err != nil {
 				return nil, err
 			}
 		}
@@ -71,6 +76,19 @@ func (b *builder) probes() ([]Probe, error) {
 	}
 	sweep, err := b.sweep(threads)
 	return append(out, sweep...), err
+}
+
+// peakParams gives every thread one chunk of work: a chunk is what one output element proves.
+func peakParams(p Peak, threads int) (map[string]string, error) {
+	row, err := op.FindPeak(p.ISA, p.DType)
+	if err != nil {
+		return nil, err
+	}
+	params := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(row.Chunk * int64(threads))}
+	if p.VL > 0 {
+		params["vl"] = fmt.Sprint(p.VL)
+	}
+	return params, nil
 }
 
 func suiteOf(c record.Ceiling) string {
