@@ -79,6 +79,7 @@ type campaign struct {
 	runner      *runner.Runner
 	journal     *record.Journal
 	done        map[string]record.Result
+	listed      map[string]bool // case ids whose result is in the document
 	resumed     int
 	started     time.Time
 	sinceProbe  time.Time
@@ -91,7 +92,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, listed: map[string]bool{}}
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}
