@@ -29,6 +29,9 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 }
 
 func TestAnInterruptedRunIsResumed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it probes the ceilings twice")
+	}
 	dir := t.TempDir()
 	args := []string{"calibrate", "--quick", "--force", "--operations", "stream_triad", "--precision", "fp32",
 		"--threads", "1", "--data-dir", dir, "--warmup", "1", "--trials", "3"}
