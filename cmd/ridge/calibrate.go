@@ -76,13 +76,14 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 	if err != nil && !campaign.Interrupted(err) {
 		return doc, err
 	}
-	if werr := deliver(c, cfg, doc); werr != nil {
-		return doc, werr
-	}
+	werr := deliver(c, cfg, doc)
 	if err != nil {
+		if werr != nil {
+			err = fmt.Errorf("%w (and %w)", err, werr)
+		}
 		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; go on with the same options and --resume %s", err, doc.RunID)}
 	}
-	return doc, nil
+	return doc, werr
 }
 
 // deliver writes the document where it was asked for and prints the tables.
