@@ -13,7 +13,7 @@ help:
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
 	@echo "make selftest        measure the measurement: known durations under known noise"
-	@echo "make stamp           after editing native/include: make the go command notice"
+	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
 compiler:
 	@command -v $(CC) >/dev/null 2>&1 || { echo "ridge needs a C compiler and '$(CC)' is not there: install gcc (Debian/Ubuntu: apt-get install gcc libc6-dev; Fedora: dnf install gcc glibc-devel)"; exit 1; }

@@ -10,6 +10,7 @@ import (
 	"ridge/native/kernel"
 	"ridge/native/memory"
 	"ridge/native/probe"
+	"ridge/native/reduction"
 )
 
 // families is the registry of kernel families: a new family adds one line.
@@ -19,6 +20,7 @@ func families() []kernel.Family {
 		conv.Family(),
 		attention.Family(),
 		elementwise.Family(),
+		reduction.Family(),
 		memory.Family(),
 		probe.Family(),
 	}

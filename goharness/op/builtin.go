@@ -19,5 +19,7 @@ func Builtin() *Registry {
 		With(ElementwiseSpecs()...).
 		With(MemorySpecs()...).
 		With(StreamSpecs()...).
-		With(Blas1Specs()...)
+		With(Blas1Specs()...).
+		With(ReductionSpecs()...).
+		With(NormSpecs()...)
 }

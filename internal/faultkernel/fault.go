@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=69e9bf8270e6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=093ab9555299
 #include "fault.h"
 */
 import "C"

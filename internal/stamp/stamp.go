@@ -1,6 +1,6 @@
-// Package stamp ties every cgo package to the headers of native/include. The go command
-// does not notice a changed header outside a package's folder; a hash of those headers in
-// the #cgo CFLAGS line makes the change visible.
+// Package stamp ties every cgo package to the C sources that the go command does not watch:
+// headers outside a package's folder, and files of an extension it does not know (kernel
+// tables .def, kernel bodies .inc). A hash of them in the #cgo CFLAGS line makes a change visible.
 package stamp
 
 import (
@@ -21,11 +21,20 @@ var (
 	define = regexp.MustCompile(` -DRIDGE_STAMP=[0-9a-f]*`)
 )
 
-// Hash of the headers below root/native/include.
+// Hash of native/include/*.h and of every .def and .inc file below native.
 func Hash(root string) (string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "native", "include", "*.h"))
 	if err != nil || len(files) == 0 {
 		return "", fmt.Errorf("headers of native/include: %d files, %v", len(files), err)
+	}
+	err = filepath.WalkDir(filepath.Join(root, "native"), func(path string, d fs.DirEntry, err error) error {
+		if ext := filepath.Ext(path); err == nil && (ext == ".def" || ext == ".inc") {
+			files = append(files, path)
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
 	}
 	sort.Strings(files)
 	h := sha256.New()
@@ -34,7 +43,11 @@ func Hash(root string) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		fmt.Fprintf(h, "%s %d\n", filepath.Base(f), len(b))
+		rel, err := filepath.Rel(root, f)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(h, "%s %d\n", filepath.ToSlash(rel), len(b))
 		h.Write(b)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:6]), nil

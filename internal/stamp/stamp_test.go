@@ -8,6 +8,6 @@ func TestEveryCgoPackageCarriesTheHashOfTheHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(stale) > 0 {
-		t.Errorf("run: make stamp (a header of native/include changed, and the go command would not notice): %v", stale)
+		t.Errorf("run: make stamp (a header of native/include, a .def or an .inc file changed, and the go command would not notice): %v", stale)
 	}
 }

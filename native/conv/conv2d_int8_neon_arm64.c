@@ -1,4 +1,4 @@
-// conv2d_int8_neon: implicit GEMM with 8x12 tiles, bytes as int16 pairs.
+// conv2d_int8_neon: implicit GEMM with 6x12 tiles, bytes as int16 pairs.
 //
 // Formula, layouts, blocking and source: conv_gemm_body.h. Preconditions: sizes below 2^30, any
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic;
@@ -7,7 +7,7 @@
 #include "../include/ridge.h"
 
 #define RIDGE_VL 4
-#define RIDGE_MR 8
+#define RIDGE_MR 6
 #define RIDGE_NV 3
 #define RIDGE_VT
 #define CONV_INT8

@@ -234,6 +234,11 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
   int64_t q0 = p0 * NR, pixels = (p1 * NR < s->Q ? p1 * NR : s->Q) - q0, panels = p1 - p0;
   locate(s, t, q0, pixels, panels * NR);
   int64_t blocks = ceil_div(s->red, KC), depth = ceil_div(s->red, blocks);
+#if defined(CONV_FP32)
+  // Whole tiles of a short reduction with nothing to add go straight to y.
+  const ridge_conv_args *a = s->a;
+  int direct = blocks == 1 && a->layout == 0 && !a->bias && !a->residual && a->act == RIDGE_ACT_NONE;
+#endif
   for (int64_t k0 = 0; k0 < s->red; k0 += depth) {
     int64_t k1 = k0 + depth < s->red ? k0 + depth : s->red;
     pack(s, t, g, panels, k0, k1);
@@ -242,6 +247,13 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
         int64_t left = pixels - p * NR, n = left < NR ? left : NR, i1 = i0 + MC < m1 ? i0 + MC : m1;
         for (int64_t i = i0, mr; i < i1; i += mr) {
           mr = ridge_micro_rows(i1 - i);
+#if defined(CONV_FP32)
+          if (direct && n == NR && t->yoff[p * NR + NR - 1] - t->yoff[p * NR] == NR - 1) {
+            ridge_micro(mr, RIDGE_NV, k1, s->w + (g * s->kg + i) * s->red, s->red, t->panels + p * k1 * NR,
+                        (yt *)a->y + t->yoff[p * NR] + (g * s->kg + i) * s->st.y_chan, s->st.y_chan, 0);
+            continue;
+          }
+#endif
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
           ridge_micro(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
                                                    t->panels + p * (k1 - k0) * NR, sums, CONV_NC, k0 > 0);

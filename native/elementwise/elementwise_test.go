@@ -28,7 +28,7 @@ func TestElementwiseKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range dtypes {
 		for _, s := range op.ElementwiseSpecs() {
-			for _, rc := range [][2]int{{0, 5}, {1, 1}, {1, 7}, {3, 5}, {7, 37}, {101, 103}} {
+			for _, rc := range [][2]int{{0, 5}, {1, 1}, {9, 29}} {
 				ops = append(ops, kerneltest.Op(t, s.Name, d, params("rows", rc[0], "cols", rc[1])))
 			}
 		}
@@ -39,11 +39,11 @@ func TestElementwiseKernelsMatchTheExpectation(t *testing.T) {
 func TestPerChannelKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range dtypes {
-		for _, rc := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {300, 1}, {33, 3}, {7, 37}, {41, 129}, {2, 1031}} {
+		for _, rc := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {300, 1}, {33, 3}, {13, 37}, {2, 1031}} {
 			ops = append(ops, kerneltest.Op(t, "bias_add", d, params("rows", rc[0], "cols", rc[1])))
 		}
 		for _, layout := range []string{"nchw", "nhwc"} {
-			for _, s := range [][4]int{{0, 3, 2, 2}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {1, 5, 31, 33}, {2, 67, 7, 7}} {
+			for _, s := range [][4]int{{0, 3, 2, 2}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {2, 19, 7, 7}} {
 				ops = append(ops, kerneltest.Op(t, "batch_norm", d, params("n", s[0], "c", s[1], "h", s[2], "w", s[3], "layout", layout)))
 			}
 		}

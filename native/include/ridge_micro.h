@@ -16,8 +16,8 @@
 //
 // Floor on AVX2 (6x16): per k 12 FMA, 2 loads, 6 broadcasts = 6 cycles at two FMA a cycle, 12 of
 // 16 registers hold the tile. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts (which fold into no
-// FMA because each serves three), 24 of 32 registers. NEON (8x12): 24 FMA by element, 3 loads, 8
-// scalar loads, 24 of 32 registers. Fewer rows than MR and fewer vectors than NV have instances
+// FMA because each serves three), 24 of 32 registers. NEON (6x12): 18 FMA by element, 3 loads, 6
+// scalar loads; 8x12 leaves too few registers for the scalars and spilled three sums. Fewer rows than MR and fewer vectors than NV have instances
 // of their own; ridge_micro_rows keeps their rows high enough to hide the FMA's latency.
 // Source of the tile shapes: Goto and van de Geijn 2008; BLIS for rows left unpacked.
 #ifndef RIDGE_MICRO_H

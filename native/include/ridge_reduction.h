@@ -1,19 +1,37 @@
-// Arguments of the reduction family (sum, mean, max, min, softmax, layer_norm, rms_norm, dot).
-// x is [rows, cols], row-major, contiguous. dim: -1 all elements -> y[1]; 0 over rows -> y[cols];
-// 1 over cols -> y[rows]. softmax keeps the shape; the norms work along cols.
+// Arguments of the reduction family. x is [rows, cols], row-major, contiguous.
+//
+//   sum, mean, max, min: dim -1 over all elements -> y[1]; 0 over rows -> y[cols];
+//                        1 over columns -> y[rows]
+//   softmax:             exp(x - max) / sum along dim 0 or 1 -> y[rows, cols]
+//   layer_norm:          (x - mean)/sqrt(var + eps)*gamma + beta along the columns
+//   rms_norm:            x/sqrt(mean(x^2) + eps)*gamma along the columns
+//
+// max and min of an input with NaN are undefined (x86 drops it, NEON keeps it); of nothing,
+// -inf and +inf.
 #ifndef RIDGE_REDUCTION_H
 #define RIDGE_REDUCTION_H
 
 #include "ridge.h"
 
+// In the order of goharness/op.ReductionOps.
+enum {
+  RIDGE_RD_SUM,
+  RIDGE_RD_MEAN,
+  RIDGE_RD_MAX,
+  RIDGE_RD_MIN,
+  RIDGE_RD_SOFTMAX,
+  RIDGE_RD_LAYER_NORM,
+  RIDGE_RD_RMS_NORM,
+};
+
 typedef struct ridge_reduction_args {
   int64_t rows, cols;
   const void *x;
-  const void *x2;           // second operand of dot
-  const void *gamma, *beta; // [cols], norms
+  const void *gamma, *beta; // [cols], norms, in x's dtype
   void *y;
   double eps;
   int32_t dim;
+  int32_t op; // RIDGE_RD_*
 } ridge_reduction_args;
 
 #endif

@@ -169,6 +169,35 @@ VFN int vany(vi mask) {
 #endif
 }
 
+// The lower and the upper half of the lanes as doubles.
+VFN vd vwiden_lo(vf x) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+  return (vd)_mm256_cvtps_pd(_mm256_castps256_ps128((__m256)x));
+#elif RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  return (vd)_mm512_cvtps_pd(_mm512_castps512_ps256((__m512)x));
+#elif RIDGE_VEC_ISA == RIDGE_VEC_NEON
+  return (vd)vcvt_f64_f32(vget_low_f32((float32x4_t)x));
+#else
+  vd r;
+  for (int i = 0; i < VLD; i++) r[i] = x[i];
+  return r;
+#endif
+}
+
+VFN vd vwiden_hi(vf x) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+  return (vd)_mm256_cvtps_pd(_mm256_extractf128_ps((__m256)x, 1));
+#elif RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  return (vd)_mm512_cvtps_pd(_mm512_extractf32x8_ps((__m512)x, 1));
+#elif RIDGE_VEC_ISA == RIDGE_VEC_NEON
+  return (vd)vcvt_high_f64_f32((float32x4_t)x);
+#else
+  vd r;
+  for (int i = 0; i < VLD; i++) r[i] = x[i + VLD];
+  return r;
+#endif
+}
+
 VFN vf vabs(vf x) { return (vf)((vi)x & 0x7fffffff); }
 
 // Loads and stores at any element-aligned address.

@@ -1,0 +1,163 @@
+package op
+
+import (
+	"math"
+	"strconv"
+
+	"ridge/goharness/record"
+)
+
+// ReductionOps lists the ops of the reduction family in the order of RIDGE_RD_* in
+// native/include/ridge_reduction.h.
+var ReductionOps = []string{"sum", "mean", "max", "min", "softmax", "layer_norm", "rms_norm"}
+
+// Reduction is sum, mean, max or min of x[rows, cols] over all elements, over the rows
+// (dim 0: one value per column) or over the columns (dim 1: one value per row).
+type Reduction struct {
+	opName     string
+	Rows, Cols int64
+	Dim        int64 // −1: all
+	D          record.DType
+	params     []record.Param
+}
+
+// ReductionSpecs declares sum, mean, max and min.
+func ReductionSpecs() []Spec {
+	var out []Spec
+	for _, name := range ReductionOps[:4] {
+		least := int64(1) // a mean or an extremum of nothing does not exist
+		if name == "sum" {
+			least = 0
+		}
+		out = append(out, Spec{
+			Name: name, Family: "reduction", Suite: "reduction", Item: "element", Metric: "gbps",
+			Doc: name + " of x[rows,cols] over all elements, over rows (dim 0) or over columns (dim 1); 1 FLOP per element",
+			Params: append(matrixParams(least),
+				ParamSpec{Name: "dim", Doc: "dimension that disappears", Default: "all", Enum: []string{"all", "0", "1"}}),
+			DTypes: []record.DType{record.FP64, record.FP32, record.BF16},
+			New: func(v Values, d record.DType) (Op, error) {
+				return &Reduction{opName: name, Rows: v.Int("rows"), Cols: v.Int("cols"), Dim: dimension(v), D: d, params: v.List()}, nil
+			},
+		})
+	}
+	return out
+}
+
+func dimension(v Values) int64 {
+	if d, err := strconv.ParseInt(v.Str("dim"), 10, 64); err == nil {
+		return d
+	}
+	return -1
+}
+
+func (r *Reduction) Name() string           { return r.opName }
+func (r *Reduction) Params() []record.Param { return r.params }
+func (r *Reduction) DType() record.DType    { return r.D }
+func (r *Reduction) Items() int64           { return Product(r.Rows, r.Cols) }
+
+// Accumulate is fp64 for fp64, else fp32 (kernels may carry on in fp64).
+func (r *Reduction) Accumulate() record.DType { return sumFormat(r.D) }
+
+func sumFormat(d record.DType) record.DType {
+	if d == record.FP64 {
+		return record.FP64
+	}
+	return record.FP32
+}
+
+// Tensors: x, y.
+func (r *Reduction) Tensors() []Tensor {
+	n := int64(1)
+	switch r.Dim {
+	case 0:
+		n = r.Cols
+	case 1:
+		n = r.Rows
+	}
+	return []Tensor{{Name: "x", Role: In, DType: r.D, Dims: []int64{r.Rows, r.Cols}},
+		{Name: "y", Role: Out, DType: r.D, Dims: []int64{n}}}
+}
+
+// FLOPs is one addition or comparison per input element; mean also divides each output.
+func (r *Reduction) FLOPs() int64 {
+	n := Product(r.Rows, r.Cols)
+	if out := r.Tensors()[1].Elements(); r.opName == "mean" && n < math.MaxInt64-out {
+		n += out
+	}
+	return n
+}
+
+// Bytes reads x once and writes y.
+func (r *Reduction) Bytes() int64 { return tensorBytes(r.Tensors()) }
+
+// IntegerExact holds for sums and extrema.
+func (r *Reduction) IntegerExact() (bool, string) {
+	if r.opName == "mean" {
+		return false, "a mean's quotient is not exact"
+	}
+	return true, ""
+}
+
+// line is the elements that output i is made from: start, step and count.
+func (r *Reduction) line(i int64) (start, step, n int64) {
+	switch r.Dim {
+	case 0:
+		return i, r.Cols, r.Rows
+	case 1:
+		return i * r.Cols, 1, r.Cols
+	}
+	return 0, 1, r.Rows * r.Cols
+}
+
+// ExpectCost is the input elements behind one output.
+func (r *Reduction) ExpectCost() int64 {
+	_, _, n := r.line(0)
+	return n
+}
+
+// Expect reduces the line in float64 (sums with Neumaier's compensation, so that fp64
+// kernels can be judged). The magnitude of a sum is Σ|x|, of a mean Σ|x|/n; extrema are
+// exact.
+func (r *Reduction) Expect(in *Inputs, out int, i int64) Expectation {
+	start, step, n := r.line(i)
+	switch r.opName {
+	case "max", "min":
+		best := math.Inf(-1)
+		if r.opName == "min" {
+			best = math.Inf(1)
+		}
+		for k := int64(0); k < n; k++ {
+			x := in.At(0, start+k*step)
+			if (x > best) == (r.opName == "max") {
+				best = x
+			}
+		}
+		return Expectation{Value: best}
+	}
+	var s, a sum
+	for k := int64(0); k < n; k++ {
+		x := in.At(0, start+k*step)
+		s.add(x)
+		a.add(math.Abs(x))
+	}
+	scale := 1.0
+	if r.opName == "mean" {
+		scale = float64(n)
+	}
+	return Expectation{Value: s.value() / scale, Magnitude: a.value() / scale}
+}
+
+// sum adds float64 values with Neumaier's compensation.
+type sum struct{ s, c float64 }
+
+func (k *sum) add(x float64) {
+	t := k.s + x
+	if math.Abs(k.s) >= math.Abs(x) {
+		k.c += (k.s - t) + x
+	} else {
+		k.c += (x - t) + k.s
+	}
+	k.s = t
+}
+
+func (k *sum) value() float64 { return k.s + k.c }

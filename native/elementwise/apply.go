@@ -1,0 +1,46 @@
+//go:build cgo && linux
+
+package elementwise
+
+/*
+#include "table.h"
+static int apply(const ridge_kernel *k, const ridge_elementwise_args *a) {
+  ridge_ctx ctx = {.tid = 0, .nthreads = 1};
+  return k->fn(a, &ctx);
+}
+*/
+import "C"
+
+import (
+	"fmt"
+	"slices"
+	"unsafe"
+
+	"ridge/goharness/op"
+	"ridge/native/kernel"
+)
+
+// Apply evaluates a one-operand fp32 op with the named kernel on chosen values, on the
+// calling thread: the way to see a vector function's special values and accuracy, which the
+// random inputs of a verification do not reach. The kernel must be runnable here.
+func Apply(kernelName, opName string, x []float32) ([]float32, error) {
+	code := slices.Index(op.ElementwiseOps, opName)
+	table := unsafe.Slice(C.ridge_elementwise_table(), C.ridge_elementwise_table_len())
+	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
+	if code < 0 || i < 0 {
+		return nil, fmt.Errorf("apply %s with kernel %s: expected an op and a kernel of the elementwise family", opName, kernelName)
+	}
+	n := len(x)
+	mem := kernel.Alloc(uintptr(8*n) + 64)
+	defer kernel.Free(mem)
+	in := unsafe.Slice((*float32)(mem), n)
+	out := unsafe.Slice((*float32)(unsafe.Add(mem, 4*n)), n)
+	copy(in, x)
+	args := (*C.ridge_elementwise_args)(kernel.Alloc(C.sizeof_ridge_elementwise_args))
+	defer kernel.Free(unsafe.Pointer(args))
+	args.n, args.a, args.y, args.op = C.int64_t(n), mem, unsafe.Add(mem, 4*n), C.int32_t(code)
+	if rc := C.apply(&table[i], args); rc != 0 {
+		return nil, fmt.Errorf("apply %s with kernel %s: status %d", opName, kernelName, rc)
+	}
+	return slices.Clone(out), nil
+}

@@ -1,0 +1,8 @@
+// softmax and norms at bf16 on NEON.
+// Formulas, preconditions, costs and design: norms.inc.
+#define RIDGE_VEC_LANES 4
+#define RIDGE_VEC_ISA RIDGE_VEC_NEON
+#define RIDGE_VEC_DTYPE RIDGE_VEC_BF16
+#include "norms.inc"
+
+RD_NORMS(bf16_neon)

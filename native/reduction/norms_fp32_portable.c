@@ -1,0 +1,8 @@
+// softmax and norms at fp32 in GNU C vectors of 16 bytes: the fallback for unknown chips.
+// Formulas, preconditions, costs and design: norms.inc.
+#define RIDGE_VEC_LANES 4
+#define RIDGE_VEC_ISA RIDGE_VEC_PORTABLE
+#define RIDGE_VEC_DTYPE RIDGE_VEC_FP32
+#include "norms.inc"
+
+RD_NORMS(fp32_portable)

@@ -1,0 +1,8 @@
+// sum, mean, max, min at fp32 on AVX2.
+// Formulas, preconditions, costs and design: reduce.inc.
+#define RIDGE_VEC_LANES 8
+#define RIDGE_VEC_ISA RIDGE_VEC_AVX2
+#define RIDGE_VEC_DTYPE RIDGE_VEC_FP32
+#include "reduce.inc"
+
+RD_REDUCE(fp32_avx2)

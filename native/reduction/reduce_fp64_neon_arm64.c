@@ -1,0 +1,8 @@
+// sum, mean, max, min at fp64 on NEON.
+// Formulas, preconditions, costs and design: reduce.inc.
+#define RIDGE_VEC_LANES 4
+#define RIDGE_VEC_ISA RIDGE_VEC_NEON
+#define RIDGE_VEC_DTYPE RIDGE_VEC_FP64
+#include "reduce.inc"
+
+RD_REDUCE(fp64_neon)

@@ -1,0 +1,87 @@
+//go:build cgo && linux
+
+package reduction_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+func params(kv ...any) map[string]string {
+	p := map[string]string{}
+	for i := 0; i+1 < len(kv); i += 2 {
+		p[kv[i].(string)] = fmt.Sprint(kv[i+1])
+	}
+	return p
+}
+
+func TestReductionKernelsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
+		for _, name := range []string{"sum", "mean", "max", "min"} {
+			for _, dim := range []string{"all", "0", "1"} {
+				shapes := [][2]int{{9, 29}}
+				if name == "sum" {
+					// 3 threads × 1,024 columns switch dim 0 to columns; 9,001 elements are
+					// several blocks of a run.
+					shapes = append(shapes, [2]int{1, 1}, [2]int{0, 5}, [2]int{5, 0}, [2]int{9, 3079}, [2]int{1, 9001}, [2]int{131, 2})
+				}
+				for _, s := range shapes {
+					ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1], "dim", dim)))
+				}
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, s := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {9, 37}} {
+			for _, dim := range []string{"0", "1"} {
+				ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", s[0], "cols", s[1], "dim", dim)))
+			}
+			for _, name := range []string{"layer_norm", "rms_norm"} {
+				ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1])))
+			}
+		}
+		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")))
+	}
+	// A row of more than one block of exponentials.
+	ops = append(ops, kerneltest.Op(t, "softmax", record.FP32, params("rows", 1, "cols", 1063, "dim", "1")))
+	kerneltest.All(t, native.New(), ops)
+}
+
+// The variants with non-temporal stores take only arrays beyond 64 MiB.
+func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 64 MiB")
+	}
+	b := native.New()
+	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dev.Close() }()
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, name := range []string{"softmax", "layer_norm"} {
+			o := kerneltest.Op(t, name, d, params("rows", (64<<20)/(2*int(d.Size())*131)+1, "cols", 131))
+			for _, k := range kerneltest.Names(b, o) {
+				if !strings.HasSuffix(k, "_nt") {
+					continue
+				}
+				if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+					t.Errorf("%s: %v", k, err)
+				}
+			}
+		}
+	}
+}

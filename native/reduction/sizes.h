@@ -1,0 +1,37 @@
+// Blocking constants and workspace sizes, known to the kernels and to the table.
+#ifndef RIDGE_REDUCTION_SIZES_H
+#define RIDGE_REDUCTION_SIZES_H
+
+#include "../include/ridge_reduction.h"
+
+enum {
+  RD_GROUP = 8,        // rows taken in together along dim 0
+  RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
+  RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
+};
+
+RIDGE_INLINE int64_t rd_min(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Whether dim 0 splits the columns: enough of them that each thread reads long strips.
+RIDGE_INLINE int rd_by_columns(const ridge_reduction_args *g, int nthreads) {
+  return nthreads == 1 || g->cols >= rd_min(nthreads * 1024ll, 32768);
+}
+
+// Columns rounded up to whole cache lines of doubles.
+RIDGE_INLINE int64_t rd_pitch(const ridge_reduction_args *g) { return (g->cols + 7) / 8 * 8; }
+
+// sum, mean, max, min: column sums per thread along dim 0, else one line per thread.
+RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads) {
+  if (g->dim != 0) return nthreads * 64ll;
+  return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
+}
+
+// fp32 row of exponentials per busy thread along dim 1; along dim 0 per thread float64 sums,
+// fp32 maxima and reciprocals of a strip.
+RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 15) / 16 * 64; }
+RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
+  if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
+  return rd_row_bytes(g) * rd_min(g->rows, nthreads);
+}
+
+#endif
