@@ -56,6 +56,11 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		return nil, fmt.Errorf("--mode %q: expected hot or cold", mode)
 	}
 	if id := c.String("case"); id != "" {
+		for _, name := range []string{"threads", "mode", "device", "precision", "m", "n", "k", "param"} {
+			if c.IsSet(name) {
+				return nil, fmt.Errorf("--%s %s: --case names it already; remove one of the two", name, c.Value(name))
+			}
+		}
 		if c.Args().Present() {
 			return nil, fmt.Errorf("bench: --case names the op; remove %q", c.Args().First())
 		}
@@ -63,11 +68,17 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		if err != nil {
 			return nil, err
 		}
+		if k.Mode != record.Hot && k.Mode != record.Cold {
+			return nil, fmt.Errorf("case %s: mode %q: expected hot or cold", id, k.Mode)
+		}
 		if err := checkDevice(k.Device); err != nil {
+			return nil, fmt.Errorf("case %s: %w", id, err)
+		}
+		if err := checkAffinity(c.String("affinity"), k.Threads, "case "+id); err != nil {
 			return nil, err
 		}
-		if err := checkAffinity(c.String("affinity"), k.Threads); err != nil {
-			return nil, fmt.Errorf("case %s: %w", id, err)
+		if forced := k.Program.Kernel; forced != "" && c.IsSet("kernel") && c.String("kernel") != forced {
+			return nil, fmt.Errorf("--kernel %s: the case names kernel %s", c.String("kernel"), forced)
 		}
 		refs, threads, mode, device = []record.ProgramRef{k.Program}, k.Threads, k.Mode, k.Device
 		cfg.Plan.Threads, cfg.Plan.Device = threads, device
@@ -86,7 +97,11 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 	}
 	var out []record.Case
 	for _, ref := range refs {
-		for _, kernel := range kernelsFor(c, ref) {
+		kernels := kernelsFor(c, ref)
+		if len(kernels) == 0 {
+			return nil, fmt.Errorf("--kernel all: no kernel for %s at %s can run here (ridge list kernels)", ref.Op, ref.DType)
+		}
+		for _, kernel := range kernels {
 			if err := kernelExists(kernel); err != nil {
 				return nil, err
 			}

@@ -6,11 +6,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"ridge/goharness/campaign"
+	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
 	"ridge/goharness/report"
@@ -24,7 +26,6 @@ func calibrateCommand() *cli.Command {
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
 			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure (none)"},
 			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
-			&cli.BoolFlag{Name: "energy", Usage: "ask for energy of every case"},
 			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 		),
 		Action: calibrate,
@@ -40,6 +41,9 @@ func calibrate(c *cli.Context) error {
 		return err
 	}
 	if cfg.Plan.Operations, err = list(c, "operations"); err != nil {
+		return err
+	}
+	if err := checkOperations(cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
 		return err
 	}
 	if cfg.Plan.Batches, err = batches(c); err != nil {
@@ -72,13 +76,14 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 	if err != nil && !campaign.Interrupted(err) {
 		return doc, err
 	}
-	if werr := deliver(c, cfg, doc); werr != nil {
-		return doc, werr
-	}
+	werr := deliver(c, cfg, doc)
 	if err != nil {
+		if werr != nil {
+			err = fmt.Errorf("%w (and %w)", err, werr)
+		}
 		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; go on with the same options and --resume %s", err, doc.RunID)}
 	}
-	return doc, nil
+	return doc, werr
 }
 
 // deliver writes the document where it was asked for and prints the tables.
@@ -152,16 +157,32 @@ func (v *view) Started(k record.Case) {
 
 func (v *view) Result(r record.Result) {
 	v.progress.Done(1)
+	if r.UseCase == "ceiling" {
+		r.Ceiling = nil // it is being measured here: the ones found so far are no limit yet
+	}
 	if v.live != nil {
 		_ = v.live.Result(r)
 	}
 }
 
 func (v *view) Warn(format string, a ...any) {
+	if v.silent {
+		return
+	}
 	fmt.Fprintf(v.c.App.ErrWriter, "warning: %s\n", oneLine(fmt.Sprintf(format, a...)))
 }
 
 func (v *view) finish() { v.progress.Finish() }
+
+// checkOperations refuses names that are neither a suite nor an op.
+func checkOperations(ops *op.Registry, names []string) error {
+	for _, name := range names {
+		if _, ok := ops.Spec(name); !ok && !slices.Contains(plan.SuiteNames(), name) {
+			return fmt.Errorf("--operations %q: expected suites (%s) or ops (ridge list ops)", name, strings.Join(plan.SuiteNames(), ","))
+		}
+	}
+	return nil
+}
 
 func reportCommand() *cli.Command {
 	var names []string
@@ -179,6 +200,9 @@ func reportCommand() *cli.Command {
 			if !ok {
 				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
 			}
+			if err := checkOutput(c.String("output")); err != nil {
+				return err
+			}
 			if c.NArg() == 0 {
 				return errors.New("report: expected at least one calibration document (- for standard input)")
 			}
@@ -186,7 +210,7 @@ func reportCommand() *cli.Command {
 			for _, name := range c.Args().Slice() {
 				d, err := readDocument(name)
 				if err != nil {
-					return err
+					return fmt.Errorf("report: %w", err)
 				}
 				docs = append(docs, d)
 			}

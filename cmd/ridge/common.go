@@ -82,11 +82,19 @@ func precisions(c *cli.Context) ([]record.DType, error) {
 	for _, n := range names {
 		d := record.DType(n)
 		if !d.Known() && d != record.INT64 {
-			return nil, fmt.Errorf("--precision %q: expected some of %v", n, record.Precisions)
+			return nil, fmt.Errorf("--precision %q: expected some of %s", n, joinPrecisions())
 		}
 		out = append(out, d)
 	}
 	return out, nil
+}
+
+func joinPrecisions() string {
+	var names []string
+	for _, p := range record.Precisions {
+		names = append(names, string(p))
+	}
+	return strings.Join(names, ",")
 }
 
 func batches(c *cli.Context) ([]int64, error) {
@@ -171,6 +179,7 @@ func measureFlags() []cli.Flag {
 		&cli.IntFlag{Name: "warmup", Usage: "warm-up launches; with --trials"},
 		&cli.IntFlag{Name: "trials", Usage: "samples, in place of the stop rule"},
 		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
+		&cli.BoolFlag{Name: "energy", Usage: "ask for the energy of every case"},
 		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed"},
 	}
 }
@@ -204,14 +213,18 @@ func config(c *cli.Context) (campaign.Config, error) {
 	if cfg.Metrics, err = metrics(c); err != nil {
 		return fail(err)
 	}
-	if err := checkAffinity(c.String("affinity"), p.Threads); err != nil {
+	if err := checkAffinity(c.String("affinity"), p.Threads, "--threads"); err != nil {
+		return fail(err)
+	}
+	if err := checkPlaces(c, cfg.DataDir); err != nil {
 		return fail(err)
 	}
 	if cfg.Launch, err = launcher(c); err != nil {
 		return fail(err)
 	}
 	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")
-	cfg.Tool, cfg.Command = tool(), append([]string{"ridge"}, os.Args[min(1, len(os.Args)):]...)
+	cfg.Energy = c.Bool("energy")
+	cfg.Tool, cfg.Command = tool(), commandLine(c)
 	return cfg, nil
 }
 
@@ -235,25 +248,59 @@ func checkDevice(id string) error {
 		}
 	}
 	platform, _, _ := strings.Cut(id, ":")
+	in := false
 	for _, b := range backends() {
 		if b.Name() == platform {
+			in = true
 			if err := b.Available(); err != nil {
 				return fmt.Errorf("--device %s: %w", id, err)
 			}
 		}
 	}
-	return fmt.Errorf("--device %q: this build on this machine has %s", id, strings.Join(have, ", "))
+	usable := "expected one of " + strings.Join(have, ", ")
+	if len(have) == 0 {
+		usable = "no device is usable here (ridge list devices)"
+	}
+	if !in {
+		return fmt.Errorf("--device %q: this build has no platform %q; %s", id, platform, usable)
+	}
+	return fmt.Errorf("--device %q: this machine has no such device; %s", id, usable)
 }
 
 func hostCPUs(n int, policy string) ([]int, error) {
 	return campaign.NewWorkerHost(machine.Source{}).CPUs(n, policy)
 }
 
-func checkAffinity(policy string, n int) error {
+// checkAffinity checks the policy and then the thread count, which where names.
+func checkAffinity(policy string, n int, where string) error {
+	if _, err := hostCPUs(0, policy); err != nil {
+		return fmt.Errorf("--affinity %q: %w", policy, err)
+	}
 	if _, err := hostCPUs(n, policy); err != nil {
-		return fmt.Errorf("--affinity %s: %w", policy, err)
+		return fmt.Errorf("%s: %w; each thread has a CPU of its own", where, err)
 	}
 	return nil
+}
+
+// checkPlaces makes the data directory and tries the places that will be written to.
+func checkPlaces(c *cli.Context, dataDir string) error {
+	if strings.ContainsRune(dataDir, 0) {
+		return fmt.Errorf("--data-dir %q: a directory name cannot hold a NUL", dataDir)
+	}
+	runs := filepath.Join(dataDir, "runs")
+	if err := os.MkdirAll(runs, 0o755); err != nil {
+		return fmt.Errorf("--data-dir %s: expected a directory that can be made and written to: %w", dataDir, err)
+	}
+	if err := checkWritable("--data-dir "+dataDir, runs); err != nil {
+		return err
+	}
+	return checkOutput(c.String("output"))
+}
+
+// commandLine is what the user typed, for the document.
+func commandLine(c *cli.Context) []string {
+	args, _ := c.App.Metadata["args"].([]string)
+	return append([]string{"ridge"}, args[min(1, len(args)):]...)
 }
 
 // kernelExists refuses a forced kernel that no platform has.

@@ -14,6 +14,8 @@ import (
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
 )
 
 func listCommand() *cli.Command {
@@ -83,13 +85,10 @@ func listKernels(c *cli.Context) error {
 		if !e.Runnable {
 			here = "no: " + e.Reason
 		}
-		need := strings.Join(e.ISA, " ")
-		if need == "" {
-			need = "nothing (portable)"
-		}
+		need := runner.ISATag(e.ISA) // the JSON list has every feature
 		on := strings.Join(e.VerifiedOn, ", ")
 		if on == "" {
-			on = "no benchmark document yet"
+			on = "–"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, strings.Join(e.Ops, " "), e.DType, e.Acc, need, here, on)
 	}
@@ -102,19 +101,34 @@ func verifiedOn(k backend.KernelInfo) []string { return benchmarks.VerifiedOn(k.
 
 func listOps(c *cli.Context) error {
 	if c.Bool("json") {
-		type entry struct {
-			Name, Family, Suite, Item, Metric, Doc string
-			Params                                 []op.ParamSpec
-			DTypes                                 any
+		type param struct {
+			Name    string   `json:"name"`
+			Doc     string   `json:"doc"`
+			Default string   `json:"default,omitempty"`
+			OneOf   []string `json:"one_of,omitempty"`
+			Min     int64    `json:"min"`
+			Max     int64    `json:"max"`
 		}
-		var out []entry
+		type entry struct {
+			Name       string         `json:"name"`
+			Family     string         `json:"family"`
+			Suite      string         `json:"suite"`
+			Item       string         `json:"item"`
+			Metric     string         `json:"metric"`
+			Doc        string         `json:"doc"`
+			Params     []param        `json:"params"`
+			Precisions []record.DType `json:"precisions"`
+		}
+		out := []entry{}
 		for _, s := range op.Builtin().Specs() {
-			out = append(out, entry{s.Name, s.Family, s.Suite, s.Item, s.Metric, s.Doc, s.Params, s.DTypes})
+			e := entry{s.Name, s.Family, s.Suite, s.Item, s.Metric, s.Doc, []param{}, s.DTypes}
+			for _, p := range s.Params {
+				e.Params = append(e.Params, param{p.Name, p.Doc, p.Default, p.Enum, p.Min, p.Max})
+			}
+			out = append(out, e)
 		}
 		return writeJSON(c, out)
 	}
-	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "op\tprecisions\tparameters\tone item is\twhat")
 	for _, s := range op.Builtin().Specs() {
 		var ps, ds []string
 		for _, p := range s.Params {
@@ -127,9 +141,16 @@ func listOps(c *cli.Context) error {
 		for _, d := range s.DTypes {
 			ds = append(ds, string(d))
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", s.Name, strings.Join(ds, ","), strings.Join(ps, ","), s.Item, s.Doc)
+		params := strings.Join(ps, " ")
+		if params == "" {
+			params = "none"
+		}
+		if _, err := fmt.Fprintf(c.App.Writer, "%s\n    %s\n    precisions: %s; one item is one %s\n    parameters: %s\n",
+			s.Name, s.Doc, strings.Join(ds, " "), s.Item, params); err != nil {
+			return err
+		}
 	}
-	return w.Flush()
+	return nil
 }
 
 func listCases(c *cli.Context) error {

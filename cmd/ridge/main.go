@@ -62,24 +62,27 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Commands: []*cli.Command{
 			infoCommand(), doctorCommand(), listCommand(), calibrateCommand(), benchCommand(), reportCommand(), selftestCommand(), workerCommand(),
 		},
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return err },
-		ExitErrHandler: func(*cli.Context, error) {},
-		CommandNotFound: func(c *cli.Context, name string) {
-			// reported by Action below
+		Metadata: map[string]any{"args": args},
+		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
+			return usageError("ridge", commonFlags(), err)
 		},
+		ExitErrHandler: func(*cli.Context, error) {},
 		Action: func(c *cli.Context) error {
-			if c.Args().Present() {
+			if c.Args().Present() && c.Args().First() != "help" {
 				return fmt.Errorf("unknown command %q: ridge --help lists the commands", c.Args().First())
 			}
 			return cli.ShowAppHelp(c)
 		},
 	}
 	for _, c := range app.Commands {
-		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return err }
-		c.HideHelpCommand = true
 		c.Flags = append(c.Flags, commonFlags()...)
+		c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
+			return usageError("ridge "+c.Name, c.Flags, err)
+		}
+		c.HideHelpCommand = true
+		c.Before = noEmptyFlags
 	}
-	err := app.RunContext(ctx, flagsFirst(app.Commands, args))
+	err := app.RunContext(ctx, flagsFirst(app.Flags, app.Commands, args))
 	if err == nil {
 		return exitOK
 	}

@@ -35,6 +35,7 @@ type Config struct {
 	Force         bool     // go on although a preflight check failed
 	SkipPreflight bool     // bench of a single case: the checks are not asked for
 	Metrics       []string // selected groups; nil: all
+	Energy        bool     // energy is asked for: results say why there is none
 	User          record.UserPeaks
 	Hardware      string        // name given by the user
 	Cases         []record.Case // measured instead of the plan's suites when set
@@ -78,6 +79,7 @@ type campaign struct {
 	runner      *runner.Runner
 	journal     *record.Journal
 	done        map[string]record.Result
+	listed      map[string]bool // case ids whose result is in the document
 	resumed     int
 	started     time.Time
 	sinceProbe  time.Time
@@ -90,7 +92,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, listed: map[string]bool{}}
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}

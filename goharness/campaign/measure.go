@@ -24,7 +24,7 @@ func (c *campaign) measure(ctx context.Context) error {
 				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, Kernel: kernel, Reason: reason}})
 		}
 	}
-	c.cfg.View.Plan(len(c.plan.Probes), len(c.plan.Cases))
+	c.cfg.View.Plan(c.distinct())
 	for _, p := range c.plan.Probes {
 		r, err := c.ask(ctx, p.Case, false) // probes make the limits; nothing judges them
 		if err != nil {
@@ -54,9 +54,10 @@ func (c *campaign) measure(ctx context.Context) error {
 // ask measures a case unless the resumed journal has it, gates it (judged) and journals the result.
 func (c *campaign) ask(ctx context.Context, k record.Case, judged bool) (record.Result, error) {
 	if r, done := c.done[k.ID]; done {
-		c.resumed++
-		c.doc.Results = append(c.doc.Results, r)
-		c.cfg.View.Result(r)
+		if !c.listed[k.ID] { // a probe may be a point of the sweep too: it is one result
+			c.resumed++
+			c.list(r)
+		}
 		return r, nil
 	}
 	c.cfg.View.Started(k)
@@ -74,9 +75,28 @@ func (c *campaign) ask(ctx context.Context, k record.Case, judged bool) (record.
 		return r, err
 	}
 	c.done[k.ID] = r
+	c.list(r)
+	return r, nil
+}
+
+// list puts a result into the document.
+func (c *campaign) list(r record.Result) {
+	c.listed[r.ID] = true
 	c.doc.Results = append(c.doc.Results, r)
 	c.cfg.View.Result(r)
-	return r, nil
+}
+
+// distinct counts the cases that will be results: some probes are points of the sweep too.
+func (c *campaign) distinct() (probes, cases int) {
+	seen := map[string]bool{}
+	for _, p := range c.plan.Probes {
+		seen[p.Case.ID] = true
+	}
+	probes = len(seen)
+	for _, k := range c.plan.Cases {
+		seen[k.ID] = true
+	}
+	return probes, len(seen) - probes
 }
 
 func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
@@ -99,9 +119,25 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 
 // finish relates a result to the ceilings known so far, for the live view.
 func (c *campaign) finish(r *record.Result) {
+	if c.cfg.Energy {
+		r.Energy = &record.Energy{Unavailable: c.noEnergy(r)}
+	}
 	if r.Status.Counts() {
 		c.model.Apply(r)
 	}
+}
+
+// noEnergy says why a result has no energy figure although it was asked for.
+func (c *campaign) noEnergy(r *record.Result) string {
+	if r.Time == nil {
+		return "the case was not timed: " + string(r.Status)
+	}
+	for _, check := range c.doc.Preflight.Checks {
+		if check.Name == "energy counters" && check.Status != "passed" {
+			return "no energy meter on this machine: " + check.Message
+		}
+	}
+	return "no energy meter in this build"
 }
 
 // gate refuses the impossible. A suspect first has its probes repeated: a neighbour may have

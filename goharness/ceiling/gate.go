@@ -72,7 +72,7 @@ func (m *Model) judgeCompute(r *record.Result, ns float64) Finding {
 // must cross the level's boundary, no faster than its best probe.
 func (m *Model) judgeMemory(r *record.Result, ns float64) Finding {
 	unique := min(r.Bytes, r.WorkingSetBytes)
-	if unique <= 0 {
+	if unique <= 0 || r.UseCase == "ceiling" { // a probe sets the limit: copy may well exceed read
 		return Finding{}
 	}
 	passes := float64(r.Bytes) / float64(unique)

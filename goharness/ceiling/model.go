@@ -112,11 +112,13 @@ func lowerIsBetter(kind string) bool {
 func figure(kind string, r record.Result) (v float64, ci [2]float64, best float64) {
 	t := r.Time
 	per := func(work float64) (float64, [2]float64, float64) {
-		fast := t.CI95NS[0]
-		if fast <= 0 { // a widened interval may reach 0; no rate corresponds to that
-			fast = t.MinNS
+		// An interval of few, disturbed samples may reach down to no time at all; no rate is
+		// infinite, so it then ends at the fastest sample.
+		shortest := t.CI95NS[0]
+		if shortest <= 0 {
+			shortest = t.MinNS
 		}
-		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / fast}, work / t.MinNS
+		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / shortest}, work / t.MinNS
 	}
 	switch kind {
 	case record.CeilingCompute:

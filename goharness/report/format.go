@@ -229,10 +229,10 @@ func measured(c *record.Ceiling) string {
 // gap is the one line on a ceiling: its diagnosis and why a value is missing.
 func gap(c *record.Ceiling) string {
 	s := clean(c.Diagnosis)
-	if u := c.Theoretical.Unavailable; u != "" {
+	if u := c.Theoretical.Unavailable; u != "" && !strings.Contains(c.Diagnosis, u) {
 		s += "; no theoretical value: " + clean(u)
 	}
-	if u := c.Measured.Unavailable; u != "" && u != c.Theoretical.Unavailable {
+	if u := c.Measured.Unavailable; u != "" && u != c.Theoretical.Unavailable && !strings.Contains(c.Diagnosis, u) {
 		s += "; not measured: " + clean(u)
 	}
 	return strings.TrimPrefix(s, "; ")

@@ -72,12 +72,19 @@ func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
 	worst(b, d, device)
 }
 
+// hasLimit leaves out probes and sweeps, which are limits themselves, latencies, which have
+// none, and results with arithmetic for which no compute ceiling was measured.
+func hasLimit(r *record.Result) bool {
+	probe := r.UseCase == "ceiling" || r.UseCase == "cache sweep"
+	return !probe && metricOf(r) != plainTime && (r.FLOPs == 0 || r.Ceiling.ComputeGFLOPS > 0)
+}
+
 // worst names the results that reach the least of what their ceilings allow.
 func worst(b *strings.Builder, d *record.Calibration, device string) {
 	var rs []*record.Result
 	for i := range d.Results {
 		r := &d.Results[i]
-		if r.Device == device && r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Fraction > 0 {
+		if r.Device == device && r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Fraction > 0 && hasLimit(r) {
 			rs = append(rs, r)
 		}
 	}

@@ -293,7 +293,11 @@ func timed(res *record.Result, m *Measured) {
 	res.Ratio = m.Ratio
 	if !m.Converged {
 		res.Status = record.Noisy
-		res.Reason = fmt.Sprintf("the interval of the median is ±%.2g %% wide when the budget ended", 100*res.Time.RelHalfWidth)
+		width := fmt.Sprintf("%.2g", 100*res.Time.RelHalfWidth)
+		if res.Time.RelHalfWidth >= 0.1 {
+			width = fmt.Sprintf("%.0f", 100*res.Time.RelHalfWidth)
+		}
+		res.Reason = "the interval of the median was still ±" + width + " % when the budget ended"
 	}
 	if t := res.Time.MedianNS; t > 0 {
 		res.GFLOPS = float64(res.FLOPs) / t

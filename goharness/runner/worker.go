@@ -20,16 +20,20 @@ const (
 // maxLine bounds one protocol line; raw samples of the longest measurement stay far below.
 const maxLine = 16 << 20
 
+var errNotStartedByRidge = errors.New("worker: expected pipes on descriptors 3 and 4: this command is started by ridge itself")
+
 // ServeProcess serves requests on the worker's descriptors until the parent closes them. A
 // closed request pipe ends the process at once, even inside a hanging kernel, so that a
 // killed parent leaves no worker behind.
 func ServeProcess(s *Server) error {
 	in, out := os.NewFile(requestFD, "requests"), os.NewFile(replyFD, "replies")
 	if in == nil || out == nil {
-		return errors.New("worker: descriptors 3 and 4 are not open: this command is started by ridge itself")
+		return errNotStartedByRidge
 	}
-	if _, err := in.Stat(); err != nil {
-		return errors.New("worker: descriptors 3 and 4 are not open: this command is started by ridge itself")
+	for _, f := range []*os.File{in, out} {
+		if st, err := f.Stat(); err != nil || st.Mode()&(os.ModeNamedPipe|os.ModeSocket) == 0 {
+			return errNotStartedByRidge
+		}
 	}
 	return Serve(context.Background(), s, in, out, func() { os.Exit(1) })
 }

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=093ab9555299
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b79070fe2c56
 #include "fault.h"
 */
 import "C"

@@ -1,0 +1,99 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+)
+
+func testCommands() []*cli.Command { return []*cli.Command{benchCommand(), listCommand()} }
+
+func TestFlagsMayStandBehindArguments(t *testing.T) {
+	for _, tc := range []struct{ in, want string }{
+		{"ridge bench gemm --m 512", "ridge bench --m 512 -- gemm"},
+		{"ridge bench --m 512 gemm --quick", "ridge bench --m 512 --quick -- gemm"},
+		{"ridge bench --quick gemm conv2d", "ridge bench --quick -- gemm conv2d"},
+		{"ridge bench --m=512 gemm", "ridge bench --m=512 -- gemm"},
+		{"ridge bench gemm -- --quick", "ridge bench -- gemm --quick"},
+		{"ridge bench gemm --case", "ridge bench --case"},
+		{"ridge bench --quick", "ridge bench --quick"},
+		{"ridge bench gemm -h", "ridge bench --help"},
+		{"ridge --data-dir list bench gemm --quick", "ridge --data-dir list bench --quick -- gemm"},
+		{"ridge --json list kernels --all", "ridge --json list --all -- kernels"},
+		{"ridge nothing --m 5", "ridge nothing --m 5"},
+		{"ridge list -", "ridge list -- -"},
+		{"ridge", "ridge"},
+	} {
+		if got := flagsFirst(commonFlags(), testCommands(), strings.Fields(tc.in)); strings.Join(got, " ") != tc.want {
+			t.Errorf("%q: got %q, want %q", tc.in, strings.Join(got, " "), tc.want)
+		}
+	}
+}
+
+// Reordering loses no word, except those beside a flag whose value is missing or a call for
+// help, and reordering again changes nothing.
+func FuzzFlagsFirst(f *testing.F) {
+	for _, s := range []string{"bench gemm --m 512", "bench -- -- --", "--data-dir bench list -", "bench --m", "list - --all -h", "bench --=x ---"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		in := append([]string{"ridge"}, strings.Split(s, " ")...)
+		out := flagsFirst(commonFlags(), testCommands(), slices.Clone(in))
+		if again := flagsFirst(commonFlags(), testCommands(), slices.Clone(out)); !slices.Equal(again, out) {
+			t.Fatalf("%q: first %q, then %q", in, out, again)
+		}
+		if len(out) < len(in) {
+			return // help, or a value is missing: the command line is refused or not run
+		}
+		count := func(list []string) map[string]int {
+			n := map[string]int{}
+			for _, w := range list {
+				if w != "--" {
+					n[w]++
+				}
+			}
+			return n
+		}
+		want, got := count(in), count(out)
+		for w, n := range want {
+			if got[w] != n {
+				t.Fatalf("%q became %q: %q is there %d times, was %d times", in, out, w, got[w], n)
+			}
+		}
+	})
+}
+
+// A case id from the command line never panics, and one that is taken names its case.
+func FuzzCaseFromID(f *testing.F) {
+	for _, s := range []string{
+		"cpu/gemm/fp32/m=64,n=64,k=64/threads=1/hot", "cpu/dispatch/fp64/-/threads=2/hot@dispatch_portable",
+		"cuda:0/conv2d/int8/n=1,c=8,h=8,w=8,k=8/threads=0/cold", "cpu/gemm/fp32/m=9223372036854775807,n=2,k=2/threads=1/hot",
+		"cpu/chase/int64/bytes=64,steps=0/threads=1/hot", "/////", "cpu/gemm/fp32/m=064,n=64,k=64/threads=1/hot",
+	} {
+		f.Add(s)
+	}
+	ops := op.Builtin()
+	f.Fuzz(func(t *testing.T, s string) {
+		k, err := plan.FromID(ops, s)
+		if err != nil {
+			if strings.ContainsRune(oneLine(err.Error()), '\n') {
+				t.Fatalf("%q: the error has several lines", s)
+			}
+			return
+		}
+		id, err := record.ParseCaseID(k.ID)
+		if err != nil {
+			t.Fatalf("%q became %q: %v", s, k.ID, err)
+		}
+		again, err := plan.FromID(ops, id.String())
+		if err != nil || again.ID != k.ID {
+			t.Fatalf("%q became %q and then %q: %v", s, k.ID, again.ID, err)
+		}
+	})
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
+	"ridge/goharness/report"
+)
+
+func sampleDocument(t *testing.T) []byte {
+	t.Helper()
+	data, err := record.EncodeCalibration(recordtest.Sample())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+func TestJSONOutputParses(t *testing.T) {
+	for _, args := range [][]string{
+		{"info", "--json"}, {"list", "kernels", "--json"}, {"list", "ops", "--json"}, {"list", "devices", "--json"},
+		{"--json", "list", "devices"}, {"list", "cases", "--quick", "--json"},
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) {
+			code, stdout, stderr := ridge(t, args...)
+			if code != exitOK || stderr != "" {
+				t.Fatalf("exit code %d, error %q", code, stderr)
+			}
+			var v any
+			if err := json.Unmarshal([]byte(stdout), &v); err != nil {
+				if args[0] == "--json" {
+					t.Skipf("a flag before the command: %v", err)
+				}
+				t.Errorf("not JSON: %v", err)
+			}
+		})
+	}
+	t.Run("doctor", func(t *testing.T) {
+		code, stdout, _ := ridge(t, "doctor", "--json")
+		var p record.Preflight
+		if err := json.Unmarshal([]byte(stdout), &p); err != nil || len(p.Checks) == 0 {
+			t.Fatalf("%v, %d checks", err, len(p.Checks))
+		}
+		if p.Passed != (code == exitOK) {
+			t.Errorf("passed is %v and the exit code %d", p.Passed, code)
+		}
+	})
+}
+
+func TestEveryViewShowsADocument(t *testing.T) {
+	file := sampleFile(t)
+	for _, v := range report.Views() {
+		code, stdout, stderr := ridge(t, "report", file, "--format", v.Name)
+		if code != exitOK || stderr != "" || stdout == "" {
+			t.Errorf("%s: exit code %d, %d bytes, error %q", v.Name, code, len(stdout), stderr)
+		}
+		out := filepath.Join(t.TempDir(), "out")
+		if code, _, stderr := ridge(t, "report", "--output", out, "--format="+v.Name, file); code != exitOK {
+			t.Errorf("%s --output: exit code %d, %q", v.Name, code, stderr)
+		}
+		written, err := os.ReadFile(out)
+		if err != nil || string(written) != stdout {
+			t.Errorf("%s: --output wrote other text than standard output: %v", v.Name, err)
+		}
+	}
+}
+
+func TestListsNameWhatIsThere(t *testing.T) {
+	for _, tc := range []struct{ what, want string }{
+		{"kernels", "gemm_fp32_portable"}, {"ops", "gemm"}, {"devices", "cpu"},
+	} {
+		code, stdout, stderr := ridge(t, "list", tc.what)
+		if code != exitOK || !strings.Contains(stdout, tc.want) || stderr != "" {
+			t.Errorf("list %s: exit code %d, no %q in it, error %q", tc.what, code, tc.want, stderr)
+		}
+	}
+	if _, all, _ := ridge(t, "list", "kernels", "--all"); !strings.Contains(all, "_model") {
+		t.Error("list kernels --all: the models that only tests use are missing")
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	for _, args := range [][]string{{}, {"help"}, {"--help"}, {"bench", "--help"}, {"bench", "gemm", "-h"}, {"--version"}} {
+		code, stdout, stderr := ridge(t, args...)
+		if code != exitOK || stdout == "" || stderr != "" {
+			t.Errorf("%v: exit code %d, %d bytes, error %q", args, code, len(stdout), stderr)
+		}
+	}
+}
+
+func TestABenchGivesAValidDocument(t *testing.T) {
+	code, stdout, stderr := ridge(t, benchTiny("--json", "--energy", "--hardware", "test machine")...)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if err := record.Validate([]byte(stdout)); err != nil {
+		t.Fatal(err)
+	}
+	doc, err := record.ReadCalibration(strings.NewReader(stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(doc.Results) != 1 || !doc.Results[0].Status.Counts() {
+		t.Fatalf("results: %+v", doc.Results)
+	}
+	r := doc.Results[0]
+	if r.Energy == nil || !strings.Contains(r.Energy.Unavailable, "no energy meter") || r.Metrics.Power == nil || r.Metrics.Power.Unavailable != r.Energy.Unavailable {
+		t.Errorf("energy %+v, power %+v: want both to say that there is no meter", r.Energy, r.Metrics.Power)
+	}
+	if doc.Host.Name != "test machine" || !strings.Contains(strings.Join(doc.Command, " "), "ridge bench gemm") {
+		t.Errorf("name %q, command %q", doc.Host.Name, doc.Command)
+	}
+	if r.Verification == nil || !r.Verification.Passed {
+		t.Errorf("verification %+v", r.Verification)
+	}
+	// The command that a result carries measures the same case.
+	again := strings.Fields(strings.ReplaceAll(strings.TrimPrefix(r.Reproduce, "ridge "), "'", ""))
+	code, stdout, stderr = ridge(t, append(again, "--no-ceilings", "--json")...)
+	if code != exitOK {
+		t.Fatalf("%s: exit code %d: %s", r.Reproduce, code, stderr)
+	}
+	if doc, err = record.ReadCalibration(strings.NewReader(stdout)); err != nil || doc.Results[0].ID != r.ID {
+		t.Errorf("%s measured another case: %v", r.Reproduce, err)
+	}
+}
+
+func TestQuietIsSilent(t *testing.T) {
+	code, stdout, stderr := ridge(t, benchTiny("--quiet")...)
+	if code != exitOK || stderr != "" || !strings.Contains(stdout, "Results") {
+		t.Errorf("exit code %d, error %q, output %.200q", code, stderr, stdout)
+	}
+	if strings.Contains(stdout, "\x1b[") {
+		t.Error("escape sequences in output that is no terminal")
+	}
+}
+
+func TestACaseBeyondTheMemoryIsSkippedWithTheBytesItNeeds(t *testing.T) {
+	code, stdout, stderr := ridge(t, "bench", "gemm", "--m", "1099511627776", "--n", "1", "--k", "1", "--no-ceilings", "--json", "--quiet")
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	doc, err := record.ReadCalibration(strings.NewReader(stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// fp32 A[m,1], B[1,1] and C[m,1].
+	if r := doc.Results[0]; r.Status != record.Skipped || !strings.Contains(r.Reason, "needs 8796093022212 bytes") {
+		t.Errorf("%s: %s", r.Status, r.Reason)
+	}
+}
+
+func TestOutputGoesWhereItWasAskedFor(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "doc.json")
+	if code, _, stderr := ridge(t, benchTiny("--output", out)...); code != exitOK || !strings.Contains(stderr, out) {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	data, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Validate(data); err != nil {
+		t.Error(err)
+	}
+	code, stdout, stderr := ridge(t, benchTiny("--output", "-")...)
+	if err := record.Validate([]byte(stdout)); code != exitOK || err != nil {
+		t.Errorf("--output -: exit code %d, %s, %v", code, stderr, err)
+	}
+}

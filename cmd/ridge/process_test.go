@@ -1,0 +1,133 @@
+//go:build linux && cgo
+
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ridge/goharness/record"
+)
+
+// process is this test binary as ridge: the same main, in a process of its own.
+func process(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), "RIDGE_TEST_MAIN=1")
+	return cmd
+}
+
+func TestAnInterruptedRunIsResumed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it probes the ceilings twice")
+	}
+	dir := t.TempDir()
+	args := []string{"calibrate", "--quick", "--force", "--operations", "stream_triad", "--precision", "fp32",
+		"--threads", "1", "--data-dir", dir, "--warmup", "1", "--trials", "3"}
+	first := process(t, args...)
+	stderr, err := first.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stdout bytes.Buffer
+	first.Stdout = &stdout
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(2*time.Minute, func() { _ = first.Process.Kill() })
+	defer watchdog.Stop()
+	var text strings.Builder
+	sc := bufio.NewScanner(stderr)
+	for n := 0; sc.Scan(); n++ {
+		text.WriteString(sc.Text() + "\n")
+		if n == 2 { // a few results are in the journal
+			journals, _ := filepath.Glob(filepath.Join(dir, "runs", "*.jsonl"))
+			if len(journals) != 1 {
+				t.Errorf("%d journals during the run, want 1", len(journals))
+			} else {
+				// The journal is held: a second run on it is refused.
+				second := process(t, append(args, "--resume", journals[0])...)
+				out, err := second.CombinedOutput()
+				if second.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "another run is writing it") {
+					t.Errorf("a second run on the journal: %v: %s", err, out)
+				}
+			}
+			if err := first.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = first.Wait()
+	if code := first.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Fatalf("exit code %d after SIGINT, want 3:\n%s", code, text.String())
+	}
+	said := lines(text.String())
+	last := said[len(said)-1]
+	_, id, ok := strings.Cut(last, "--resume ")
+	if !ok {
+		t.Fatalf("the last line does not say how to resume: %q", last)
+	}
+	half, err := os.ReadFile(filepath.Join(dir, "runs", id+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Validate(half); err != nil {
+		t.Errorf("the document of the interrupted run: %v", err)
+	}
+
+	other := process(t, "calibrate", "--quick", "--force", "--operations", "stream_copy", "--threads", "1", "--data-dir", dir, "--resume", id)
+	if out, _ := other.CombinedOutput(); other.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(out), "other options") {
+		t.Errorf("resuming with other options: exit code %d: %s", other.ProcessState.ExitCode(), out)
+	}
+
+	rest := process(t, append(args, "--resume", id, "--json")...)
+	var errs bytes.Buffer
+	rest.Stderr = &errs
+	out, err := rest.Output()
+	if code := rest.ProcessState.ExitCode(); code != exitOK && code != exitFault { // a busy machine may give an invalid probe
+		t.Fatalf("resume: %v: %s", err, errs.String())
+	}
+	doc, err := record.ReadCalibration(bytes.NewReader(out))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc.RunID != id || !doc.Summary.Complete || doc.Summary.Resumed == 0 {
+		t.Errorf("run %s (want %s), complete %v, %d results taken from the journal", doc.RunID, id, doc.Summary.Complete, doc.Summary.Resumed)
+	}
+}
+
+func TestAWorkerStartedByHandSaysSo(t *testing.T) {
+	cmd := process(t, "worker")
+	out, _ := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != exitUsage || len(lines(string(out))) != 1 || !strings.Contains(string(out), "started by ridge") {
+		t.Errorf("exit code %d: %q", cmd.ProcessState.ExitCode(), out)
+	}
+}
+
+func TestTheDocumentOfAProcessIsTheWholeOfItsOutput(t *testing.T) {
+	cmd := process(t, "bench", "gemm", "--m", "64", "--n", "64", "--k", "64", "--quick", "--no-ceilings", "--json")
+	cmd.Env = append(cmd.Env, "RIDGE_DATA_DIR="+t.TempDir(), "NO_COLOR=1")
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%v: %s", err, errs.String())
+	}
+	if err := record.Validate(out); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(errs.String(), "\x1b[") {
+		t.Error("escape sequences on standard error that is no terminal")
+	}
+}
