@@ -171,8 +171,10 @@ func (c *campaign) begin(ctx context.Context) error {
 		c.plan.Cases = cfg.Cases
 	}
 	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
+	c.model.LLC = o.LLC
 	uarch := machine.Lookup(machine.CPUIDOf(host.CPU))
-	c.setting = ceiling.Setting{Chip: uarch, IdleGHz: clock.IdleGHz, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory}
+	c.setting = ceiling.Setting{Chip: uarch, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory,
+		Cores: func(threads int) int { return coresUsed(host, cpus[:min(threads, len(cpus))]) }}
 	if q, ok := host.Limits.QuotaCPUs.Get(); ok {
 		c.setting.QuotaCPUs = q
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"ridge/goharness/ceiling"
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
@@ -23,12 +24,16 @@ func (b *builder) probes() ([]Probe, error) {
 		if _, ok := b.o.Ops.Spec(opName); !ok {
 			return nil
 		}
-		k, err := b.newCase(record.ProgramRef{Op: opName, DType: d, Params: params}, t)
+		k, err := b.newProbe(record.ProgramRef{Op: opName, DType: d, Params: params}, t)
 		if err != nil {
 			return err
 		}
-		k.Mode, k.Warmup, k.Trials = record.Hot, 0, 0
 		k.Suite, k.UseCase, k.Level = suiteOf(c), "ceiling", c.Level
+		if c.ISA == "sve" && params["vl"] == "" {
+			k.SkipReason = "the length of the SVE vectors is unknown here"
+		} else if _, err := b.o.Ops.New(opName, params, d); err != nil {
+			return fmt.Errorf("%s: %w", k.ID, err)
+		}
 		c.Threads, c.Device = t, b.o.Device
 		out = append(out, Probe{Case: k, Ceiling: c, Main: main})
 		return nil
@@ -40,7 +45,11 @@ func (b *builder) probes() ([]Probe, error) {
 				unit = "GOPS"
 			}
 			c := record.Ceiling{Kind: record.CeilingCompute, ISA: p.ISA, DType: p.DType, Unit: unit}
-			if err := add(c, "peak", p.DType, map[string]string{"isa": p.ISA}, t, p.DType == record.FP32); err != nil {
+			params, err := peakParams(p, t)
+			if err != nil {
+				return nil, err
+			}
+			if err := add(c, "peak", p.DType, params, t, p.DType == record.FP32); err != nil {
 				return nil, err
 			}
 		}
@@ -57,7 +66,7 @@ func (b *builder) probes() ([]Probe, error) {
 			}
 		}
 		c := record.Ceiling{Kind: record.CeilingLaunch, Unit: "ns"}
-		if err := add(c, "dispatch", record.FP32, map[string]string{}, t, false); err != nil {
+		if err := add(c, "dispatch", record.FP64, map[string]string{}, t, false); err != nil {
 			return nil, err
 		}
 	}
@@ -71,6 +80,13 @@ func (b *builder) probes() ([]Probe, error) {
 	}
 	sweep, err := b.sweep(threads)
 	return append(out, sweep...), err
+}
+
+// newProbe makes a case whose effort is the harness's own: always hot, by the stop rule.
+func (b *builder) newProbe(ref record.ProgramRef, threads int) (record.Case, error) {
+	o := *b
+	o.o.Mode, o.o.Warmup, o.o.Trials, o.o.Kernel = record.Hot, 0, 0, ""
+	return o.newCase(ref, threads)
 }
 
 func suiteOf(c record.Ceiling) string {
@@ -91,7 +107,7 @@ func (b *builder) levels(threads int) []ceiling.Level {
 // inside, and for DRAM four times the last-level cache. 0 when the level is unknown.
 func (b *builder) probeBytes(l ceiling.Level, threads int) int64 {
 	if l.Name == "DRAM" {
-		n := DRAMBytes(b.o.LLC)
+		n := (DRAMBytes(b.o.LLC) + 12287) / 12288 * 12288 // whole for 1, 2 and 3 arrays of fp32
 		if b.o.Memory > 0 && n > b.o.Memory/10*8 {
 			return 0
 		}
@@ -114,6 +130,20 @@ func (b *builder) probeBytes(l ceiling.Level, threads int) int64 {
 		n = l.Capacity * 3 / 4
 	}
 	return n / 4096 * 4096
+}
+
+// peakParams gives every thread one chunk of instructions of its own; one chunk alone would
+// be the arithmetic of one thread, whatever their number.
+func peakParams(p Peak, threads int) (map[string]string, error) {
+	row, err := op.FindPeak(p.ISA, p.DType)
+	if err != nil {
+		return nil, err
+	}
+	m := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(op.Product(row.Chunk, int64(threads)))}
+	if p.VectorBits > 0 {
+		m["vl"] = fmt.Sprint(p.VectorBits)
+	}
+	return m, nil
 }
 
 // bandwidthParams repeats small working sets so that a launch moves at least 8 MiB.
@@ -147,19 +177,19 @@ func (b *builder) sweep(threads []int) ([]Probe, error) {
 	for _, n := range sizes {
 		if _, ok := b.o.Ops.Spec("bandwidth"); ok {
 			t := slices.Max(threads)
-			c, err := b.newCase(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, t)
+			c, err := b.newProbe(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, t)
 			if err != nil {
 				return nil, err
 			}
-			c.Mode, c.Warmup, c.Trials, c.Suite, c.UseCase = record.Hot, 0, 0, "sweep", "cache sweep"
+			c.Suite, c.UseCase = "sweep", "cache sweep"
 			out = append(out, Probe{Case: c})
 		}
 		if _, ok := b.o.Ops.Spec("chase"); ok {
-			c, err := b.newCase(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1)
+			c, err := b.newProbe(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1)
 			if err != nil {
 				return nil, err
 			}
-			c.Mode, c.Warmup, c.Trials, c.Suite, c.UseCase = record.Hot, 0, 0, "sweep", "cache sweep"
+			c.Suite, c.UseCase = "sweep", "cache sweep"
 			out = append(out, Probe{Case: c})
 		}
 	}
