@@ -34,6 +34,9 @@ const CompilerFlags = "-O2 -g -O3 -Wall (instruction sets by function attribute)
 // Compiler names the C compiler of the kernels and its flags.
 func Compiler() (name, flags string) { return C.GoString(C.compiler()), CompilerFlags }
 
+// SVEBits is the SVE vector length of this CPU in bits; 0 without SVE.
+func SVEBits() int { return probe.SVEBits() }
+
 // PrepareWorker makes a crashing kernel end the process by its signal. Worker processes
 // call it once, before anything else.
 func PrepareWorker() { team.DefaultSignals() }
@@ -82,7 +85,7 @@ func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 // MeasureClock times a chain of dependent multiplications on the team's first thread.
 func (d *device) MeasureClock(load bool) (float64, error) {
 	if load {
-		return probe.ClockGHz(d.team)
+		return probe.ClockUnderLoadGHz(d.team)
 	}
 	return probe.ClockGHz(d.team)
 }

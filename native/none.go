@@ -44,3 +44,6 @@ func Compiler() (name, flags string) { return "none", "" }
 
 // PrepareWorker does nothing.
 func PrepareWorker() {}
+
+// SVEBits is 0: there are no kernels.
+func SVEBits() int { return 0 }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"ridge/goharness/backend"
+	"ridge/goharness/campaign"
+	"ridge/goharness/plan"
 	"ridge/native"
 )
 
@@ -15,3 +17,14 @@ func backends() []backend.Backend {
 var extraBackends []backend.Backend
 
 func nativeCompiler() (compiler, flags string) { return native.Compiler() }
+
+// peaks lists the arithmetic peaks that the CPU can be probed for.
+func peaks() []plan.Peak {
+	out := campaign.Peaks(backends()[0].Kernels())
+	for i := range out {
+		if out[i].ISA == "sve" {
+			out[i].VL = native.SVEBits()
+		}
+	}
+	return out
+}

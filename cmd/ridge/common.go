@@ -185,7 +185,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 	}
 	p := &cfg.Plan
 	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), op.Builtin()
-	p.Peaks = campaign.Peaks(backends()[0].Kernels())
+	p.Peaks = peaks()
 	if err := checkDevice(p.Device); err != nil {
 		return fail(err)
 	}

@@ -141,7 +141,7 @@ func listCases(c *cli.Context) error {
 	host := machine.Read(machine.Source{})
 	free, _, _ := h.FreeMemory()
 	p, err := plan.Build(plan.Options{Device: "cpu", Quick: c.Bool("quick"), Threads: len(cpus), Ops: op.Builtin(), LLC: h.LLCBytes(), Memory: free,
-		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: campaign.Peaks(backends()[0].Kernels())})
+		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: peaks()})
 	if err != nil {
 		return err
 	}

@@ -41,7 +41,7 @@ type Config struct {
 	// ProbesFor restricts the probes to what the gate needs for these cases.
 	ProbesFor []record.Case
 	NoProbes  bool // measure no ceilings: results are then held against nothing
-	View      View
+	View      View // nil: nobody listens
 	Now       func() time.Time
 }
 
@@ -52,6 +52,14 @@ type View interface {
 	Result(r record.Result)
 	Warn(format string, a ...any)
 }
+
+// silent is the view of callers that want none.
+type silent struct{}
+
+func (silent) Plan(int, int)        {}
+func (silent) Started(record.Case)  {}
+func (silent) Result(record.Result) {}
+func (silent) Warn(string, ...any)  {}
 
 // ErrInterrupted ends a run that can be resumed.
 var ErrInterrupted = errors.New("interrupted")
@@ -78,7 +86,10 @@ type campaign struct {
 	runner      *runner.Runner
 	journal     *record.Journal
 	done        map[string]record.Result
+	shown       map[string]bool // ids that are in the document
 	resumed     int
+	asking      string // id of the case in flight
+	journalErr  error  // of a quarantine entry
 	started     time.Time
 	sinceProbe  time.Time
 	laterProbes []record.ProbeEntry // of the resumed journal
@@ -90,7 +101,10 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}}
+	if cfg.View == nil {
+		cfg.View = silent{}
+	}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}}
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}

@@ -25,7 +25,7 @@ func (c *campaign) openJournal() error {
 	j, err := record.Create(path, record.JournalHeader{RunID: c.doc.RunID, Created: c.doc.Created,
 		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan), Tool: &c.cfg.Tool, Host: &c.doc.Host})
 	if err != nil {
-		return err
+		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
 	}
 	c.journal = j
 	return nil

@@ -20,13 +20,14 @@ func (c *campaign) measure(ctx context.Context) error {
 	c.runner.OnQuarantine = func(kernel, reason string) {
 		c.cfg.View.Warn("kernel %s is set aside for this run: %s", kernel, reason)
 		if c.journal != nil {
-			_ = c.journal.Append(record.Entry{Kind: record.EntryQuarantine, Time: now(c.cfg.Now),
-				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, Kernel: kernel, Reason: reason}})
+			err := c.journal.Append(record.Entry{Kind: record.EntryQuarantine, Time: now(c.cfg.Now),
+				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, CaseID: c.asking, Kernel: kernel, Reason: reason}})
+			c.journalErr = errors.Join(c.journalErr, err)
 		}
 	}
 	c.cfg.View.Plan(len(c.plan.Probes), len(c.plan.Cases))
 	for _, p := range c.plan.Probes {
-		r, err := c.ask(ctx, p.Case)
+		r, err := c.ask(ctx, p.Case, p.Ceiling.Kind != "")
 		if err != nil {
 			return err
 		}
@@ -44,19 +45,22 @@ func (c *campaign) measure(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := c.ask(ctx, k); err != nil {
+		if _, err := c.ask(ctx, k, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask measures a case unless the resumed journal has it, gates and journals the result.
-func (c *campaign) ask(ctx context.Context, k record.Case) (record.Result, error) {
+// ask measures a case unless the resumed journal has it, gates and journals the result. A
+// probe passes the gate: it is what results are held against, and while the probes run the
+// set of ceilings is not complete.
+func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.Result, error) {
 	if r, done := c.done[k.ID]; done {
-		c.resumed++
-		c.doc.Results = append(c.doc.Results, r)
-		c.cfg.View.Result(r)
+		if !c.shown[k.ID] { // from the journal; a probe may also be a case of its own
+			c.resumed++
+			c.add(r)
+		}
 		return r, nil
 	}
 	c.cfg.View.Started(k)
@@ -64,21 +68,33 @@ func (c *campaign) ask(ctx context.Context, k record.Case) (record.Result, error
 	if err != nil {
 		return r, err
 	}
-	if err := c.gate(ctx, &r); err != nil {
-		return r, err
+	if !probe {
+		if err := c.gate(ctx, &r); err != nil {
+			return r, err
+		}
 	}
 	c.finish(&r)
 	if err := c.keep(r, ""); err != nil {
 		return r, err
 	}
 	c.done[k.ID] = r
-	c.doc.Results = append(c.doc.Results, r)
-	c.cfg.View.Result(r)
+	c.add(r)
 	return r, nil
 }
 
+// add puts a result into the document.
+func (c *campaign) add(r record.Result) {
+	c.shown[r.ID] = true
+	c.doc.Results = append(c.doc.Results, r)
+	c.cfg.View.Result(r)
+}
+
 func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
+	c.asking = k.ID
 	r, err := c.runner.Run(ctx, k)
+	if err == nil {
+		err = c.journalErr
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return r, fmt.Errorf("%w: %s was in flight", ErrInterrupted, k.ID)

@@ -135,11 +135,9 @@ func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
 }
 
 // softRow is the softmax of one query: for each visible key its weight and scale·Σ|q||k|.
-type softRow struct {
-	in               *Inputs
-	row              int64
-	weight, scoreMag []float64
-}
+type softRow struct{ weight, scoreMag []float64 }
+
+func (r *softRow) floats() int { return 2 * len(r.weight) }
 
 func (a *Attention) weights(in *Inputs, row int64) *softRow {
 	head, i := row/a.Sq, row%a.Sq
@@ -152,7 +150,7 @@ func (a *Attention) weights(in *Inputs, row int64) *softRow {
 	for d := range q {
 		q[d] = in.At(0, row*a.Dim+int64(d))
 	}
-	r := &softRow{in: in, row: row, weight: make([]float64, visible), scoreMag: make([]float64, visible)}
+	r := &softRow{weight: make([]float64, visible), scoreMag: make([]float64, visible)}
 	top := math.Inf(-1)
 	for j := range r.weight {
 		var s, m float64
@@ -175,27 +173,46 @@ func (a *Attention) weights(in *Inputs, row int64) *softRow {
 	return r
 }
 
-// rowCache keeps the softmax rows computed last: the elements of one output row share one,
-// and a verifier asks for neighbouring elements from several goroutines.
+// rowCache keeps the softmax rows computed last, up to rowCacheFloats weights: the elements
+// of one output row share a row, and a verifier asks for neighbouring or random elements from
+// several goroutines.
 type rowCache struct {
-	mu   sync.Mutex
-	rows [8]*softRow
-	next int
+	mu    sync.Mutex
+	rows  map[rowKey]*softRow
+	order []rowKey // oldest first
+	held  int
 }
 
+type rowKey struct {
+	in  *Inputs
+	row int64
+}
+
+const rowCacheFloats = 1 << 21 // 16 MiB
+
 func (c *rowCache) get(in *Inputs, row int64, compute func(*Inputs, int64) *softRow) *softRow {
+	key := rowKey{in, row}
 	c.mu.Lock()
-	for _, r := range c.rows {
-		if r != nil && r.in == in && r.row == row {
-			c.mu.Unlock()
-			return r
-		}
+	r := c.rows[key]
+	c.mu.Unlock()
+	if r != nil {
+		return r
 	}
-	c.mu.Unlock()
-	r := compute(in, row) // outside the lock: two goroutines may compute the same row
+	r = compute(in, row) // outside the lock: two goroutines may compute the same row
 	c.mu.Lock()
-	c.rows[c.next] = r
-	c.next = (c.next + 1) % len(c.rows)
-	c.mu.Unlock()
+	defer c.mu.Unlock()
+	if c.rows == nil {
+		c.rows = map[rowKey]*softRow{}
+	}
+	if c.rows[key] == nil {
+		c.rows[key] = r
+		c.order = append(c.order, key)
+		c.held += r.floats()
+	}
+	for c.held > rowCacheFloats && len(c.order) > 1 {
+		c.held -= c.rows[c.order[0]].floats()
+		delete(c.rows, c.order[0])
+		c.order = c.order[1:]
+	}
 	return r
 }

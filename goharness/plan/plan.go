@@ -41,8 +41,7 @@ type Options struct {
 type Peak struct {
 	ISA   string
 	DType record.DType
-	// VectorBits is the vector length where the instruction set leaves it open (SVE); else 0.
-	VectorBits int64
+	VL    int // vector length in bits, SVE only
 }
 
 // Probe is a case that feeds a ceiling.

@@ -69,7 +69,7 @@ func TestIdsAreUniqueCanonicalAndGiveTheirCaseBack(t *testing.T) {
 			o := host(tc.change)
 			p := build(t, tc.change)
 			seen := map[string]bool{}
-			for _, c := range p.Cases {
+			for _, c := range all(p) {
 				if seen[c.ID] {
 					t.Errorf("%s is planned twice", c.ID)
 				}
@@ -144,7 +144,7 @@ func TestOneCaseHasOneId(t *testing.T) {
 
 func TestTheQuickPlansIdsNeverChange(t *testing.T) {
 	var b strings.Builder
-	suites := []string{"gemm", "linear", "convolution", "attention", "elementwise", "memory", "stream", "blas"}
+	suites := []string{"gemm", "linear", "conv", "attention", "elementwise", "memory", "stream", "blas"}
 	for _, c := range all(build(t, func(o *Options) { o.Quick, o.Operations = true, suites })) {
 		fmt.Fprintln(&b, c.ID)
 	}
@@ -310,8 +310,8 @@ func TestProbesKeepTheirOwnEffort(t *testing.T) {
 }
 
 func TestSVEWithoutItsVectorLengthIsSkippedWithTheReason(t *testing.T) {
-	for bits, want := range map[int64]string{0: "length of the SVE vectors", 256: ""} {
-		p := build(t, func(o *Options) { o.Peaks = []Peak{{ISA: "sve", DType: record.FP32, VectorBits: bits}} })
+	for bits, want := range map[int]string{0: "length of the SVE vectors", 256: ""} {
+		p := build(t, func(o *Options) { o.Peaks = []Peak{{ISA: "sve", DType: record.FP32, VL: bits}} })
 		c := p.Probes[slices.IndexFunc(p.Probes, func(p Probe) bool { return p.Ceiling.ISA == "sve" })].Case
 		if !strings.Contains(c.SkipReason, want) || (want == "") != (c.SkipReason == "") {
 			t.Errorf("%d bits: skip reason %q", bits, c.SkipReason)

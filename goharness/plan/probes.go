@@ -44,11 +44,11 @@ func (b *builder) probes() ([]Probe, error) {
 			if !p.DType.Float() {
 				unit = "GOPS"
 			}
-			c := record.Ceiling{Kind: record.CeilingCompute, ISA: p.ISA, DType: p.DType, Unit: unit}
 			params, err := peakParams(p, t)
 			if err != nil {
 				return nil, err
 			}
+			c := record.Ceiling{Kind: record.CeilingCompute, ISA: p.ISA, DType: p.DType, Unit: unit}
 			if err := add(c, "peak", p.DType, params, t, p.DType == record.FP32); err != nil {
 				return nil, err
 			}
@@ -79,7 +79,12 @@ func (b *builder) probes() ([]Probe, error) {
 		}
 	}
 	sweep, err := b.sweep(threads)
-	return append(out, sweep...), err
+	for _, p := range sweep { // a size that is a ceiling's probe is asked once
+		if !slices.ContainsFunc(out, func(x Probe) bool { return x.Case.ID == p.Case.ID }) {
+			out = append(out, p)
+		}
+	}
+	return out, err
 }
 
 // newProbe makes a case whose effort is the harness's own: always hot, by the stop rule.
@@ -87,6 +92,19 @@ func (b *builder) newProbe(ref record.ProgramRef, threads int) (record.Case, err
 	o := *b
 	o.o.Mode, o.o.Warmup, o.o.Trials, o.o.Kernel = record.Hot, 0, 0, ""
 	return o.newCase(ref, threads)
+}
+
+// peakParams gives every thread one chunk of work: a chunk is what one output element proves.
+func peakParams(p Peak, threads int) (map[string]string, error) {
+	row, err := op.FindPeak(p.ISA, p.DType)
+	if err != nil {
+		return nil, err
+	}
+	params := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(row.Chunk * int64(threads))}
+	if p.VL > 0 {
+		params["vl"] = fmt.Sprint(p.VL)
+	}
+	return params, nil
 }
 
 func suiteOf(c record.Ceiling) string {
@@ -130,20 +148,6 @@ func (b *builder) probeBytes(l ceiling.Level, threads int) int64 {
 		n = l.Capacity * 3 / 4
 	}
 	return n / 4096 * 4096
-}
-
-// peakParams gives every thread one chunk of instructions of its own; one chunk alone would
-// be the arithmetic of one thread, whatever their number.
-func peakParams(p Peak, threads int) (map[string]string, error) {
-	row, err := op.FindPeak(p.ISA, p.DType)
-	if err != nil {
-		return nil, err
-	}
-	m := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(op.Product(row.Chunk, int64(threads)))}
-	if p.VectorBits > 0 {
-		m["vl"] = fmt.Sprint(p.VectorBits)
-	}
-	return m, nil
 }
 
 // bandwidthParams repeats small working sets so that a launch moves at least 8 MiB.

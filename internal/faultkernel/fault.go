@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=69e9bf8270e6
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -4,7 +4,17 @@
 
 #include "../include/ridge_attention.h"
 
+#define RIDGE_ATTENTION_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
+
 int64_t ridge_attention_portable_workspace(const void *args, int32_t nthreads);
+RIDGE_ATTENTION_WORKSPACE(attention_fp32_avx2)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx2)
+RIDGE_ATTENTION_WORKSPACE(attention_fp32_avx512)
+RIDGE_ATTENTION_WORKSPACE(attention_fp32_avx512_model)
+RIDGE_ATTENTION_WORKSPACE(attention_fp32_neon)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512_model)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_neon)
 
 // Keys 0 .. visible-1 are seen by query i.
 RIDGE_INLINE int64_t ridge_attention_visible(const ridge_attention_args *a, int64_t i) {

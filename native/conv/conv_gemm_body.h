@@ -18,37 +18,18 @@
 // so that one small image still feeds many threads.
 // Source of the scheme: Goto and van de Geijn 2008 (blocking); implicit-GEMM convolution as in
 // cuDNN (Chetlur et al. 2014), with packing as the place where the image is unfolded.
-#include "../include/ridge_half.h"
 #include "../include/ridge_micro.h"
-#include "conv.h"
+#include "conv_vector.h"
 
 #ifndef CONV_NC
 #define CONV_NC 96 // pixels of a task
 #endif
-enum { KC = 256, KB = 384, MC = 96, NR = RIDGE_NR, VL = RIDGE_VL, NCP = CONV_NC / RIDGE_NR };
-
-typedef uint32_t vu __attribute__((vector_size(RIDGE_VL * 4)));
-typedef uint16_t vh __attribute__((vector_size(RIDGE_VL * 2), aligned(2), may_alias));
-typedef int8_t vb __attribute__((vector_size(RIDGE_VL), aligned(1), may_alias));
-
-#if defined(CONV_FP32)
-typedef float xt; // x and w
-typedef float yt; // bias, residual, y
-#elif defined(CONV_BF16)
-typedef ridge_bf16 xt;
-typedef ridge_bf16 yt;
-#else
-typedef int8_t xt;
-typedef int32_t yt;
-#endif
+enum { KC = 256, KB = 384, MC = 96, NR = RIDGE_NR, NCP = CONV_NC / RIDGE_NR };
 #if defined(CONV_INT8)
 enum { CHAN = 2 }; // channels in a panel element
 #else
 enum { CHAN = 1 };
 #endif
-typedef ridge_me me;
-typedef ridge_mv mv;
-typedef ridge_mv_any mv_any;
 
 // Everything about one convolution that tasks share.
 typedef struct shape {
@@ -87,8 +68,6 @@ RIDGE_INLINE shape shape_of(const ridge_conv_args *a) {
   return s;
 }
 
-RIDGE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
 // Splits pixels and channels: the least of (waves of tasks) * (panels of a task) * (its rows,
 // plus 8 for packing a panel).
 static void plan(shape *s, int nthreads) {
@@ -113,9 +92,6 @@ static int64_t filter_bytes(const shape *s) {
   return (s->a->K * s->red * (int64_t)sizeof(me) + 63) / 64 * 64;
 #endif
 }
-
-#define CONV_CAT2(a, b) a##b
-#define CONV_CAT(a, b) CONV_CAT2(a, b)
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   shape s = shape_of(args);
@@ -159,23 +135,12 @@ RIDGE_INLINE RIDGE_VT ridge_vi load_vector(const shape *s, const xt *x, int64_t 
 #if defined(CONV_FP32)
   return *(const ridge_vi_any *)(x + i);
 #elif defined(CONV_BF16)
-  return (ridge_vi)(__builtin_convertvector(*(const vh *)(x + i), vu) << 16);
+  return ridge_bf16_load(x + i);
 #else
-  vu lo = (vu)__builtin_convertvector(*(const vb *)(x + i), ridge_vi) & 0xffff;
+  ridge_vu lo = (ridge_vu)__builtin_convertvector(*(const ridge_vb_any *)(x + i), ridge_vi) & 0xffff;
   if (2 * c + 1 >= s->cg) return (ridge_vi)lo;
-  vu hi = (vu)__builtin_convertvector(*(const vb *)(x + i + s->st.x_chan), ridge_vi);
+  ridge_vu hi = (ridge_vu)__builtin_convertvector(*(const ridge_vb_any *)(x + i + s->st.x_chan), ridge_vi);
   return (ridge_vi)(lo | hi << 16);
-#endif
-}
-
-// Lanes 0, 2, 4, ... of two neighbouring vectors.
-RIDGE_INLINE RIDGE_VT ridge_vi even_lanes(ridge_vi a, ridge_vi b) {
-#if RIDGE_VL == 4
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6);
-#elif RIDGE_VL == 8
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14);
-#else
-  return __builtin_shufflevector(a, b, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
 #endif
 }
 
@@ -247,58 +212,6 @@ RIDGE_VT static void pack(const shape *s, scratch *t, int64_t g, int64_t panels,
       pack_vector(s, t, g, p * NR + v * VL, k0, k1, t->panels + p * (k1 - k0) * NR + v * VL);
 }
 
-// The end of one sum: bias, activation, residual, one rounding.
-RIDGE_INLINE void finish_one(const ridge_conv_args *a, me v, int64_t k, int64_t at) {
-  const yt *bias = a->bias, *res = a->residual;
-#if defined(CONV_INT8)
-  uint32_t u = (uint32_t)v;
-  if (bias) u += (uint32_t)bias[k];
-  if (res) u += (uint32_t)res[at];
-  ((yt *)a->y)[at] = (int32_t)u;
-#elif defined(CONV_BF16)
-  double d = v;
-  if (bias) d += (double)ridge_bf16_to_float(bias[k]);
-  d = ridge_act_double(d, a->act);
-  if (res) d += (double)ridge_bf16_to_float(res[at]);
-  ((yt *)a->y)[at] = ridge_float_to_bf16((float)d);
-#else
-  double d = v;
-  if (bias) d += (double)bias[k];
-  d = ridge_act_double(d, a->act);
-  if (res) d += (double)res[at];
-  ((yt *)a->y)[at] = (float)d;
-#endif
-}
-
-// VL sums of channel k whose places in y are neighbours; act is none or ReLU.
-RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, const me *sum, int64_t k, int64_t at) {
-  const yt *bias = a->bias, *res = a->residual;
-  mv v = *(const mv_any *)sum;
-#if defined(CONV_INT8)
-  vu u = (vu)v;
-  if (bias) u += (uint32_t)bias[k];
-  if (res) u += (vu) * (const ridge_vi_any *)(res + at);
-  *(ridge_vi_any *)((yt *)a->y + at) = (ridge_vi)u;
-#else
-#if defined(CONV_BF16)
-  if (bias) v += ridge_bf16_to_float(bias[k]);
-#else
-  if (bias) v += bias[k];
-#endif
-  if (a->act == RIDGE_ACT_RELU) v = (ridge_vf)((ridge_vi)v & ~(v < 0));
-#if defined(CONV_BF16)
-  if (res) v += (ridge_vf)(__builtin_convertvector(*(const vh *)(res + at), vu) << 16);
-  vu u = (vu)v, nan = (vu)((u & 0x7fffffffu) > 0x7f800000u);
-  vu r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
-  r = (r & ~nan) | ((u >> 16 | 0x40) & nan);
-  *(vh *)((yt *)a->y + at) = __builtin_convertvector(r, vh);
-#else
-  if (res) v += *(const ridge_vf_any *)(res + at);
-  *(ridge_vf_any *)((yt *)a->y + at) = v;
-#endif
-#endif
-}
-
 // Finishes mr channels from k by n pixels from column j of the task.
 RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, int64_t k, int64_t mr, int64_t j, int64_t n) {
   const ridge_conv_args *a = s->a;
@@ -307,11 +220,11 @@ RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, in
       for (int64_t i = 0; i < mr; i++) finish_one(a, sums[i * CONV_NC + l], k + i, t->yoff[j + l] + k + i);
     return;
   }
-  int neighbours = a->act <= RIDGE_ACT_RELU && t->yoff[j + n - 1] - t->yoff[j] == n - 1;
+  int neighbours = t->yoff[j + n - 1] - t->yoff[j] == n - 1;
   for (int64_t i = 0; i < mr; i++) {
     int64_t l = 0, chan = (k + i) * s->st.y_chan;
     if (neighbours)
-      for (; l + VL <= n; l += VL) finish_vector(a, sums + i * CONV_NC + l, k + i, t->yoff[j + l] + chan);
+      for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * CONV_NC + l), k + i, 0, t->yoff[j + l] + chan);
     for (; l < n; l++) finish_one(a, sums[i * CONV_NC + l], k + i, t->yoff[j + l] + chan);
   }
 }
@@ -330,7 +243,7 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
         for (int64_t i = i0, mr; i < i1; i += mr) {
           mr = ridge_micro_rows(i1 - i);
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
-          ridge_micro[mr - 1][ceil_div(n, VL) - 1](k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
+          ridge_micro(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
                                                    t->panels + p * (k1 - k0) * NR, sums, CONV_NC, k0 > 0);
           if (k1 == s->red) finish(s, t, sums, g * s->kg + i, mr, p * NR, n);
         }

@@ -3,6 +3,7 @@
 package conv_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -44,11 +45,13 @@ var epilogues = []string{
 	"n=1 c=9 h=8 w=8 k=9 groups=9 pad=1 bias=1 residual=1",
 }
 
+// ops makes every shape in both layouts for fp32, and in alternating layouts for the other
+// precisions, which share the code that depends on the layout.
 func ops(t *testing.T, d record.DType, lists ...[]string) []op.Op {
 	var out []op.Op
-	for _, list := range lists {
-		for _, s := range list {
-			for _, layout := range []string{"nchw", "nhwc"} {
+	for i, s := range slices.Concat(lists...) {
+		for l, layout := range []string{"nchw", "nhwc"} {
+			if d == record.FP32 || i%2 == l {
 				out = append(out, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
 			}
 		}
@@ -60,9 +63,9 @@ func TestConvKernelsMatchTheExpectation(t *testing.T) {
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 		list := ops(t, d, shapes, depthwise, epilogues)
 		if d.Float() {
-			for _, act := range op.Activations {
+			for _, act := range op.Activations[1:] {
 				list = append(list, ops(t, d, []string{"n=1 c=4 h=7 w=9 k=10 pad=1 bias=1 residual=1 act=" + act,
-					"n=1 c=6 h=7 w=9 k=6 groups=6 pad=1 bias=1 act=" + act})...)
+					"n=1 c=9 h=7 w=9 k=9 groups=9 pad=1 bias=1 act=" + act})...)
 			}
 		}
 		kerneltest.All(t, native.New(), list)

@@ -4,7 +4,29 @@
 #include "../include/ridge_conv.h"
 
 int ridge_conv_sizes_fit(const void *args);
-int64_t ridge_conv2d_fp32_avx2_workspace(const void *args, int32_t nthreads);
-int64_t ridge_conv2d_bf16_avx2_workspace(const void *args, int32_t nthreads);
-int64_t ridge_conv2d_int8_avx2_workspace(const void *args, int32_t nthreads);
+int ridge_conv_is_depthwise(const void *args);
+
+#define RIDGE_CONV_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_depthwise_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_neon)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx512)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_neon)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_neon)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_depthwise_avx512)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_depthwise_neon)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_model)
+RIDGE_CONV_WORKSPACE(conv2d_int8_neon)
+RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx512)
+RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_neon)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx512_model)
 #endif

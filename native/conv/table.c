@@ -10,6 +10,12 @@ int ridge_conv_sizes_fit(const void *args) {
          a->pad_h < limit && a->pad_w < limit && (a->R - 1) * a->dil_h < limit && (a->S - 1) * a->dil_w < limit;
 }
 
+// One input channel per group; NHWC kernels take one output per channel.
+int ridge_conv_is_depthwise(const void *args) {
+  const ridge_conv_args *a = args;
+  return a->groups == a->C && (a->layout == 0 || a->K == a->C);
+}
+
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }

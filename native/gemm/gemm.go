@@ -1,10 +1,10 @@
 //go:build cgo && linux
 
-// Package gemm holds the CPU kernels of the ops gemm and linear.
+// Package gemm holds the CPU kernels of the ops gemm, linear and gemv.
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -29,9 +29,12 @@ func Family() kernel.Family {
 }
 
 func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
+	if v, ok := o.(*op.Gemv); ok {
+		return bindGemv(v, bufs), nil
+	}
 	g, ok := o.(*op.Gemm)
 	if !ok {
-		return nil, fmt.Errorf("op %s is not a GEMM", o.Name())
+		return nil, fmt.Errorf("op %s is neither a GEMM nor a GEMV", o.Name())
 	}
 	p := kernel.Alloc(C.sizeof_ridge_gemm_args)
 	a := (*C.ridge_gemm_args)(p)
@@ -57,4 +60,23 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 		}
 	}
 	return p, nil
+}
+
+// bindGemv sees y = A·x as the one row yᵀ = xᵀ·Aᵀ of a GEMM with transposed B.
+func bindGemv(v *op.Gemv, bufs []kernel.Buffer) unsafe.Pointer {
+	p := kernel.Alloc(C.sizeof_ridge_gemm_args)
+	a := (*C.ridge_gemm_args)(p)
+	a.M, a.N, a.K = 1, C.int64_t(v.M), C.int64_t(v.N)
+	a.alpha, a.trans_b = 1, 1
+	for _, b := range bufs {
+		switch b.Tensor.Name {
+		case "x":
+			a.A, a.lda = b.Ptr, C.int64_t(v.N)
+		case "a":
+			a.B, a.ldb = b.Ptr, C.int64_t(b.Tensor.LD())
+		case "y":
+			a.C, a.ldc = b.Ptr, C.int64_t(v.M)
+		}
+	}
+	return p
 }

@@ -17,6 +17,17 @@
 #define GEMM_IS_BF16 1
 #define GEMM_IS_FP16 2
 
+// What multiplies in gemm_dot.h.
+#define GEMM_MADD256 1
+#define GEMM_VNNI256 2
+#define GEMM_VNNI512 3
+#define GEMM_SDOT 4
+#define GEMM_USDOT 5
+#define GEMM_AMX_INT8 6
+#define GEMM_BF512 7
+#define GEMM_AMX_BF16 8
+#define GEMM_AMX_FP16 9
+
 #define GEMM_THIN 3 // M up to here goes without packing B
 
 #define GEMM_PASTE_(a, b) a##_##b

@@ -3,12 +3,17 @@
 package gemm_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/gemm"
+	"ridge/native/internal/badgemm"
 	"ridge/native/kerneltest"
 )
 
@@ -20,13 +25,28 @@ func shape(m, n, k int, more ...string) map[string]string {
 	return p
 }
 
+// Few multiply-adds each, because every registered kernel and model runs each of them:
+// register tiles are 6..32 rows by 6..32 columns, MC 64..256, KC 256 (fp) to 1024 (8-bit),
+// NC 3072 and 4096.
 func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 	shapes := []map[string]string{
-		shape(1, 1, 1), shape(0, 4, 4), shape(4, 0, 4), shape(3, 5, 0), shape(7, 13, 17), shape(16, 32, 64),
-		shape(31, 33, 127), shape(97, 101, 103), shape(1, 257, 129), shape(129, 1, 257), shape(64, 96, 300),
-		shape(13, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"), shape(33, 47, 65, "tb", "1"),
+		shape(1, 1, 1), shape(0, 4, 4), shape(4, 0, 4), shape(5, 5, 0), shape(3, 5, 0), shape(7, 13, 17),
+		shape(33, 35, 37),  // one past the widest tile in M and N
+		shape(20, 40, 300), // whole and partial tiles over two K blocks
+		shape(5, 7, 1100),  // over KC of the 8-bit kernels
+		shape(300, 3, 5),   // over MC
+		shape(5, 4100, 2),  // over NC
+		shape(1, 257, 129), // one row: no packing
+		shape(3, 70, 33),   // three rows
+		shape(129, 1, 40),  // one column
+		shape(13, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"),
+		shape(2, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"),
+		shape(21, 35, 67, "tb", "1"), shape(2, 19, 150, "tb", "1"),
 	}
-	float := []map[string]string{shape(19, 23, 29, "alpha", "2", "beta", "1"), shape(70, 50, 90, "alpha", "-3")}
+	float := []map[string]string{
+		shape(19, 23, 29, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"),
+		shape(2, 20, 30, "alpha", "-3", "beta", "1"),
+	}
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
 		list := shapes
@@ -37,10 +57,92 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
 		}
 	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestLinearKernelsApplyBiasAndActivation(t *testing.T) {
+	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
 		for _, act := range op.Activations {
-			ops = append(ops, kerneltest.Op(t, "linear", d, shape(37, 41, 53, "act", act)))
+			ops = append(ops, kerneltest.Op(t, "linear", d, shape(11, 21, 33, "act", act)))
+		}
+		ops = append(ops, kerneltest.Op(t, "linear", d, shape(9, 20, 520, "act", "gelu")),
+			kerneltest.Op(t, "linear", d, shape(2, 20, 70, "act", "silu")),
+			kerneltest.Op(t, "linear", d, shape(9, 20, 30, "bias", "0")))
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+func TestGemvKernelsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32} {
+		for _, s := range [][2]int{{0, 3}, {3, 0}, {1, 1}, {5, 7}, {97, 31}, {40, 300}, {200, 129}} {
+			ops = append(ops, kerneltest.Op(t, "gemv", d, map[string]string{"m": fmt.Sprint(s[0]), "n": fmt.Sprint(s[1])}))
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+}
+
+// open starts a team of unpinned threads, more than there may be CPUs.
+func open(t *testing.T, b *native.Backend, threads int) backend.Device {
+	t.Helper()
+	cpus := make([]int, threads)
+	for i := range cpus {
+		cpus[i] = -1
+	}
+	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+func TestLargerShapesWithEveryRunnableKernelOnTwoThreads(t *testing.T) {
+	b := native.New()
+	dev := open(t, b, 2)
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16, record.INT8, record.U8S8} {
+		o := kerneltest.Op(t, "gemm", d, shape(130, 70, 520))
+		for _, k := range kerneltest.Names(b, o) {
+			if strings.HasSuffix(k, "_model") {
+				continue
+			}
+			if err := kerneltest.One(dev, o, k, 0); err != nil {
+				t.Errorf("%s %s: %v", k, kerneltest.Describe(o), err)
+			}
+		}
+	}
+}
+
+func TestMoreThreadsThanTilesLeaveNoTileOut(t *testing.T) {
+	b := native.New()
+	for _, threads := range []int{2, 7, 16} {
+		dev := open(t, b, threads)
+		for _, s := range []map[string]string{shape(40, 50, 9), shape(200, 5, 9), shape(5, 200, 300)} {
+			for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+				o := kerneltest.Op(t, "gemm", d, s)
+				if err := kerneltest.One(dev, o, "", 0); err != nil {
+					t.Errorf("%s %s threads=%d: %v", d, kerneltest.Describe(o), threads, err)
+				}
+			}
+		}
+	}
+}
+
+func TestTheVerifierCatchesPlantedFaults(t *testing.T) {
+	bad := badgemm.Family(gemm.Family())
+	dev := open(t, native.New(bad), 2)
+	o := kerneltest.Op(t, "gemm", record.FP32, shape(9, 17, 64, "ldc", "20"))
+	for _, k := range bad.Kernels {
+		err := kerneltest.One(dev, o, k.Name, 0)
+		var unsupported *backend.UnsupportedError
+		switch {
+		case errors.As(err, &unsupported):
+			t.Errorf("%s did not run: %v", k.Name, err)
+		case k.Name == badgemm.Control && err != nil:
+			t.Errorf("the kernel without a fault was refused: %v", err)
+		case k.Name != badgemm.Control && err == nil:
+			t.Errorf("%s passed verification", k.Name)
+		}
+	}
 }

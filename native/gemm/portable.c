@@ -70,3 +70,22 @@ GEMM_FLOAT(gemm_fp16_portable, ridge_fp16, float, ridge_fp16_to_float, ridge_flo
 GEMM_FLOAT(gemm_bf16_portable, ridge_bf16, float, ridge_bf16_to_float, ridge_float_to_bf16)
 GEMM_INT(gemm_int8_portable, int8_t)
 GEMM_INT(gemm_u8s8_portable, uint8_t)
+
+// gemv_*_portable: C[1,N] = A[1,K] * B[N,K]^T, threads share N. FLOP 2NK; B is read once.
+#define GEMV(name, T)                                                            \
+  int ridge_##name(const void *args, const ridge_ctx *ctx) {                     \
+    const ridge_gemm_args *g = args;                                             \
+    const T *x = g->A, *A = g->B;                                                \
+    T *y = g->C;                                                                 \
+    int64_t from, to;                                                            \
+    ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);                  \
+    for (int64_t j = from; j < to; j++) {                                        \
+      T acc = 0;                                                                 \
+      for (int64_t k = 0; k < g->K; k++) acc += A[j * g->ldb + k] * x[k];        \
+      y[j] = acc;                                                                \
+    }                                                                            \
+    return RIDGE_OK;                                                             \
+  }
+
+GEMV(gemv_fp64_portable, double)
+GEMV(gemv_fp32_portable, float)

@@ -1,5 +1,9 @@
 #include "table.h"
 
+#include "gemm_common.h"
+
+int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)->M > GEMM_THIN; }
+
 // GEMM_LINE is a kernel on gemm_driver.h: its workspace function is made by the template.
 #define GEMM_LINE(name, ops, dtype, acc, isa, rank, c, sup) \
   int64_t ridge_ws_##name(const void *args, int32_t nthreads); \

@@ -4,4 +4,7 @@
 
 const ridge_kernel *ridge_gemm_table(void);
 int ridge_gemm_table_len(void);
+
+// The supports predicate of kernels that pack B: M <= 3 is faster without.
+int ridge_gemm_thick(const void *args);
 #endif

@@ -7,10 +7,10 @@
 // row of NR = NV*VL elements per k, 64-byte aligned where its owner aligns it. c: rows ldc apart.
 //
 // The includer defines before including, once per file:
-//   RIDGE_VL      lanes of a vector
+//   RIDGE_VL, RIDGE_VT  as ridge_vector.h says
 //   RIDGE_MR      rows of the full tile, at most 8
 //   RIDGE_NV      vectors of the full tile, at most 3
-//   RIDGE_VT      target attribute of every function (empty: models, NEON)
+//   RIDGE_MODEL   (optional) one instance for all tile sizes, loops left rolled
 //   RIDGE_MICRO_INT  (optional) elements are int32 that hold two int16; products are of pairs;
 //                 the includer gives RIDGE_DOT2(acc, b, a) over ridge_vi
 //
@@ -23,23 +23,9 @@
 #ifndef RIDGE_MICRO_H
 #define RIDGE_MICRO_H
 
-#include <string.h>
-
-#include "ridge.h"
-
-// Unrolls the next loop, whose trip count is a constant of at most 16, completely.
-#if defined(__clang__)
-#define RIDGE_UNROLL_ALL RIDGE_PRAGMA(clang loop unroll(full))
-#else
-#define RIDGE_UNROLL_ALL RIDGE_PRAGMA(GCC unroll 16)
-#endif
+#include "ridge_vector.h"
 
 #define RIDGE_NR (RIDGE_NV * RIDGE_VL)
-
-typedef float ridge_vf __attribute__((vector_size(RIDGE_VL * 4)));
-typedef int32_t ridge_vi __attribute__((vector_size(RIDGE_VL * 4)));
-typedef float ridge_vf_any __attribute__((vector_size(RIDGE_VL * 4), aligned(4), may_alias));
-typedef int32_t ridge_vi_any __attribute__((vector_size(RIDGE_VL * 4), aligned(4), may_alias));
 
 #ifdef RIDGE_MICRO_INT
 typedef int32_t ridge_me; // element
@@ -60,10 +46,7 @@ RIDGE_INLINE RIDGE_VT void ridge_micro_tile(const int mr, const int nv, int64_t 
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) {
-      if (add) acc[i][v] = *(const ridge_mv_any *)(c + i * ldc + v * RIDGE_VL);
-      else acc[i][v] = (ridge_mv){0};
-    }
+    for (int v = 0; v < nv; v++) acc[i][v] = (ridge_mv){0};
   }
   for (int64_t k = 0; k < kc; k++) {
     ridge_mv bv[RIDGE_NV];
@@ -85,10 +68,21 @@ RIDGE_INLINE RIDGE_VT void ridge_micro_tile(const int mr, const int nv, int64_t 
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) *(ridge_mv_any *)(c + i * ldc + v * RIDGE_VL) = acc[i][v];
+    for (int v = 0; v < nv; v++) {
+      // Added at the end, not started from: a block's chain of roundings then begins at zero.
+      if (add) acc[i][v] += *(const ridge_mv_any *)(c + i * ldc + v * RIDGE_VL);
+      *(ridge_mv_any *)(c + i * ldc + v * RIDGE_VL) = acc[i][v];
+    }
   }
 }
 
+#if defined(RIDGE_MODEL)
+// A model needs the logic, not an unrolled instance of each size.
+__attribute__((noinline)) static void ridge_micro(int64_t mr, int64_t nv, int64_t kc, const ridge_me *a, int64_t lda,
+                                                  const ridge_me *b, ridge_me *c, int64_t ldc, int add) {
+  ridge_micro_tile((int)mr, (int)nv, kc, a, lda, b, c, ldc, add);
+}
+#else
 typedef void (*ridge_micro_fn)(int64_t kc, const ridge_me *a, int64_t lda, const ridge_me *b, ridge_me *c, int64_t ldc,
                                int add);
 
@@ -109,13 +103,19 @@ RIDGE_MICRO_ROW(1) RIDGE_MICRO_ROW(2) RIDGE_MICRO_ROW(3) RIDGE_MICRO_ROW(4) RIDG
 RIDGE_MICRO_ROW(7) RIDGE_MICRO_ROW(8)
 #endif
 
-static const ridge_micro_fn ridge_micro[RIDGE_MR][RIDGE_NV] = {
+static const ridge_micro_fn ridge_micro_table[RIDGE_MR][RIDGE_NV] = {
     RIDGE_MICRO_NAMES(1), RIDGE_MICRO_NAMES(2), RIDGE_MICRO_NAMES(3),
     RIDGE_MICRO_NAMES(4), RIDGE_MICRO_NAMES(5), RIDGE_MICRO_NAMES(6),
 #if RIDGE_MR == 8
     RIDGE_MICRO_NAMES(7), RIDGE_MICRO_NAMES(8),
 #endif
 };
+
+RIDGE_INLINE void ridge_micro(int64_t mr, int64_t nv, int64_t kc, const ridge_me *a, int64_t lda, const ridge_me *b,
+                              ridge_me *c, int64_t ldc, int add) {
+  ridge_micro_table[mr - 1][nv - 1](kc, a, lda, b, c, ldc, add);
+}
+#endif
 
 // Rows of the next tile when left rows remain: MR, but the last two tiles share what a tile
 // of one or two rows would leave (4 + 4 rows instead of 6 + 2: as fast per row as full ones).

@@ -33,6 +33,10 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 // fails when no kernel took an op at all.
 func All(t *testing.T, b *native.Backend, ops []op.Op) {
 	t.Helper()
+	refs := make([]*remembered, len(ops))
+	for i, o := range ops {
+		refs[i] = remember(o)
+	}
 	for _, threads := range []int{1, 3} {
 		cpus := make([]int, threads)
 		for i := range cpus {
@@ -42,11 +46,11 @@ func All(t *testing.T, b *native.Backend, ops []op.Op) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, o := range ops {
+		for i, o := range ops {
 			ran := 0
 			for _, k := range Names(b, o) {
 				for _, shift := range []int64{0, o.Tensors()[0].DType.Size()} {
-					err := One(dev, o, k, shift)
+					err := verify(dev, o, refs[i], k, shift)
 					var unsupported *backend.UnsupportedError
 					if errors.As(err, &unsupported) {
 						continue
@@ -82,8 +86,14 @@ func Names(b *native.Backend, o op.Op) []string {
 
 // One verifies one kernel on one op; an UnsupportedError means its predicate refused.
 func One(dev backend.Device, o op.Op, kernelName string, misalign int64) error {
+	return verify(dev, o, o, kernelName, misalign)
+}
+
+// verify compares with the expectations of reference, which is o or a memory of it.
+func verify(dev backend.Device, o, reference op.Op, kernelName string, misalign int64) error {
 	const seed = 42
 	p := op.Single(o)
+	p.Reference = reference
 	e, err := dev.Prepare(p, backend.PrepareOptions{Kernel: kernelName, Seed: seed, Misalign: misalign})
 	if err != nil {
 		return err

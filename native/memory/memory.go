@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
 #include "table.h"
 */
 import "C"

@@ -7,7 +7,6 @@
 #define TARGET RIDGE_TARGET_AVX2
 #define K(name) ridge_##name##_avx2
 #define KNT(name) ridge_##name##_avx2_nt
-#define NT_STORE_HALF(p, v) _mm_stream_si128((__m128i *)(p), (__m128i)(v))
 #define NT_STORE(p, v0, v1) _mm256_stream_si256((__m256i *)(p), (__m256i)(v0)), _mm256_stream_si256((__m256i *)(p) + 1, (__m256i)(v1))
 #define NT_FENCE() _mm_sfence()
 #include "stream_vector.h"

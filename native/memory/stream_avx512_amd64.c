@@ -7,7 +7,6 @@
 #define TARGET RIDGE_TARGET_AVX512
 #define K(name) ridge_##name##_avx512
 #define KNT(name) ridge_##name##_avx512_nt
-#define NT_STORE_HALF(p, v) _mm256_stream_si256((__m256i *)(p), (__m256i)(v))
 #define NT_STORE(p, v0, v1) _mm512_stream_si512((__m512i *)(p), (__m512i)(v0)), _mm512_stream_si512((__m512i *)(p) + 1, (__m512i)(v1))
 #define NT_FENCE() _mm_sfence()
 #include "stream_vector.h"

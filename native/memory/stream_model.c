@@ -6,7 +6,6 @@
 #define TARGET
 #define K(name) ridge_##name##_avx512_model
 #define KNT(name) ridge_##name##_avx512_nt_model
-#define NT_STORE_HALF(p, v) memcpy(__builtin_assume_aligned(p, 32), &(v), 32)
 #define NT_STORE(p, v0, v1) memcpy(__builtin_assume_aligned(p, 64), &(v0), 64), memcpy((char *)(p) + 64, &(v1), 64)
 #define NT_FENCE() ((void)0)
 #include "stream_vector.h"

@@ -8,7 +8,7 @@
 //
 // The including file defines VB, TARGET (function attribute), K(name) (the kernel's name with
 // its suffix) and, where the ISA has non-temporal stores, KNT(name), NT_STORE(p, v0, v1) of two
-// vectors (p aligned to both), NT_FENCE() and NT_STORE_HALF(p, v) of half a vector.
+// vectors (p aligned to both) and NT_FENCE().
 // GNU vectors, written once: every ISA and the portable fallback share this text.
 #include "memory.h"
 
@@ -100,24 +100,30 @@ STREAM_BOTH(stream_triad_fp64, double, vd, (double), E_TRIAD)
 STREAM_BOTH(axpy_fp32, float, vf, (float), E_AXPY)
 STREAM_BOTH(axpy_fp64, double, vd, (double), E_AXPY)
 
-// add_scalar_bf16: widen to fp32, add, round to nearest even. The bits are rounded as
-// ridge_float_to_bf16 does, with a mask in place of its branch.
-typedef uint32_t vw __attribute__((vector_size(VB), aligned(4), may_alias));
-typedef uint16_t vh_half __attribute__((vector_size(VB / 2), aligned(2), may_alias));
+// add_scalar_bf16: a 32-bit lane holds two elements. Each half, moved to the top of a lane, is an
+// fp32 number, so no shuffle is needed: add, round to nearest even, put the halves together.
+// The rounding is that of ridge_float_to_bf16, with a mask in place of its branch.
+typedef uint32_t vw __attribute__((vector_size(VB), aligned(2), may_alias));
 
-#define BF16_ADD(x, result)                                                      \
-  vw w_ = __builtin_convertvector(x, vw) << 16;                                  \
-  vw r_ = (vw)((vf)w_ + vs);                                                     \
-  vw nan_ = (vw)((r_ & 0x7fffffffu) > 0x7f800000u);                              \
-  vw even_ = (r_ + 0x7fff + (r_ >> 16 & 1)) >> 16, quiet_ = r_ >> 16 | 0x40;     \
-  vh_half result = __builtin_convertvector((even_ & ~nan_) | (quiet_ & nan_), vh_half);
+// The sum of one half in the upper 16 bits of each lane; what is below them is not defined.
+#define BF16_HALF(r, half)                                                       \
+  vw r = (vw)((vf)(half) + vs), r##_nan = (vw)((r & 0x7fffffffu) > 0x7f800000u); \
+  r = ((r + 0x7fff + (r >> 16 & 1)) & ~r##_nan) | ((r | 0x400000u) & r##_nan);
+
+#define BF16_PAIR(out, at)                                                \
+  {                                                                       \
+    vw x_ = *(const vw *)(a + (at));                                      \
+    BF16_HALF(even, x_ << 16)                                             \
+    BF16_HALF(odd, x_ & 0xffff0000u)                                      \
+    out = even >> 16 | (odd & 0xffff0000u);                               \
+  }
 
 #define E_ADD_BF16(LOAD, s) ridge_float_to_bf16(ridge_bf16_to_float(LOAD(a)) + (float)g->s)
 
 #define ADD_BF16(function, HEAD, STORE, FENCE)                                               \
-  TARGET int function(const void *args, const ridge_ctx *ctx) {                               \
+  TARGET int function(const void *args, const ridge_ctx *ctx) {                              \
     typedef uint16_t T;                                                                      \
-    enum { L = VB / 4 };                                                                     \
+    enum { L = VB / 2 };                                                                     \
     const ridge_memory_args *g = args;                                                       \
     const uint16_t *a = g->a;                                                                \
     uint16_t *y = g->y;                                                                      \
@@ -125,11 +131,12 @@ typedef uint16_t vh_half __attribute__((vector_size(VB / 2), aligned(2), may_ali
     int64_t i, to;                                                                           \
     memory_share(g->n, sizeof(T), ctx, &i, &to);                                             \
     HEAD                                                                                     \
-    for (; i + 2 * L <= to; i += 2 * L) {                                                    \
-      RIDGE_UNROLL(2) for (int u = 0; u < 2; u++) {                                          \
-        vh_half x = *(const vh_half *)(a + i + u * L);                                       \
-        BF16_ADD(x, r)                                                                       \
-        STORE(y + i + u * L, r);                                                             \
+    for (; i + 4 * L <= to; i += 4 * L) {                                                    \
+      RIDGE_UNROLL(2) for (int w = 0; w < 4; w += 2) {                                       \
+        vw v0, v1;                                                                           \
+        BF16_PAIR(v0, i + w * L)                                                             \
+        BF16_PAIR(v1, i + (w + 1) * L)                                                       \
+        STORE(y + i + w * L, v0, v1);                                                        \
       }                                                                                      \
     }                                                                                        \
     FENCE();                                                                                 \
@@ -137,12 +144,12 @@ typedef uint16_t vh_half __attribute__((vector_size(VB / 2), aligned(2), may_ali
     return RIDGE_OK;                                                                         \
   }
 
-#define STORE_HALF(p, v) *(vh_half *)(p) = v
+#define STORE_PAIR(p, v0, v1) *(vw *)(p) = v0, *(vw *)((p) + L) = v1
 #define NOTHING() ((void)0)
-ADD_BF16(K(add_scalar_bf16), , STORE_HALF, NOTHING)
-#ifdef NT_STORE_HALF
+ADD_BF16(K(add_scalar_bf16), , STORE_PAIR, NOTHING)
+#ifdef NT_STORE
 ADD_BF16(KNT(add_scalar_bf16), int64_t head = i + (int64_t)(-((uintptr_t)(y + i) / 2) % 32); if (head > to) head = to;
-         SCALAR_LOOP(E_ADD_BF16, head), NT_STORE_HALF, NT_FENCE)
+         SCALAR_LOOP(E_ADD_BF16, head), NT_STORE, NT_FENCE)
 #endif
 
 // dot: per thread 8 chains of vectors (2 loads feed one fused multiply-add, so the load ports

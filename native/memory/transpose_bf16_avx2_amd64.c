@@ -7,10 +7,8 @@
 #define TARGET RIDGE_TARGET_AVX2
 #define MR 16
 #define MC 8
-#ifndef TR
 #define TR 128
-#define TC 64
-#endif
+#define TC 128
 
 // Rows r and r+8 share a register (as in the fp32 kernel); three stages of unpacks of 16, 32 and 64
 // bits leave 8 columns of 16 elements: 24 shuffles for 128 elements.

@@ -14,9 +14,13 @@
 // MC rows of MR elements, ldd apart), ROW(y, stage, n) (stores n elements) and FINISH().
 #include "memory.h"
 
+// The stage's rows are a line more apart than they are long: at a power of two the lines that a
+// block row writes would share a few sets of L1.
+enum { PITCH = TR + (int)(RIDGE_CACHE_LINE / sizeof(T)) };
+
 RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
   for (int64_t c = c0; c < c1; c++)
-    for (int64_t r = r0; r < r1; r++) stage[c * TR + r] = a[r * lda + c];
+    for (int64_t r = r0; r < r1; r++) stage[c * PITCH + r] = a[r * lda + c];
 }
 
 #define TRANSPOSE_KERNEL(function, ROW, FINISH)                                              \
@@ -24,7 +28,7 @@ RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64
     const ridge_memory_args *g = args;                                                       \
     const T *a = g->a;                                                                       \
     T *y = g->y;                                                                             \
-    T stage[TR * TC] __attribute__((aligned(RIDGE_CACHE_LINE)));                             \
+    T stage[PITCH * TC] __attribute__((aligned(RIDGE_CACHE_LINE)));                          \
     int64_t R = g->rows, C = g->cols, across = (R + TR - 1) / TR, from, to;                  \
     ridge_share(across * ((C + TC - 1) / TC), 1, ctx->tid, ctx->nthreads, &from, &to);       \
     for (int64_t t = from; t < to; t++) {                                                    \
@@ -33,10 +37,10 @@ RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64
       int64_t hb = h / MR * MR, wb = w / MC * MC;                                            \
       const T *x = a + r0 * C + c0;                                                          \
       for (int64_t r = 0; r < hb; r += MR)                                                   \
-        for (int64_t c = 0; c < wb; c += MC) MICRO(x + r * C + c, C, stage + c * TR + r, TR); \
+        for (int64_t c = 0; c < wb; c += MC) MICRO(x + r * C + c, C, stage + c * PITCH + r, PITCH); \
       transpose_tile_scalar(x, C, stage, hb, h, 0, wb);                                      \
       transpose_tile_scalar(x, C, stage, 0, h, wb, w);                                       \
-      for (int64_t c = 0; c < w; c++) ROW(y + (c0 + c) * R + r0, stage + c * TR, h);         \
+      for (int64_t c = 0; c < w; c++) ROW(y + (c0 + c) * R + r0, stage + c * PITCH, h);      \
     }                                                                                        \
     FINISH();                                                                                \
     return RIDGE_OK;                                                                         \

@@ -6,11 +6,13 @@
 // Version 1: as described.
 #include "peak_half.h"
 
-#define ARCH ".arch armv8.6-a+fp16+sve\n\t" // names for the assembler; emits nothing
-// clang 14 learns the half-precision forms from the function only.
+// What lets the assembler take the instructions: a directive (it emits nothing) for gcc,
+// the function's target for clang 14, whose directive knows no fp16.
 #if defined(__clang__)
-#define HALF __attribute__((target("fullfp16")))
+#define ARCH
+#define HALF __attribute__((target("fullfp16,sve")))
 #else
+#define ARCH ".arch armv8.6-a+fp16+sve\n\t"
 #define HALF
 #endif
 #define ALL(X) RIDGE_CHAINS24(X, 24, 25, 26, 27, )
@@ -42,7 +44,7 @@ HALF static inline void run_neon(int64_t turns, const void *operands, uint16_t *
 #define SVE_START(c, a, b, x) "mov z" #c ".d, z28.d\n\t"
 #define SVE_ADD(c, t) "fcvtzs z" #c ".h, p0/m, z" #c ".h\n\tadd z" #t ".h, z" #t ".h, z" #c ".h\n\t"
 
-RIDGE_INLINE void run_sve(int64_t turns, const void *operands, uint16_t *tot) {
+HALF static inline void run_sve(int64_t turns, const void *operands, uint16_t *tot) {
   __asm__ volatile(
       ARCH "ptrue p0.b\n\t"
       "ldr z24, [%[regs]]\n\tldr z25, [%[regs], #1, mul vl]\n\t"
@@ -60,4 +62,4 @@ RIDGE_INLINE void run_sve(int64_t turns, const void *operands, uint16_t *tot) {
 }
 
 RIDGE_PEAK_HALF_KERNEL(peak_fp16_neon_arm64, HALF, 8, run_neon)
-RIDGE_PEAK_HALF_KERNEL(peak_fp16_sve_arm64, , p->vl / 16, run_sve)
+RIDGE_PEAK_HALF_KERNEL(peak_fp16_sve_arm64, HALF, p->vl / 16, run_sve)

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f0ad99fa670b
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=69e9bf8270e6
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

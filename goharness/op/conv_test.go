@@ -1,0 +1,96 @@
+package op_test
+
+import (
+	"strings"
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+func build(t *testing.T, name, params string) (op.Op, error) {
+	t.Helper()
+	p := map[string]string{}
+	for _, f := range strings.Fields(params) {
+		k, v, _ := strings.Cut(f, "=")
+		p[k] = v
+	}
+	return op.Builtin().New(name, p, record.FP32)
+}
+
+func TestConvCountsWorkAndBytesAsTheReference(t *testing.T) {
+	for _, c := range []struct {
+		params       string
+		flops, bytes int64
+	}{
+		{"n=1 c=64 h=56 w=56 k=128 pad=1", 2 * 56 * 56 * 128 * 64 * 9, 4 * (64*56*56 + 128*64*9 + 128*56*56)},
+		{"n=2 c=8 h=10 w=10 k=8 groups=8 stride=2 pad=1", 2 * 2 * 25 * 8 * 9, 4 * (2*8*100 + 8*9 + 2*8*25)},
+		{"n=1 c=2 h=5 w=6 k=3 r=1 bias=1 act=relu residual=1", 2*30*3*2 + 3*30*3, 4 * (60 + 6 + 3 + 90 + 90)},
+		{"n=1 c=3 h=9 w=9 k=2 r=2 s=3 dilation=2", 2 * 7 * 5 * 2 * 3 * 6, 4 * (243 + 36 + 70)},
+	} {
+		o, err := build(t, "conv2d", c.params)
+		if err != nil {
+			t.Errorf("%s: %v", c.params, err)
+			continue
+		}
+		if o.FLOPs() != c.flops || o.Bytes() != c.bytes {
+			t.Errorf("%s: FLOP %d, bytes %d, want %d, %d", c.params, o.FLOPs(), o.Bytes(), c.flops, c.bytes)
+		}
+	}
+}
+
+func TestConvRefusesWhatHasNoOutput(t *testing.T) {
+	for params, want := range map[string]string{
+		"n=1 c=1 h=2 w=9 k=1":                            "the output is empty",
+		"n=1 c=1 h=9 w=4 k=1 dilation=2":                 "padded input width is 4",
+		"n=1 c=4 h=9 w=9 k=6 groups=4":                   "groups=4 must divide",
+		"n=1 c=1 h=9 w=9 k=1 r=1000000 dilation=1000000": "the output is empty",
+	} {
+		if _, err := build(t, "conv2d", params); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", params, err, want)
+		}
+	}
+}
+
+func TestAttentionCountsExactlyTheVisiblePairs(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		pairs  int64
+	}{
+		{"b=1 heads=1 sq=5 d=4", 25}, {"b=1 heads=1 sq=5 d=4 causal=1", 15}, {"b=1 heads=1 sq=3 skv=7 d=4 causal=1", 5 + 6 + 7},
+		{"b=1 heads=1 sq=7 skv=3 d=4 causal=1", 1 + 2 + 3}, {"b=2 heads=4 kv_heads=2 sq=1 skv=9 d=4 causal=1", 8 * 9},
+	} {
+		o, err := build(t, "attention", c.params)
+		if err != nil {
+			t.Errorf("%s: %v", c.params, err)
+			continue
+		}
+		if want := c.pairs * (4*4 + 6); o.FLOPs() != want {
+			t.Errorf("%s: FLOP %d, want %d", c.params, o.FLOPs(), want)
+		}
+	}
+	if _, err := build(t, "attention", "b=1 heads=6 kv_heads=4 sq=5 d=4"); err == nil {
+		t.Error("kv_heads=4 with heads=6 was accepted")
+	}
+}
+
+func TestTheSameCaseHasOneSpelling(t *testing.T) {
+	for _, c := range [][3]string{
+		{"conv2d", "n=1 c=1 h=9 w=9 k=1 r=3", "n=1 c=1 h=9 w=9 k=1 r=3 s=3"},
+		{"attention", "b=1 heads=2 sq=5 d=4", "b=1 heads=2 kv_heads=2 sq=5 skv=5 d=4"},
+	} {
+		a, err := build(t, c[0], c[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := build(t, c[0], c[2])
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range a.Params() {
+			if p != b.Params()[i] {
+				t.Errorf("%s: parameter %v and %v", c[0], p, b.Params()[i])
+			}
+		}
+	}
+}

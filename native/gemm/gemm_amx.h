@@ -1,0 +1,120 @@
+// The register tile on AMX (part of gemm_dot.h): 32 x 32 of C in four tile registers of 16
+// rows x 64 bytes, two of A, two of B. Per 64 bytes of K: 4 tile loads and 4 tile products of
+// 16 cycles each, so the product unit binds (loads take 8 cycles each, on two ports).
+//
+// A is packed per 64 bytes of K as 32 rows of 64 bytes; B in units, 16 rows of 32 units: a
+// tile of B is every other 64 bytes of it. Tile instructions are inline assembly, because gcc
+// 12 lacks the fp16 ones; tdpfp16ps is spelled in bytes for older assemblers. The model keeps
+// eight tiles of 1 KiB in an array.
+#ifdef GEMM_MODEL
+#define GEMM_TILE_STATE uint32_t tiles[8][16][16];
+#define TILE_ZERO(d) memset(tiles[d], 0, 1024)
+#define TILE_LOAD(d, p, stride) \
+  for (int r = 0; r < 16; r++) memcpy(tiles[d][r], (const char *)(p) + r * (stride), 64)
+#define TILE_STORE(d, p, stride) \
+  for (int r = 0; r < 16; r++) memcpy((char *)(p) + r * (stride), tiles[d][r], 64)
+#define TILE_DOT(d, x, y) GEMM_F(tile_dot)(tiles[d], tiles[x], tiles[y])
+
+GEMM_INLINE void GEMM_F(tile_dot)(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
+  for (int m = 0; m < 16; m++)
+    for (int k = 0; k < 16; k++)
+      for (int n = 0; n < 16; n++) {
+        uint32_t x = a[m][k], y = b[k][n];
+#if GEMM_KIND == GEMM_AMX_INT8
+        for (int q = 0; q < 32; q += 8) {
+          int32_t u = GEMM_A_SIGNED ? (int8_t)(x >> q) : (uint8_t)(x >> q);
+          d[m][n] += (uint32_t)(u * (int8_t)(y >> q));
+        }
+#else
+        float s = ridge_u32_as_float(d[m][n]);
+        s += GEMM_LOADS((uint16_t)x) * GEMM_LOADS((uint16_t)y);
+        s += GEMM_LOADS((uint16_t)(x >> 16)) * GEMM_LOADS((uint16_t)(y >> 16));
+        d[m][n] = ridge_float_as_u32(s);
+#endif
+      }
+}
+#else
+#define GEMM_TILE_STATE
+#define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)
+#define TILE_LOAD(d, p, stride) \
+  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
+#define TILE_STORE(d, p, stride) \
+  __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
+#if GEMM_KIND == GEMM_AMX_BF16
+#define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
+#elif GEMM_KIND == GEMM_AMX_FP16 // VEX.128.F2.0F38.W0 5C: ModRM.reg d, ModRM.rm x, vvvv (inverted) y
+#define TILE_DOT(d, x, y) \
+  __asm__ volatile(".byte 0xc4, 0xe2, %c0, 0x5c, %c1" ::"i"((~(y)&15) << 3 | 3), "i"(0xc0 | (d) << 3 | (x)))
+#elif GEMM_A_SIGNED
+#define TILE_DOT(d, x, y) __asm__ volatile("tdpbssd %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
+#else
+#define TILE_DOT(d, x, y) __asm__ volatile("tdpbusd %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
+#endif
+
+// Tiles are configured per thread: eight of 16 rows x 64 bytes (palette 1).
+GEMM_INLINE void GEMM_F(configure)(void) {
+  struct {
+    uint8_t palette, start, reserved[14];
+    uint16_t colsb[16];
+    uint8_t rows[16];
+  } t __attribute__((aligned(64)));
+  memset(&t, 0, sizeof t);
+  t.palette = 1;
+  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = 16;
+  __asm__ volatile("ldtilecfg %0" ::"m"(t) : "memory");
+}
+#define GEMM_BEGIN GEMM_F(configure)();
+#define GEMM_END __asm__ volatile("tilerelease" :::);
+#endif
+
+// 32 rows in slices of 64 bytes of K, zeros beyond rows and kc.
+GEMM_NOINLINE void GEMM_F(pack_a)(void *to, const GEMM_TA *a, int64_t lda, int64_t rows, int64_t kc) {
+  char *dst = to;
+  for (int64_t k = 0; k < kc; k += GEMM_KU)
+    for (int i = 0; i < GEMM_MR; i++, dst += 64) {
+      const size_t n = i < rows ? (size_t)gemm_min(GEMM_KU, kc - k) * sizeof(GEMM_TA) : 0;
+      if (n == 64) {
+        memcpy(dst, a + i * lda + k, 64);
+        continue;
+      }
+      memset(dst, 0, 64);
+      if (n) memcpy(dst, a + i * lda + k, n);
+    }
+}
+
+GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
+  const char *a = ap, *b = bp;
+  GEMM_S *c1 = c + 16 * ldc;
+  GEMM_TILE_STATE
+  if (add) {
+    TILE_LOAD(0, c, ldc * 4);
+    TILE_LOAD(1, c + 16, ldc * 4);
+    TILE_LOAD(2, c1, ldc * 4);
+    TILE_LOAD(3, c1 + 16, ldc * 4);
+  } else {
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+  }
+  for (int64_t k = 0; k < kc; k += GEMM_KU, a += 2048, b += 2048) {
+    TILE_LOAD(4, a, 64);
+    TILE_LOAD(6, b, 128);
+    TILE_LOAD(7, b + 64, 128);
+    TILE_DOT(0, 4, 6);
+    TILE_LOAD(5, a + 1024, 64);
+    TILE_DOT(1, 4, 7);
+    TILE_DOT(2, 5, 6);
+    TILE_DOT(3, 5, 7);
+  }
+  TILE_STORE(0, c, ldc * 4);
+  TILE_STORE(1, c + 16, ldc * 4);
+  TILE_STORE(2, c1, ldc * 4);
+  TILE_STORE(3, c1 + 16, ldc * 4);
+}
+
+#undef GEMM_TILE_STATE
+#undef TILE_ZERO
+#undef TILE_LOAD
+#undef TILE_STORE
+#undef TILE_DOT

@@ -1,0 +1,16 @@
+// gemm_u8s8_amx_32x32: u8 x s8 GEMM with int32 sums with AMX-INT8.
+//
+// C[M,N] = A[M,K]*op(B) (+ D), row-major, any shape, pitch and alignment;
+// C overlaps no input. Operations 2MNK; bytes: A, B and C once plus the packed copies.
+// Limit: the tile unit, 16*16*64 products in 16 cycles (2048 operations per cycle). B panel
+// KC*32 = 32 KiB, A block MC*KC = 256 KiB in L2.
+// Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
+#include "variant.h"
+#define GEMM_NAME GEMM_KERNEL(gemm_u8s8_amx_32x32)
+#define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+#define GEMM_KIND GEMM_AMX_INT8
+#define GEMM_A_SIGNED 0
+#define GEMM_MC 256
+#define GEMM_KC 1024
+#define GEMM_NC 4096
+#include "gemm_dot.h"
