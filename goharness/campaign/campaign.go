@@ -174,6 +174,7 @@ func (c *campaign) begin(ctx context.Context) error {
 		}
 	}
 	c.hostPlan(wh, cpus)
+	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
 	if c.plan, err = plan.Build(*o); err != nil {
 		return err
 	}
