@@ -257,14 +257,16 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	return out
 }
 
-// fingerprint of the plan: the ids in order. A resumed run must ask the same.
+// fingerprint of the plan: the ids in order with the effort of each. A resumed run must ask
+// the same.
 func fingerprint(p plan.Plan) string {
 	h := sha256.New()
+	add := func(c record.Case) { fmt.Fprintln(h, c.ID, c.Quick, c.Warmup, c.Trials, c.BudgetNS) }
 	for _, x := range p.Probes {
-		fmt.Fprintln(h, x.Case.ID)
+		add(x.Case)
 	}
 	for _, x := range p.Cases {
-		fmt.Fprintln(h, x.ID)
+		add(x)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

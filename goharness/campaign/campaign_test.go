@@ -16,7 +16,7 @@ import (
 
 func TestACampaignGivesAValidDocument(t *testing.T) {
 	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir())
-	cfg.Plan.Operations = []string{"stream", "gemm"}
+	cfg.Plan.Operations, cfg.Plan.Memory = []string{"stream", "gemm", "copy"}, 256<<10
 	doc := mustRun(t, cfg)
 	data, err := record.EncodeCalibration(doc)
 	if err != nil {
@@ -236,7 +236,7 @@ func TestAnInterruptionKeepsWhatWasMeasured(t *testing.T) {
 // A worker that starts slowly costs time, and no case: its start is not in the deadline.
 func TestTheStartOfTheWorkerIsNotInTheDeadline(t *testing.T) {
 	b := &fakebackend.Backend{Platform: "cpu"}
-	const delay, deadline = 3 * time.Second, 2 * time.Second
+	const delay, deadline = 1500 * time.Millisecond, time.Second
 	r := &runner.Runner{Launch: func(ctx context.Context) (runner.Worker, error) {
 		time.Sleep(delay)
 		return runner.InProcess(toyServer(b))(ctx)
