@@ -5,6 +5,7 @@ package ceiling
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -114,7 +115,13 @@ func lowerIsBetter(kind string) bool {
 func figure(kind string, r record.Result) (v float64, ci [2]float64, best float64) {
 	t := r.Time
 	per := func(work float64) (float64, [2]float64, float64) {
-		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / t.CI95NS[0]}, work / t.MinNS
+		least := t.CI95NS[0]
+		if !(least > 0) {
+			// Few scattered samples: the time's interval reaches 0, which bounds no rate. The
+			// fastest sample is the highest rate that was seen.
+			least = math.Min(t.MinNS, t.MedianNS)
+		}
+		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / least}, work / t.MinNS
 	}
 	switch kind {
 	case record.CeilingCompute:

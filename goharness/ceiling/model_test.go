@@ -136,6 +136,16 @@ func TestTheBestProbeIsTheCeilingAndEveryProbeIsKept(t *testing.T) {
 	}
 }
 
+func TestAProbeOfFewScatteredSamplesHasFiniteBounds(t *testing.T) {
+	m := twoCores()
+	id := record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}
+	tm := record.Time{MedianNS: 1000, CI95NS: [2]float64{0, 4000}, MinNS: 500, MaxNS: 3000}
+	m.Probe(id, record.Result{ID: "p", Status: record.Noisy, Time: &tm, Bytes: 10_000}, "initial")
+	if p := m.Find(id).Probes[0]; p.Value != 10 || p.CI95 != [2]float64{2.5, 20} || p.Best != 20 {
+		t.Errorf("%+v", p)
+	}
+}
+
 func TestTheRidgePointNeedsBothCeilings(t *testing.T) {
 	if got := probed().Ridge(record.FP32, 2); got != 5 {
 		t.Errorf("ridge %v FLOP/byte, want 200/40", got)
