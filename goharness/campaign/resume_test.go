@@ -243,8 +243,9 @@ func TestResumeWithOtherOptionsIsRefused(t *testing.T) {
 	}
 }
 
-// Trap 9: two runs never measure side by side into one journal.
-func TestASecondRunOnTheSameJournalIsRefused(t *testing.T) {
+// Trap 9: two runs never measure side by side; --force overrules the device's lock, nothing
+// overrules the journal's.
+func TestASecondRunOnTheSameDeviceIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	cfg, v := toy(t, &fakebackend.Backend{}, dir, copies(2)...)
 	tried := 0
@@ -252,17 +253,31 @@ func TestASecondRunOnTheSameJournalIsRefused(t *testing.T) {
 		if c.ID != copies(2)[1] {
 			return
 		}
-		tried++
-		second, _ := toy(t, &fakebackend.Backend{}, dir, copies(2)...)
-		second.Resume = journalOf(t, dir)
-		if _, err := Run(context.Background(), second); err == nil || !strings.Contains(err.Error(), "another run is writing it") {
-			t.Errorf("the second run: %v", err)
+		for _, tc := range []struct {
+			force  bool
+			resume string
+			want   string
+		}{{false, "", "another run is measuring cpu"}, {true, "", ""}, {true, journalOf(t, dir), "another run is writing it"}} {
+			tried++
+			second, heard := toy(t, &fakebackend.Backend{}, dir, copies(2)...)
+			second.Force, second.Resume = tc.force, tc.resume
+			doc, err := Run(context.Background(), second)
+			if tc.want == "" {
+				if err != nil || !heard.heard("another run is measuring cpu") {
+					t.Errorf("forced: %v, warnings %q", err, heard.warned)
+				}
+				_ = os.Remove(JournalPath(dir, doc.RunID))
+			} else if err == nil || !strings.Contains(err.Error(), tc.want) || Interrupted(err) {
+				t.Errorf("force %v resume %q: %v, want %q", tc.force, tc.resume, err, tc.want)
+			}
 		}
 	}
 	mustRun(t, cfg)
-	if tried != 1 {
+	if tried != 3 {
 		t.Errorf("tried %d times", tried)
 	}
+	cfg, _ = toy(t, &fakebackend.Backend{}, dir, copies(2)...)
+	mustRun(t, cfg) // the lock went with the run
 }
 
 func TestQuarantineSurvivesAResume(t *testing.T) {
