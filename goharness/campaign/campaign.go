@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -42,7 +43,7 @@ type Config struct {
 	// ProbesFor restricts the probes to what the gate needs for these cases.
 	ProbesFor []record.Case
 	NoProbes  bool // measure no ceilings: results are then held against nothing
-	View      View
+	View      View // nil: nobody listens
 	Now       func() time.Time
 }
 
@@ -53,6 +54,14 @@ type View interface {
 	Result(r record.Result)
 	Warn(format string, a ...any)
 }
+
+// silent is the view of callers that want none.
+type silent struct{}
+
+func (silent) Plan(int, int)        {}
+func (silent) Started(record.Case)  {}
+func (silent) Result(record.Result) {}
+func (silent) Warn(string, ...any)  {}
 
 // ErrInterrupted ends a run that can be resumed.
 var ErrInterrupted = errors.New("interrupted")
@@ -78,9 +87,12 @@ type campaign struct {
 	setting     ceiling.Setting
 	runner      *runner.Runner
 	journal     *record.Journal
+	lock        *os.File // of the device; nil: none
 	done        map[string]record.Result
-	listed      map[string]bool // case ids whose result is in the document
+	shown       map[string]bool // ids that are in the document
 	resumed     int
+	asking      string // id of the case in flight
+	journalErr  error  // of a quarantine entry
 	started     time.Time
 	sinceProbe  time.Time
 	laterProbes []record.ProbeEntry // of the resumed journal
@@ -92,11 +104,20 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, listed: map[string]bool{}}
+	if cfg.View == nil {
+		cfg.View = silent{}
+	}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}}
+	c.runner = &runner.Runner{Launch: cfg.Launch}
+	defer c.runner.Close()
+	defer func() {
+		if c.lock != nil {
+			_ = c.lock.Close()
+		}
+	}()
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}
-	defer c.runner.Close()
 	err := c.measure(ctx)
 	c.assemble(err == nil)
 	if c.journal != nil {
@@ -131,7 +152,6 @@ func (c *campaign) begin(ctx context.Context) error {
 	}
 	c.doc = record.Calibration{Schema: record.SchemaCalibration, RunID: newRunID(c.started), Created: c.started.UTC().Format(time.RFC3339),
 		Tool: cfg.Tool, Command: cfg.Command, Host: host, FusionProfiles: nil}
-	c.runner = &runner.Runner{Launch: cfg.Launch}
 	wh := &WorkerHost{Source: cfg.Source, host: host}
 	wh.cpus, _ = machine.UsableCPUs(cfg.Source)
 	cpus, err := wh.CPUs(cfg.Plan.Threads, cfg.Affinity)
@@ -140,6 +160,9 @@ func (c *campaign) begin(ctx context.Context) error {
 	}
 	o := &cfg.Plan
 	o.Threads = len(cpus)
+	if err := c.lockDevice(); err != nil {
+		return err
+	}
 	clock, err := c.runner.Clock(ctx, o.Device, o.Threads)
 	if err != nil {
 		return err
@@ -162,6 +185,7 @@ func (c *campaign) begin(ctx context.Context) error {
 		}
 	}
 	c.hostPlan(wh, cpus)
+	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
 	if c.plan, err = plan.Build(*o); err != nil {
 		return err
 	}
@@ -173,8 +197,10 @@ func (c *campaign) begin(ctx context.Context) error {
 		c.plan.Cases = cfg.Cases
 	}
 	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
+	c.model.LLC = o.LLC
 	uarch := machine.Lookup(machine.CPUIDOf(host.CPU))
-	c.setting = ceiling.Setting{Chip: uarch, IdleGHz: clock.IdleGHz, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory}
+	c.setting = ceiling.Setting{Chip: uarch, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory,
+		Cores: func(threads int) int { return coresUsed(host, cpus[:min(threads, len(cpus))]) }}
 	if q, ok := host.Limits.QuotaCPUs.Get(); ok {
 		c.setting.QuotaCPUs = q
 	}
@@ -242,14 +268,16 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	return out
 }
 
-// fingerprint of the plan: the ids in order. A resumed run must ask the same.
+// fingerprint of the plan: the ids in order with the effort of each. A resumed run must ask
+// the same.
 func fingerprint(p plan.Plan) string {
 	h := sha256.New()
+	add := func(c record.Case) { fmt.Fprintln(h, c.ID, c.Quick, c.Warmup, c.Trials, c.BudgetNS) }
 	for _, x := range p.Probes {
-		fmt.Fprintln(h, x.Case.ID)
+		add(x.Case)
 	}
 	for _, x := range p.Cases {
-		fmt.Fprintln(h, x.ID)
+		add(x)
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

@@ -93,6 +93,26 @@ func Levels(h record.Host, cpus []int) []ceiling.Level {
 	return append(out, ceiling.Level{Name: "DRAM"})
 }
 
+// coresUsed counts the physical cores of the given CPUs; a CPU whose core is unknown counts
+// as one of its own.
+func coresUsed(h record.Host, cpus []int) int {
+	core := map[int]int{}
+	for _, l := range h.CPU.Logical {
+		if l.Core >= 0 {
+			core[l.CPU] = l.Core
+		}
+	}
+	seen := map[int]bool{}
+	for _, c := range cpus {
+		if k, ok := core[c]; ok {
+			seen[k] = true
+		} else {
+			seen[-1-c] = true
+		}
+	}
+	return len(seen)
+}
+
 // instancesUsed counts the instances of a cache that serve at least one of the CPUs.
 func instancesUsed(c record.Cache, cpus []int) int {
 	if len(c.CPUs) == 0 {

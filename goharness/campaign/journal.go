@@ -1,11 +1,14 @@
 package campaign
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"ridge/goharness/record"
 )
@@ -25,9 +28,39 @@ func (c *campaign) openJournal() error {
 	j, err := record.Create(path, record.JournalHeader{RunID: c.doc.RunID, Created: c.doc.Created,
 		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan), Tool: &c.cfg.Tool, Host: &c.doc.Host})
 	if err != nil {
-		return err
+		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
 	}
 	c.journal = j
+	return nil
+}
+
+// lockDevice keeps two runs of one data directory from measuring side by side on a device:
+// each would be the other's noise. The lock ends with the process. --force goes on without.
+func (c *campaign) lockDevice() error {
+	if c.cfg.DataDir == "" {
+		return nil
+	}
+	if err := os.MkdirAll(c.cfg.DataDir, 0o755); err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	device := c.cfg.Plan.Device
+	path := filepath.Join(c.cfg.DataDir, strings.ReplaceAll(device, ":", "-")+".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return fmt.Errorf("lock of device %s: %w", device, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("lock of device %s (%s): %w", device, path, err)
+		}
+		if !c.cfg.Force {
+			return fmt.Errorf("another run is measuring %s (%s is locked): wait for it, or --force to measure side by side", device, path)
+		}
+		c.cfg.View.Warn("another run is measuring %s at the same time: both are disturbed", device)
+		return nil
+	}
+	c.lock = f
 	return nil
 }
 

@@ -20,13 +20,14 @@ func (c *campaign) measure(ctx context.Context) error {
 	c.runner.OnQuarantine = func(kernel, reason string) {
 		c.cfg.View.Warn("kernel %s is set aside for this run: %s", kernel, reason)
 		if c.journal != nil {
-			_ = c.journal.Append(record.Entry{Kind: record.EntryQuarantine, Time: now(c.cfg.Now),
-				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, Kernel: kernel, Reason: reason}})
+			err := c.journal.Append(record.Entry{Kind: record.EntryQuarantine, Time: now(c.cfg.Now),
+				Quarantine: &record.Quarantine{Device: c.cfg.Plan.Device, CaseID: c.asking, Kernel: kernel, Reason: reason}})
+			c.journalErr = errors.Join(c.journalErr, err)
 		}
 	}
 	c.cfg.View.Plan(c.distinct())
 	for _, p := range c.plan.Probes {
-		r, err := c.ask(ctx, p.Case, false) // probes make the limits; nothing judges them
+		r, err := c.ask(ctx, p.Case, p.Ceiling.Kind != "")
 		if err != nil {
 			return err
 		}
@@ -44,19 +45,21 @@ func (c *campaign) measure(ctx context.Context) error {
 				return err
 			}
 		}
-		if _, err := c.ask(ctx, k, true); err != nil {
+		if _, err := c.ask(ctx, k, false); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ask measures a case unless the resumed journal has it, gates it (judged) and journals the result.
-func (c *campaign) ask(ctx context.Context, k record.Case, judged bool) (record.Result, error) {
+// ask measures a case unless the resumed journal has it, gates and journals the result. A
+// probe passes the gate: it is what results are held against, and while the probes run the
+// set of ceilings is not complete.
+func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.Result, error) {
 	if r, done := c.done[k.ID]; done {
-		if !c.listed[k.ID] { // a probe may be a point of the sweep too: it is one result
+		if !c.shown[k.ID] { // from the journal; a probe may also be a case of its own
 			c.resumed++
-			c.list(r)
+			c.add(r)
 		}
 		return r, nil
 	}
@@ -65,7 +68,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, judged bool) (record.
 	if err != nil {
 		return r, err
 	}
-	if judged {
+	if !probe {
 		if err := c.gate(ctx, &r); err != nil {
 			return r, err
 		}
@@ -75,32 +78,23 @@ func (c *campaign) ask(ctx context.Context, k record.Case, judged bool) (record.
 		return r, err
 	}
 	c.done[k.ID] = r
-	c.list(r)
+	c.add(r)
 	return r, nil
 }
 
-// list puts a result into the document.
-func (c *campaign) list(r record.Result) {
-	c.listed[r.ID] = true
+// add puts a result into the document.
+func (c *campaign) add(r record.Result) {
+	c.shown[r.ID] = true
 	c.doc.Results = append(c.doc.Results, r)
 	c.cfg.View.Result(r)
 }
 
-// distinct counts the cases that will be results: some probes are points of the sweep too.
-func (c *campaign) distinct() (probes, cases int) {
-	seen := map[string]bool{}
-	for _, p := range c.plan.Probes {
-		seen[p.Case.ID] = true
-	}
-	probes = len(seen)
-	for _, k := range c.plan.Cases {
-		seen[k.ID] = true
-	}
-	return probes, len(seen) - probes
-}
-
 func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
+	c.asking = k.ID
 	r, err := c.runner.Run(ctx, k)
+	if err == nil {
+		err = c.journalErr
+	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return r, fmt.Errorf("%w: %s was in flight", ErrInterrupted, k.ID)
@@ -280,4 +274,17 @@ func Faults(doc record.Calibration) []string {
 func Interrupted(err error) bool {
 	var full *record.WriteError
 	return errors.Is(err, ErrInterrupted) || errors.As(err, &full)
+}
+
+// distinct counts the cases that will be results: some probes are points of the sweep too.
+func (c *campaign) distinct() (probes, cases int) {
+	seen := map[string]bool{}
+	for _, p := range c.plan.Probes {
+		seen[p.Case.ID] = true
+	}
+	probes = len(seen)
+	for _, k := range c.plan.Cases {
+		seen[k.ID] = true
+	}
+	return probes, len(seen) - probes
 }

@@ -2,6 +2,7 @@ package ceiling
 
 import (
 	"fmt"
+	"slices"
 
 	"ridge/goharness/record"
 )
@@ -20,70 +21,108 @@ type Finding struct {
 }
 
 // Judge holds a result against what is physically possible. Compute: more than Slack × the
-// best probe of the kernel's instruction set (or, where that has none, of any) at its dtype
-// and thread count. Memory, per level: faster than the bytes that cannot have stayed in the
-// inner levels, at that level's best probe. Theoretical rows and peaks given by the user
-// never judge.
+// best probe that bounds the kernel's instruction set and dtype at its thread count. Memory,
+// per level: faster than the bytes that cannot have stayed in the inner levels, at that
+// level's best probe. Theoretical rows and peaks given by the user never judge.
 func (m *Model) Judge(r *record.Result) Finding {
 	if !r.Status.Counts() || r.Time == nil {
 		return Finding{}
 	}
-	if !(r.Time.MedianNS > 0) {
-		return Finding{Suspect: true, Reason: fmt.Sprintf("the median time is %v ns", r.Time.MedianNS)}
+	arms := []work{{r.Time.MedianNS, r.FLOPs, r.Bytes}}
+	if len(r.Arms) > 0 {
+		arms = nil // Time is that of the first arm
 	}
-	times := []float64{r.Time.MedianNS}
-	for i := range r.Arms {
-		if r.Arms[i].Time != nil {
-			times = append(times, r.Arms[i].Time.MedianNS)
+	for _, a := range r.Arms {
+		if a.Time != nil {
+			arms = append(arms, work{a.Time.MedianNS, a.FLOPs, a.Bytes})
 		}
 	}
-	for _, ns := range times {
-		if f := m.judgeCompute(r, ns); f.Suspect {
+	for _, w := range arms {
+		if !(w.ns > 0) {
+			return Finding{Suspect: true, Reason: fmt.Sprintf("the median time is %v ns", w.ns)}
+		}
+		if f := m.judgeCompute(r, w); f.Suspect {
 			return f
 		}
-		if f := m.judgeMemory(r, ns); f.Suspect {
+		if f := m.judgeMemory(r, w); f.Suspect {
 			return f
 		}
 	}
 	return Finding{}
 }
 
-func (m *Model) judgeCompute(r *record.Result, ns float64) Finding {
-	if r.FLOPs == 0 || r.Suite == "peak" {
+// work of one launch and its time.
+type work struct {
+	ns           float64
+	flops, bytes int64
+}
+
+// intPerFP32: where no integer probe exists, 8-bit products are bounded by four times the
+// fp32 probe: a register holds four times as many 8-bit numbers, and no core starts more
+// vector integer multiplications (vpmaddubsw, vpmaddwd) than fused multiply-adds in a cycle.
+const intPerFP32 = 4
+
+// computeLimit is the probe that bounds a kernel and the factor on it. A portable kernel is
+// whatever the compiler made of it, so the best probe of any instruction set bounds it.
+func (m *Model) computeLimit(isa string, d record.DType, threads int) (*record.Ceiling, float64) {
+	if isa == "portable" {
+		isa = ""
+	}
+	for _, try := range []string{isa, ""} {
+		if c := m.Compute(try, d, threads); c != nil {
+			return c, 1
+		}
+	}
+	if d == record.INT8 || d == record.U8S8 {
+		if c := m.Compute("", record.FP32, threads); c != nil {
+			return c, intPerFP32
+		}
+	}
+	return nil, 0
+}
+
+func (m *Model) judgeCompute(r *record.Result, w work) Finding {
+	if w.flops == 0 || r.Suite == "peak" {
 		return Finding{}
 	}
-	c := m.Compute(r.ISA, r.DType, r.Threads)
-	if c == nil {
-		c = m.Compute("", r.DType, r.Threads)
-	}
+	c, factor := m.computeLimit(r.ISA, r.DType, r.Threads)
 	if c == nil {
 		return Finding{}
 	}
-	got := float64(r.FLOPs) / ns
-	if got <= Slack*c.Measured.Value {
+	got := float64(w.flops) / w.ns
+	if got <= Slack*factor*c.Measured.Value {
 		return Finding{}
 	}
 	return Finding{Suspect: true, Limits: []*record.Ceiling{c},
-		Reason: fmt.Sprintf("%.4g GFLOPS is above %.2f × the best %s %s probe of %.4g at %d threads", got, Slack, c.ISA, c.DType, c.Measured.Value, r.Threads)}
+		Reason: fmt.Sprintf("%.4g GFLOPS is above %.2f × the best %s %s probe of %.4g at %d threads", got, Slack*factor, c.ISA, c.DType, c.Measured.Value, r.Threads)}
 }
 
-// judgeMemory: a launch touches at least unique = min(bytes, working set) bytes. Of these at
-// most the capacity of all inner levels can still be there from the launch before; the rest
-// must cross the level's boundary, no faster than its best probe.
-func (m *Model) judgeMemory(r *record.Result, ns float64) Finding {
-	unique := min(r.Bytes, r.WorkingSetBytes)
-	if unique <= 0 || r.UseCase == "ceiling" { // a probe sets the limit: copy may well exceed read
-		return Finding{}
+// crossing is how many of the bytes that a launch moves must cross into a level from
+// outside, when the levels inside it hold inner bytes. A launch counts each byte of its
+// working set at most k = ⌈bytes / unique⌉ times; each time, at most inner bytes can still
+// be there from the time before.
+func crossing(bytes, workingSet, inner int64) int64 {
+	unique := min(bytes, workingSet)
+	if unique <= 0 {
+		return 0
 	}
-	passes := float64(r.Bytes) / float64(unique)
+	k := (bytes-1)/unique + 1
+	if inner > 0 && k > bytes/inner {
+		return 0
+	}
+	return max(0, bytes-k*inner)
+}
+
+// judgeMemory: what must cross a level's boundary goes no faster than its best probe.
+func (m *Model) judgeMemory(r *record.Result, w work) Finding {
 	var inner int64
 	for _, l := range m.levels(r.Threads) {
-		best := m.Bandwidth(l.Name, r.Threads)
-		if cross := unique - inner; best != nil && cross > 0 {
-			floor := float64(cross) * passes / best.Measured.Value
-			if ns*Slack < floor {
+		cross := crossing(w.bytes, r.WorkingSetBytes, inner)
+		if best := m.Bandwidth(l.Name, r.Threads); best != nil && cross > 0 {
+			floor := float64(cross) / best.Measured.Value
+			if w.ns*Slack < floor {
 				return Finding{Suspect: true, Limits: []*record.Ceiling{best},
-					Reason: fmt.Sprintf("%.4g ns is less than the %.4g ns that %d bytes need through %s at its best probe (%s %.4g GB/s)", ns, floor, int64(float64(cross)*passes), l.Name, best.Access, best.Measured.Value)}
+					Reason: fmt.Sprintf("%.4g ns is less than the %.4g ns that %d bytes need through %s at its best probe (%s %.4g GB/s)", w.ns, floor, cross, l.Name, best.Access, best.Measured.Value)}
 			}
 		}
 		inner += l.Capacity
@@ -102,14 +141,21 @@ func Reject(r *record.Result, f Finding) {
 func (m *Model) Review(results []record.Result) {
 	for i := range results {
 		r := &results[i]
-		if r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Fraction > 1.02 {
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%.2f of the measured ceiling: the probe of %s was slower than this kernel", r.Ceiling.Fraction, r.Ceiling.Bound))
+		if !r.Status.Counts() || r.Ceiling == nil {
+			continue
+		}
+		if r.Ceiling.Fraction > 1.02 {
+			warn(r, fmt.Sprintf("%.2f of the measured ceiling: the probe of %s was slower than this kernel", r.Ceiling.Fraction, r.Ceiling.Bound))
+		}
+		if len(m.list) > 0 && r.FLOPs > 0 && r.Ceiling.ComputeGFLOPS == 0 && r.Suite != "peak" {
+			warn(r, fmt.Sprintf("no arithmetic probe at %s and %d threads: its fraction of the peak is unknown", r.DType, r.Threads))
 		}
 	}
-	for i := range m.list {
-		x := &m.list[i]
-		if x.Ratio > 1.03 && x.Theoretical.Source != "user" && !lowerIsBetter(x.Kind) {
-			x.Diagnosis = fmt.Sprintf("measured above the table's row: the row is wrong for this chip (%s), not the measurement", x.Theoretical.Source)
-		}
+}
+
+// warn adds a warning once: a resumed run reviews the same results again.
+func warn(r *record.Result, text string) {
+	if !slices.Contains(r.Warnings, text) {
+		r.Warnings = append(r.Warnings, text)
 	}
 }

@@ -27,7 +27,10 @@ type Model struct {
 	// Levels from the inside out, the last is DRAM. Levels1 holds them for one thread.
 	Levels  []Level
 	Levels1 []Level
-	list    []record.Ceiling
+	// LLC is the aggregate last-level cache of all usable CPUs in bytes; 0: the largest one
+	// that Levels and Levels1 name.
+	LLC  int64
+	list []record.Ceiling
 }
 
 // NewModel starts a model without ceilings.
@@ -112,13 +115,13 @@ func lowerIsBetter(kind string) bool {
 func figure(kind string, r record.Result) (v float64, ci [2]float64, best float64) {
 	t := r.Time
 	per := func(work float64) (float64, [2]float64, float64) {
-		// An interval of few, disturbed samples may reach down to no time at all; no rate is
-		// infinite, so it then ends at the fastest sample.
-		shortest := t.CI95NS[0]
-		if shortest <= 0 {
-			shortest = t.MinNS
+		least := t.CI95NS[0]
+		if !(least > 0) {
+			// Few scattered samples: the time's interval reaches 0, which bounds no rate. The
+			// fastest sample is the highest rate that was seen.
+			least = math.Min(t.MinNS, t.MedianNS)
 		}
-		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / shortest}, work / t.MinNS
+		return work / t.MedianNS, [2]float64{work / t.CI95NS[1], work / least}, work / t.MinNS
 	}
 	switch kind {
 	case record.CeilingCompute:
@@ -184,14 +187,49 @@ func (m *Model) levels(threads int) []Level {
 	return m.Levels
 }
 
-// LevelOf is the innermost level that holds a working set.
+// DRAM is the name of the level behind all caches.
+const DRAM = "DRAM"
+
+// dramFactor: a working set is said to come from DRAM from this many last-level caches on.
+const dramFactor = 4
+
+// LevelOf is the innermost cache that holds a working set, or DRAM when it is at least four
+// times the aggregate last-level cache. Between the two part of it stays cached and part
+// does not: that is the transition "L3-DRAM" (named after the last cache), no level. ""
+// when no cache size is known: nothing can be called a DRAM figure then.
 func (m *Model) LevelOf(workingSet int64, threads int) string {
+	last := ""
+	var outer int64
 	for _, l := range m.levels(threads) {
-		if l.Capacity == 0 || workingSet <= l.Capacity {
+		if l.Capacity == 0 {
+			continue
+		}
+		if workingSet <= l.Capacity {
 			return l.Name
 		}
+		last, outer = l.Name, l.Capacity
 	}
-	return "DRAM"
+	switch {
+	case last == "":
+		return ""
+	case workingSet/dramFactor >= max(m.llc(), outer):
+		return DRAM
+	}
+	return last + "-" + DRAM
+}
+
+// llc is the aggregate last-level cache.
+func (m *Model) llc() int64 {
+	n := m.LLC
+	for _, ls := range [][]Level{m.Levels, m.Levels1} {
+		for i := len(ls) - 1; i >= 0; i-- {
+			if ls[i].Capacity > 0 {
+				n = max(n, ls[i].Capacity)
+				break
+			}
+		}
+	}
+	return n
 }
 
 // Bandwidth is the best measured bandwidth ceiling of a level among the accesses given
@@ -216,7 +254,7 @@ func (m *Model) Bandwidth(level string, threads int, accesses ...string) *record
 // Ridge is the measured ridge point in FLOP per byte: best compute over best DRAM bandwidth
 // at a thread count; 0 when either is unknown.
 func (m *Model) Ridge(d record.DType, threads int) float64 {
-	c, b := m.Compute("", d, threads), m.Bandwidth("DRAM", threads)
+	c, b := m.Compute("", d, threads), m.Bandwidth(DRAM, threads)
 	if c == nil || b == nil {
 		return 0
 	}
@@ -234,36 +272,4 @@ func accesses(r *record.Result) []string {
 		return []string{"triad", "nt_triad"}
 	}
 	return []string{"copy", "nt_copy"}
-}
-
-// Apply fills the result's stand against the measured ceilings: the floor is the longer of
-// work/compute peak and bytes/bandwidth of the level that holds the working set.
-func (m *Model) Apply(r *record.Result) {
-	if r.Time == nil || r.Time.MedianNS <= 0 {
-		return
-	}
-	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
-	var compute, memory float64
-	if c := m.Compute("", r.DType, r.Threads); c != nil && r.FLOPs > 0 {
-		rc.ComputeGFLOPS = c.Measured.Value
-		compute = float64(r.FLOPs) / c.Measured.Value
-	}
-	rc.MemoryLevel = m.LevelOf(r.WorkingSetBytes, r.Threads)
-	b := m.Bandwidth(rc.MemoryLevel, r.Threads, accesses(r)...)
-	if b == nil {
-		b = m.Bandwidth(rc.MemoryLevel, r.Threads)
-	}
-	if b != nil {
-		rc.MemoryGBps = b.Measured.Value
-		memory = float64(r.Bytes) / b.Measured.Value
-	}
-	rc.FloorNS = math.Max(compute, memory)
-	if rc.FloorNS > 0 {
-		rc.Fraction = rc.FloorNS / r.Time.MedianNS
-		rc.Bound = "memory"
-		if compute > memory {
-			rc.Bound = "compute"
-		}
-	}
-	r.Ceiling = rc
 }

@@ -21,11 +21,12 @@ type Plateau struct {
 // Plateaus splits a sweep over working-set sizes into stretches of nearly constant figure:
 // neighbours belong together while they differ by less than tol (0.15 = 15 %) and the stretch
 // as a whole by less than 2·tol. Stretches of one point between two plateaus are the slopes
-// between levels and are left out.
+// between levels and are left out. Neighbouring stretches whose medians differ by less than
+// 2·tol are one plateau that a disturbed point had split.
 func Plateaus(points []Point, tol float64) []Plateau {
 	ps := append([]Point(nil), points...)
 	sort.Slice(ps, func(i, j int) bool { return ps[i].Bytes < ps[j].Bytes })
-	var out []Plateau
+	var runs [][]Point
 	for i := 0; i < len(ps); {
 		lo, hi := ps[i].Value, ps[i].Value
 		j := i + 1
@@ -37,16 +38,29 @@ func Plateaus(points []Point, tol float64) []Plateau {
 			lo, hi = math.Min(lo, v), math.Max(hi, v)
 		}
 		if j-i >= 2 || i == 0 || j == len(ps) {
-			var vs []float64
-			for _, p := range ps[i:j] {
-				vs = append(vs, p.Value)
+			last := len(runs) - 1
+			if last >= 0 && differ(median(runs[last]), median(ps[i:j])) < 2*tol {
+				runs[last] = append(runs[last], ps[i:j]...)
+			} else {
+				runs = append(runs, append([]Point(nil), ps[i:j]...))
 			}
-			sort.Float64s(vs)
-			out = append(out, Plateau{ps[i].Bytes, ps[j-1].Bytes, vs[len(vs)/2], j - i})
 		}
 		i = j
 	}
+	var out []Plateau
+	for _, r := range runs {
+		out = append(out, Plateau{r[0].Bytes, r[len(r)-1].Bytes, median(r), len(r)})
+	}
 	return out
+}
+
+func median(ps []Point) float64 {
+	var vs []float64
+	for _, p := range ps {
+		vs = append(vs, p.Value)
+	}
+	sort.Float64s(vs)
+	return vs[len(vs)/2]
 }
 
 func differ(a, b float64) float64 {

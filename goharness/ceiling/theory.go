@@ -18,12 +18,20 @@ type Chip interface {
 // Setting is what the formulas need besides the table.
 type Setting struct {
 	Chip       Chip
-	IdleGHz    float64 // measured clock; 0 unknown
 	LoadedGHz  float64 // measured clock under FMA load; 0 unknown
 	DRAM       record.Theoretical
 	QuotaCPUs  float64 // 0: none
-	MaxMHz     float64 // 0: unknown
 	Contradict bool    // the CPU's identity contradicts its features
+	// Cores is how many physical cores the first n threads of the run occupy: hardware
+	// threads of one core share its units. nil: one each.
+	Cores func(threads int) int
+}
+
+func (s Setting) cores(threads int) float64 {
+	if s.Cores == nil {
+		return float64(threads)
+	}
+	return float64(s.Cores(threads))
 }
 
 // Theory gives the formula's value for a ceiling, or why there is none.
@@ -32,10 +40,13 @@ func (s Setting) Theory(c record.Ceiling) record.Theoretical {
 	case record.CeilingCompute:
 		return s.compute(c)
 	case record.CeilingBandwidth:
-		if c.Level == "DRAM" {
+		if c.Level == DRAM {
 			return s.DRAM
 		}
 		return s.cache(c)
+	}
+	if c.Kind == record.CeilingLaunch {
+		return record.Theoretical{Unavailable: "no formula: handing over work depends on the threads' distance and the clock of the fabric between them"}
 	}
 	return record.Theoretical{Unavailable: "no formula: latencies depend on the uncore clock and the mesh, which nobody can read here"}
 }
@@ -48,9 +59,9 @@ func (s Setting) compute(c record.Ceiling) record.Theoretical {
 	if !ok {
 		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.ISA, c.DType, source)}
 	}
-	return record.Theoretical{Value: ops * s.LoadedGHz * float64(c.Threads),
-		Formula: "operations per cycle and core × clock under load × threads",
-		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": s.LoadedGHz, "threads": float64(c.Threads)},
+	return record.Theoretical{Value: ops * s.LoadedGHz * s.cores(c.Threads),
+		Formula: "operations per cycle and core × clock under load × cores",
+		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": s.LoadedGHz, "cores": s.cores(c.Threads)},
 		Source:  source + "; clock measured"}
 }
 
@@ -62,9 +73,9 @@ func (s Setting) cache(c record.Ceiling) record.Theoretical {
 	if !ok {
 		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.Level, c.Access, source)}
 	}
-	return record.Theoretical{Value: bytes * s.LoadedGHz * float64(c.Threads),
-		Formula: "bytes per cycle and core × clock under load × threads",
-		Inputs:  map[string]float64{"bytes_per_cycle": bytes, "clock_ghz": s.LoadedGHz, "threads": float64(c.Threads)},
+	return record.Theoretical{Value: bytes * s.LoadedGHz * s.cores(c.Threads),
+		Formula: "bytes per cycle and core × clock under load × cores",
+		Inputs:  map[string]float64{"bytes_per_cycle": bytes, "clock_ghz": s.LoadedGHz, "cores": s.cores(c.Threads)},
 		Source:  source + "; clock measured"}
 }
 
@@ -86,19 +97,17 @@ func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
 		return "no theoretical value: " + x.Theoretical.Unavailable
 	}
 	switch {
-	case lowerIsBetter(x.Kind):
-		return "measured only"
 	case x.Ratio > 1.03:
 		if s.Contradict {
-			return "above the row inferred from features: the CPU's identity is masked; the row is too low"
+			return fmt.Sprintf("measured above the row (%s): the CPU's identity is masked and the row too low, not the measurement wrong", x.Theoretical.Source)
 		}
-		return "measured above the table's row: the row is wrong for this chip, not the measurement"
+		return fmt.Sprintf("measured above the table's row: the row is wrong for this chip (%s), not the measurement", x.Theoretical.Source)
 	case x.Ratio >= 0.97:
 		return "at the limit"
 	}
 	if x.Threads > 1 {
 		if one := m.Find(single(*x)); one != nil && one.Measured.Value > 0 {
-			if scale := x.Measured.Value / one.Measured.Value; x.Kind == record.CeilingCompute && scale < 0.9*float64(x.Threads) {
+			if scale := x.Measured.Value / one.Measured.Value; x.Kind == record.CeilingCompute && scale < 0.9*s.cores(x.Threads)/s.cores(1) {
 				if s.QuotaCPUs > 0 && s.QuotaCPUs < float64(x.Threads) {
 					return fmt.Sprintf("threads: %.2f× of one thread on %d; the cgroup quota allows %.2f CPUs", scale, x.Threads, s.QuotaCPUs)
 				}
@@ -114,9 +123,9 @@ func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
 			return fmt.Sprintf("clock or neighbours: the probes of this run differ by %.0f %%", 100*spread)
 		}
 		return fmt.Sprintf("clock: the probe ran at %.2f GHz if the row holds, %.2f GHz was measured under load", x.Ratio*s.LoadedGHz, s.LoadedGHz)
-	case x.Level == "DRAM" && x.Theoretical.Label != "":
+	case x.Level == DRAM && x.Theoretical.Label != "":
 		return "the theoretical value is the " + x.Theoretical.Label + "; these threads reach their share of it"
-	case x.Level == "DRAM":
+	case x.Level == DRAM:
 		return fmt.Sprintf("%d threads do not keep enough lines in flight for all channels, or the controller's efficiency", x.Threads)
 	}
 	return "the cache's port limit is not reached: bank conflicts, store commits or the fill path bind first"

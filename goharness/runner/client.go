@@ -67,9 +67,12 @@ func InProcess(s *Server) Launcher {
 type inProcess struct{ s *Server }
 
 func (w inProcess) Do(ctx context.Context, q Request) (Reply, error) {
+	started := time.Now()
 	r := w.s.Handle(ctx, q)
-	if err := ctx.Err(); err != nil && errors.Is(err, context.DeadlineExceeded) {
-		return r, &TimeoutError{Verb: q.Verb}
+	if err := ctx.Err(); errors.Is(err, context.DeadlineExceeded) {
+		return r, &TimeoutError{Verb: q.Verb, After: time.Since(started)}
+	} else if err != nil {
+		return r, err // an interruption is not the kernel's failure
 	}
 	return r, nil
 }

@@ -1,0 +1,74 @@
+package ceiling
+
+import (
+	"math"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+// Apply fills the result's stand against the measured ceilings: the floor is the longer of
+// work/compute peak and the time that its traffic needs at the level that holds the working
+// set. Where a needed ceiling was not measured the bound is unknown and there is no fraction.
+func (m *Model) Apply(r *record.Result) {
+	if r.Time == nil || r.Time.MedianNS <= 0 {
+		return
+	}
+	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
+	r.Ceiling = rc
+	compute := 0.0
+	if r.FLOPs > 0 {
+		if c := m.Compute("", r.DType, r.Threads); c != nil {
+			rc.ComputeGFLOPS = c.Measured.Value
+			compute = float64(r.FLOPs) / c.Measured.Value
+		}
+	}
+	rc.MemoryLevel = m.LevelOf(footprint(r), r.Threads)
+	memory := m.memoryTime(r, rc.MemoryLevel)
+	if memory > 0 {
+		rc.MemoryGBps = float64(r.Bytes) / memory
+	}
+	if (r.FLOPs > 0 && compute == 0) || (r.Bytes > 0 && memory == 0) {
+		return // without one of the two nobody can say which binds
+	}
+	if rc.FloorNS = math.Max(compute, memory); rc.FloorNS > 0 {
+		rc.Fraction = rc.FloorNS / r.Time.MedianNS
+		rc.Bound = "memory"
+		if compute > memory {
+			rc.Bound = "compute"
+		}
+	}
+}
+
+// footprint is what launches touch in turn: all buffer sets when they rotate (cold).
+func footprint(r *record.Result) int64 {
+	if r.Mode == record.Cold && r.Conditions != nil && r.Conditions.BufferSets > 1 {
+		return r.WorkingSetBytes * int64(r.Conditions.BufferSets)
+	}
+	return r.WorkingSetBytes
+}
+
+// memoryTime is the least time in ns that a result's bytes need at its level; 0 when
+// nothing there was measured. In a transition the last cache carries all of them and DRAM
+// those that cannot have stayed, whichever takes longer.
+func (m *Model) memoryTime(r *record.Result, level string) float64 {
+	at := func(level string, bytes int64) float64 {
+		b := m.Bandwidth(level, r.Threads, accesses(r)...)
+		if b == nil {
+			b = m.Bandwidth(level, r.Threads)
+		}
+		if b == nil || bytes <= 0 {
+			return 0
+		}
+		return float64(bytes) / b.Measured.Value
+	}
+	last, transition := strings.CutSuffix(level, "-"+DRAM)
+	if !transition {
+		return at(level, r.Bytes)
+	}
+	var inner int64
+	for _, l := range m.levels(r.Threads) {
+		inner += l.Capacity
+	}
+	return math.Max(at(last, r.Bytes), at(DRAM, crossing(r.Bytes, r.WorkingSetBytes, inner)))
+}

@@ -1,0 +1,117 @@
+package ceiling
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+)
+
+func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
+	change := func(r record.Result, f func(*record.Result)) record.Result { f(&r); return r }
+	for _, tc := range []struct {
+		name    string
+		r       record.Result
+		suspect string // part of the reason, "" for accepted
+	}{
+		{"arithmetic at the peak", result(200e6, 1e3, 1e3, 1e6), ""},
+		{"arithmetic within the slack", result(209e6, 1e3, 1e3, 1e6), ""},
+		{"arithmetic above the slack", result(211e6, 1e3, 1e3, 1e6), "avx2 fp32 probe"},
+		// 256 MiB through DRAM at 40 GB/s: 32 MiB of L3, 1 MiB of L2 and 64 KiB of L1 may have stayed.
+		{"DRAM copy at its ceiling", result(0, 256*mib, 256*mib, 256*mib/40.0), ""},
+		{"DRAM copy with all caches full of it", result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/40.0), ""},
+		{"DRAM copy faster than what must cross", result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/40.0/1.06), "through DRAM"},
+		{"a transpose that was a view", result(0, 2<<30, 2<<30, 4340), "through L1"},
+		{"just above L3 most of it may have stayed", result(0, 34*mib, 34*mib, 34*mib/100.0), ""},
+		{"L2-sized at L2 speed", result(0, 900*kib, 900*kib, 900*kib/200.0), ""},
+		{"L2-sized, the part beyond L1 too fast", result(0, 900*kib, 900*kib, (900*kib-64*kib)/200.0/1.1), "through L2"},
+		{"L1-sized faster than L1", result(0, 32*kib, 32*kib, 32*kib/400.0/1.1), "through L1"},
+		// C of a GEMM with beta is counted twice: its bytes are not all different ones.
+		{"accumulating in place", result(0, 96*mib, 64*mib, (96*mib-2*(mib+64*kib))/100.0), ""},
+		{"many passes over a set in L2", result(0, 100*900*kib, 900*kib, 100*900*kib/200.0), ""},
+		{"many passes faster than L2", result(0, 100*900*kib, 900*kib, 100*(900*kib-64*kib)/200.0/1.1), "through L2"},
+		{"an invalid result is not judged again", change(result(1e9, 0, 0, 1), func(r *record.Result) { r.Status = record.Invalid }), ""},
+		{"no time at all", change(result(1e6, 0, 0, 0), func(*record.Result) {}), "median time is 0"},
+		{"a time that is no number", result(1e6, 0, 0, math.NaN()), "median time is NaN"},
+		{"bf16 computed in fp32 on AVX2", change(result(200e6, 0, 0, 1e6), func(r *record.Result) { r.DType = record.BF16 }), ""},
+		{"bf16 above the fp32 probe on AVX2", change(result(220e6, 0, 0, 1e6), func(r *record.Result) { r.DType = record.BF16 }), "avx2 fp32 probe"},
+		{"int8 by vpmaddwd, without a probe", change(result(790e6, 0, 0, 1e6), func(r *record.Result) { r.DType = record.INT8 }), ""},
+		{"int8 above four times fp32", change(result(850e6, 0, 0, 1e6), func(r *record.Result) { r.DType = record.INT8 }), "4.20 × the best avx2 fp32"},
+		{"a portable kernel that the compiler vectorised", change(result(190e6, 0, 0, 1e6), func(r *record.Result) { r.ISA = "portable" }), ""},
+		{"a portable kernel above every probe", change(result(220e6, 0, 0, 1e6), func(r *record.Result) { r.ISA = "portable" }), "avx2 fp32"},
+		{"a thread count without probes judges nothing", change(result(1e12, 1e12, 1e12, 1), func(r *record.Result) { r.Threads = 3 }), ""},
+		{"a probe is no suspect by arithmetic", change(result(300e6, 0, 0, 1e6), func(r *record.Result) { r.Suite = "peak" }), ""},
+		{"the faster arm is judged with its own work", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
+			r.Arms = []record.Arm{{Name: "unfused", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "fused", Time: timeOf(1e5), FLOPs: 100e6}}
+		}), "1000 GFLOPS"},
+		{"an arm that does less work may be faster", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
+			r.Arms = []record.Arm{{Name: "direct", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "winograd", Time: timeOf(4.5e5), FLOPs: 44e6}}
+		}), ""},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			f := probed().Judge(&tc.r)
+			if f.Suspect != (tc.suspect != "") || !strings.Contains(f.Reason, tc.suspect) {
+				t.Errorf("suspect %v, reason %q; want %q", f.Suspect, f.Reason, tc.suspect)
+			}
+		})
+	}
+}
+
+func TestPeaksOfTheUserAndTheoryNeverJudge(t *testing.T) {
+	m := twoCores()
+	m.Add(record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 2, Theoretical: record.Theoretical{Value: 1, Source: "user"}})
+	m.Add(record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM, Access: "read", Threads: 2, Theoretical: record.Theoretical{Value: 1}})
+	r := result(1e12, 1<<40, 1<<40, 1)
+	if f := m.Judge(&r); f.Suspect {
+		t.Errorf("judged without one measured ceiling: %s", f.Reason)
+	}
+}
+
+func TestRejectedResultsAreNeverCounted(t *testing.T) {
+	m := probed()
+	r := result(0, 2<<30, 2<<30, 4340) // 494,802 GB/s
+	r.Suite, r.BandwidthGBps = "memory", 494802
+	m.Apply(&r)
+	Reject(&r, m.Judge(&r))
+	if r.Status != record.Invalid || r.Reason == "" || r.Ceiling != nil {
+		t.Fatalf("got %s %q ceiling %v", r.Status, r.Reason, r.Ceiling)
+	}
+	s := record.Summarize([]record.Result{r})
+	if s.Suites["memory"].BestBandwidthGBps != 0 || s.Counts[record.Invalid] != 1 {
+		t.Errorf("summary %+v", s)
+	}
+}
+
+func TestCrossingNeverExceedsWhatMoved(t *testing.T) {
+	for _, tc := range []struct{ bytes, ws, inner, want int64 }{
+		{0, 0, 0, 0}, {100, 0, 0, 0}, {100, 100, 0, 100}, {100, 100, 30, 70}, {100, 100, 200, 0},
+		{150, 100, 30, 90}, {1000, 100, 30, 700}, {1000, 100, 99, 10}, {math.MaxInt64, 1, 1, 0}, {math.MaxInt64, 1 << 40, 1 << 62, 0},
+		{50, 100, 10, 40},
+	} {
+		if got := crossing(tc.bytes, tc.ws, tc.inner); got != tc.want {
+			t.Errorf("crossing(%d, %d, %d) = %d, want %d", tc.bytes, tc.ws, tc.inner, got, tc.want)
+		}
+	}
+}
+
+func TestOddRatiosAreWarningsNotRefusals(t *testing.T) {
+	m := probed()
+	fast := result(206e6, 1e3, 1e3, 1e6)
+	int8 := result(100e6, 1e3, 1e3, 1e6)
+	int8.DType = record.INT8
+	rs := []record.Result{fast, int8}
+	for i := range rs {
+		if f := m.Judge(&rs[i]); f.Suspect {
+			t.Fatal(f.Reason)
+		}
+		m.Apply(&rs[i])
+	}
+	m.Review(rs)
+	m.Review(rs) // a resumed run reviews again
+	for i, want := range []string{"1.03 of the measured ceiling", "no arithmetic probe at int8 and 2 threads"} {
+		if len(rs[i].Warnings) != 1 || !strings.Contains(rs[i].Warnings[0], want) || rs[i].Status != record.OK {
+			t.Errorf("result %d: %s, warnings %q, want %q", i, rs[i].Status, rs[i].Warnings, want)
+		}
+	}
+}

@@ -1,0 +1,156 @@
+package ceiling
+
+import (
+	"math"
+	"testing"
+
+	"ridge/goharness/record"
+)
+
+func TestDRAMStartsAtFourTimesTheLastLevelCache(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		ws      int64
+		threads int
+		want    string
+	}{
+		{"one line", 64, 2, "L1"}, {"all of L1", 64 * kib, 2, "L1"}, {"one byte more", 64*kib + 1, 2, "L2"},
+		{"one thread has half of it", 64 * kib, 1, "L2"}, {"all of L2", mib, 2, "L2"}, {"L3", 2 * mib, 2, "L3"}, {"all of L3", 32 * mib, 2, "L3"},
+		{"one byte more than L3", 32*mib + 1, 2, "L3-DRAM"}, {"one byte less than four L3", 128*mib - 1, 2, "L3-DRAM"},
+		{"four L3", 128 * mib, 2, DRAM}, {"far beyond", 1 << 40, 2, DRAM},
+	} {
+		if got := twoCores().LevelOf(tc.ws, tc.threads); got != tc.want {
+			t.Errorf("%s: %d bytes, %d threads: %s, want %s", tc.name, tc.ws, tc.threads, got, tc.want)
+		}
+	}
+	m := twoCores()
+	m.LLC = 256 * mib // eight chiplets, of which one thread reaches one
+	if got := m.LevelOf(512*mib, 1); got != "L3-DRAM" {
+		t.Errorf("two aggregate caches are %s", got)
+	}
+	unknown := NewModel("cpu", []Level{{Name: DRAM}}, []Level{{Name: DRAM}})
+	if got := unknown.LevelOf(1<<40, 1); got != "" {
+		t.Errorf("without a known cache a working set is called %q", got)
+	}
+	l2 := NewModel("cpu", []Level{{"L1", 64 * kib, 64 * kib}, {"L2", mib, mib}, {Name: DRAM}}, nil)
+	if got := l2.LevelOf(3*mib, 1); got != "L2-DRAM" {
+		t.Errorf("behind a last-level L2: %q", got)
+	}
+}
+
+func TestTheFractionStaysBelowOneThroughTheTransition(t *testing.T) {
+	m := probed()
+	last := math.Inf(1)
+	for ws := int64(16 * mib); ws <= 512*mib; ws = ws * 9 / 8 {
+		// The fastest that the gate lets through: the caches keep all they can.
+		ns := math.Max(float64(ws)/100, float64(crossing(ws, ws, 33*mib+64*kib))/40)
+		r := result(0, ws, ws, ns)
+		if f := m.Judge(&r); f.Suspect {
+			t.Fatalf("%d bytes: %s", ws, f.Reason)
+		}
+		m.Apply(&r)
+		r.BandwidthGBps = float64(ws) / ns
+		level := r.Ceiling.MemoryLevel
+		if level == "L3-DRAM" && r.Ceiling.Fraction > 1/0.8+1e-9 { // copy is 0.8 of the best access
+			t.Errorf("%d bytes at %s: fraction %.3f", ws, level, r.Ceiling.Fraction)
+		}
+		if level != "L3" && level != "L3-DRAM" && level != DRAM {
+			t.Errorf("%d bytes at %q", ws, level)
+		}
+		if r.Ceiling.MemoryGBps > last*1.0001 {
+			t.Errorf("%d bytes: the ceiling rises from %.4g to %.4g GB/s with the working set", ws, last, r.Ceiling.MemoryGBps)
+		}
+		last = r.Ceiling.MemoryGBps
+		s := record.Summarize([]record.Result{r})
+		if best := s.Suites["other"].BestBandwidthGBps; (level == DRAM) != (best > 0) {
+			t.Errorf("%d bytes at %s: counted as a DRAM best of %v", ws, level, best)
+		}
+	}
+}
+
+func TestResultsStandAgainstTheLimitThatBinds(t *testing.T) {
+	read := func(r record.Result) record.Result { r.ReadBytes, r.WriteBytes = r.Bytes, 4; return r }
+	dtype := func(r record.Result, d record.DType) record.Result { r.DType = d; return r }
+	for _, tc := range []struct {
+		name     string
+		r        record.Result
+		bound    string
+		level    string
+		fraction float64
+	}{
+		{"compute", result(100e6, mib, mib, 1e6), "compute", "L2", 0.5},
+		{"memory, copy", result(0, 256*mib, 256*mib, 256*mib/32.0), "memory", DRAM, 1},
+		{"memory, read", read(result(0, 256*mib, 256*mib, 256*mib/20.0)), "memory", DRAM, 0.5},
+		{"bf16 in fp32", dtype(result(100e6, mib, mib, 1e6), record.BF16), "compute", "L2", 0.5},
+		{"fp64 has its own", dtype(result(100e6, mib, mib, 2e6), record.FP64), "compute", "L2", 0.5},
+		{"int8 without a probe", dtype(result(100e6, mib, mib, 1e6), record.INT8), "unknown", "L2", 0},
+		{"work without bytes or FLOP", result(0, 0, 0, 1e3), "unknown", "L1", 0},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			probed().Apply(&tc.r)
+			c := tc.r.Ceiling
+			if c.Bound != tc.bound || c.MemoryLevel != tc.level || math.Abs(c.Fraction-tc.fraction) > 1e-6 {
+				t.Errorf("got %+v, want %s at %s, fraction %v", *c, tc.bound, tc.level, tc.fraction)
+			}
+		})
+	}
+	other := result(100e6, mib, mib, 1e6)
+	other.Threads = 7
+	probed().Apply(&other)
+	if c := other.Ceiling; c.Bound != "unknown" || c.Fraction != 0 || c.ComputeGFLOPS != 0 {
+		t.Errorf("a thread count without probes has %+v", *c)
+	}
+}
+
+func TestColdResultsStandAgainstWhatRotates(t *testing.T) {
+	r := result(0, mib, mib, 1e5)
+	r.Mode, r.Conditions = record.Cold, &record.Conditions{BufferSets: 66}
+	probed().Apply(&r)
+	if r.Ceiling.MemoryLevel != "L3-DRAM" {
+		t.Errorf("66 MiB in rotation behind 32 MiB of L3 are at %s", r.Ceiling.MemoryLevel)
+	}
+}
+
+func TestTheBestProbeIsTheCeilingAndEveryProbeIsKept(t *testing.T) {
+	m := twoCores()
+	id := record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 1}
+	m.Probe(id, record.Result{ID: "a", Status: record.Wrong, Reason: "folded"}, "initial")
+	if x := m.Find(id); x.Measured.Value != 0 || x.Measured.Unavailable != "wrong: folded" || len(x.Probes) != 0 {
+		t.Fatalf("a wrong probe gave %+v", x.Measured)
+	}
+	for i, g := range []int64{50, 80, 70} {
+		r := record.Result{ID: "a", Status: record.OK, Time: timeOf(1e6), FLOPs: g * 1e6, Started: "t" + string(rune('0'+i))}
+		m.Probe(id, r, "periodic")
+	}
+	m.Again(record.ProbeEntry{Ceiling: m.Find(id).Key(), Probe: record.Probe{Time: "t3", Value: 75, Case: "a"}})
+	x := m.Find(id)
+	if x.Measured.Value != 80 || x.Measured.Unavailable != "" || len(x.Probes) != 4 || x.Probes[2].Time != "t2" {
+		t.Errorf("%+v, probes %+v", x.Measured, x.Probes)
+	}
+	lat := record.Ceiling{Kind: record.CeilingLatency, Level: "L1", Threads: 1}
+	for _, ns := range []float64{2000, 1500, 1800} {
+		m.Probe(lat, record.Result{ID: "l", Status: record.OK, Time: timeOf(ns), Items: 1000}, "initial")
+	}
+	if x := m.Find(lat); x.Measured.Value != 1.5 {
+		t.Errorf("latency %+v, want the lowest per load", x.Measured)
+	}
+}
+
+func TestAProbeOfFewScatteredSamplesHasFiniteBounds(t *testing.T) {
+	m := twoCores()
+	id := record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}
+	tm := record.Time{MedianNS: 1000, CI95NS: [2]float64{0, 4000}, MinNS: 500, MaxNS: 3000}
+	m.Probe(id, record.Result{ID: "p", Status: record.Noisy, Time: &tm, Bytes: 10_000}, "initial")
+	if p := m.Find(id).Probes[0]; p.Value != 10 || p.CI95 != [2]float64{2.5, 20} || p.Best != 20 {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestTheRidgePointNeedsBothCeilings(t *testing.T) {
+	if got := probed().Ridge(record.FP32, 2); got != 5 {
+		t.Errorf("ridge %v FLOP/byte, want 200/40", got)
+	}
+	if got := twoCores().Ridge(record.FP32, 2); got != 0 {
+		t.Errorf("ridge %v without probes", got)
+	}
+}

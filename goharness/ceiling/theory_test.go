@@ -1,0 +1,113 @@
+package ceiling
+
+import (
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+)
+
+// chip is a table row: avx2 fp32 at 32 operations and 64 bytes of L1 reads per cycle.
+type chip struct{}
+
+func (chip) OpsPerCycle(isa string, d record.DType) (float64, string, bool) {
+	if isa == "avx2" && d == record.FP32 {
+		return 32, "row", true
+	}
+	return 0, "no such unit", false
+}
+
+func (chip) CacheBytesPerCycle(level, access string) (float64, string, bool) {
+	if level == "L1" && access == "read" {
+		return 64, "row", true
+	}
+	return 0, "not published", false
+}
+
+func TestTheoryUsesTheClockUnderLoad(t *testing.T) {
+	fma := record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 2}
+	for _, tc := range []struct {
+		name string
+		s    Setting
+		c    record.Ceiling
+		want float64
+		why  string
+	}{
+		{"two cores", Setting{Chip: chip{}, LoadedGHz: 3}, fma, 32 * 3 * 2, ""},
+		{"two hardware threads of one core", Setting{Chip: chip{}, LoadedGHz: 3, Cores: func(int) int { return 1 }}, fma, 32 * 3, ""},
+		{"no clock", Setting{Chip: chip{}}, fma, 0, "clock could not be measured"},
+		{"no row", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingCompute, ISA: "amx", DType: record.BF16, Threads: 1}, 0, "no such unit"},
+		{"L1", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}, 192, ""},
+		{"L3", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L3", Access: "read", Threads: 1}, 0, "not published"},
+		{"DRAM is what the board says", Setting{DRAM: record.Theoretical{Value: 51.2}}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 51.2, ""},
+		{"DRAM of a VM", Setting{DRAM: record.Theoretical{Unavailable: "no SMBIOS"}}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 0, "no SMBIOS"},
+		{"latency", Setting{}, record.Ceiling{Kind: record.CeilingLatency, Level: "L1"}, 0, "no formula"},
+		{"launch", Setting{}, record.Ceiling{Kind: record.CeilingLaunch}, 0, "no formula: handing over"},
+	} {
+		got := tc.s.Theory(tc.c)
+		if got.Value != tc.want || !strings.Contains(got.Unavailable, tc.why) || (got.Value == 0) == (got.Unavailable == "") {
+			t.Errorf("%s: %+v, want %v %q", tc.name, got, tc.want, tc.why)
+		}
+		if c, ok := got.Inputs["clock_ghz"]; ok && c != 3 {
+			t.Errorf("%s: clock %v in the inputs", tc.name, c)
+		}
+	}
+}
+
+func TestEveryGapHasItsDiagnosis(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		one     float64 // measured on one thread, of 96 in theory
+		two     float64 // measured on two, of 192
+		change  func(*Setting)
+		want    string // of the two-thread ceiling
+		wantOne string
+	}{
+		{"all there", 95, 190, nil, "at the limit", "at the limit"},
+		{"above the row", 110, 220, nil, "row is wrong for this chip (row; clock measured)", "row is wrong"},
+		{"above a masked row", 110, 220, func(s *Setting) { s.Contradict = true }, "identity is masked", "identity is masked"},
+		{"threads share", 95, 110, nil, "threads: 1.16× of one thread on 2", "at the limit"},
+		{"quota", 95, 110, func(s *Setting) { s.QuotaCPUs = 1.2 }, "quota allows 1.20 CPUs", "at the limit"},
+		{"hyperthreads at the limit of their core", 95, 95, func(s *Setting) { s.Cores = func(int) int { return 1 } }, "at the limit", "at the limit"},
+		{"one FMA unit", 48, 96, nil, "one FMA unit", "one FMA unit"},
+		{"clock", 80, 160, nil, "ran at 2.50 GHz", "clock: the probe"},
+		{"never probed", 0, 0, nil, "not measured: not probed yet", "not measured"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			m := twoCores()
+			id := record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32}
+			for n, v := range map[int]float64{1: tc.one, 2: tc.two} {
+				id.Threads = n
+				if m.Add(id); v > 0 {
+					compute(m, "avx2", record.FP32, n, v)
+				}
+			}
+			s := Setting{Chip: chip{}, LoadedGHz: 3}
+			if tc.change != nil {
+				tc.change(&s)
+			}
+			m.Diagnose(s)
+			for n, want := range map[int]string{1: tc.wantOne, 2: tc.want} {
+				id.Threads = n
+				if got := m.Find(id).Diagnosis; !strings.Contains(got, want) {
+					t.Errorf("%d threads: %q, want %q", n, got, want)
+				}
+			}
+		})
+	}
+}
+
+func TestNeighboursShowInTheSpreadOfTheProbes(t *testing.T) {
+	m := twoCores()
+	for _, v := range []float64{80, 60} {
+		compute(m, "avx2", record.FP32, 1, v)
+	}
+	bandwidth(m, DRAM, "read", 1, 20)
+	bandwidth(m, "L1", "read", 1, 150)
+	m.Diagnose(Setting{Chip: chip{}, LoadedGHz: 3, DRAM: record.Theoretical{Value: 200, Label: "whole-socket upper bound"}})
+	for i, want := range []string{"probes of this run differ by 25 %", "whole-socket upper bound", "port limit"} {
+		if got := m.Ceilings()[i].Diagnosis; !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
