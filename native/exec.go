@@ -144,7 +144,7 @@ func (e *executable) pick(st op.Step) (candidate, error) {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
-		if contains(e.opts.Exclude, k.Name) {
+		if contains(e.opts.Exclude, k.Name) || contains(e.opts.Exclude, k.Name+"@"+st.Op.Name()) {
 			why = append(why, k.Name+": set aside after a failure")
 			continue
 		}

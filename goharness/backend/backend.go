@@ -75,7 +75,8 @@ type Device interface {
 type PrepareOptions struct {
 	// Kernel forces a kernel by name for every step that it implements ("" = preferred).
 	Kernel string
-	// Exclude lists quarantined kernels.
+	// Exclude lists quarantined kernels: by name, or "name@op" for one that is wrong for one
+	// of its ops.
 	Exclude []string
 	// Sets of buffers: 1 for hot, ≥ 2 for cold (launch i uses set i mod Sets).
 	Sets int

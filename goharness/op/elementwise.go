@@ -22,7 +22,10 @@ type function struct {
 	exact bool  // one rounding of an exact result, integers included
 	wide  bool  // random arguments in [-8, 8)
 	f     func(a, b float64) float64
-	df    func(a float64) float64 // derivative of a one-argument function that rounds inside
+	// df is the derivative of a one-argument function that rounds inside. Where it is a sum
+	// whose terms cancel (GELU and SiLU near their minimum), df is the sum of their sizes:
+	// the factors round one by one, and those errors do not cancel.
+	df func(a float64) float64
 }
 
 // functions: FLOP per element are modelled by convention, not counted in the kernels: each
@@ -33,8 +36,10 @@ var functions = []function{
 	{name: "multiply", doc: "y = a * b", two: true, flops: 1, exact: true, f: func(a, b float64) float64 { return a * b }},
 	{name: "relu", doc: "y = max(a, 0); 1 FLOP per element", flops: 1, exact: true, f: func(a, _ float64) float64 { return math.Max(a, 0) }},
 	{name: "gelu", doc: "y = a/2 * erfc(-a/sqrt 2); 8 FLOP per element", flops: 8, wide: true,
-		f:  func(a, _ float64) float64 { return Activate("gelu", a) },
-		df: func(a float64) float64 { return 0.5*math.Erfc(-a/math.Sqrt2) + a*math.Exp(-a*a/2)/math.Sqrt(2*math.Pi) }},
+		f: func(a, _ float64) float64 { return Activate("gelu", a) },
+		df: func(a float64) float64 {
+			return 0.5*math.Erfc(-a/math.Sqrt2) + math.Abs(a)*math.Exp(-a*a/2)/math.Sqrt(2*math.Pi)
+		}},
 	{name: "gelu_tanh", doc: "y = a/2 * (1 + tanh(sqrt(2/pi) * (a + 0.044715 a^3))); 8 FLOP per element", flops: 8, wide: true,
 		f: geluTanh, df: geluTanhSlope},
 	{name: "sigmoid", doc: "y = 1/(1 + exp(-a)); 4 FLOP per element", flops: 4, wide: true,
@@ -52,7 +57,7 @@ var functions = []function{
 		f: func(a, _ float64) float64 { return math.Cos(a) }, df: math.Sin},
 	{name: "silu", doc: "y = a/(1 + exp(-a)); 5 FLOP per element", flops: 5, wide: true,
 		f:  func(a, _ float64) float64 { return Activate("silu", a) },
-		df: func(a float64) float64 { return sigmoid(a) * (1 + a*sigmoid(-a)) }},
+		df: func(a float64) float64 { return sigmoid(a) * (1 + math.Abs(a)*sigmoid(-a)) }},
 	{name: "scale", doc: "y = s * a", flops: 1, exact: true}, // f depends on s
 }
 
@@ -63,10 +68,11 @@ func geluTanh(a, _ float64) float64 {
 	return a * sigmoid(2*math.Sqrt(2/math.Pi)*(a+0.044715*a*a*a))
 }
 
+// geluTanhSlope is the size of the slope's terms (see function.df).
 func geluTanhSlope(a float64) float64 {
 	k := 2 * math.Sqrt(2/math.Pi)
 	u := k * (a + 0.044715*a*a*a)
-	return sigmoid(u) * (1 + a*sigmoid(-u)*k*(1+3*0.044715*a*a))
+	return sigmoid(u) * (1 + math.Abs(a)*sigmoid(-u)*k*(1+3*0.044715*a*a))
 }
 
 // Elementwise is y[rows, cols] = f(a) or f(a, b), contiguous.

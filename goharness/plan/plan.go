@@ -60,7 +60,7 @@ type Plan struct {
 
 // Budgets per case in nanoseconds.
 const (
-	quickBudget = 200e6
+	quickBudget = 120e6
 	fullBudget  = 1000e6
 )
 

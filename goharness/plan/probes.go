@@ -9,8 +9,16 @@ import (
 	"ridge/goharness/record"
 )
 
-// Accesses of the bandwidth probes.
+// Accesses of the bandwidth probes. From DRAM the non-temporal forms of copy and triad are
+// probed too: they skip the read of the line to be written, so theirs is the higher limit.
 var Accesses = []string{"read", "write", "nt_write", "copy", "triad"}
+
+func accessesOf(level string) []string {
+	if level == "DRAM" {
+		return append(slices.Clone(Accesses), "nt_copy", "nt_triad")
+	}
+	return Accesses
+}
 
 // probes plans the ceilings: arithmetic peaks, bandwidth per level and access, latency over
 // working-set size, and the team's dispatch.
@@ -58,7 +66,7 @@ func (b *builder) probes() ([]Probe, error) {
 			if bytes == 0 {
 				continue
 			}
-			for _, a := range Accesses {
+			for _, a := range accessesOf(l.Name) {
 				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
 				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes), t, l.Name == "DRAM" && a == "read"); err != nil {
 					return nil, err

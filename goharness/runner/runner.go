@@ -234,7 +234,11 @@ func (r *Runner) setAside(c record.Case, res *record.Result, kernel string, s re
 	}
 	res.Kernel = kernel
 	res.Attempts = append(res.Attempts, record.Attempt{Kernel: kernel, Status: s, Reason: reason, Signal: signal})
-	r.Quarantine(kernel, fmt.Sprintf("%s in %s: %s", s, c.ID, reason))
+	key := kernel
+	if s == record.Wrong {
+		key += "@" + c.Program.Op // its other ops are other code; a crash may come from anything
+	}
+	r.Quarantine(key, fmt.Sprintf("%s in %s: %s", s, c.ID, reason))
 	if c.Program.Kernel != "" || len(c.Arms) > 0 {
 		return false, nil // the user asked for this one
 	}

@@ -330,7 +330,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	}
 	warm := time.Second
 	if c.Quick {
-		warm = 150 * time.Millisecond
+		warm = 60 * time.Millisecond
 	}
 	var err error
 	var switches, delay int64

@@ -28,7 +28,7 @@ type Effort struct {
 }
 
 // DefaultEffort compares small outputs whole and 1,024 random elements of large ones.
-var DefaultEffort = Effort{AllBelow: 1 << 24, Samples: 1024}
+var DefaultEffort = Effort{AllBelow: 1 << 21, Samples: 1024}
 
 // Verify checks a prepared program against the float64 expectation of its reference op:
 // integer inputs bit for bit where that is exact, random inputs within the bound, every

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=093ab9555299
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b79070fe2c56
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
