@@ -299,7 +299,7 @@ func TestQuarantineSurvivesAResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if q := log.Quarantined(); len(q) != 1 || q[0].Kernel != "stream_copy_fast" || q[0].CaseID != ids[0] || q[0].Reason == "" {
+	if q := log.Quarantined(); len(q) != 1 || q[0].Kernel != "stream_copy_fast@stream_copy" || q[0].CaseID != ids[0] || q[0].Reason == "" {
 		t.Fatalf("quarantine %+v", q)
 	}
 	cfg, _ = toy(t, &fakebackend.Backend{}, dir, ids...) // the kernel would work now; this run does not try it
@@ -310,7 +310,7 @@ func TestQuarantineSurvivesAResume(t *testing.T) {
 			t.Errorf("%s ran on %s", id, r.Kernel)
 		}
 	}
-	if text, _ := json.Marshal(doc.Summary.Warnings); !strings.Contains(string(text), "stream_copy_fast was set aside") {
+	if text, _ := json.Marshal(doc.Summary.Warnings); !strings.Contains(string(text), "stream_copy_fast@stream_copy was set aside") {
 		t.Errorf("summary warnings %s", text)
 	}
 }

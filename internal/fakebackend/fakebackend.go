@@ -109,7 +109,7 @@ func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Execut
 			return nil, err
 		}
 		i := slices.IndexFunc(all, func(k backend.KernelInfo) bool {
-			return (o.Kernel == "" || k.Name == o.Kernel) && !slices.Contains(o.Exclude, k.Name) && !slices.Contains(o.Exclude, k.Name+"@"+p.Steps[0].Op.Name()) && d.b.Fault[k.Name] != Unsupported
+			return (o.Kernel == "" || k.Name == o.Kernel) && !slices.Contains(o.Exclude, k.Name) && !slices.Contains(o.Exclude, k.Name+"@"+s.Op.Name()) && d.b.Fault[k.Name] != Unsupported
 		})
 		if i < 0 {
 			return nil, backend.Unsupported("no kernel is left for %s at %s", s.Op.Name(), s.Op.DType())
