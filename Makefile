@@ -1,6 +1,8 @@
 # ridge: build, calibrate, test. `make help` lists the targets.
 GO      ?= go
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC       = gcc
+endif
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  = -X main.version=$(VERSION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
@@ -63,7 +65,7 @@ selftest: build
 	bin/ridge selftest
 
 fuzz:
-	scripts/fuzz.sh 10s
+	scripts/fuzz.sh 5s
 
 clean:
 	rm -rf bin build

@@ -39,7 +39,8 @@ func (c *campaign) measure(ctx context.Context) error {
 		c.model.Again(p)
 	}
 	c.sinceProbe = c.cfg.Now()
-	for _, k := range c.plan.Cases {
+	for i, k := range c.plan.Cases {
+		k.BudgetNS = c.budget(k, i)
 		if _, done := c.done[k.ID]; !done && c.cfg.Now().Sub(c.sinceProbe) > probeEvery {
 			if err := c.reprobeMain(ctx); err != nil {
 				return err
@@ -50,6 +51,29 @@ func (c *campaign) measure(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// Targets for the whole run. The budgets of the cases shrink when a run falls behind.
+const (
+	quickTarget = 75 * time.Second
+	fullTarget  = 13 * time.Minute
+)
+
+// budget is the sampling time of case i: the plan's, less in proportion when the run is
+// behind its target. A tenth of it is always left.
+func (c *campaign) budget(k record.Case, i int) int64 {
+	if c.cfg.Cases != nil || k.Trials > 0 {
+		return k.BudgetNS
+	}
+	target := fullTarget
+	if c.cfg.Plan.Quick {
+		target = quickTarget
+	}
+	n := len(c.plan.Cases)
+	nominal := target / time.Duration(n+len(c.plan.Probes))
+	left := (target - c.cfg.Now().Sub(c.started)) / time.Duration(n-i)
+	f := min(1, max(0.1, float64(left)/float64(nominal)))
+	return int64(f * float64(k.BudgetNS))
 }
 
 // ask measures a case unless the resumed journal has it, gates and journals the result. A

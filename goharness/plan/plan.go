@@ -58,10 +58,12 @@ type Plan struct {
 	Cases  []record.Case
 }
 
-// Budgets per case in nanoseconds.
+// Budgets per case in nanoseconds. A case adds its FLOP at 40 GFLOP/s, up to 8 s, so that
+// launches of seconds still give several samples.
 const (
 	quickBudget = 120e6
-	fullBudget  = 1000e6
+	fullBudget  = 600e6
+	extraBudget = 8e9
 )
 
 // Build makes the plan. Unknown operations or precisions are errors that list what exists.
@@ -282,6 +284,9 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	}
 	if need := op.Single(o).WorkingSet(); b.o.Memory > 0 && need > b.o.Memory/10*8 {
 		c.SkipReason = fmt.Sprintf("needs %d bytes; 80 %% of the free memory is %d", need, b.o.Memory/10*8)
+	}
+	if b.o.Trials == 0 {
+		c.BudgetNS += min(o.FLOPs()/40, extraBudget)
 	}
 	b.cases = append(b.cases, c)
 	return nil

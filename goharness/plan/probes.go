@@ -36,7 +36,7 @@ func (b *builder) probes() ([]Probe, error) {
 		if err != nil {
 			return err
 		}
-		k.Suite, k.UseCase, k.Level = suiteOf(c), "ceiling", c.Level
+		k.Suite, k.UseCase, k.Level = suiteOf(c), record.UseCaseCeiling, c.Level
 		if c.ISA == "sve" && params["vl"] == "" {
 			k.SkipReason = "the length of the SVE vectors is unknown here"
 		} else if _, err := b.o.Ops.New(opName, params, d); err != nil {
@@ -193,7 +193,7 @@ func (b *builder) sweep(threads []int) ([]Probe, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Suite, c.UseCase = "sweep", "cache sweep"
+			c.Suite, c.UseCase = "sweep", record.UseCaseSweep
 			out = append(out, Probe{Case: c})
 		}
 		if _, ok := b.o.Ops.Spec("chase"); ok {
@@ -201,7 +201,7 @@ func (b *builder) sweep(threads []int) ([]Probe, error) {
 			if err != nil {
 				return nil, err
 			}
-			c.Suite, c.UseCase = "sweep", "cache sweep"
+			c.Suite, c.UseCase = "sweep", record.UseCaseSweep
 			out = append(out, Probe{Case: c})
 		}
 	}

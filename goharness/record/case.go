@@ -6,6 +6,15 @@ const (
 	Cold = "cold" // buffer sets rotate; together at least twice the last-level cache
 )
 
+// Use cases of probes: their results feed the ceilings and the cache sweep, and are shown there.
+const (
+	UseCaseCeiling = "ceiling"
+	UseCaseSweep   = "cache sweep"
+)
+
+// Probe reports whether a result was measured to find a limit and not to rate a kernel.
+func (r *Result) Probe() bool { return r.UseCase == UseCaseCeiling || r.UseCase == UseCaseSweep }
+
 // Case is one question: "fp32 GEMM 1024³ on cpu, 2 threads, hot". It is plain data, so that
 // a worker process can be asked it. Programs are named and resolved by the worker.
 type Case struct {

@@ -200,6 +200,9 @@ func Summarize(results []Result) Summary {
 	for i := range results {
 		r := &results[i]
 		s.Counts[r.Status]++
+		if r.Probe() {
+			continue // limits are not achievements
+		}
 		suite := r.Suite
 		if suite == "" {
 			suite = "other"

@@ -96,6 +96,9 @@ func half(r *record.Result) string {
 	case r.Time == nil:
 		return none
 	}
+	if r.Time.RelHalfWidth > 1 { // few independent samples: the width itself says nothing
+		return "> 100 %"
+	}
 	return percent(r.Time.RelHalfWidth)
 }
 

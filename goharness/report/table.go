@@ -21,6 +21,7 @@ func WriteTables(w io.Writer, docs []record.Calibration, o Options) error {
 		parts := []string{
 			wrapLines(title(d), o.Width),
 			section("Results", resultColumns, resultRows(d.Results, o), o),
+			section("Cache sweep", sweepColumns, sweepRows(d.Results), o),
 			section("Ceilings", ceilingColumns, ceilingRows(d.Ceilings, o), o),
 			summaryText(&d.Summary, o),
 		}
@@ -112,10 +113,19 @@ func remarks(r *record.Result) string {
 	return strings.Join(out, "; ")
 }
 
+// resultRows leaves out the probes that worked: they stand under the ceilings and in the sweep.
 func resultRows(rs []record.Result, o Options) []gridRow {
 	var rows []gridRow
 	for i := range rs {
-		rows = append(rows, gridRow{cells: resultCells(&rs[i]), below: remarks(&rs[i]), color: statusColor(rs[i].Status)})
+		r := &rs[i]
+		if r.Probe() && r.Status.Counts() {
+			continue
+		}
+		below := remarks(r)
+		if r.Status == record.Noisy && len(r.Warnings) == 0 && r.FallbackReason == "" {
+			below = "" // the column ± says how noisy
+		}
+		rows = append(rows, gridRow{cells: resultCells(r), below: below, color: statusColor(r.Status)})
 	}
 	return rows
 }

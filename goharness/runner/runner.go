@@ -301,6 +301,9 @@ func timed(res *record.Result, m *Measured) {
 		if res.Time.RelHalfWidth >= 0.1 {
 			width = fmt.Sprintf("%.0f", 100*res.Time.RelHalfWidth)
 		}
+		if res.Time.RelHalfWidth > 1 { // few independent samples: the width itself says nothing
+			width = "more than 100"
+		}
 		res.Reason = "the interval of the median was still ±" + width + " % when the budget ended"
 	}
 	if t := res.Time.MedianNS; t > 0 {

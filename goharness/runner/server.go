@@ -324,27 +324,26 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	steal0, stealErr := s.steal()
 	runtime.GC()
 	gc := debug.SetGCPercent(-1) // no collection inside the timed windows
-	min := 200 * time.Microsecond
+	least := 200 * time.Microsecond
 	if platform, _, _ := strings.Cut(c.Device, ":"); platform != "cpu" {
-		min = time.Millisecond
+		least = time.Millisecond
 	}
-	warm := time.Second
-	if c.Quick {
-		warm = 60 * time.Millisecond
-	}
+	// Warm-up ends when two windows agree; on a machine where they never do it takes half of
+	// the case's budget, at least 60 ms and at most 1 s.
+	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
 	var err error
 	var switches, delay int64
 	if len(s.cur.arms) == 2 {
 		var ratio record.Ratio
 		var ta, tb record.Time
 		ratio, ta, tb, err = measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
-			MinSample: min, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold})
+			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold})
 		out.Ratio, out.Times, out.Converged = &ratio, []record.Time{ta, tb}, err == nil
 		switches, delay = -1, -1
 	} else {
 		var t record.Time
 		var tr measure.Trace
-		t, tr, err = measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: min, Quick: c.Quick, WarmupMax: warm,
+		t, tr, err = measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm,
 			Budget: time.Duration(c.BudgetNS), Trials: c.Trials, Warmup: c.Warmup})
 		out.Times, out.Converged = []record.Time{t}, tr.Converged
 		s.cur.launches = t.Launches
