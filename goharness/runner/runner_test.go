@@ -45,8 +45,8 @@ func server() *runner.Server {
 func process() *runner.Runner {
 	r := &runner.Runner{Launch: runner.Process([]string{os.Args[0]}, []string{"RIDGE_TEST_WORKER=1", "RIDGE_TEST_LIMIT=1"})}
 	r.Deadline = func(verb string, c record.Case, p *runner.Prepared) time.Duration {
-		if c.Program.Params["kind"] == "hang" {
-			return 500 * time.Millisecond
+		if c.Program.Params["kind"] == "hang" && p != nil && p.Arms[0].Kernels[0] == "fault_fp32_bad" {
+			return time.Second // only the kernel that hangs; its stand-in may meet a busy machine
 		}
 		return 30 * time.Second
 	}
