@@ -13,7 +13,7 @@ import (
 	"ridge/goharness/record"
 )
 
-//go:embed all:*
+//go:embed */*.json
 var files embed.FS
 
 // verified maps a kernel to the chips (folders) with a verified result of it.
