@@ -27,7 +27,7 @@ const (
 
 // layoutOf describes the kernel of a row. The magnitudes keep the sum of a whole chunk
 // exact: |a·b| summed over a chunk's steps stays below 2^53 over all lanes for fp64, 2^24
-// per lane for fp32 accumulators and 2^31 for int32 (TestPeakSumsStayExact).
+// per lane for fp32 accumulators and 2^31 for int32.
 func layoutOf(p *op.Peak) layout {
 	l := layout{register: 16, chains: 24, aMask: 7, bMask: 7}
 	switch p.Row.ISA {
