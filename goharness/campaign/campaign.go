@@ -260,7 +260,7 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	for _, p := range all {
 		c := p.Ceiling
 		switch {
-		case !threads[c.Threads]:
+		case p.Sweep, !threads[c.Threads]:
 		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth:
 			out = append(out, p)
 		}

@@ -32,7 +32,11 @@ func (c *campaign) measure(ctx context.Context) error {
 			return err
 		}
 		if p.Ceiling.Kind != "" {
-			c.model.Probe(p.Ceiling, r, "initial")
+			why := "initial"
+			if p.Sweep {
+				why = "sweep"
+			}
+			c.model.Probe(p.Ceiling, r, why)
 		}
 	}
 	for _, p := range c.laterProbes {
@@ -93,7 +97,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		return r, err
 	}
 	if !probe {
-		if err := c.gate(ctx, &r); err != nil {
+		if err := c.gate(ctx, k, &r); err != nil {
 			return r, err
 		}
 	}
@@ -158,26 +162,36 @@ func (c *campaign) noEnergy(r *record.Result) string {
 	return "no energy meter in this build"
 }
 
-// gate refuses the impossible. A suspect first has its probes repeated: a neighbour may have
-// slowed them. If it still exceeds the limit it is invalid.
-func (c *campaign) gate(ctx context.Context, r *record.Result) error {
-	f := c.model.Judge(r)
+// gate refuses the impossible. A suspect first has its probes repeated, for a neighbour may
+// have slowed them; when that does not explain it, the case itself is measured again next to
+// those probes, for the neighbour may have been gone while it ran. What still exceeds the
+// limit is invalid.
+func (c *campaign) gate(ctx context.Context, k record.Case, r *record.Result) error {
 	for range 2 {
+		f := c.model.Judge(r)
 		if !f.Suspect {
 			return nil
 		}
 		if len(f.Limits) == 0 {
 			break
 		}
-		c.cfg.View.Warn("%s looks too fast (%s): repeating the probe", r.ID, f.Reason)
+		c.cfg.View.Warn("%s looks too fast (%s): repeating the probes", r.ID, f.Reason)
 		for _, limit := range f.Limits {
 			if err := c.reprobe(ctx, limit, "reprobe"); err != nil {
 				return err
 			}
 		}
-		f = c.model.Judge(r)
+		if f = c.model.Judge(r); !f.Suspect {
+			return nil
+		}
+		again, err := c.run(ctx, k)
+		if err != nil {
+			return err
+		}
+		again.Attempts = append(append(r.Attempts, record.Attempt{Kernel: r.Kernel, Status: record.Invalid, Reason: f.Reason}), again.Attempts...)
+		*r = again
 	}
-	if f.Suspect {
+	if f := c.model.Judge(r); f.Suspect {
 		ceiling.Reject(r, f)
 	}
 	return nil
@@ -209,7 +223,11 @@ func (c *campaign) reprobeMain(ctx context.Context) error {
 		if !p.Main || p.Ceiling.Threads != c.cfg.Plan.Threads {
 			continue
 		}
-		if x := c.model.Find(p.Ceiling); x != nil {
+		x := c.model.Find(p.Ceiling)
+		if x != nil && x.Kind == record.CeilingCompute && x != c.model.Compute("", x.DType, x.Threads) {
+			continue // a weaker instruction set's: it judges few cases
+		}
+		if x != nil {
 			if err := c.reprobe(ctx, x, "periodic"); err != nil {
 				return err
 			}
@@ -250,7 +268,7 @@ func (c *campaign) warnings() []string {
 	if w := c.plateaus(); w != "" {
 		out = append(out, w)
 	}
-	return out
+	return append(out, record.PeaksTooLow(c.doc.Results, c.cfg.User)...)
 }
 
 // plateaus compares the levels seen in the cache sweep with the sizes the system reports.

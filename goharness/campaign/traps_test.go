@@ -31,7 +31,7 @@ var traps = []struct {
 		"goharness/campaign": {"TestASecondRunOnTheSameDeviceIsRefused", "TestCasesNeverOverlapInTime"}}},
 	{"10: folded accumulators, dead chains", map[string][]string{
 		"goharness/campaign": {"TestAPeakThatRunsAQuarterOfItsInstructionsIsNoCeiling"},
-		"native/probe":       {"TestPeaksExecuteExactlyTheDeclaredInstructions", "TestAMissingTurnOfTheLoopIsCaught"}}},
+		"native/probe":       {"TestPeaksExecuteExactlyTheDeclaredInstructions", "TestPeaksThatLeaveInstructionsOutAreRefused"}}},
 	{"11: single-core boost, misaligned buffers, first touch", map[string][]string{
 		"goharness/campaign": {"TestTimedWindowsHaveAlignedBuffersAndNoPageFaults"},
 		"goharness/plan":     {"TestProbesLoadEveryThread"}}},

@@ -15,8 +15,8 @@ const Slack = 1.05
 type Finding struct {
 	Suspect bool
 	Reason  string
-	// Limits are the ceilings that the result exceeds; their probes are repeated before the
-	// result is called invalid.
+	// Limits are the ceilings that could lift the limit, the likeliest first; their probes are
+	// repeated before the result is called invalid.
 	Limits []*record.Ceiling
 }
 
@@ -124,7 +124,7 @@ func (m *Model) judgeMemory(r *record.Result, w work) Finding {
 		if best, rate := m.fastest(l.Name, r.Threads); best != nil && cross > 0 {
 			floor := float64(cross) / rate
 			if w.ns*Slack < floor {
-				return Finding{Suspect: true, Limits: []*record.Ceiling{best},
+				return Finding{Suspect: true, Limits: m.alike(best, r),
 					Reason: fmt.Sprintf("%.4g ns is less than the %.4g ns that %d bytes need through %s at its best probe (%s %.4g GB/s)", w.ns, floor, cross, l.Name, best.Access, rate)}
 			}
 		}
@@ -150,6 +150,20 @@ func (m *Model) fastest(level string, threads int) (best *record.Ceiling, rate f
 		}
 	}
 	return best, rate
+}
+
+// alike lists the measured bandwidths of best's level whose traffic resembles the result's,
+// and best itself.
+func (m *Model) alike(best *record.Ceiling, r *record.Result) []*record.Ceiling {
+	var out []*record.Ceiling
+	for _, a := range accesses(r) {
+		c := *best
+		c.Access = a
+		if x := m.Find(c); x != nil && x != best && x.Measured.Value > 0 {
+			out = append(out, x)
+		}
+	}
+	return append(out, best)
 }
 
 // Reject makes a result invalid. Its times stay for the record; no summary counts it.

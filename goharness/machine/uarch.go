@@ -237,7 +237,7 @@ func infer(c CPUID, rows []row) Uarch {
 
 // OpsPerCycle is the most operations per cycle and core of an instruction set in a number
 // format (a multiply and an add count two). isa is one of sse2, avx2, avx512, avx512fp16,
-// avx512bf16, avx512vnni, avxvnni, amx, neon, dotprod, bf16, i8mm, sve. With ok false,
+// avx512bf16, avx512vnni, avxvnni, amx, neon, dotprod, bf16arm, i8mm, sve. With ok false,
 // source is the reason there is no figure.
 func (u Uarch) OpsPerCycle(isa string, d record.DType) (ops float64, source string, ok bool) {
 	if u.row == nil {
@@ -277,7 +277,7 @@ func (u Uarch) Rates() []Rate {
 var isaNeeds = map[string][]string{
 	"sse2": {"sse2"}, "avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
 	"avx512fp16": {"avx512fp16"}, "avx512bf16": {"avx512bf16"}, "avx512vnni": {"avx512vnni"}, "avxvnni": {"avxvnni"},
-	"amx": {"amx-tile"}, "neon": {"asimd"}, "dotprod": {"asimddp"}, "bf16": {"bf16"}, "i8mm": {"i8mm"}, "sve": {"sve"},
+	"amx": {"amx-tile"}, "neon": {"asimd"}, "dotprod": {"asimddp"}, "bf16arm": {"bf16"}, "i8mm": {"i8mm"}, "sve": {"sve"},
 }
 
 // ISAUsable reports whether an instruction set of the table can be used with these features.

@@ -132,7 +132,9 @@ func intelRows() []row {
 		return out
 	}
 	// SKX multiplies bytes in three instructions for 64 products (VPMADDUBSW, VPMADDWD, VPADDD).
-	skxBytes := rates("avx512", "VPMADDUBSW+VPMADDWD+VPADDD on 2 ports; "+intelORM, 0, 0, 0, 0, 256.0/3)
+	// Products of two signed bytes do not fit the first one: they take 16 bits each, 32 in two.
+	skxBytes := []opRate{{"avx512", record.U8S8, 256.0 / 3, "VPMADDUBSW+VPMADDWD+VPADDD on 2 ports; " + intelORM},
+		{"avx512", record.INT8, 64, "VPMADDWD+VPADDD on 2 ports; " + intelORM}}
 	rows := []row{
 		{name: "Skylake-X", models: m(0x55), steppings: skx, brand: oneFMA, ops: intelAVX512(1, 0, intelORM+"; "+ark+": 1 FMA unit"),
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 2666, ark), has: hasSKX, l2: []int64{1024}},

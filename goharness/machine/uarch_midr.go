@@ -15,7 +15,7 @@ func armOps(pipes float64, bf16, i8mm, sve bool, source string) []opRate {
 		rates("neon", "128-bit FMLA pipes; "+source, 4*pipes, 8*pipes, 16*pipes, 0, 0),
 		[]opRate{{"dotprod", record.INT8, 32 * pipes, "SDOT; " + source}})
 	if bf16 {
-		ops = append(ops, opRate{"bf16", record.BF16, 32 * pipes, "BFMMLA; " + source})
+		ops = append(ops, opRate{"bf16arm", record.BF16, 32 * pipes, "BFMMLA; " + source})
 	}
 	if i8mm {
 		ops = append(ops, rates("i8mm", "SMMLA, USMMLA; "+source, 0, 0, 0, 0, 64*pipes)...)
@@ -74,7 +74,7 @@ func appleRows() []row {
 	const specs = "Apple technical specifications (memory bandwidth)"
 	const src = "measured by several authors: 4 × 128-bit FMLA per cycle; Apple gives no figure"
 	m1 := armOps(4, false, false, false, src)
-	m2 := append(armOps(4, false, false, false, src), opRate{"bf16", record.BF16, 16, "BFMLAL/BFDOT at a quarter of fp16; " + src})
+	m2 := append(armOps(4, false, false, false, src), opRate{"bf16arm", record.BF16, 16, "BFMLAL/BFDOT at a quarter of fp16; " + src})
 	lp := func(bits int, kind string, mtps float64) *dramBound {
 		return &dramBound{bits / 16, mtps, 2, kind, specs}
 	}

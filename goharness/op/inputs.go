@@ -1,6 +1,10 @@
 package op
 
-import "ridge/goharness/record"
+import (
+	"math"
+
+	"ridge/goharness/record"
+)
 
 // Inputs are a function, not data: element i of tensor t under a seed is a pure function of
 // (seed, t, i), rounded once to the tensor's dtype. Every platform has a fill kernel that
@@ -45,6 +49,34 @@ func (in *Inputs) Tensor(t int) Tensor { return in.tensors[t] }
 func (in *Inputs) At(t int, i int64) float64 {
 	tt := &in.tensors[t]
 	return FillValue(in.keys[t], in.Integer, tt, i)
+}
+
+// Span writes elements start, start+step, … of input tensor t to dst. It gives what At gives,
+// several times faster for the random fills of fp64, fp32 and bf16: their values have 24
+// significant bits, so only bf16 rounds.
+func (in *Inputs) Span(t int, start, step int64, dst []float64) {
+	tt := &in.tensors[t]
+	scale := map[Fill]float64{FillUniform: 1, FillWide: 8}[tt.Fill]
+	plain := tt.DType == record.FP32 || tt.DType == record.FP64
+	if in.Integer || scale == 0 || !plain && tt.DType != record.BF16 {
+		for k := range dst {
+			dst[k] = in.At(t, start+int64(k)*step)
+		}
+		return
+	}
+	at, by := in.keys[t]+(uint64(start)+1)*0x9E3779B97F4A7C15, uint64(step)*0x9E3779B97F4A7C15
+	for k := range dst {
+		dst[k] = (float64(mix64(at)>>40)*0x1p-23 - 1) * scale
+		at += by
+	}
+	if plain {
+		return
+	}
+	for k, v := range dst {
+		b := math.Float32bits(float32(v))
+		b += 0x7fff + b>>16&1 // to nearest, ties to even
+		dst[k] = float64(math.Float32frombits(b &^ 0xffff))
+	}
 }
 
 // Key is the start of tensor number t's random stream (SplitMix64 over seed and t).

@@ -104,6 +104,11 @@ func (n *Norm) Expect(in *Inputs, out int, i int64) Expectation {
 		start, step, count = i%n.Cols, n.Cols, n.Rows
 	}
 	at := func(k int64) float64 { return in.At(0, start+k*step) }
+	if count <= lineBlock { // every element is looked at several times
+		line := make([]float64, count)
+		in.Span(0, start, step, line)
+		at = func(k int64) float64 { return line[k] }
+	}
 	switch n.opName {
 	case "softmax":
 		return softmaxExpectation(at, count, in.At(0, i))

@@ -39,7 +39,9 @@ const (
 // peakRows: operations per instruction follow from the definition of each instruction in
 // the Intel SDM volume 2 and the Arm ARM (DDI 0487): lanes × products per lane × 2. SSE2
 // has no fused multiply-add; its loop is half multiplications, half additions or
-// subtractions, and each counts one operation per lane.
+// subtractions, and each counts one operation per lane. int8 of AVX2 and AVX-512 without VNNI
+// multiplies pairs of 16-bit numbers (vpmaddwd) and adds them (vpaddd): two operations for
+// each product, over two instructions.
 var peakRows = []PeakRow{
 	{"portable", record.FP64, "x*a+b in C", 2, scalarChunk},
 	{"portable", record.FP32, "x*a+b in C", 2, scalarChunk},
@@ -47,6 +49,8 @@ var peakRows = []PeakRow{
 	{"sse2", record.FP32, "mulps, addps, subps", 4, vectorChunk},
 	{"avx2", record.FP64, "vfmadd231pd ymm", 4 * 2, vectorChunk},
 	{"avx2", record.FP32, "vfmadd231ps ymm", 8 * 2, vectorChunk},
+	{"avx2", record.INT8, "vpmaddwd ymm, vpaddd ymm", 16 * 2 / 2, vectorChunk},
+	{"avx512", record.INT8, "vpmaddwd zmm, vpaddd zmm", 32 * 2 / 2, vectorChunk},
 	{"avx512", record.FP64, "vfmadd231pd zmm", 8 * 2, vectorChunk},
 	{"avx512", record.FP32, "vfmadd231ps zmm", 16 * 2, vectorChunk},
 	{"avx512fp16", record.FP16, "vfmadd231ph zmm", 32 * 2, vectorChunk},

@@ -2,7 +2,10 @@ package op
 
 import (
 	"math"
+	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"ridge/goharness/record"
 )
@@ -120,31 +123,65 @@ func (r *Reduction) ExpectCost() int64 {
 // exact.
 func (r *Reduction) Expect(in *Inputs, out int, i int64) Expectation {
 	start, step, n := r.line(i)
-	switch r.opName {
-	case "max", "min":
-		best := math.Inf(-1)
-		if r.opName == "min" {
-			best = math.Inf(1)
-		}
-		for k := int64(0); k < n; k++ {
-			x := in.At(0, start+k*step)
-			if (x > best) == (r.opName == "max") {
-				best = x
-			}
-		}
-		return Expectation{Value: best}
+	blocks := make([]partial, (n+lineBlock-1)/lineBlock)
+	work := func(b int64) {
+		x := make([]float64, min(lineBlock, n-b*lineBlock))
+		in.Span(0, start+b*lineBlock*step, step, x)
+		blocks[b] = reduce(x)
 	}
-	var s, a sum
-	for k := int64(0); k < n; k++ {
-		x := in.At(0, start+k*step)
-		s.add(x)
-		a.add(math.Abs(x))
+	if len(blocks) == 1 {
+		work(0)
+	} else { // one output may stand for half a billion inputs
+		var wg sync.WaitGroup
+		var next atomic.Int64
+		for range min(runtime.GOMAXPROCS(0), len(blocks)) {
+			wg.Add(1)
+			go func() {
+				defer wg.Done()
+				for b := next.Add(1) - 1; b < int64(len(blocks)); b = next.Add(1) - 1 {
+					work(b)
+				}
+			}()
+		}
+		wg.Wait()
+	}
+	all := partial{max: math.Inf(-1), min: math.Inf(1)}
+	for _, b := range blocks {
+		all.sum.add(b.sum.s)
+		all.sum.add(b.sum.c)
+		all.abs.add(b.abs.value())
+		all.max, all.min = math.Max(all.max, b.max), math.Min(all.min, b.min)
+	}
+	switch r.opName {
+	case "max":
+		return Expectation{Value: all.max}
+	case "min":
+		return Expectation{Value: all.min}
 	}
 	scale := 1.0
 	if r.opName == "mean" {
 		scale = float64(n)
 	}
-	return Expectation{Value: s.value() / scale, Magnitude: a.value() / scale}
+	return Expectation{Value: all.sum.value() / scale, Magnitude: all.abs.value() / scale}
+}
+
+// lineBlock is the inputs that are generated and reduced at a time.
+const lineBlock = 1 << 16
+
+// partial is a block's sums and extrema.
+type partial struct {
+	sum, abs sum
+	max, min float64
+}
+
+func reduce(x []float64) partial {
+	p := partial{max: math.Inf(-1), min: math.Inf(1)}
+	for _, v := range x {
+		p.sum.add(v)
+		p.abs.add(math.Abs(v))
+		p.max, p.min = max(p.max, v), min(p.min, v)
+	}
+	return p
 }
 
 // sum adds float64 values with Neumaier's compensation.

@@ -50,6 +50,8 @@ type Probe struct {
 	Ceiling record.Ceiling // identity and unit
 	// Main probes are repeated across the run, since neighbours come and go.
 	Main bool
+	// Sweep: a point of the cache sweep. Its Ceiling is set when it lies well inside a level.
+	Sweep bool
 }
 
 // Plan of one campaign on one device.

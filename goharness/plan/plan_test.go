@@ -202,7 +202,7 @@ func TestSelectionsKeepWhatWasAskedFor(t *testing.T) {
 		{"unknown mode", func(o *Options) { o.Mode = "tepid" }, `mode "tepid": expected hot or cold`},
 		{"no threads", func(o *Options) { o.Threads = 0 }, "0 threads"},
 		{"an op that is not registered", func(o *Options) { o.Ops = op.NewRegistry(op.GemmSpec()); o.Operations = nil }, "is not registered"},
-		{"a peak that does not exist", func(o *Options) { o.Peaks = []Peak{{ISA: "avx2", DType: record.INT8}} }, "isa=avx2 has no probe at int8"},
+		{"a peak that does not exist", func(o *Options) { o.Peaks = []Peak{{ISA: "avx2", DType: record.FP16}} }, "isa=avx2 has no probe at fp16"},
 	} {
 		if _, err := Build(host(tc.change)); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)

@@ -170,6 +170,8 @@ func chaseParams(bytes int64) map[string]string {
 
 // sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times
 // the last-level cache, for the detection of plateaus. Two points per octave, one when quick.
+// A point well inside a cache is one more probe of that level: on a shared host the part of
+// the last-level cache that is ours may be much smaller than its half.
 func (b *builder) sweep(threads []int) ([]Probe, error) {
 	var out []Probe
 	last := DRAMBytes(b.o.LLC)
@@ -194,7 +196,7 @@ func (b *builder) sweep(threads []int) ([]Probe, error) {
 				return nil, err
 			}
 			c.Suite, c.UseCase = "sweep", record.UseCaseSweep
-			out = append(out, Probe{Case: c})
+			out = append(out, Probe{Case: c, Sweep: true, Ceiling: b.inside(record.Ceiling{Kind: record.CeilingBandwidth, Access: "read", Unit: "GB/s", Threads: t}, n)})
 		}
 		if _, ok := b.o.Ops.Spec("chase"); ok {
 			c, err := b.newProbe(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1)
@@ -202,8 +204,23 @@ func (b *builder) sweep(threads []int) ([]Probe, error) {
 				return nil, err
 			}
 			c.Suite, c.UseCase = "sweep", record.UseCaseSweep
-			out = append(out, Probe{Case: c})
+			out = append(out, Probe{Case: c, Sweep: true, Ceiling: b.inside(record.Ceiling{Kind: record.CeilingLatency, Unit: "ns", Threads: 1}, n)})
 		}
 	}
 	return out, nil
+}
+
+// inside completes the ceiling of the cache that a working set of n bytes lies well inside:
+// at least four times what the inner levels hold, so that none of it comes from there, and at
+// most half of the level. The zero ceiling when n lies in no such range.
+func (b *builder) inside(c record.Ceiling, n int64) record.Ceiling {
+	var inner int64
+	for _, l := range b.levels(c.Threads) {
+		if l.Capacity > 0 && n >= 4*inner && n <= l.Capacity/2 {
+			c.Level, c.CapacityBytes, c.Device = l.Name, l.Capacity, b.o.Device
+			return c
+		}
+		inner += l.Capacity
+	}
+	return record.Ceiling{}
 }

@@ -49,7 +49,57 @@ func FillMetrics(r *Result, selected []string, ceilings []Ceiling, user UserPeak
 		m.Bandwidth = bandwidth(r, ceilings, user)
 	}
 	r.Metrics = m
+	standByUser(r, user)
 	return nil
+}
+
+// standByUser fills the fraction of the peaks that the user gave: of the compute peak for
+// floating-point work, of the bandwidth for working sets in DRAM, the larger of the two.
+func standByUser(r *Result, user UserPeaks) {
+	floor := 0.0
+	if user.GFLOPS > 0 && r.DType.Float() {
+		floor = float64(r.FLOPs) / user.GFLOPS
+	}
+	if user.GBps > 0 && r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM" {
+		floor = max(floor, float64(r.Bytes)/user.GBps)
+	}
+	if floor <= 0 {
+		return
+	}
+	if r.Ceiling == nil {
+		r.Ceiling = &ResultCeiling{Bound: "unknown", Source: "user"}
+	}
+	r.Ceiling.UserFraction = floor / r.Time.MedianNS
+}
+
+// PeaksTooLow names the results that exceed a peak that the user gave: no result is wrong
+// for that, the given peak is too low. One line for each peak, on its highest result.
+func PeaksTooLow(results []Result, user UserPeaks) []string {
+	var out []string
+	say := func(flag string, given float64, unit string, rate func(*Result) float64) {
+		var top *Result
+		for i := range results {
+			if r := &results[i]; r.Status.Counts() && r.Time != nil && rate(r) > given && (top == nil || rate(r) > rate(top)) {
+				top = r
+			}
+		}
+		if given > 0 && top != nil {
+			out = append(out, fmt.Sprintf("%s %.4g is too low: %s reached %.4g %s, %.0f %% of it", flag, given, top.ID, rate(top), unit, 100*rate(top)/given))
+		}
+	}
+	say("--peak-gflops", user.GFLOPS, "GFLOPS", func(r *Result) float64 {
+		if !r.DType.Float() {
+			return 0
+		}
+		return float64(r.FLOPs) / r.Time.MedianNS
+	})
+	say("--peak-bandwidth", user.GBps, "GB/s", func(r *Result) float64 {
+		if r.Ceiling == nil || r.Ceiling.MemoryLevel != "DRAM" {
+			return 0
+		}
+		return float64(r.Bytes) / r.Time.MedianNS
+	})
+	return out
 }
 
 // timed is the number of timed launches and the nanoseconds they took together.
@@ -106,7 +156,7 @@ func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {
 	}
 	peak := theoreticalCompute(r, ceilings)
 	switch {
-	case user.GFLOPS > 0:
+	case user.GFLOPS > 0 && r.DType.Float():
 		peak, m.PeakSource = user.GFLOPS, "user"
 	case peak > 0:
 		m.PeakSource = "theoretical"
@@ -176,7 +226,7 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 		}
 	}
 	switch {
-	case user.GBps > 0:
+	case user.GBps > 0 && c.MemoryLevel == "DRAM":
 		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/user.GBps, "user"
 	case c.MemoryGBps > 0:
 		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/c.MemoryGBps, "measured"

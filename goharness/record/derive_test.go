@@ -117,3 +117,50 @@ func TestSummaryNeverCountsWhatIsInvalidWrongOrCached(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+func TestAGivenPeakThatAResultExceedsIsTooLow(t *testing.T) {
+	r := measured() // 1000 GFLOPS, 500 GB/s from DRAM
+	integer := measured()
+	integer.DType, integer.ID = INT8, "int8"
+	cached := measured()
+	cached.ID = "cached"
+	l1 := *cached.Ceiling
+	l1.MemoryLevel = "L1"
+	cached.Ceiling = &l1
+	wrong := measured()
+	wrong.Status, wrong.FLOPs, wrong.Bytes = Wrong, 1e15, 1e15
+	for _, tc := range []struct {
+		name      string
+		user      UserPeaks
+		low       int
+		fractions [3]float64 // of the fp32 result, the int8 one, the cached one
+	}{
+		{"none given", UserPeaks{}, 0, [3]float64{}},
+		{"both high enough", UserPeaks{GFLOPS: 2000, GBps: 1000}, 0, [3]float64{0.5, 0.5, 0.5}},
+		{"arithmetic too low", UserPeaks{GFLOPS: 500}, 1, [3]float64{2, 0, 2}},
+		{"bandwidth too low, for DRAM alone", UserPeaks{GBps: 250}, 1, [3]float64{2, 2, 0}},
+		{"both too low", UserPeaks{GFLOPS: 500, GBps: 100}, 2, [3]float64{5, 5, 2}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			rs := []Result{r, integer, cached, wrong}
+			for i := range rs {
+				if rs[i].Ceiling != nil {
+					own := *rs[i].Ceiling
+					rs[i].Ceiling = &own
+				}
+				if err := FillMetrics(&rs[i], nil, someCeilings(), tc.user); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for i, want := range tc.fractions {
+				if got := rs[i].Ceiling.UserFraction; math.Abs(got-want) > 1e-9 {
+					t.Errorf("result %d is %v of the given peaks, want %v", i, got, want)
+				}
+			}
+			said := PeaksTooLow(rs, tc.user)
+			if len(said) != tc.low || strings.Contains(strings.Join(said, " "), "1e+") {
+				t.Errorf("said %q, want %d lines", said, tc.low)
+			}
+		})
+	}
+}

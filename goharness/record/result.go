@@ -140,7 +140,7 @@ type ResultCeiling struct {
 	FloorNS       float64 `json:"floor_ns,omitempty" jsonschema:"description=shortest time the ceilings allow"`
 	Fraction      float64 `json:"fraction" jsonschema:"description=floor_ns over the median time"`
 	Source        string  `json:"source" jsonschema:"description=measured; theoretical; or user"`
-	UserFraction  float64 `json:"user_fraction,omitempty"`
+	UserFraction  float64 `json:"user_fraction,omitempty" jsonschema:"description=work over the peaks that the user gave over the median time; above 1 a given peak is too low"`
 }
 
 // Attempt is one kernel tried for a case that did not give the answer.

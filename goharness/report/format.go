@@ -110,6 +110,14 @@ func ofRoof(r *record.Result) string {
 	return percent(r.Ceiling.Fraction)
 }
 
+// ofGiven is the fraction of the peaks that the user gave.
+func ofGiven(r *record.Result) string {
+	if r.Ceiling == nil || !r.Status.Counts() || r.Ceiling.UserFraction <= 0 {
+		return none
+	}
+	return percent(r.Ceiling.UserFraction)
+}
+
 func bound(r *record.Result) string {
 	if r.Ceiling == nil || !r.Status.Counts() || r.Ceiling.Bound == "" {
 		return none

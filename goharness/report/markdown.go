@@ -14,11 +14,16 @@ func writeMarkdown(w io.Writer, docs []record.Calibration) error {
 		d := &docs[i]
 		fmt.Fprintf(&b, "# %s %s, run %s\n\n", md(d.Tool.Name), md(d.Tool.Version), md(d.RunID))
 		fmt.Fprintf(&b, "%s · %s · %s\n\n", md(d.Created), md(d.Host.CPU.Model), md(countsText(&d.Summary)))
-		var rows [][]string
+		var results []gridRow
 		for n := range d.Results {
-			rows = append(rows, append(resultCells(&d.Results[n]), remarks(&d.Results[n])))
+			results = append(results, gridRow{cells: append(resultCells(&d.Results[n]), remarks(&d.Results[n]))})
 		}
-		mdTable(&b, "Results", append(names(resultColumns), "remarks"), rows)
+		cols, results := withoutEmpty(ofGivenColumn, resultColumns, results)
+		var rows [][]string
+		for _, r := range results {
+			rows = append(rows, r.cells)
+		}
+		mdTable(&b, "Results", append(names(cols), "remarks"), rows)
 		rows = nil
 		for n := range d.Ceilings {
 			rows = append(rows, append(ceilingCells(&d.Ceilings[n]), gap(&d.Ceilings[n])))

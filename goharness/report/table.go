@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -20,7 +21,7 @@ func WriteTables(w io.Writer, docs []record.Calibration, o Options) error {
 		d := &docs[i]
 		parts := []string{
 			wrapLines(title(d), o.Width),
-			section("Results", resultColumns, resultRows(d.Results, o), o),
+			results(d.Results, o),
 			section("Cache sweep", sweepColumns, sweepRows(d.Results), o),
 			section("Ceilings", ceilingColumns, ceilingRows(d.Ceilings, o), o),
 			summaryText(&d.Summary, o),
@@ -67,11 +68,27 @@ func section(name string, cols []column, rows []gridRow, o Options) string {
 	return name + "\n" + grid(cols, rows, o)
 }
 
+// ofGivenColumn is left out where the user gave no peak.
+const ofGivenColumn = "of given peak"
+
+// withoutEmpty leaves out the column of that name when no row has anything in it.
+func withoutEmpty(name string, cols []column, rows []gridRow) ([]column, []gridRow) {
+	at := slices.IndexFunc(cols, func(c column) bool { return c.name == name })
+	if slices.ContainsFunc(rows, func(r gridRow) bool { return r.cells[at] != none }) {
+		return cols, rows
+	}
+	out := slices.Clone(rows)
+	for i := range out {
+		out[i].cells = slices.Delete(slices.Clone(out[i].cells), at, at+1)
+	}
+	return slices.Delete(slices.Clone(cols), at, at+1), out
+}
+
 var resultColumns = []column{
 	{name: "test", drop: 6}, {name: "op", least: 10}, {name: "shape"}, {name: "use case", drop: 10, least: 12},
 	{name: "precision", drop: 1}, {name: "thr", right: true, drop: 7}, {name: "batch", right: true, drop: 12},
 	{name: "performance", right: true}, {name: "latency", right: true, drop: 4}, {name: "memory", right: true, drop: 11},
-	{name: "device", drop: 9}, {name: "kernel", drop: 8, least: 16}, {name: "of roof", right: true, drop: 3}, {name: "bound", drop: 9},
+	{name: "device", drop: 9}, {name: "kernel", drop: 8, least: 16}, {name: "of roof", right: true, drop: 3}, {name: ofGivenColumn, right: true, drop: 2}, {name: "bound", drop: 9},
 	{name: "±", right: true, drop: 5}, {name: "status"},
 }
 
@@ -85,7 +102,7 @@ func resultCells(r *record.Result) []string {
 		batch = strconv.FormatInt(r.Batch, 10)
 	}
 	return []string{orNone(r.Suite), clean(r.Op), params(r), orNone(r.UseCase), clean(string(r.DType)), threads, batch,
-		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), bound(r), half(r),
+		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), ofGiven(r), bound(r), half(r),
 		clean(string(r.Status))}
 }
 
@@ -111,6 +128,11 @@ func remarks(r *record.Result) string {
 		out = append(out, "warning: "+clean(w))
 	}
 	return strings.Join(out, "; ")
+}
+
+func results(rs []record.Result, o Options) string {
+	cols, rows := withoutEmpty(ofGivenColumn, resultColumns, resultRows(rs, o))
+	return section("Results", cols, rows, o)
 }
 
 // resultRows leaves out the probes that worked: they stand under the ceilings and in the sweep.

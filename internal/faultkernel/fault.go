@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b79070fe2c56
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=e863b37b1754
 #include "fault.h"
 */
 import "C"

@@ -24,6 +24,8 @@ var amd64Loops = []loop{
 	{"peak_avx2_amd64.c", "peak_fp64_avx2_amd64", map[string]int{"vfmadd231pd": 96}},
 	{"peak_avx2_amd64.c", "peak_fp32_avx2_amd64", map[string]int{"vfmadd231ps": 96}},
 	{"peak_avx2_amd64.c", "peak_u8s8_avxvnni_amd64", map[string]int{"vpdpbusd": 96}},
+	{"peak_avx2_amd64.c", "peak_int8_avx2_amd64", map[string]int{"vpmaddwd": 48, "vpaddd": 48}},
+	{"peak_avx512_amd64.c", "peak_int8_avx512_amd64", map[string]int{"vpmaddwd": 48, "vpaddd": 48}},
 	{"peak_avx512_amd64.c", "peak_fp64_avx512_amd64", map[string]int{"vfmadd231pd": 96}},
 	{"peak_avx512_amd64.c", "peak_fp32_avx512_amd64", map[string]int{"vfmadd231ps": 96}},
 	{"peak_avx512_amd64.c", "peak_bf16_avx512bf16_amd64", map[string]int{"vdpbf16ps": 96}},

@@ -3,6 +3,8 @@
 package probe
 
 import (
+	"encoding/binary"
+
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -21,6 +23,7 @@ type kind int
 const (
 	lanes  kind = iota // every lane adds the sum of the products of its own elements
 	pairs              // x*(-1) + b, x*(-1) - b: a multiplication and an addition per lane and half step
+	madd               // as lanes, of 8-bit numbers stored in 16 bits; a multiplication and an addition
 	matrix             // acc[2,2] += a[2,K]·b[2,K]ᵀ
 	tile               // acc[16,16] += A[16,K]·B[K,16], B with groups of 4 bytes of one column together
 )
@@ -54,11 +57,24 @@ func layoutOf(p *op.Peak) layout {
 	case !p.Row.DType.Float():
 		l.aMask, l.bMask = 63, 31
 	}
+	if p.Row.DType == record.INT8 {
+		switch p.Row.ISA {
+		case "avx2":
+			l.chains, l.kind = 8, madd
+		case "avx512":
+			l.chains, l.kind = 16, madd
+		}
+	}
 	return l
 }
 
 // elements of one register.
-func (l layout) elements(d record.DType) int64 { return l.register / d.Size() }
+func (l layout) elements(d record.DType) int64 {
+	if l.kind == madd {
+		return l.register / 2
+	}
+	return l.register / d.Size()
+}
 
 // value is element i of operand register reg (a0, a1, b0, b1 = 0..3): a mixed magnitude,
 // negative in odd elements except where a is unsigned. Equal elements of a and b have
@@ -84,8 +100,15 @@ func (l layout) value(d record.DType, reg int, i int64) int64 {
 
 // encode writes the four registers one after the other.
 func (l layout) encode(d record.DType, dst []byte) {
-	n, size := l.elements(d), d.Size()
+	n := l.elements(d)
+	size := l.register / n
 	for reg := 0; reg < 4; reg++ {
+		if l.kind == madd {
+			for i := int64(0); i < n; i++ {
+				binary.LittleEndian.PutUint16(dst[int64(reg)*l.register+i*size:], uint16(int16(l.value(d, reg, i))))
+			}
+			continue
+		}
 		stored := d
 		if d == record.U8S8 {
 			stored = record.INT8
@@ -116,7 +139,7 @@ func (l layout) step(d record.DType) (sum float64, instructions int64) {
 			return float64(s * l.chains), l.chains
 		}
 		return float64(s * l.chains), 2 * l.chains
-	case lanes:
+	case lanes, madd:
 		for i := int64(0); i < n; i++ {
 			s += a(i) * b(i)
 		}
@@ -136,6 +159,9 @@ func (l layout) step(d record.DType) (sum float64, instructions int64) {
 			}
 			s += rows * cols
 		}
+	}
+	if l.kind == madd {
+		return float64(s * l.chains / 4), 2 * l.chains
 	}
 	return float64(s * l.chains / 4), l.chains
 }

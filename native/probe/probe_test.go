@@ -14,6 +14,7 @@ import (
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 	"ridge/native"
+	"ridge/native/internal/badpeak"
 	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 	"ridge/native/probe"
@@ -141,32 +142,32 @@ func TestClockAndDispatchProveThatTheyRan(t *testing.T) {
 	kerneltest.All(t, native.New(), append(ops, kerneltest.Op(t, "dispatch", record.FP64, nil)))
 }
 
-// short claims more instructions than it is asked for: an op that expects one unit more
-// than the kernel is told to run.
-type short struct{ *op.Peak }
-
-func (s short) Expect(in *op.Inputs, out int, i int64) op.Expectation {
-	e := s.Peak.Expect(in, out, i)
-	e.Value += 96
-	return e
-}
-
-func TestAMissingTurnOfTheLoopIsCaught(t *testing.T) {
-	dev := open(t, 1)
-	o := kerneltest.Op(t, "peak", record.FP32, parameters("portable", op.PeakUnit)).(*op.Peak)
-	p := op.Single(o)
-	e, err := dev.Prepare(p, backend.PrepareOptions{Seed: 1})
+func TestPeaksThatLeaveInstructionsOutAreRefused(t *testing.T) {
+	dev, err := native.New(badpeak.Family()).Open("cpu", backend.OpenOptions{CPUs: []int{-1}, Affinity: "none"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = e.Release() }()
-	p.Reference = short{o}
-	v, err := runner.Verify(context.Background(), e, p, 1, runner.DefaultEffort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if v.Passed {
-		t.Error("96 instructions that were not executed went unnoticed")
+	defer func() { _ = dev.Close() }()
+	for _, c := range []struct{ name, kernel string }{
+		{"the loop ends one turn early", "peak_fp32_short_portable"},
+		{"a quarter of the turns, as folded accumulators need", "peak_fp32_folded_portable"},
+		{"one of twelve chains is dead", "peak_fp32_dead_portable"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := op.Single(kerneltest.Op(t, "peak", record.FP32, parameters("portable", 5*op.PeakUnit)))
+			e, err := dev.Prepare(p, backend.PrepareOptions{Kernel: c.kernel, Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = e.Release() }()
+			v, err := runner.Verify(context.Background(), e, p, 1, runner.DefaultEffort)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if v.Passed || v.Mismatch == nil {
+				t.Errorf("the verifier passed %s", c.kernel)
+			}
+		})
 	}
 }
 
