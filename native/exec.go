@@ -217,24 +217,20 @@ func (e *executable) fill(choose func(op.Tensor) (do bool, poison int), integer 
 	}
 	l := team.NewList([][]team.Step{steps})
 	defer l.Free()
-	_, err := e.d.team.Run(context.Background(), l, 1, 1)
-	return err
+	return e.d.team.Run(l, 1)
 }
 
 // Run executes n launches on set 0.
 func (e *executable) Run(n int) error {
-	one := *e.list
-	for i := 0; i < n; i++ { // one launch per call always uses set 0
-		if _, err := e.d.team.Run(context.Background(), &one, 1, 1); err != nil {
-			return fmt.Errorf("run %s: %w", e.p.Name, err)
-		}
+	if err := e.d.team.Run(e.list.First(), n); err != nil {
+		return fmt.Errorf("run %s: %w", e.p.Name, err)
 	}
 	return nil
 }
 
 // Measure takes samples on all sets in turn.
 func (e *executable) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
-	s, err := e.d.team.Run(ctx, e.list, launches, samples)
+	s, err := e.d.team.Measure(ctx, e.list, launches, samples)
 	if err != nil && ctx.Err() == nil {
 		return s, fmt.Errorf("measure %s: %w", e.p.Name, err)
 	}

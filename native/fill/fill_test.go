@@ -3,7 +3,6 @@
 package fill_test
 
 import (
-	"context"
 	"encoding/binary"
 	"math"
 	"testing"
@@ -40,7 +39,7 @@ func run(t *testing.T, tm *team.Team, x op.Tensor, key uint64, integer bool, poi
 	defer kernel.Free(a)
 	l := team.NewList([][]team.Step{{{Fn: fill.Fn(), Args: a}}})
 	defer l.Free()
-	if _, err := tm.Run(context.Background(), l, 1, 1); err != nil {
+	if err := tm.Run(l, 1); err != nil {
 		t.Fatal(err)
 	}
 	return append([]byte(nil), mem[x.DType.Size():]...)

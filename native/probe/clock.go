@@ -53,7 +53,7 @@ func MeasureClock(t *team.Team) (Clock, error) {
 	a.result = (*C.double)(unsafe.Add(p, C.sizeof_ridge_clock_args))
 	l := team.NewList([][]team.Step{{{Fn: C.clock_fn(), Args: p}}})
 	defer l.Free()
-	samples, err := t.Run(context.Background(), l, 1, 10)
+	samples, err := t.Measure(context.Background(), l, 1, 10)
 	if err != nil {
 		return Clock{}, fmt.Errorf("measure the clock: %w", err)
 	}
@@ -95,7 +95,7 @@ func ClockUnderLoad(t *team.Team) (Clock, error) {
 	defer l.Free()
 	run := func(turns, perMul, samples int) ([]float64, error) {
 		a.turns, a.per_mul = C.int64_t(turns), C.int32_t(perMul)
-		s, err := t.Run(context.Background(), l, 1, samples)
+		s, err := t.Measure(context.Background(), l, 1, samples)
 		if err != nil {
 			return nil, fmt.Errorf("measure the clock under load: %w", err)
 		}

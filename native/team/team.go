@@ -95,7 +95,11 @@ func (s Status) Error() string {
 type List struct {
 	p           *C.ridge_step
 	steps, sets int
+	next        int // the set of the next launch
 }
+
+// First is the list of the first set alone, in the same memory.
+func (l *List) First() *List { return &List{p: l.p, steps: l.steps, sets: 1} }
 
 // NewList copies steps[set][step] to C memory; Free releases it.
 func NewList(sets [][]Step) *List {
@@ -121,9 +125,29 @@ func (l *List) Free() {
 	l.p = nil
 }
 
-// Run takes samples of launches launches each. When ctx ends between samples it returns the
-// whole samples taken so far with the context's error.
-func (t *Team) Run(ctx context.Context, l *List, launches, samples int) ([]backend.Sample, error) {
+// settleNS is spun before the samples of Measure: the goroutine that made the call and the
+// scheduler's reaction to it have left the team's CPUs by then.
+const settleNS = 200_000
+
+// Run runs launches launches once, untimed.
+func (t *Team) Run(l *List, launches int) error {
+	_, err := t.run(context.Background(), l, launches, 1, 0, 0)
+	return err
+}
+
+// Measure takes samples of launches launches each, the sets in turn from where the last call
+// ended. Untimed before the first: a short spin, and as many launches as a sample has when
+// those are several (a launch that fills a sample alone is not run twice). When ctx ends
+// between samples it returns the whole samples taken so far with the context's error.
+func (t *Team) Measure(ctx context.Context, l *List, launches, samples int) ([]backend.Sample, error) {
+	lead := launches
+	if launches == 1 {
+		lead = 0
+	}
+	return t.run(ctx, l, launches, samples, lead, settleNS)
+}
+
+func (t *Team) run(ctx context.Context, l *List, launches, samples, lead int, settle int64) ([]backend.Sample, error) {
 	if launches < 1 || samples < 1 {
 		return nil, fmt.Errorf("run %d samples of %d launches: expected at least one of each", samples, launches)
 	}
@@ -131,29 +155,22 @@ func (t *Team) Run(ctx context.Context, l *List, launches, samples int) ([]backe
 		return nil, err
 	}
 	out := make([]C.ridge_sample, samples)
-	var done C.int
-	stop := (*C.int32_t)(C.calloc(1, 4))
-	defer C.free(unsafe.Pointer(stop))
-	finished := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-ctx.Done():
-			C.store_stop(stop)
-		case <-finished:
-		}
-	}()
+	run := (*C.ridge_run)(C.calloc(1, C.sizeof_ridge_run+4))
+	defer C.free(unsafe.Pointer(run))
+	stop := (*C.int32_t)(unsafe.Add(unsafe.Pointer(run), C.sizeof_ridge_run))
 	var pin runtime.Pinner
 	pin.Pin(&out[0])
-	rc := C.ridge_team_run(t.c, l.p, C.int(l.steps), C.int(l.sets), C.int64_t(launches), C.int(samples), &out[0], stop, &done)
+	*run = C.ridge_run{steps: l.p, nsteps: C.int(l.steps), sets: C.int(l.sets), set: C.int(l.next), settle_ns: C.int64_t(settle),
+		lead: C.int64_t(lead), launches: C.int64_t(launches), samples: C.int(samples), out: &out[0], stop: stop}
+	unwatch := watch(ctx, stop)
+	rc := C.ridge_team_run(t.c, run)
+	unwatch()
 	pin.Unpin()
-	close(finished)
-	<-watched
+	l.next = int(run.set)
 	if rc != 0 {
 		return nil, Status(rc)
 	}
-	res := make([]backend.Sample, int(done))
+	res := make([]backend.Sample, int(run.done))
 	for i := range res {
 		s := out[i]
 		res[i] = backend.Sample{StartNS: int64(s.start_ns), EndNS: int64(s.end_ns), Launches: launches,
@@ -163,6 +180,28 @@ func (t *Team) Run(ctx context.Context, l *List, launches, samples int) ([]backe
 		return res, ctx.Err()
 	}
 	return res, nil
+}
+
+// watch sets *stop when ctx ends. The goroutine that does so waits before watch returns: a
+// goroutine that is only ready would be run on a CPU of the team in the first sample.
+func watch(ctx context.Context, stop *C.int32_t) (unwatch func()) {
+	if ctx.Done() == nil {
+		return func() {}
+	}
+	finished, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		select {
+		case <-ctx.Done():
+			C.store_stop(stop)
+		case <-finished:
+		}
+	}()
+	runtime.Gosched()
+	return func() {
+		close(finished)
+		<-watched
+	}
 }
 
 // DefaultSignals makes a crashing kernel end the process by its signal, without a core

@@ -28,11 +28,23 @@ void ridge_team_destroy(struct ridge_team *t);
 // CPU thread i could be pinned to, -1 when it is not pinned.
 int ridge_team_cpu(const struct ridge_team *t, int i);
 
-// Takes samples samples of launches launches. Launch l runs the nsteps steps of set
-// l mod sets: steps[set * nsteps + s]. Returns 0 or the first nonzero kernel status.
-// *stop is read between samples: nonzero ends early; *done tells how many samples are whole.
-int ridge_team_run(struct ridge_team *t, const ridge_step *steps, int nsteps, int sets, int64_t launches,
-                   int samples, ridge_sample *out, const int32_t *stop, int *done);
+// One call: samples samples of launches launches. A launch runs the nsteps steps of one set,
+// steps[set * nsteps + s]; sets take turns, over samples and, through set, over calls.
+typedef struct ridge_run {
+  const ridge_step *steps;
+  int nsteps, sets;
+  int set;            // the set that is next; updated
+  int64_t settle_ns;  // spun before anything else, so that whoever made the call is asleep again
+  int64_t lead;       // untimed launches before the first sample
+  int64_t launches;
+  int samples;
+  ridge_sample *out;
+  const int32_t *stop; // NULL or read between samples: nonzero ends early
+  int done;            // whole samples taken
+} ridge_run;
+
+// Returns 0 or the first nonzero kernel status.
+int ridge_team_run(struct ridge_team *t, ridge_run *run);
 
 // Restores default actions for the signals of a crash and switches core dumps off, so that
 // a kernel that crashes ends the process by its signal. Called once by worker processes.

@@ -25,10 +25,10 @@
 #define cpu_relax() ((void)0)
 #endif
 
-// Spins before a waiter sleeps on the futex: about 100 µs. Long enough that steps of one
-// sample never sleep on a quiet machine, short enough that a waiter whose partner lost its
-// CPU gives the core away.
-#define SPINS 4000
+// How long a waiter spins before it sleeps on the futex, by the clock, for a spin hint takes 1
+// to 140 cycles. Long enough that steps of one sample never sleep on a quiet machine, short
+// enough that a waiter whose partner lost its CPU gives the core away.
+#define SPIN_NS 100000
 
 typedef struct __attribute__((aligned(128))) word {
   _Atomic uint32_t v;
@@ -49,11 +49,8 @@ struct ridge_team {
   word job, job_sleepers, finished;   // hand-over between caller and team
   _Atomic int quit;
   _Atomic int status;
-  const ridge_step *steps;
-  int nsteps, sets, samples, done;
-  int64_t launches;
-  ridge_sample *out;
-  const int32_t *stop;
+  ridge_run run;
+  int set, done; // next set and whole samples, written by thread 0
   int stopping;
   member *m;
 };
@@ -68,9 +65,14 @@ static void futex_wait(_Atomic uint32_t *p, uint32_t old) { syscall(SYS_futex, p
 static void futex_wake(_Atomic uint32_t *p) { syscall(SYS_futex, p, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0); }
 
 static void wait_change(word *w, uint32_t old, word *sleepers) {
-  for (int i = 0; i < SPINS; i++) {
-    if (atomic_load_explicit(&w->v, memory_order_acquire) != old) return;
-    cpu_relax();
+  for (int64_t from = 0;;) {
+    for (int i = 0; i < 64; i++) {
+      if (atomic_load_explicit(&w->v, memory_order_acquire) != old) return;
+      cpu_relax();
+    }
+    int64_t at = now_ns();
+    if (from == 0) from = at;
+    if (at - from > SPIN_NS) break;
   }
   atomic_fetch_add(&sleepers->v, 1);
   while (atomic_load(&w->v) == old) futex_wait(&w->v, old);
@@ -93,8 +95,11 @@ static void barrier(struct ridge_team *t, int32_t tid) {
   }
 }
 
-// The start of a sample: the leader arrives last, reads the clock and releases the others.
-static int64_t start_line(struct ridge_team *t, int tid) {
+// The start and the end of a sample: a barrier at which the leader waits for the others
+// without sleeping, reads the clock, and then releases them. So neither a wake-up nor its
+// latency lies inside a sample: at the start the clock is read before the release, at the end
+// when the last thread has arrived.
+static int64_t line(struct ridge_team *t, int tid) {
   if (t->n == 1) return now_ns();
   uint32_t gen = atomic_load_explicit(&t->generation.v, memory_order_relaxed);
   if (tid != 0) {
@@ -102,7 +107,16 @@ static int64_t start_line(struct ridge_team *t, int tid) {
     wait_change(&t->generation, gen, &t->sleepers);
     return 0;
   }
-  while (atomic_load_explicit(&t->arrived.v, memory_order_acquire) != (uint32_t)t->n - 1) cpu_relax();
+  int64_t from = 0;
+  while (atomic_load_explicit(&t->arrived.v, memory_order_acquire) != (uint32_t)t->n - 1)
+    for (int i = 0; i < 64; i++) {
+      if (atomic_load_explicit(&t->arrived.v, memory_order_acquire) == (uint32_t)t->n - 1) break;
+      cpu_relax();
+      if (i < 63) continue;
+      int64_t at = now_ns();
+      if (from == 0) from = at;
+      if (at - from > SPIN_NS) sched_yield(); // more threads than CPUs: one of them needs this one
+    }
   atomic_store_explicit(&t->arrived.v, 0, memory_order_relaxed);
   int64_t at = now_ns();
   advance(&t->generation, &t->sleepers);
@@ -128,45 +142,65 @@ static void read_counters(member *m) {
   m->run_delay = delay;
 }
 
+// Runs launches of the sets in turn from *set on, a barrier after each step and a line after
+// the last; returns the leader's time at that line.
+static int64_t launch(member *m, ridge_ctx *ctx, int *set, int64_t launches) {
+  struct ridge_team *t = m->team;
+  const ridge_run *r = &t->run;
+  int64_t end = 0;
+  for (int64_t l = 0; l < launches; l++) {
+    const ridge_step *st = r->steps + (int64_t)*set * r->nsteps;
+    for (int k = 0; k < r->nsteps; k++, st++) {
+      ctx->workspace = st->workspace;
+      ctx->workspace_bytes = st->workspace_bytes;
+      int rc = st->fn(st->args, ctx);
+      if (rc) {
+        int zero = 0;
+        atomic_compare_exchange_strong(&t->status, &zero, rc);
+      }
+      if (l + 1 == launches && k + 1 == r->nsteps)
+        end = line(t, m->tid);
+      else
+        ridge_barrier(ctx);
+    }
+    if (++*set == r->sets) *set = 0;
+  }
+  return end;
+}
+
+static void spin_until(int64_t at) {
+  while (now_ns() < at) cpu_relax();
+}
+
 static void run_job(member *m) {
   struct ridge_team *t = m->team;
+  const ridge_run *r = &t->run;
   ridge_ctx ctx = {.tid = m->tid, .nthreads = t->n, .barrier = barrier, .team = t};
+  int set = t->set;
+  if (r->settle_ns > 0) spin_until(now_ns() + r->settle_ns);
+  line(t, m->tid); // everybody has read the first set
+  if (r->lead > 0) launch(m, &ctx, &set, r->lead);
   read_counters(m);
-  for (int s = 0; s < t->samples; s++) {
-    if (m->tid == 0) t->stopping = t->stop && __atomic_load_n(t->stop, __ATOMIC_RELAXED);
-    int64_t t0 = start_line(t, m->tid);
-    if (t->stopping) break; // written by the leader before it released the start line
-    const ridge_step *st = t->steps;
-    int set = 0;
-    for (int64_t l = 0; l < t->launches; l++) {
-      for (int k = 0; k < t->nsteps; k++, st++) {
-        ctx.workspace = st->workspace;
-        ctx.workspace_bytes = st->workspace_bytes;
-        int rc = st->fn(st->args, &ctx);
-        if (rc) {
-          int zero = 0;
-          atomic_compare_exchange_strong(&t->status, &zero, rc);
-        }
-        ridge_barrier(&ctx);
-      }
-      if (++set == t->sets) set = 0, st = t->steps;
-    }
-    int64_t t1 = m->tid == 0 ? now_ns() : 0;
+  for (int s = 0; s < r->samples && !atomic_load(&t->status); s++) { // status: written before the last line or barrier
+    if (m->tid == 0) t->stopping = r->stop && __atomic_load_n(r->stop, __ATOMIC_RELAXED);
+    int64_t t0 = line(t, m->tid);
+    if (t->stopping) break; // written by the leader before it released the line
+    int64_t t1 = launch(m, &ctx, &set, r->launches);
     read_counters(m);
     ridge_barrier(&ctx);
     if (m->tid == 0) {
-      ridge_sample r = {t0, t1, 0, 0};
+      ridge_sample x = {t0, t1, 0, 0};
       for (int i = 0; i < t->n; i++) {
-        if (t->m[i].d_switches < 0) r.switches = -1;
-        if (r.switches >= 0) r.switches += t->m[i].d_switches;
-        if (t->m[i].d_delay < 0) r.run_delay_ns = -1;
-        if (r.run_delay_ns >= 0 && t->m[i].d_delay > r.run_delay_ns) r.run_delay_ns = t->m[i].d_delay;
+        if (t->m[i].d_switches < 0) x.switches = -1;
+        if (x.switches >= 0) x.switches += t->m[i].d_switches;
+        if (t->m[i].d_delay < 0) x.run_delay_ns = -1;
+        if (x.run_delay_ns >= 0 && t->m[i].d_delay > x.run_delay_ns) x.run_delay_ns = t->m[i].d_delay;
       }
-      t->out[s] = r;
+      r->out[s] = x;
       t->done = s + 1;
     }
-    if (atomic_load(&t->status)) break; // set before the barriers above: the same for all
   }
+  if (m->tid == 0) t->set = set;
 }
 
 static void *member_main(void *p) {
@@ -257,15 +291,14 @@ void ridge_team_destroy(struct ridge_team *t) {
 
 int ridge_team_cpu(const struct ridge_team *t, int i) { return t->m[i].cpu; }
 
-int ridge_team_run(struct ridge_team *t, const ridge_step *steps, int nsteps, int sets, int64_t launches,
-                   int samples, ridge_sample *out, const int32_t *stop, int *done) {
-  t->steps = steps, t->nsteps = nsteps, t->sets = sets, t->launches = launches;
-  t->samples = samples, t->out = out, t->stop = stop, t->stopping = 0, t->done = 0;
+int ridge_team_run(struct ridge_team *t, ridge_run *run) {
+  t->run = *run;
+  t->set = run->set, t->stopping = 0, t->done = 0;
   atomic_store(&t->status, 0);
   atomic_store(&t->finished.v, 0);
   advance(&t->job, &t->job_sleepers);
   wait_finished(t, (uint32_t)t->n);
-  *done = t->done;
+  run->set = t->set, run->done = t->done;
   return atomic_load(&t->status);
 }
 

@@ -44,7 +44,7 @@ func GFLOPs(cpus []int, d record.DType, samples int) (float64, error) {
 	}
 	l := team.NewList([][]team.Step{{{Fn: fn, Args: p}}})
 	defer l.Free()
-	s, err := t.Run(context.Background(), l, 1, samples)
+	s, err := t.Measure(context.Background(), l, 1, samples)
 	if err != nil {
 		return 0, fmt.Errorf("measure the FMA peak: %w", err)
 	}

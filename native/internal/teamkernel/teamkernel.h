@@ -1,0 +1,24 @@
+#ifndef RIDGE_TEAMKERNEL_H
+#define RIDGE_TEAMKERNEL_H
+#include <stdint.h>
+#include <stdlib.h>
+
+typedef struct spin_args {
+  int64_t ns;
+  int32_t only;  // the thread that spins; negative: all
+  int64_t calls; // of thread 0
+} spin_args;
+
+typedef struct order_args {
+  int32_t *log;
+  int32_t n, room;
+} order_args;
+
+typedef struct logged_args {
+  order_args *order;
+  int32_t number;
+} logged_args;
+
+void *teamkernel_spin(void);
+void *teamkernel_log(void);
+#endif
