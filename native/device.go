@@ -95,6 +95,10 @@ func (d *device) Conditions() record.Conditions {
 		Threads: d.team.Size(), CPUs: d.team.CPUs(), Affinity: d.affinity,
 		Compiler: C.GoString(C.compiler()), CompilerFlags: CompilerFlags, Driver: "none (CPU)",
 	}
+	c.FlushDenormals = record.Unknown[bool]("not read on this architecture")
+	if flush, known := d.team.FlushesDenormals(); known {
+		c.FlushDenormals = record.Known(flush, "floating-point control register of a team thread")
+	}
 	share, err := hugeShare()
 	if err != nil {
 		c.HugePageShare = record.Unknown[float64](err.Error())

@@ -36,9 +36,9 @@ type Conditions struct {
 	Throttled           Fact[string]  `json:"throttled"`
 	InputDistribution   string        `json:"input_distribution"`
 	Seed                uint64        `json:"seed"`
-	FlushDenormals      bool          `json:"flush_denormals"`
-	PageSize            string        `json:"page_size" jsonschema:"description=what backs the buffers: 4KiB or 2MiB with the share obtained"`
-	HugePageShare       Fact[float64] `json:"huge_page_share"`
+	FlushDenormals      Fact[bool]    `json:"flush_denormals"`
+	PageSize            string        `json:"page_size" jsonschema:"description=small pages and the share of the worker's anonymous memory in huge ones"`
+	HugePageShare       Fact[float64] `json:"huge_page_share" jsonschema:"description=of the worker's anonymous memory (0..1)"`
 	NUMA                Fact[string]  `json:"numa_placement"`
 	QuotaCPUs           Fact[float64] `json:"cgroup_quota_cpus"`
 	Compiler            string        `json:"compiler"`

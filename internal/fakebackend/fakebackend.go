@@ -129,7 +129,7 @@ func (d *device) Synchronize() error { return nil }
 
 func (d *device) Conditions() record.Conditions {
 	return record.Conditions{Threads: len(d.o.CPUs), CPUs: d.o.CPUs, Affinity: d.o.Affinity, PageSize: "none",
-		HugePageShare: record.Unknown[float64]("the toy has no pages"), Compiler: "none", CompilerFlags: "none", Driver: "none (toy)"}
+		HugePageShare: record.Unknown[float64]("the toy has no pages"), FlushDenormals: record.Unknown[bool]("a toy"), Compiler: "none", CompilerFlags: "none", Driver: "none (toy)"}
 }
 
 func (d *device) MeasureClock(load bool) (float64, error) {

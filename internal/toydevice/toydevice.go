@@ -48,7 +48,8 @@ func (d *device) Close() error                       { return nil }
 // Conditions: what a device does not know carries a reason.
 func (d *device) Conditions() record.Conditions {
 	return record.Conditions{Threads: 1, CPUs: []int{-1}, Affinity: "none", Compiler: "gc", Driver: "none",
-		PageSize: "the Go heap's", HugePageShare: record.Unknown[float64]("not read for the Go heap")}
+		PageSize: "the Go heap's", HugePageShare: record.Unknown[float64]("not read for the Go heap"),
+		FlushDenormals: record.Unknown[bool]("not read")}
 }
 
 // Kernels that may run the op here; none comes with the reason.

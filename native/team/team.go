@@ -60,6 +60,13 @@ func (t *Team) CPUs() []int {
 	return out
 }
 
+// FlushesDenormals tells whether the threads flush denormal numbers to zero; known is false
+// on an architecture where nobody reads it.
+func (t *Team) FlushesDenormals() (flush, known bool) {
+	v := C.ridge_team_flushes_denormals(t.c)
+	return v == 1, v >= 0
+}
+
 // Close ends the threads.
 func (t *Team) Close() {
 	if t.c != nil {

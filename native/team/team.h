@@ -28,6 +28,9 @@ void ridge_team_destroy(struct ridge_team *t);
 // CPU thread i could be pinned to, -1 when it is not pinned.
 int ridge_team_cpu(const struct ridge_team *t, int i);
 
+// 1 when the team's threads flush denormal numbers to zero, 0 when not, -1 unknown.
+int ridge_team_flushes_denormals(const struct ridge_team *t);
+
 // One call: samples samples of launches launches. A launch runs the nsteps steps of one set,
 // steps[set * nsteps + s]; sets take turns, over samples and, through set, over calls.
 typedef struct ridge_run {

@@ -38,6 +38,7 @@ typedef struct __attribute__((aligned(128))) member {
   struct ridge_team *team;
   pthread_t thread;
   int tid, cpu;
+  int flush;                   // what flushes_denormals said on this thread
   int schedstat;               // /proc/thread-self/schedstat
   int64_t switches, run_delay; // counters at the last reading
   int64_t d_switches, d_delay; // difference over the last sample
@@ -203,6 +204,19 @@ static void run_job(member *m) {
   if (m->tid == 0) t->set = set;
 }
 
+// 1 when this thread flushes denormal inputs or results to zero, 0 when not, -1 unknown.
+static int flushes_denormals(void) {
+#if defined(__x86_64__)
+  return (__builtin_ia32_stmxcsr() & 0x8040) != 0; // FTZ, DAZ (Intel SDM volume 1, 10.2.3)
+#elif defined(__aarch64__)
+  uint64_t fpcr;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(fpcr));
+  return (fpcr >> 24 & 1) != 0; // FZ (Arm ARM, FPCR)
+#else
+  return -1;
+#endif
+}
+
 static void *member_main(void *p) {
   member *m = p;
   struct ridge_team *t = m->team;
@@ -221,6 +235,7 @@ static void *member_main(void *p) {
     }
     if (!ok) m->cpu = -1;
   }
+  m->flush = flushes_denormals();
   m->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   atomic_fetch_add(&t->finished.v, 1);
   futex_wake(&t->finished.v);
@@ -290,6 +305,8 @@ void ridge_team_destroy(struct ridge_team *t) {
 }
 
 int ridge_team_cpu(const struct ridge_team *t, int i) { return t->m[i].cpu; }
+
+int ridge_team_flushes_denormals(const struct ridge_team *t) { return t->m[0].flush; }
 
 int ridge_team_run(struct ridge_team *t, ridge_run *run) {
   t->run = *run;
