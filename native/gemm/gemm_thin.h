@@ -1,7 +1,10 @@
 // Few rows (M <= 3): B is read once, straight from memory, without packing (template, after
 // gemm_epilogue.h; macros as gemm_fma.h). Memory-bound: 2M FLOP per element of B.
 //
-// B[K,N]: rows of B stream by, four at a time, over a chunk of N whose sums sit in L1.
+// B[K,N]: rows of B stream by, four at a time, over a chunk of N whose sums fill half of L1.
+// The rows lie a pitch apart, so that no hardware prefetcher finds the next four: they are
+// asked for while these four are worked on. fp32 1x4096x4096 on one Zen 3 core, of the rate of
+// a plain read: 0.60 by chunks of 512 bytes, 0.80 with prefetch and 4 KiB, 1.0 with 16 KiB.
 // B[N,K]: one dot product per column of C, four vectors in flight.
 // Threads share N.
 
@@ -13,9 +16,12 @@ GEMM_INLINE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const in
   GEMM_S x[3][4];
   for (int i = 0; i < m; i++)
     for (int q = 0; q < r; q++) x[i][q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
+  const int64_t ahead = k + 2 * r <= g->K ? r * g->ldb : 0; // the next rows, none at the end
   int64_t j = 0;
   for (; j + GEMM_LANES <= n; j += GEMM_LANES) {
     V s[3];
+    if (r == 4 && j * (int64_t)sizeof(GEMM_T) % 64 < GEMM_LANES * (int64_t)sizeof(GEMM_T))
+      for (int q = 0; q < r; q++) __builtin_prefetch(b + q * g->ldb + ahead + j);
     for (int i = 0; i < m; i++) s[i] = *(const V *)(sum + i * ld + j);
     for (int q = 0; q < r; q++) {
       V v = GEMM_LOADV(b + q * g->ldb + j);
@@ -51,8 +57,9 @@ GEMM_INLINE void GEMM_F(thin_dots)(const ridge_gemm_args *g, int64_t j, const in
 }
 
 GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
-  enum { CHUNK = 8 * GEMM_MAXN };
-  GEMM_S sum[3 * CHUNK] __attribute__((aligned(64)));
+  enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
+  const int64_t CHUNK = UNITS / m * 64;
+  GEMM_S sum[UNITS * 64] __attribute__((aligned(64)));
   for (int64_t j = from; j < to; j += CHUNK) {
     const int64_t n = gemm_min(CHUNK, to - j);
     if (g->trans_b) {
