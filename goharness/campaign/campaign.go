@@ -188,7 +188,7 @@ func (c *campaign) begin(ctx context.Context) error {
 			return &PreflightError{c.doc.Preflight}
 		}
 	}
-	seats := wh.seats(cpus)
+	seats := wh.Seats(cpus)
 	c.hostPlan(wh, seats)
 	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
 	if c.plan, err = plan.Build(*o); err != nil {

@@ -42,10 +42,10 @@ func (h *WorkerHost) CPUs(n int, policy string) ([]int, error) {
 	return order[:n], nil
 }
 
-// seats are the CPUs that the plan and the formulas reckon with. Threads that are not pinned
+// Seats are the CPUs that the plan and the formulas reckon with. Threads that are not pinned
 // (-1) have no CPU of their own; the scheduler spreads busy ones over distinct cores, so they
 // are reckoned to sit as scatter would place them.
-func (h *WorkerHost) seats(cpus []int) []int {
+func (h *WorkerHost) Seats(cpus []int) []int {
 	if !slices.Contains(cpus, -1) {
 		return cpus
 	}

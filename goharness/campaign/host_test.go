@@ -39,7 +39,7 @@ func TestUnpinnedThreadsSeeTheCachesAndCores(t *testing.T) {
 				t.Fatal(err)
 			}
 			c := &campaign{}
-			seats := wh.seats(cpus)
+			seats := wh.Seats(cpus)
 			c.hostPlan(wh, seats)
 			var got [3]int64
 			for i, l := range c.cfg.Plan.Levels[:min(3, len(c.cfg.Plan.Levels))] {
@@ -53,7 +53,7 @@ func TestUnpinnedThreadsSeeTheCachesAndCores(t *testing.T) {
 			}
 		}
 	}
-	if wh := twoSockets(); !reflect.DeepEqual(wh.seats([]int{3, 1}), []int{3, 1}) {
+	if wh := twoSockets(); !reflect.DeepEqual(wh.Seats([]int{3, 1}), []int{3, 1}) {
 		t.Error("pinned threads were moved")
 	}
 }
