@@ -94,8 +94,11 @@ type campaign struct {
 	asking      string // id of the case in flight
 	journalErr  error  // of a quarantine entry
 	started     time.Time
-	sinceProbe  time.Time
-	laterProbes []record.ProbeEntry // of the resumed journal
+	probed      map[string]time.Time // when each probe case was last measured in this run
+	sinceProbe  time.Time            // the last periodic repetition
+	probing     time.Duration        // spent on periodic repetitions
+	sweepLevels bool                 // the levels come from the sweep
+	laterProbes []record.ProbeEntry  // of the resumed journal
 }
 
 // Run measures and returns the document. On interruption the document holds what was
@@ -107,7 +110,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}}
 	c.runner = &runner.Runner{Launch: cfg.Launch}
 	defer c.runner.Close()
 	defer func() {
@@ -163,17 +166,18 @@ func (c *campaign) begin(ctx context.Context) error {
 	if err := c.lockDevice(); err != nil {
 		return err
 	}
-	clock, err := c.runner.Clock(ctx, o.Device, o.Threads)
+	clocks, err := c.readClocks(ctx)
 	if err != nil {
 		return err
 	}
-	c.doc.Host.CPU.Clock.IdleGHz = record.Known(clock.IdleGHz, "dependent-multiplication chain, otherwise idle")
-	c.doc.Host.CPU.Clock.LoadedGHz = record.Known(clock.LoadedGHz, "the same while the FMA units of all threads are busy")
-	c.doc.Preflight = record.Preflight{Timestamp: c.doc.Created, Passed: true, Forced: cfg.Force}
+	c.doc.Preflight = notRun(c.doc.Created)
 	if !cfg.SkipPreflight {
 		src := cfg.Source
 		src.Clock = func(load bool) (float64, error) {
-			if load {
+			clock := clocks[o.Threads]
+			if load && clock.LoadedUnavailable != "" {
+				return 0, errors.New(clock.LoadedUnavailable)
+			} else if load {
 				return clock.LoadedGHz, nil
 			}
 			return clock.IdleGHz, nil
@@ -184,7 +188,8 @@ func (c *campaign) begin(ctx context.Context) error {
 			return &PreflightError{c.doc.Preflight}
 		}
 	}
-	c.hostPlan(wh, cpus)
+	seats := wh.Seats(cpus)
+	c.hostPlan(wh, seats)
 	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
 	if c.plan, err = plan.Build(*o); err != nil {
 		return err
@@ -196,19 +201,71 @@ func (c *campaign) begin(ctx context.Context) error {
 	if cfg.Cases != nil {
 		c.plan.Cases = cfg.Cases
 	}
+	c.cfg.User.DType = userDType(cfg)
 	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
 	c.model.LLC = o.LLC
-	uarch := machine.Lookup(machine.CPUIDOf(host.CPU))
-	c.setting = ceiling.Setting{Chip: uarch, LoadedGHz: clock.LoadedGHz, DRAM: dramTheory(host), Contradict: host.CPU.Contradictory,
-		Cores: func(threads int) int { return coresUsed(host, cpus[:min(threads, len(cpus))]) }}
-	if q, ok := host.Limits.QuotaCPUs.Get(); ok {
-		c.setting.QuotaCPUs = q
-	}
+	c.setting = setting(host, seats, clocks)
 	c.doc.Devices = []record.Device{{ID: o.Device, Platform: "cpu", Name: host.CPU.Model, ISA: host.CPU.Features, Threads: o.Threads}}
 	if v, ok := host.Memory.TotalBytes.Get(); ok {
 		c.doc.Devices[0].Memory = v
 	}
 	return c.openJournal()
+}
+
+// readClocks measures the clock with all threads of the run and with one alone, by thread
+// count, and puts both into the document. A clock under load that this CPU cannot give
+// carries the reason.
+func (c *campaign) readClocks(ctx context.Context) (map[int]runner.ClockReading, error) {
+	o := &c.cfg.Plan
+	fact := func(r runner.ClockReading, source string) record.Fact[float64] {
+		if r.LoadedUnavailable != "" {
+			return record.Unknown[float64](r.LoadedUnavailable)
+		}
+		return record.Known(r.LoadedGHz, source)
+	}
+	out := map[int]runner.ClockReading{}
+	all, err := c.runner.Clock(ctx, o.Device, o.Threads)
+	if err != nil {
+		return nil, err
+	}
+	out[o.Threads] = all
+	to := &c.doc.Host.CPU.Clock
+	to.IdleGHz = record.Known(all.IdleGHz, "dependent-multiplication chain, otherwise idle")
+	to.LoadedGHz = fact(all, "the same while the FMA units of all threads are busy")
+	if o.Threads > 1 {
+		if out[1], err = c.runner.Clock(ctx, o.Device, 1); err != nil {
+			return nil, err
+		}
+		one := fact(out[1], "the same while the FMA units of one thread alone are busy")
+		to.LoadedOneGHz = &one
+	}
+	return out, nil
+}
+
+// userDType is the precision that a given arithmetic peak counts for: the one that was
+// selected when exactly one was, else fp32.
+func userDType(cfg *Config) record.DType {
+	if cfg.User.DType != "" {
+		return cfg.User.DType
+	}
+	var of []record.DType
+	for _, k := range cfg.Cases {
+		if !slices.Contains(of, k.Program.DType) {
+			of = append(of, k.Program.DType)
+		}
+	}
+	if cfg.Cases == nil {
+		of = cfg.Plan.Precisions
+	}
+	if len(of) == 1 {
+		return of[0]
+	}
+	return record.FP32
+}
+
+// notRun is the preflight of a run that asks for no checks: none is claimed as passed.
+func notRun(created string) record.Preflight {
+	return record.Preflight{Timestamp: created, Checks: []record.Check{{Name: "preflight", Status: "skipped", Message: "not run by bench"}}}
 }
 
 // hostPlan fills what the plan needs to know of the host.

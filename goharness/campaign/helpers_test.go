@@ -49,7 +49,7 @@ func toy(t testing.TB, b *fakebackend.Backend, dataDir string, ids ...string) (C
 	cfg := Config{DataDir: dataDir, SkipPreflight: true, View: v, Launch: runner.InProcess(toyServer(b)), Command: []string{"ridge", "calibrate"},
 		Tool:   record.Tool{Name: "ridge", Backends: []string{"cpu"}},
 		Source: machine.Source{Root: filepath.Join(os.TempDir(), "ridge-no-such-root"), OS: "linux", Arch: "amd64", CPUID: func() machine.CPUID { return machine.CPUID{Vendor: "toy"} }, Affinity: func() ([]int, error) { return []int{0}, nil }},
-		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Ops: toyOps(), Levels: levels, Levels1: levels, Memory: 1 << 20,
+		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Ops: toyOps(), Levels: levels, Levels1: levels, Memory: 128 << 10, // so that the sweep of the toy is short
 			Peaks: []plan.Peak{{ISA: "portable", DType: record.FP32}}}}
 	for _, id := range ids {
 		c, err := plan.FromID(cfg.Plan.Ops, id)

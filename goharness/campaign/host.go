@@ -2,10 +2,12 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 
 	"ridge/goharness/ceiling"
 	"ridge/goharness/machine"
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 )
 
 // WorkerHost gives a worker its readings of the machine (runner.Host).
@@ -38,6 +40,20 @@ func (h *WorkerHost) CPUs(n int, policy string) ([]int, error) {
 		return nil, fmt.Errorf("%d threads: affinity %s leaves %d CPUs", n, policy, len(order))
 	}
 	return order[:n], nil
+}
+
+// Seats are the CPUs that the plan and the formulas reckon with. Threads that are not pinned
+// (-1) have no CPU of their own; the scheduler spreads busy ones over distinct cores, so they
+// are reckoned to sit as scatter would place them.
+func (h *WorkerHost) Seats(cpus []int) []int {
+	if !slices.Contains(cpus, -1) {
+		return cpus
+	}
+	order, err := machine.CPUOrder(h.host, h.cpus, "scatter")
+	if err != nil || len(order) < len(cpus) {
+		return cpus
+	}
+	return order[:len(cpus)]
 }
 
 // FreeMemory is what may be allocated, and what limits it.
@@ -139,14 +155,73 @@ func instancesUsed(c record.Cache, cpus []int) int {
 	return n
 }
 
-// dramTheory is the DRAM row: SMBIOS, else the socket's upper bound, else why not.
-func dramTheory(h record.Host) record.Theoretical {
-	if v, ok := h.Memory.TheoreticalGBps.Get(); ok {
-		return record.Theoretical{Value: v, Formula: "configured speed × bytes per transfer × channels", Source: h.Memory.TheoreticalGBps.Source}
+// socketsUsed counts the sockets of the given CPUs; those whose socket is unknown count as
+// one together.
+func socketsUsed(h record.Host, cpus []int) int {
+	socket := map[int]int{}
+	for _, l := range h.CPU.Logical {
+		socket[l.CPU] = l.Socket
 	}
-	if v, ok := h.Memory.UpperBoundGBps.Get(); ok {
-		return record.Theoretical{Value: v, Formula: "channels of the model × highest rated speed × 8 bytes",
-			Source: h.Memory.UpperBoundGBps.Source, Label: "whole-socket upper bound"}
+	seen := map[int]bool{}
+	for _, c := range cpus {
+		s, ok := socket[c]
+		if !ok {
+			s = -1
+		}
+		seen[s] = true
 	}
-	return record.Theoretical{Unavailable: h.Memory.TheoreticalGBps.Unavailable}
+	return len(seen)
+}
+
+// dramTheory is the DRAM row for threads on the given CPUs: SMBIOS, which lists the modules of
+// all sockets, else the upper bound of the sockets that the CPUs are on, else why not.
+func dramTheory(h record.Host, chip machine.Uarch, cpus []int) record.Theoretical {
+	m := h.Memory
+	if v, ok := m.TheoreticalGBps.Get(); ok {
+		t := record.Theoretical{Value: v, Formula: "configured speed × bytes per transfer × channels", Source: m.TheoreticalGBps.Source}
+		channels, ok1 := m.Channels.Get()
+		mtps, ok2 := m.ConfiguredMTps.Get()
+		if ok1 && ok2 && channels > 0 && mtps > 0 {
+			t.Inputs = map[string]float64{"channels": float64(channels), "mtps": mtps, "bytes_per_transfer": v * 1000 / (mtps * float64(channels))}
+		}
+		return t
+	}
+	one, formula, inputs, source, ok := chip.DRAMUpperBound()
+	if !ok {
+		return record.Theoretical{Unavailable: m.TheoreticalGBps.Unavailable + "; no upper bound: " + source}
+	}
+	n := socketsUsed(h, cpus)
+	t := record.Theoretical{Value: one * float64(n), Formula: formula, Inputs: inputs, Source: source, Label: "whole-socket upper bound"}
+	t.Inputs["sockets"] = float64(n)
+	if n > 1 {
+		t.Formula += fmt.Sprintf(" × %d sockets", n)
+		t.Label = fmt.Sprintf("whole-socket upper bound of %d sockets", n)
+	}
+	return t
+}
+
+// setting gives the formulas what they need of the host; seats are the CPUs of the threads,
+// clocks the readings by thread count.
+func setting(h record.Host, seats []int, clocks map[int]runner.ClockReading) ceiling.Setting {
+	chip := machine.Lookup(machine.CPUIDOf(h.CPU))
+	first := func(threads int) []int { return seats[:min(threads, len(seats))] }
+	s := ceiling.Setting{Chip: chip, LoadedGHz: map[int]float64{}, Contradict: h.CPU.Contradictory,
+		DRAM:  func(threads int) record.Theoretical { return dramTheory(h, chip, first(threads)) },
+		Cores: func(threads int) int { return coresUsed(h, first(threads)) },
+		NoRow: func(threads int) string {
+			if slow := machine.EfficiencyCores(h, first(threads)); len(slow) > 0 {
+				return "unsourced: efficiency cores (CPUs " + machine.FormatCPUList(slow) + ")"
+			}
+			return ""
+		}}
+	for n, c := range clocks {
+		s.LoadedGHz[n] = c.LoadedGHz
+		if c.LoadedUnavailable != "" {
+			s.NoClock = c.LoadedUnavailable
+		}
+	}
+	if q, ok := h.Limits.QuotaCPUs.Get(); ok {
+		s.QuotaCPUs = q
+	}
+	return s
 }

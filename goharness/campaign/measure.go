@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"ridge/goharness/ceiling"
 	"ridge/goharness/record"
 )
-
-// probeEvery is how often the main probes are repeated: neighbours on a shared host take
-// arithmetic slots for seconds and cache share for minutes.
-const probeEvery = 20 * time.Second
 
 // measure asks every probe and case in order.
 func (c *campaign) measure(ctx context.Context) error {
@@ -39,13 +34,14 @@ func (c *campaign) measure(ctx context.Context) error {
 			c.model.Probe(p.Ceiling, r, why)
 		}
 	}
+	c.levelsFromSweep()
 	for _, p := range c.laterProbes {
 		c.model.Again(p)
 	}
 	c.sinceProbe = c.cfg.Now()
 	for i, k := range c.plan.Cases {
 		k.BudgetNS = c.budget(k, i)
-		if _, done := c.done[k.ID]; !done && c.cfg.Now().Sub(c.sinceProbe) > probeEvery {
+		if _, done := c.done[k.ID]; !done {
 			if err := c.reprobeMain(ctx); err != nil {
 				return err
 			}
@@ -106,6 +102,9 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		return r, err
 	}
 	c.done[k.ID] = r
+	if probe {
+		c.probed[k.ID] = c.cfg.Now()
+	}
 	c.add(r)
 	return r, nil
 }
@@ -197,46 +196,6 @@ func (c *campaign) gate(ctx context.Context, k record.Case, r *record.Result) er
 	return nil
 }
 
-// reprobe measures the probe of a ceiling once more.
-func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why string) error {
-	for _, p := range c.plan.Probes {
-		id := p.Ceiling
-		if id.Kind == "" || c.model.Find(id) != limit {
-			continue
-		}
-		r, err := c.run(ctx, p.Case)
-		if err != nil {
-			return err
-		}
-		before := len(limit.Probes)
-		c.model.Probe(id, r, why)
-		if x := c.model.Find(id); len(x.Probes) > before {
-			return c.keepProbe(x)
-		}
-	}
-	return nil
-}
-
-// reprobeMain repeats the main probes, next to the cases they judge.
-func (c *campaign) reprobeMain(ctx context.Context) error {
-	for _, p := range c.plan.Probes {
-		if !p.Main || p.Ceiling.Threads != c.cfg.Plan.Threads {
-			continue
-		}
-		x := c.model.Find(p.Ceiling)
-		if x != nil && x.Kind == record.CeilingCompute && x != c.model.Compute("", x.DType, x.Threads) {
-			continue // a weaker instruction set's: it judges few cases
-		}
-		if x != nil {
-			if err := c.reprobe(ctx, x, "periodic"); err != nil {
-				return err
-			}
-		}
-	}
-	c.sinceProbe = c.cfg.Now()
-	return nil
-}
-
 // assemble makes the document of what was measured.
 func (c *campaign) assemble(complete bool) {
 	c.model.Diagnose(c.setting)
@@ -256,6 +215,7 @@ func (c *campaign) assemble(complete bool) {
 	c.doc.Summary = record.Summarize(c.doc.Results)
 	c.doc.Summary.Quick, c.doc.Summary.Complete, c.doc.Summary.Resumed = c.cfg.Plan.Quick, complete, c.resumed
 	c.doc.Summary.WallSeconds = c.cfg.Now().Sub(c.started).Seconds()
+	c.doc.Summary.Plateaus = c.plateaus()
 	c.doc.Summary.Warnings = append(c.doc.Summary.Warnings, c.warnings()...)
 }
 
@@ -265,33 +225,10 @@ func (c *campaign) warnings() []string {
 	for k, why := range c.runner.Quarantined() {
 		out = append(out, "kernel "+k+" was set aside: "+why)
 	}
-	if w := c.plateaus(); w != "" {
-		out = append(out, w)
-	}
+	out = append(out, c.plan.Warnings...)
+	out = append(out, c.plateauWarnings()...)
+	out = append(out, c.model.OddRatios()...)
 	return append(out, record.PeaksTooLow(c.doc.Results, c.cfg.User)...)
-}
-
-// plateaus compares the levels seen in the cache sweep with the sizes the system reports.
-func (c *campaign) plateaus() string {
-	var points []ceiling.Point
-	for _, r := range c.doc.Results {
-		if r.Op == "chase" && r.Status.Counts() && r.Items > 0 {
-			points = append(points, ceiling.Point{Bytes: r.WorkingSetBytes, Value: r.Time.MedianNS / float64(r.Items)})
-		}
-	}
-	if len(points) < 6 {
-		return ""
-	}
-	found := ceiling.Plateaus(points, 0.15)
-	var parts []string
-	for _, p := range found {
-		parts = append(parts, fmt.Sprintf("%d-%d KiB at %.3g ns", p.From>>10, p.To>>10, p.Value))
-	}
-	want := len(c.cfg.Plan.Levels1)
-	if len(found) == want {
-		return ""
-	}
-	return fmt.Sprintf("the latency sweep shows %d plateaus (%s), the system reports %d levels", len(found), strings.Join(parts, "; "), want)
 }
 
 // Faults lists what makes a document's exit code 1: invalid or wrong results, and wrong

@@ -31,6 +31,7 @@ var traps = []struct {
 		"goharness/campaign": {"TestASecondRunOnTheSameDeviceIsRefused", "TestCasesNeverOverlapInTime"}}},
 	{"10: folded accumulators, dead chains", map[string][]string{
 		"goharness/campaign": {"TestAPeakThatRunsAQuarterOfItsInstructionsIsNoCeiling"},
+		"goharness/ceiling":  {"TestOddRatiosBetweenPrecisionsAreNamed"},
 		"native/probe":       {"TestPeaksExecuteExactlyTheDeclaredInstructions", "TestPeaksThatLeaveInstructionsOutAreRefused"}}},
 	{"11: single-core boost, misaligned buffers, first touch", map[string][]string{
 		"goharness/campaign": {"TestTimedWindowsHaveAlignedBuffersAndNoPageFaults"},

@@ -33,6 +33,20 @@ type Model struct {
 	list []record.Ceiling
 }
 
+// Inside is the cache that a working set of n bytes lies well inside: at least four times
+// what the inner levels hold, so that none of it comes from there, and at most half of the
+// level. false when n lies in no such range.
+func Inside(levels []Level, n int64) (Level, bool) {
+	var inner int64
+	for _, l := range levels {
+		if l.Capacity > 0 && n >= 4*inner && n <= l.Capacity/2 {
+			return l, true
+		}
+		inner += l.Capacity
+	}
+	return Level{}, false
+}
+
 // NewModel starts a model without ceilings.
 func NewModel(device string, levels, levels1 []Level) *Model {
 	return &Model{Device: device, Levels: levels, Levels1: levels1}

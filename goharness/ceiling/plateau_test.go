@@ -71,3 +71,52 @@ func TestPlateausAreTheLevelsOfMemory(t *testing.T) {
 		})
 	}
 }
+
+func TestPlateausAreMatchedToTheLevelsReported(t *testing.T) {
+	levels := []Level{{"L1", 32 * kib, 0}, {"L2", 512 * kib, 0}, {"L3", 32 * mib, 0}, {Name: DRAM}}
+	for _, tc := range []struct {
+		name   string
+		found  []Plateau
+		levels []Level
+		want   []string
+	}{
+		{"as reported", []Plateau{{From: 8 * kib, To: 32 * kib}, {From: 64 * kib, To: 512 * kib}, {From: mib, To: 16 * mib}, {From: 128 * mib, To: 256 * mib}}, levels,
+			[]string{"L1", "L2", "L3", DRAM}},
+		{"4 MiB of L3 are ours", []Plateau{{From: 8 * kib, To: 32 * kib}, {From: 64 * kib, To: 256 * kib}, {From: mib, To: 4 * mib}, {From: 8 * mib, To: 64 * mib}}, levels,
+			[]string{"L1", "L2", "L3", DRAM}},
+		{"one L2 plateau is missing", []Plateau{{From: 8 * kib, To: 32 * kib}, {From: mib, To: 16 * mib}, {From: 64 * mib, To: 64 * mib}}, levels, []string{"L1", "L3", DRAM}},
+		{"a sweep that ends in the cache", []Plateau{{From: 8 * kib, To: 32 * kib}, {From: mib, To: 16 * mib}}, levels, []string{"L1", "L3"}},
+		{"nothing reported", []Plateau{{From: 8 * kib, To: 32 * kib}, {From: mib, To: 16 * mib}}, []Level{{Name: DRAM}}, []string{"", ""}},
+		{"nothing found", nil, levels, nil},
+	} {
+		got := Match(tc.found, tc.levels)
+		if len(got) != len(tc.want) {
+			t.Fatalf("%s: %v", tc.name, got)
+		}
+		for i, l := range got {
+			if l.Name != tc.want[i] {
+				t.Errorf("%s: plateau %d is %q, want %q", tc.name, i, l.Name, tc.want[i])
+			}
+		}
+	}
+}
+
+func TestLevelsComeFromAPlausibleSweepOnly(t *testing.T) {
+	found := []Plateau{{From: 8 * kib, To: 32 * kib}, {From: 64 * kib, To: 512 * kib}, {From: 128 * mib, To: 256 * mib}}
+	got := LevelsOf(found)
+	want := []Level{{"L1", 32 * kib, 32 * kib}, {"L2", 512 * kib, 512 * kib}, {Name: DRAM}}
+	if len(got) != len(want) {
+		t.Fatalf("%+v", got)
+	}
+	for i := range want {
+		if got[i] != want[i] {
+			t.Errorf("level %d: %+v, want %+v", i, got[i], want[i])
+		}
+	}
+	if got := LevelsOf(found[:1]); got != nil {
+		t.Errorf("one plateau gives %+v", got)
+	}
+	if got := LevelsOf(append(found, found...)); got != nil {
+		t.Errorf("six plateaus give %+v", got)
+	}
+}

@@ -17,14 +17,21 @@ type Chip interface {
 
 // Setting is what the formulas need besides the table.
 type Setting struct {
-	Chip       Chip
-	LoadedGHz  float64 // measured clock under FMA load; 0 unknown
-	DRAM       record.Theoretical
+	Chip Chip
+	// LoadedGHz is the clock measured under FMA load by how many threads were busy: one
+	// core alone boosts higher than all together. NoClock says why one is missing.
+	LoadedGHz map[int]float64
+	NoClock   string
+	// DRAM is the theoretical bandwidth of the memory that the first n threads reach.
+	DRAM       func(threads int) record.Theoretical
 	QuotaCPUs  float64 // 0: none
 	Contradict bool    // the CPU's identity contradicts its features
 	// Cores is how many physical cores the first n threads of the run occupy: hardware
 	// threads of one core share its units. nil: one each.
 	Cores func(threads int) int
+	// NoRow says why the table's row does not hold for the first n threads; "": it does.
+	// nil: it always does.
+	NoRow func(threads int) string
 }
 
 func (s Setting) cores(threads int) float64 {
@@ -34,6 +41,23 @@ func (s Setting) cores(threads int) float64 {
 	return float64(s.Cores(threads))
 }
 
+// clock is the clock under load for a ceiling, and why there is none or no row to multiply it with.
+func (s Setting) clock(c record.Ceiling) (ghz float64, why string) {
+	if s.NoRow != nil {
+		if why := s.NoRow(c.Threads); why != "" {
+			return 0, why
+		}
+	}
+	if ghz = s.LoadedGHz[c.Threads]; ghz > 0 {
+		return ghz, ""
+	}
+	why = "the clock could not be measured"
+	if s.NoClock != "" {
+		why += ": " + s.NoClock
+	}
+	return 0, why
+}
+
 // Theory gives the formula's value for a ceiling, or why there is none.
 func (s Setting) Theory(c record.Ceiling) record.Theoretical {
 	switch c.Kind {
@@ -41,7 +65,7 @@ func (s Setting) Theory(c record.Ceiling) record.Theoretical {
 		return s.compute(c)
 	case record.CeilingBandwidth:
 		if c.Level == DRAM {
-			return s.DRAM
+			return s.DRAM(c.Threads)
 		}
 		return s.cache(c)
 	}
@@ -52,30 +76,32 @@ func (s Setting) Theory(c record.Ceiling) record.Theoretical {
 }
 
 func (s Setting) compute(c record.Ceiling) record.Theoretical {
-	if s.LoadedGHz == 0 {
-		return record.Theoretical{Unavailable: "the clock could not be measured"}
+	ghz, why := s.clock(c)
+	if why != "" {
+		return record.Theoretical{Unavailable: why}
 	}
 	ops, source, ok := s.Chip.OpsPerCycle(c.ISA, c.DType)
 	if !ok {
 		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.ISA, c.DType, source)}
 	}
-	return record.Theoretical{Value: ops * s.LoadedGHz * s.cores(c.Threads),
+	return record.Theoretical{Value: ops * ghz * s.cores(c.Threads),
 		Formula: "operations per cycle and core × clock under load × cores",
-		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": s.LoadedGHz, "cores": s.cores(c.Threads)},
+		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": ghz, "cores": s.cores(c.Threads)},
 		Source:  source + "; clock measured"}
 }
 
 func (s Setting) cache(c record.Ceiling) record.Theoretical {
-	if s.LoadedGHz == 0 {
-		return record.Theoretical{Unavailable: "the clock could not be measured"}
+	ghz, why := s.clock(c)
+	if why != "" {
+		return record.Theoretical{Unavailable: why}
 	}
 	bytes, source, ok := s.Chip.CacheBytesPerCycle(c.Level, c.Access)
 	if !ok {
 		return record.Theoretical{Unavailable: fmt.Sprintf("the microarchitecture table has no %s %s figure: %s", c.Level, c.Access, source)}
 	}
-	return record.Theoretical{Value: bytes * s.LoadedGHz * s.cores(c.Threads),
+	return record.Theoretical{Value: bytes * ghz * s.cores(c.Threads),
 		Formula: "bytes per cycle and core × clock under load × cores",
-		Inputs:  map[string]float64{"bytes_per_cycle": bytes, "clock_ghz": s.LoadedGHz, "cores": s.cores(c.Threads)},
+		Inputs:  map[string]float64{"bytes_per_cycle": bytes, "clock_ghz": ghz, "cores": s.cores(c.Threads)},
 		Source:  source + "; clock measured"}
 }
 
@@ -122,7 +148,7 @@ func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
 		if spread := probeSpread(x); spread > 0.1 {
 			return fmt.Sprintf("clock or neighbours: the probes of this run differ by %.0f %%", 100*spread)
 		}
-		return fmt.Sprintf("clock: the probe ran at %.2f GHz if the row holds, %.2f GHz was measured under load", x.Ratio*s.LoadedGHz, s.LoadedGHz)
+		return fmt.Sprintf("clock: the probe ran at %.2f GHz if the row holds, %.2f GHz was measured under load", x.Ratio*s.LoadedGHz[x.Threads], s.LoadedGHz[x.Threads])
 	case x.Level == DRAM && x.Theoretical.Label != "":
 		return "the theoretical value is the " + x.Theoretical.Label + "; these threads reach their share of it"
 	case x.Level == DRAM:

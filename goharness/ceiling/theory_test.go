@@ -10,6 +10,14 @@ import (
 // chip is a table row: avx2 fp32 at 32 operations and 64 bytes of L1 reads per cycle.
 type chip struct{}
 
+// busy is a clock of 3 GHz at every thread count.
+var busy = map[int]float64{1: 3, 2: 3}
+
+// memory is the same DRAM row for every thread count.
+func memory(t record.Theoretical) func(int) record.Theoretical {
+	return func(int) record.Theoretical { return t }
+}
+
 func (chip) OpsPerCycle(isa string, d record.DType) (float64, string, bool) {
 	if isa == "avx2" && d == record.FP32 {
 		return 32, "row", true
@@ -33,14 +41,21 @@ func TestTheoryUsesTheClockUnderLoad(t *testing.T) {
 		want float64
 		why  string
 	}{
-		{"two cores", Setting{Chip: chip{}, LoadedGHz: 3}, fma, 32 * 3 * 2, ""},
-		{"two hardware threads of one core", Setting{Chip: chip{}, LoadedGHz: 3, Cores: func(int) int { return 1 }}, fma, 32 * 3, ""},
+		{"two cores", Setting{Chip: chip{}, LoadedGHz: busy}, fma, 32 * 3 * 2, ""},
+		{"two hardware threads of one core", Setting{Chip: chip{}, LoadedGHz: busy, Cores: func(int) int { return 1 }}, fma, 32 * 3, ""},
 		{"no clock", Setting{Chip: chip{}}, fma, 0, "clock could not be measured"},
-		{"no row", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingCompute, ISA: "amx", DType: record.BF16, Threads: 1}, 0, "no such unit"},
-		{"L1", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}, 192, ""},
-		{"L3", Setting{Chip: chip{}, LoadedGHz: 3}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L3", Access: "read", Threads: 1}, 0, "not published"},
-		{"DRAM is what the board says", Setting{DRAM: record.Theoretical{Value: 51.2}}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 51.2, ""},
-		{"DRAM of a VM", Setting{DRAM: record.Theoretical{Unavailable: "no SMBIOS"}}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 0, "no SMBIOS"},
+		{"no clock, with its reason", Setting{Chip: chip{}, NoClock: "neither AVX2 nor NEON"}, fma, 0, "neither AVX2 nor NEON"},
+		{"efficiency cores among the threads", Setting{Chip: chip{}, LoadedGHz: busy, NoRow: func(n int) string {
+			if n > 1 {
+				return "unsourced: efficiency cores"
+			}
+			return ""
+		}}, fma, 0, "unsourced: efficiency cores"},
+		{"no row", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingCompute, ISA: "amx", DType: record.BF16, Threads: 1}, 0, "no such unit"},
+		{"L1", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}, 192, ""},
+		{"L3", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L3", Access: "read", Threads: 1}, 0, "not published"},
+		{"DRAM is what the board says", Setting{DRAM: memory(record.Theoretical{Value: 51.2})}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 51.2, ""},
+		{"DRAM of a VM", Setting{DRAM: memory(record.Theoretical{Unavailable: "no SMBIOS"})}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 0, "no SMBIOS"},
 		{"latency", Setting{}, record.Ceiling{Kind: record.CeilingLatency, Level: "L1"}, 0, "no formula"},
 		{"launch", Setting{}, record.Ceiling{Kind: record.CeilingLaunch}, 0, "no formula: handing over"},
 	} {
@@ -51,6 +66,25 @@ func TestTheoryUsesTheClockUnderLoad(t *testing.T) {
 		if c, ok := got.Inputs["clock_ghz"]; ok && c != 3 {
 			t.Errorf("%s: clock %v in the inputs", tc.name, c)
 		}
+	}
+}
+
+// One core alone boosts higher than all together: its theory is its own clock's.
+func TestEachThreadCountHasItsOwnClock(t *testing.T) {
+	s := Setting{Chip: chip{}, LoadedGHz: map[int]float64{1: 5, 2: 4}}
+	for threads, want := range map[int]float64{1: 32 * 5, 2: 32 * 4 * 2} {
+		for _, c := range []record.Ceiling{{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: threads},
+			{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: threads}} {
+			if c.Kind == record.CeilingBandwidth {
+				want = want / 32 * 64
+			}
+			if got := s.Theory(c); got.Value != want || got.Inputs["clock_ghz"] != s.LoadedGHz[threads] {
+				t.Errorf("%s at %d threads: %+v, want %v", c.Kind, threads, got, want)
+			}
+		}
+	}
+	if got := s.Theory(record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 7}); got.Unavailable == "" {
+		t.Errorf("a thread count without a clock has %v", got.Value)
 	}
 }
 
@@ -82,7 +116,7 @@ func TestEveryGapHasItsDiagnosis(t *testing.T) {
 					compute(m, "avx2", record.FP32, n, v)
 				}
 			}
-			s := Setting{Chip: chip{}, LoadedGHz: 3}
+			s := Setting{Chip: chip{}, LoadedGHz: busy}
 			if tc.change != nil {
 				tc.change(&s)
 			}
@@ -104,7 +138,7 @@ func TestNeighboursShowInTheSpreadOfTheProbes(t *testing.T) {
 	}
 	bandwidth(m, DRAM, "read", 1, 20)
 	bandwidth(m, "L1", "read", 1, 150)
-	m.Diagnose(Setting{Chip: chip{}, LoadedGHz: 3, DRAM: record.Theoretical{Value: 200, Label: "whole-socket upper bound"}})
+	m.Diagnose(Setting{Chip: chip{}, LoadedGHz: busy, DRAM: memory(record.Theoretical{Value: 200, Label: "whole-socket upper bound"})})
 	for i, want := range []string{"probes of this run differ by 25 %", "whole-socket upper bound", "port limit"} {
 		if got := m.Ceilings()[i].Diagnosis; !strings.Contains(got, want) {
 			t.Errorf("%q, want %q", got, want)

@@ -130,6 +130,26 @@ func coreTypesBySpeed(types []record.CoreType) []record.CoreType {
 	return out
 }
 
+// EfficiencyCores lists those of the CPUs that lie on the slower cores of a hybrid
+// processor: its efficiency cores, or on Arm every core type but the fastest.
+func EfficiencyCores(host record.Host, cpus []int) []int {
+	if len(host.CPU.CoreTypes) < 2 {
+		return nil
+	}
+	fastest := coreTypesBySpeed(host.CPU.CoreTypes)[0].Name
+	slow := map[int]bool{}
+	for _, l := range host.CPU.Logical {
+		slow[l.CPU] = l.Type != "" && l.Type != fastest
+	}
+	var out []int
+	for _, c := range cpus {
+		if slow[c] {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
 // AggregateLLC is the size in bytes of all last-level cache instances that serve the given
 // CPUs together: a working set must be a multiple of it to be a DRAM figure. It is 0 when
 // no cache is known. Where sharing is unknown each CPU is counted with an instance of its

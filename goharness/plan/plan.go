@@ -29,7 +29,7 @@ type Options struct {
 	Ops        *op.Registry
 	// Levels of memory for Threads threads and for one, from machine.
 	Levels, Levels1 []ceiling.Level
-	// LLC is the aggregate last-level cache; 0 when unknown (then no DRAM case is planned).
+	// LLC is the aggregate last-level cache; 0 when unknown (then the DRAM cases are skipped).
 	LLC int64
 	// Memory that may be allocated in bytes; 0: unknown.
 	Memory int64
@@ -48,7 +48,8 @@ type Peak struct {
 type Probe struct {
 	Case    record.Case
 	Ceiling record.Ceiling // identity and unit
-	// Main probes are repeated across the run, since neighbours come and go.
+	// Main probes are repeated across the run, since neighbours come and go: every arithmetic
+	// peak (of which the best of its precision then judges) and the usual traffic of DRAM.
 	Main bool
 	// Sweep: a point of the cache sweep. Its Ceiling is set when it lies well inside a level.
 	Sweep bool
@@ -58,6 +59,8 @@ type Probe struct {
 type Plan struct {
 	Probes []Probe
 	Cases  []record.Case
+	// Warnings name what the plan had to leave out.
+	Warnings []string
 }
 
 // Budgets per case in nanoseconds. A case adds its FLOP at 40 GFLOP/s, up to 8 s, so that
@@ -83,7 +86,7 @@ func Build(o Options) (Plan, error) {
 		return Plan{}, err
 	}
 	b := &builder{o: o, seen: map[string]bool{}}
-	probes, err := b.probes()
+	probes, warnings, err := b.probes()
 	if err != nil {
 		return Plan{}, fmt.Errorf("plan the probes: %w", err)
 	}
@@ -92,7 +95,7 @@ func Build(o Options) (Plan, error) {
 			return Plan{}, fmt.Errorf("plan the suites: %w", err)
 		}
 	}
-	return Plan{Probes: probes, Cases: b.cases}, nil
+	return Plan{Probes: probes, Cases: b.cases, Warnings: warnings}, nil
 }
 
 // SuiteNames lists the suites in display order.
@@ -204,8 +207,13 @@ func (b *builder) suites() error {
 		}
 		for _, d := range b.precisions(r, spec) {
 			for _, params := range b.batches(r, spec) {
-				if err := b.add(r, spec, d, params); err != nil {
+				if err := b.add(r, spec, d, params, b.o.Threads); err != nil {
 					return err
+				}
+				if r.one {
+					if err := b.add(r, spec, d, params, 1); err != nil {
+						return err
+					}
 				}
 			}
 		}
@@ -261,16 +269,16 @@ func (b *builder) batches(r row, spec op.Spec) []map[string]string {
 	return out
 }
 
-func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]string) error {
-	if params == nil {
-		return nil // the row does not apply here (no DRAM size known)
-	}
+func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]string, threads int) error {
 	ref := record.ProgramRef{Op: r.op, DType: d, Params: params, Kernel: b.o.Kernel}
-	c, err := b.newCase(ref, b.o.Threads)
+	c, err := b.newCase(ref, threads)
 	if err != nil {
 		return err
 	}
 	c.Suite, c.UseCase = r.suite, r.use
+	if threads != b.o.Threads {
+		c.UseCase += ", one thread"
+	}
 	if b.seen[c.ID] {
 		return nil
 	}
@@ -286,6 +294,9 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	}
 	if need := op.Single(o).WorkingSet(); b.o.Memory > 0 && need > b.o.Memory/10*8 {
 		c.SkipReason = fmt.Sprintf("needs %d bytes; 80 %% of the free memory is %d", need, b.o.Memory/10*8)
+	}
+	if r.dram && b.o.LLC == 0 {
+		c.SkipReason = noLLC
 	}
 	if b.o.Trials == 0 {
 		c.BudgetNS += min(o.FLOPs()/40, extraBudget)
@@ -307,11 +318,8 @@ func noPrecision(d record.DType) string {
 	return "this op has no " + string(d) + " form"
 }
 
-// parseParams reads "m=1,n=2"; "" gives nil, which means that the row does not apply.
+// parseParams reads "m=1,n=2".
 func parseParams(s string) map[string]string {
-	if s == "" {
-		return nil
-	}
 	p := map[string]string{}
 	for _, kv := range strings.Split(s, ",") {
 		k, v, _ := strings.Cut(kv, "=")

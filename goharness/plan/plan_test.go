@@ -283,14 +283,146 @@ func TestDRAMIsProbedFromFourTimesTheLastLevelCache(t *testing.T) {
 			if ws := op.Single(o).WorkingSet(); ws < 4*llc {
 				t.Errorf("%s: working set %d is less than four times %d", x.Case.ID, ws, llc)
 			}
+			// What a launch touches: launches start at the same element, so a walk that ends
+			// early would stay in the caches however large the buffer is.
+			if o.Bytes() < 4*llc {
+				t.Errorf("%s: a launch touches %d bytes, less than four times %d", x.Case.ID, o.Bytes(), llc)
+			}
 		}
 		if found < 2*len(Accesses)+1 {
 			t.Errorf("LLC %d: %d DRAM probes", llc, found)
 		}
 	}
-	for _, x := range all(build(t, func(o *Options) { o.LLC = 0; o.Levels, o.Levels1 = o.Levels[3:], o.Levels1[3:] })) {
-		if x.Level == "DRAM" || x.UseCase == "from DRAM" {
-			t.Errorf("%s is a DRAM case although no cache size is known", x.ID)
+}
+
+func TestDRAMFiguresThatCannotBeMeasuredSayWhy(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Options)
+		want   string
+	}{
+		{"no cache size", func(o *Options) { o.LLC = 0; o.Levels, o.Levels1 = o.Levels[3:], o.Levels1[3:] }, "size of the last-level cache is unknown"},
+		{"short memory", func(o *Options) { o.Memory = 300 << 20 }, "80 % of the free memory is 2516582"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			p := build(t, tc.change)
+			ceilings, rows := map[string]bool{}, 0
+			for _, x := range p.Probes {
+				if x.Ceiling.Level == ceiling.DRAM {
+					ceilings[fmt.Sprint(x.Ceiling.Kind, x.Ceiling.Access, x.Ceiling.Threads)] = true
+				}
+			}
+			for _, c := range all(p) {
+				if c.Level != ceiling.DRAM && !strings.HasPrefix(c.UseCase, "from DRAM") {
+					continue
+				}
+				rows++
+				if !strings.Contains(c.SkipReason, tc.want) {
+					t.Errorf("%s: skip reason %q, want %q", c.ID, c.SkipReason, tc.want)
+				}
+			}
+			if want := 2*(len(Accesses)+2) + 1; len(ceilings) != want || rows <= want {
+				t.Errorf("%d DRAM ceilings of %d, %d cases", len(ceilings), want, rows)
+			}
+		})
+	}
+	if p := build(t, func(o *Options) { o.Memory = 300 << 20 }); len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "ends at 2516582") {
+		t.Errorf("a shortened sweep is not told: %q", p.Warnings)
+	}
+	if p := build(t, nil); len(p.Warnings) != 0 {
+		t.Errorf("warnings without a cause: %q", p.Warnings)
+	}
+}
+
+// Where the inner caches together hold what a probe could use of the outer one, its figure
+// would be theirs.
+func TestALevelBehindLargerInnerCachesIsNotProbed(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		threads int64
+		l2, l3  int64
+		skipped bool
+	}{
+		{"Zen 3, 8 cores", 8, 512 << 10, 32 << 20, false},
+		{"56 cores with 2 MiB each beside 105 MiB", 56, 2 << 20, 105 << 20, true},
+		{"28 cores with 1 MiB each beside 38.5 MiB", 28, 1 << 20, 77 << 19, true},
+		{"one core of these", 1, 2 << 20, 105 << 20, false},
+	} {
+		p := build(t, func(o *Options) {
+			o.Threads, o.LLC, o.Memory = int(tc.threads), tc.l3, 64<<30
+			o.Levels = []ceiling.Level{{Name: "L1", Capacity: tc.threads * 48 << 10}, {Name: "L2", Capacity: tc.threads * tc.l2}, {Name: "L3", Capacity: tc.l3}, {Name: "DRAM"}}
+			o.Levels1 = []ceiling.Level{{Name: "L1", Capacity: 48 << 10}, {Name: "L2", Capacity: tc.l2}, {Name: "L3", Capacity: tc.l3}, {Name: "DRAM"}}
+		})
+		seen := 0
+		for _, x := range p.Probes {
+			if x.Ceiling.Level != "L3" || x.Sweep || x.Ceiling.Threads != int(tc.threads) {
+				continue
+			}
+			seen++
+			if got := strings.Contains(x.Case.SkipReason, "inner caches"); got != tc.skipped {
+				t.Errorf("%s: %s: skip reason %q", tc.name, x.Case.ID, x.Case.SkipReason)
+			}
+		}
+		if seen < len(Accesses) {
+			t.Errorf("%s: %d L3 ceilings", tc.name, seen)
+		}
+	}
+}
+
+// The latency launches of a quick run over sets beyond the last-level cache take up to a
+// second each: there are few of them.
+func TestTheQuickSweepWalksFewLargeBuffers(t *testing.T) {
+	for _, quick := range []bool{true, false} {
+		p := build(t, func(o *Options) { o.Quick = quick })
+		large := 0
+		for _, x := range p.Probes {
+			if n, _ := strconv.ParseInt(x.Case.Program.Params["bytes"], 10, 64); x.Case.Program.Op == "chase" && n > 32<<20 {
+				large++
+			}
+		}
+		if quick && large != 2 || !quick && large < 6 {
+			t.Errorf("quick %v: %d latency points beyond the last-level cache", quick, large)
+		}
+	}
+}
+
+func TestALongWalkHasTheBudgetForSeveralLaunches(t *testing.T) {
+	for _, x := range build(t, func(o *Options) { o.Quick = true }).Probes {
+		if x.Ceiling.Kind != record.CeilingLatency || x.Ceiling.Level != ceiling.DRAM {
+			continue
+		}
+		if lines := int64(256 << 20 / 64); x.Case.BudgetNS < 2*lines*100 {
+			t.Errorf("%s: %d ns for launches of %d loads", x.Case.ID, x.Case.BudgetNS, lines)
+		}
+	}
+}
+
+func TestTheDRAMTriadIsAskedAtOneThreadToo(t *testing.T) {
+	for _, quick := range []bool{true, false} {
+		threads := map[string][]int{}
+		for _, c := range build(t, func(o *Options) { o.Quick = quick }).Cases {
+			if c.Program.Op == "stream_triad" && strings.HasPrefix(c.UseCase, "from DRAM") {
+				key := fmt.Sprint(c.Program.DType, c.Program.Params["n"])
+				threads[key] = append(threads[key], c.Threads)
+			}
+		}
+		if len(threads) != 2 {
+			t.Errorf("quick %v: triads %v, want fp32 and fp64", quick, threads)
+		}
+		for k, n := range threads {
+			if !slices.Equal(n, []int{2, 1}) {
+				t.Errorf("quick %v: %s at %v threads", quick, k, n)
+			}
+		}
+	}
+}
+
+func TestEveryPrecisionsPeakAndTheDRAMTrafficAreMainProbes(t *testing.T) {
+	want := map[string]bool{"read": true, "triad": true, "nt_triad": true}
+	for _, x := range build(t, nil).Probes {
+		main := x.Ceiling.Kind == record.CeilingCompute || x.Ceiling.Level == ceiling.DRAM && want[x.Ceiling.Access]
+		if x.Main != main {
+			t.Errorf("%s: main %v, want %v", x.Case.ID, x.Main, main)
 		}
 	}
 }

@@ -9,10 +9,12 @@ import (
 // row is one line of a suite: an op with its parameters, at one or more precisions.
 type row struct {
 	suite, op, use string
-	params         func(Options) string // "" means: does not apply here
-	dtypes         []record.DType       // nil: all of the op
+	params         func(Options) string
+	dtypes         []record.DType // nil: all of the op
 	quick          bool
 	unsupported    bool // also list the precisions that no CPU has
+	dram           bool // sized by the last-level cache: skipped where that is unknown
+	one            bool // at one thread too
 }
 
 func fixed(format string, a ...any) func(Options) string {
@@ -21,16 +23,16 @@ func fixed(format string, a ...any) func(Options) string {
 }
 
 // dram sizes n elements of elem bytes per array over arrays arrays to at least four times
-// the last-level cache; "" when that is unknown.
+// the last-level cache; where that is unknown, to the least DRAM size (the case is skipped).
 func dram(elem, arrays int64, format func(n int64) string) func(Options) string {
 	return func(o Options) string {
-		n := DRAMBytes(o.LLC) / (elem * arrays)
-		if n == 0 {
-			return ""
-		}
+		n := max(DRAMBytes(o.LLC), leastDRAM) / (elem * arrays)
 		return format((n + 4095) / 4096 * 4096)
 	}
 }
+
+// leastDRAM is the smallest DRAM-sized working set of all machines.
+const leastDRAM = 256 << 20
 
 // DRAMBytes is the smallest working set whose figure may be called a DRAM figure: four
 // times the aggregate last-level cache, and at least 256 MiB. 0 when the cache is unknown.
@@ -38,7 +40,7 @@ func DRAMBytes(llc int64) int64 {
 	if llc == 0 {
 		return 0
 	}
-	return max(4*llc, 256<<20)
+	return max(4*llc, leastDRAM)
 }
 
 var (

@@ -36,7 +36,7 @@ func elementwiseSuite() []row {
 			}
 		}
 	}
-	out = append(out, row{suite: "elementwise", op: "add", use: "from DRAM", dtypes: fp32, quick: true, params: dramArea(4, 3, "")})
+	out = append(out, row{suite: "elementwise", op: "add", use: "from DRAM", dtypes: fp32, quick: true, dram: true, params: dramArea(4, 3, "")})
 	out = append(out,
 		row{suite: "normalization", op: "bias_add", use: "activations", quick: true, params: fixed("rows=1024,cols=1024")},
 		row{suite: "normalization", op: "scale", use: "activations", quick: true, params: fixed("rows=1024,cols=1024")},
@@ -65,7 +65,7 @@ func reductionSuite() []row {
 			}
 		}
 	}
-	out = append(out, row{suite: "reduction", op: "sum", use: "from DRAM", dtypes: fp32, quick: true, params: dramArea(4, 1, ",dim=all")})
+	out = append(out, row{suite: "reduction", op: "sum", use: "from DRAM", dtypes: fp32, quick: true, dram: true, params: dramArea(4, 1, ",dim=all")})
 	for _, a := range areas {
 		large := a.rows >= 16384
 		for _, dim := range []string{"0", "1"} {
@@ -102,7 +102,8 @@ func memorySuite() []row {
 	return out
 }
 
-// streamSuite: REFERENCE 1.2; sizes in MB (10^6 bytes) per array.
+// streamSuite: REFERENCE 1.2; sizes in MB (10^6 bytes) per array. The DRAM-sized triad is
+// asked at one thread too, for the scaling over the cores.
 func streamSuite() []row {
 	var out []row
 	for _, k := range []struct {
@@ -115,7 +116,7 @@ func streamSuite() []row {
 					quick: mb == 8, params: fixed("n=%d", mb*1000000/d[0].Size())})
 			}
 			out = append(out, row{suite: "stream", op: k.op, use: "from DRAM", dtypes: d, quick: true,
-				params: dram(d[0].Size(), k.arrays, func(n int64) string { return fmt.Sprintf("n=%d", n) })})
+				dram: true, one: k.op == "stream_triad", params: dram(d[0].Size(), k.arrays, func(n int64) string { return fmt.Sprintf("n=%d", n) })})
 		}
 	}
 	return out

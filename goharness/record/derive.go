@@ -7,10 +7,28 @@ import (
 )
 
 // UserPeaks are the peaks a user gave; 0 where none was given. They replace a theoretical
-// peak in the efficiency fields and judge nothing.
+// peak in the efficiency fields of what is rated and judge nothing. Probes are limits
+// themselves and stand against none.
 type UserPeaks struct {
 	GFLOPS float64
 	GBps   float64 // 10⁹ bytes per second
+	// DType is the precision that GFLOPS is the peak of: precisions differ by factors, so a
+	// peak of one says nothing of another. "" means fp32; int8 serves both 8-bit products.
+	DType DType
+}
+
+// compute reports whether the given arithmetic peak is that of a result.
+func (u UserPeaks) compute(r *Result) bool {
+	of := u.DType
+	if of == "" {
+		of = FP32
+	}
+	return u.GFLOPS > 0 && !r.Probe() && (r.DType == of || r.DType == U8S8 && of == INT8)
+}
+
+// bandwidth reports whether the given bandwidth is that of a result: for working sets in DRAM.
+func (u UserPeaks) bandwidth(r *Result) bool {
+	return u.GBps > 0 && !r.Probe() && r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM"
 }
 
 // FillMetrics derives the selected metric groups of a result (nil selects all) from its
@@ -54,13 +72,13 @@ func FillMetrics(r *Result, selected []string, ceilings []Ceiling, user UserPeak
 }
 
 // standByUser fills the fraction of the peaks that the user gave: of the compute peak for
-// floating-point work, of the bandwidth for working sets in DRAM, the larger of the two.
+// work in its precision, of the bandwidth for working sets in DRAM, the larger of the two.
 func standByUser(r *Result, user UserPeaks) {
 	floor := 0.0
-	if user.GFLOPS > 0 && r.DType.Float() {
+	if user.compute(r) {
 		floor = float64(r.FLOPs) / user.GFLOPS
 	}
-	if user.GBps > 0 && r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM" {
+	if user.bandwidth(r) {
 		floor = max(floor, float64(r.Bytes)/user.GBps)
 	}
 	if floor <= 0 {
@@ -88,13 +106,13 @@ func PeaksTooLow(results []Result, user UserPeaks) []string {
 		}
 	}
 	say("--peak-gflops", user.GFLOPS, "GFLOPS", func(r *Result) float64 {
-		if !r.DType.Float() {
+		if !user.compute(r) {
 			return 0
 		}
 		return float64(r.FLOPs) / r.Time.MedianNS
 	})
 	say("--peak-bandwidth", user.GBps, "GB/s", func(r *Result) float64 {
-		if r.Ceiling == nil || r.Ceiling.MemoryLevel != "DRAM" {
+		if !user.bandwidth(r) {
 			return 0
 		}
 		return float64(r.Bytes) / r.Time.MedianNS
@@ -156,7 +174,7 @@ func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {
 	}
 	peak := theoreticalCompute(r, ceilings)
 	switch {
-	case user.GFLOPS > 0 && r.DType.Float():
+	case user.compute(r):
 		peak, m.PeakSource = user.GFLOPS, "user"
 	case peak > 0:
 		m.PeakSource = "theoretical"
@@ -226,7 +244,7 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 		}
 	}
 	switch {
-	case user.GBps > 0 && c.MemoryLevel == "DRAM":
+	case user.bandwidth(r):
 		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/user.GBps, "user"
 	case c.MemoryGBps > 0:
 		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/c.MemoryGBps, "measured"
@@ -269,5 +287,6 @@ func Summarize(results []Result) Summary {
 		}
 		s.Suites[suite] = b
 	}
+	s.Scaling = scalings(results)
 	return s
 }

@@ -127,22 +127,28 @@ func TestAGivenPeakThatAResultExceedsIsTooLow(t *testing.T) {
 	l1 := *cached.Ceiling
 	l1.MemoryLevel = "L1"
 	cached.Ceiling = &l1
+	double := measured()
+	double.DType, double.ID = FP64, "fp64"
+	probe := measured()
+	probe.UseCase, probe.ID, probe.FLOPs = UseCaseCeiling, "probe", 1e13
 	wrong := measured()
 	wrong.Status, wrong.FLOPs, wrong.Bytes = Wrong, 1e15, 1e15
 	for _, tc := range []struct {
 		name      string
 		user      UserPeaks
 		low       int
-		fractions [3]float64 // of the fp32 result, the int8 one, the cached one
+		fractions [5]float64 // of the fp32 result, the int8 one, the cached one, fp64, a probe
 	}{
-		{"none given", UserPeaks{}, 0, [3]float64{}},
-		{"both high enough", UserPeaks{GFLOPS: 2000, GBps: 1000}, 0, [3]float64{0.5, 0.5, 0.5}},
-		{"arithmetic too low", UserPeaks{GFLOPS: 500}, 1, [3]float64{2, 0, 2}},
-		{"bandwidth too low, for DRAM alone", UserPeaks{GBps: 250}, 1, [3]float64{2, 2, 0}},
-		{"both too low", UserPeaks{GFLOPS: 500, GBps: 100}, 2, [3]float64{5, 5, 2}},
+		{"none given", UserPeaks{}, 0, [5]float64{}},
+		{"both high enough", UserPeaks{GFLOPS: 2000, GBps: 1000}, 0, [5]float64{0.5, 0.5, 0.5, 0.5, 0}},
+		{"arithmetic too low", UserPeaks{GFLOPS: 500}, 1, [5]float64{2, 0, 2, 0, 0}},
+		{"bandwidth too low, for DRAM alone", UserPeaks{GBps: 250}, 1, [5]float64{2, 2, 0, 2, 0}},
+		{"the peak of fp64", UserPeaks{GFLOPS: 500, DType: FP64}, 1, [5]float64{0, 0, 0, 2, 0}},
+		{"the peak of int8", UserPeaks{GFLOPS: 2000, DType: INT8}, 0, [5]float64{0, 0.5, 0, 0, 0}},
+		{"both too low", UserPeaks{GFLOPS: 500, GBps: 100}, 2, [5]float64{5, 5, 2, 5, 0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			rs := []Result{r, integer, cached, wrong}
+			rs := []Result{r, integer, cached, double, probe, wrong}
 			for i := range rs {
 				if rs[i].Ceiling != nil {
 					own := *rs[i].Ceiling
@@ -157,10 +163,31 @@ func TestAGivenPeakThatAResultExceedsIsTooLow(t *testing.T) {
 					t.Errorf("result %d is %v of the given peaks, want %v", i, got, want)
 				}
 			}
+			if m := rs[4].Metrics; m.FLOPs.PeakSource == "user" || m.Bandwidth.PeakSource == "user" {
+				t.Errorf("a probe stands against the given peaks: %+v %+v", m.FLOPs, m.Bandwidth)
+			}
 			said := PeaksTooLow(rs, tc.user)
 			if len(said) != tc.low || strings.Contains(strings.Join(said, " "), "1e+") {
 				t.Errorf("said %q, want %d lines", said, tc.low)
 			}
 		})
+	}
+}
+
+func TestTriadsOfOneThreadAndAllGiveTheScaling(t *testing.T) {
+	mk := func(id string, threads int, d DType, gbps float64, level string) Result {
+		return Result{ID: id, Op: "stream_triad", DType: d, Threads: threads, Params: map[string]string{"n": "1"}, Status: OK, BandwidthGBps: gbps, Ceiling: &ResultCeiling{MemoryLevel: level}}
+	}
+	copies := mk("copy", 1, FP32, 99, "DRAM")
+	copies.Op = "stream_copy"
+	other := mk("other size", 1, FP32, 99, "DRAM")
+	other.Params = map[string]string{"n": "2"}
+	invalid := mk("invalid", 1, FP32, 99, "DRAM")
+	invalid.Status = Invalid
+	got := Summarize([]Result{mk("all", 4, FP32, 60, "DRAM"), copies, other, invalid, mk("cached", 1, FP32, 90, "L3"), mk("one", 1, FP32, 20, "DRAM"),
+		mk("fp64", 4, FP64, 60, "DRAM"), mk("alone", 1, BF16, 20, "DRAM")}).Scaling
+	want := []Scaling{{Op: "stream_triad", DType: FP32, Threads: 4, OneGBps: 20, AllGBps: 60, Efficiency: 0.75, OneThreadCase: "one", AllCase: "all"}}
+	if d := cmp.Diff(want, got, cmpopts.EquateApprox(1e-12, 0)); d != "" {
+		t.Error(d)
 	}
 }

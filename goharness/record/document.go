@@ -55,6 +55,32 @@ type Summary struct {
 	Complete    bool                    `json:"complete" jsonschema:"description=false when the run was interrupted"`
 	Resumed     int                     `json:"resumed,omitempty"`
 	Warnings    []string                `json:"warnings,omitempty"`
+	Plateaus    []Plateau               `json:"plateaus,omitempty" jsonschema:"description=levels of memory that the latency sweep shows"`
+	Scaling     []Scaling               `json:"scaling,omitempty" jsonschema:"description=DRAM-sized STREAM triads of all threads beside one thread"`
+}
+
+// Plateau is a stretch of working-set sizes over which the latency of one thread's loads
+// stays about the same.
+type Plateau struct {
+	Level         string  `json:"level,omitempty" jsonschema:"description=the level of memory that it matches; absent when none is known"`
+	FromBytes     int64   `json:"from_bytes" jsonschema:"description=smallest working set measured on it"`
+	ToBytes       int64   `json:"to_bytes" jsonschema:"description=largest working set measured on it"`
+	LatencyNS     float64 `json:"latency_ns" jsonschema:"description=median over its points; ns per dependent load"`
+	Points        int     `json:"points"`
+	ReportedBytes int64   `json:"reported_bytes,omitempty" jsonschema:"description=size of the level for one thread as the system reports it"`
+}
+
+// Scaling is how the bandwidth of one thread grows to that of all of them. All threads run in
+// the same time window.
+type Scaling struct {
+	Op            string  `json:"op"`
+	DType         DType   `json:"dtype"`
+	Threads       int     `json:"threads"`
+	OneGBps       float64 `json:"one_thread_gbps" jsonschema:"description=10^9 bytes per second"`
+	AllGBps       float64 `json:"all_threads_gbps" jsonschema:"description=10^9 bytes per second"`
+	Efficiency    float64 `json:"efficiency" jsonschema:"description=all_threads_gbps over threads x one_thread_gbps"`
+	OneThreadCase string  `json:"one_thread_case"`
+	AllCase       string  `json:"all_threads_case"`
 }
 
 // SuiteSummary holds the bests of one suite.

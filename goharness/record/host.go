@@ -80,13 +80,16 @@ type Cache struct {
 // Clock holds what the system says of the clock and what was measured.
 type Clock struct {
 	IdleGHz   Fact[float64] `json:"idle_ghz" jsonschema:"description=measured by a chain of dependent instructions on an otherwise idle core"`
-	LoadedGHz Fact[float64] `json:"loaded_ghz" jsonschema:"description=the same while the FMA units are busy"`
-	MinMHz    Fact[float64] `json:"min_mhz"`
-	MaxMHz    Fact[float64] `json:"max_mhz"`
-	BaseMHz   Fact[float64] `json:"base_mhz"`
-	Governor  Fact[string]  `json:"governor"`
-	Driver    Fact[string]  `json:"driver"`
-	Turbo     Fact[bool]    `json:"turbo"`
+	LoadedGHz Fact[float64] `json:"loaded_ghz" jsonschema:"description=the same while the FMA units of all threads of the run are busy"`
+	// LoadedOneGHz is that of one busy thread alone, where the run has more.
+	LoadedOneGHz *Fact[float64] `json:"loaded_one_thread_ghz,omitempty" jsonschema:"description=the same with one thread busy alone; absent when the run has one thread"`
+
+	MinMHz   Fact[float64] `json:"min_mhz"`
+	MaxMHz   Fact[float64] `json:"max_mhz"`
+	BaseMHz  Fact[float64] `json:"base_mhz"`
+	Governor Fact[string]  `json:"governor"`
+	Driver   Fact[string]  `json:"driver"`
+	Turbo    Fact[bool]    `json:"turbo"`
 }
 
 // NUMANode is one memory node.

@@ -111,8 +111,9 @@ type Soaked struct {
 	Launches int64 `json:"launches"`
 }
 
-// ClockReading is the device's measured clock.
+// ClockReading is the device's measured clock. LoadedUnavailable says why LoadedGHz is 0.
 type ClockReading struct {
-	IdleGHz   float64 `json:"idle_ghz"`
-	LoadedGHz float64 `json:"loaded_ghz"`
+	IdleGHz           float64 `json:"idle_ghz"`
+	LoadedGHz         float64 `json:"loaded_ghz"`
+	LoadedUnavailable string  `json:"loaded_unavailable,omitempty"`
 }

@@ -1,0 +1,191 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/machine"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/internal/fakebackend"
+)
+
+// twoSockets has 2 cores on each of 2 sockets of Zen 3 (EPYC 7003), with 32 KiB L1 and
+// 512 KiB L2 a core and 32 MiB L3 a socket. CPUs 0 and 1 are the first socket's.
+func twoSockets() *WorkerHost {
+	h := record.Host{CPU: record.CPU{Vendor: "AuthenticAMD", Model: "AMD EPYC 7313", Family: 0x19, ModelNumber: 1, Stepping: 1, Features: []string{"sse2", "avx2", "fma"},
+		Caches: []record.Cache{{Level: 1, Type: "data", SizeBytes: 32 << 10, CPUs: []string{"0", "1", "2", "3"}},
+			{Level: 2, Type: "unified", SizeBytes: 512 << 10, CPUs: []string{"0", "1", "2", "3"}},
+			{Level: 3, Type: "unified", SizeBytes: 32 << 20, CPUs: []string{"0-1", "2-3"}}}},
+		Limits: record.Limits{UsableThreads: 4}}
+	for i := range 4 {
+		h.CPU.Logical = append(h.CPU.Logical, record.LogicalCPU{CPU: i, Core: i, Socket: i / 2, Node: i / 2})
+	}
+	h.Memory.TheoreticalGBps = record.Unknown[float64]("no SMBIOS")
+	return &WorkerHost{host: h, cpus: []int{0, 1, 2, 3}}
+}
+
+func TestUnpinnedThreadsSeeTheCachesAndCores(t *testing.T) {
+	for _, policy := range []string{"none", "scatter"} {
+		for threads, want := range map[int][3]int64{1: {32 << 10, 512 << 10, 32 << 20}, 2: {64 << 10, 1 << 20, 64 << 20}, 4: {128 << 10, 2 << 20, 64 << 20}} {
+			wh := twoSockets()
+			cpus, err := wh.CPUs(threads, policy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c := &campaign{}
+			seats := wh.Seats(cpus)
+			c.hostPlan(wh, seats)
+			var got [3]int64
+			for i, l := range c.cfg.Plan.Levels[:min(3, len(c.cfg.Plan.Levels))] {
+				got[i] = l.Capacity
+			}
+			if got != want || len(c.cfg.Plan.Levels) != 4 || len(c.cfg.Plan.Levels1) != 4 {
+				t.Errorf("%s, %d threads: levels %+v, want %v", policy, threads, c.cfg.Plan.Levels, want)
+			}
+			if n := setting(wh.host, seats, nil).Cores(threads); n != threads {
+				t.Errorf("%s: %d threads on %d cores", policy, threads, n)
+			}
+		}
+	}
+	if wh := twoSockets(); !reflect.DeepEqual(wh.Seats([]int{3, 1}), []int{3, 1}) {
+		t.Error("pinned threads were moved")
+	}
+}
+
+func TestTheDRAMBoundIsThatOfTheSocketsInUse(t *testing.T) {
+	wh := twoSockets()
+	one, _, _, _, ok := machine.Lookup(machine.CPUIDOf(wh.host.CPU)).DRAMUpperBound()
+	if !ok {
+		t.Fatal("the table has no bound for EPYC 7003")
+	}
+	for _, tc := range []struct {
+		seats   []int
+		threads int
+		sockets float64
+	}{{[]int{0, 1, 2, 3}, 4, 2}, {[]int{0, 2, 1, 3}, 1, 1}, {[]int{0, 1}, 2, 1}, {[]int{2, 1}, 2, 2}} {
+		got := setting(wh.host, tc.seats, nil).Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: "DRAM", Threads: tc.threads})
+		if got.Value != tc.sockets*one || got.Inputs["sockets"] != tc.sockets || got.Inputs["channels"] == 0 || strings.Contains(got.Formula, "sockets") != (tc.sockets > 1) {
+			t.Errorf("%d threads of %v: %+v, want %v × %v", tc.threads, tc.seats, got, tc.sockets, one)
+		}
+		product := got.Inputs["sockets"] * got.Inputs["channels"] * got.Inputs["mtps"] * got.Inputs["bytes_per_transfer"] / 1000
+		if product != got.Value {
+			t.Errorf("the inputs %v give %v, not %v", got.Inputs, product, got.Value)
+		}
+	}
+	wh.host.CPU.ModelNumber = 200
+	if got := setting(wh.host, wh.cpus, nil).DRAM(1); got.Value != 0 || !strings.Contains(got.Unavailable, "no SMBIOS") {
+		t.Errorf("an unknown chip has %+v", got)
+	}
+}
+
+func TestEfficiencyCoresHaveNoRow(t *testing.T) {
+	wh := twoSockets()
+	wh.host.CPU.CoreTypes = []record.CoreType{{Name: "P", CPUs: "0-1"}, {Name: "E", CPUs: "2-3"}}
+	for i := range wh.host.CPU.Logical {
+		wh.host.CPU.Logical[i].Type = []string{"P", "P", "E", "E"}[i]
+	}
+	s := setting(wh.host, []int{0, 1, 2}, map[int]runner.ClockReading{1: {LoadedGHz: 4}, 2: {LoadedGHz: 4}, 3: {LoadedGHz: 4}})
+	for threads, want := range map[int]bool{1: true, 2: true, 3: false} {
+		got := s.Theory(record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: threads})
+		if (got.Value > 0) != want || !want && !strings.Contains(got.Unavailable, "unsourced: efficiency cores") {
+			t.Errorf("%d threads: %+v", threads, got)
+		}
+	}
+}
+
+// noLoad is a device on which the clock under load cannot be measured.
+type noLoad struct{ *fakebackend.Backend }
+
+type noLoadDevice struct{ backend.Device }
+
+func (b noLoad) Open(id string, o backend.OpenOptions) (backend.Device, error) {
+	d, err := b.Backend.Open(id, o)
+	return noLoadDevice{d}, err
+}
+
+func (d noLoadDevice) MeasureClock(load bool) (float64, error) {
+	if load {
+		return 0, errors.New("neither AVX2 with FMA nor NEON")
+	}
+	return d.Device.MeasureClock(false)
+}
+
+func TestACPUWithoutTheLoadsInstructionsIsCalibratedWithoutThatClock(t *testing.T) {
+	for _, preflight := range []bool{false, true} {
+		b := &fakebackend.Backend{}
+		cfg, _ := toy(t, b, "", copies(1)...)
+		s := toyServer(b)
+		s.Backends = []backend.Backend{noLoad{b}}
+		cfg.Launch, cfg.SkipPreflight, cfg.Force = runner.InProcess(s), !preflight, true
+		doc := mustRun(t, cfg)
+		clock := doc.Host.CPU.Clock
+		if _, ok := clock.LoadedGHz.Get(); ok || !strings.Contains(clock.LoadedGHz.Unavailable, "AVX2") {
+			t.Errorf("clock under load %+v", clock.LoadedGHz)
+		}
+		if v, ok := clock.IdleGHz.Get(); !ok || v != 3 {
+			t.Errorf("idle clock %+v", clock.IdleGHz)
+		}
+		for _, c := range doc.Ceilings {
+			if c.Kind == record.CeilingCompute && !strings.Contains(c.Theoretical.Unavailable, "AVX2") {
+				t.Errorf("theory %+v", c.Theoretical)
+			}
+		}
+	}
+}
+
+func TestARunWithoutChecksClaimsNone(t *testing.T) {
+	cfg, _ := toy(t, &fakebackend.Backend{}, "", copies(1)...)
+	cfg.Force = true
+	p := mustRun(t, cfg).Preflight
+	want := []record.Check{{Name: "preflight", Status: "skipped", Message: "not run by bench"}}
+	if p.Passed || p.Forced || !slices.Equal(p.Checks, want) {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAGivenPeakIsThatOfTheOnePrecisionSelected(t *testing.T) {
+	cases := func(ds ...record.DType) (out []record.Case) {
+		for _, d := range ds {
+			out = append(out, record.Case{Program: record.ProgramRef{DType: d}})
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name string
+		cfg  Config
+		want record.DType
+	}{
+		{"nothing selected", Config{}, record.FP32},
+		{"one precision", Config{Plan: planOf(record.FP64)}, record.FP64},
+		{"two precisions", Config{Plan: planOf(record.FP64, record.BF16)}, record.FP32},
+		{"cases of one", Config{Cases: cases(record.BF16, record.BF16)}, record.BF16},
+		{"cases of two", Config{Cases: cases(record.BF16, record.FP64)}, record.FP32},
+		{"given by the caller", Config{Plan: planOf(record.FP64), User: record.UserPeaks{DType: record.FP16}}, record.FP16},
+	} {
+		if got := userDType(&tc.cfg); got != tc.want {
+			t.Errorf("%s: %s, want %s", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestTheClockIsMeasuredWithAllThreadsAndWithOne(t *testing.T) {
+	b := &fakebackend.Backend{Platform: "cpu"}
+	c := &campaign{runner: &runner.Runner{Launch: runner.InProcess(toyServer(b))}}
+	defer c.runner.Close()
+	for threads, want := range map[int]int{1: 1, 2: 2} {
+		c.cfg.Plan.Device, c.cfg.Plan.Threads, c.doc = "cpu", threads, record.Calibration{}
+		clocks, err := c.readClocks(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(clocks) != want || clocks[1].LoadedGHz == 0 || clocks[threads].LoadedGHz == 0 || (c.doc.Host.CPU.Clock.LoadedOneGHz != nil) != (threads > 1) {
+			t.Errorf("%d threads: clocks %+v, one thread %+v", threads, clocks, c.doc.Host.CPU.Clock.LoadedOneGHz)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package campaign
+
+import (
+	"context"
+	"time"
+
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+)
+
+// Neighbours on a shared host take arithmetic slots for seconds and cache share for minutes,
+// so the main probes are repeated across the run, a few at a time and the oldest first.
+const (
+	probeEvery = 10 * time.Second // between two repetitions
+	probeBurst = 2                // probes at a time
+	probeShare = 0.05             // of the run's time, for all repetitions together
+)
+
+// reprobe measures the probe of a ceiling once more.
+func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why string) error {
+	for _, p := range c.plan.Probes {
+		id := p.Ceiling
+		if id.Kind == "" || c.model.Find(id) != limit {
+			continue
+		}
+		r, err := c.run(ctx, p.Case)
+		if err != nil {
+			return err
+		}
+		c.probed[p.Case.ID] = c.cfg.Now()
+		before := len(limit.Probes)
+		c.model.Probe(id, r, why)
+		if x := c.model.Find(id); len(x.Probes) > before {
+			return c.keepProbe(x)
+		}
+	}
+	return nil
+}
+
+// reprobeMain repeats the oldest main probes when it is time, as long as all repetitions
+// together have not taken more than their share of the run.
+func (c *campaign) reprobeMain(ctx context.Context) error {
+	begin := c.cfg.Now()
+	if begin.Sub(c.sinceProbe) <= probeEvery {
+		return nil
+	}
+	for range probeBurst {
+		if float64(c.probing) > probeShare*float64(begin.Sub(c.started)) {
+			return nil
+		}
+		x := c.oldestMain()
+		if x == nil {
+			return nil
+		}
+		if err := c.reprobe(ctx, x, "periodic"); err != nil {
+			return err
+		}
+		end := c.cfg.Now()
+		c.probing += end.Sub(begin)
+		begin, c.sinceProbe = end, end
+	}
+	return nil
+}
+
+// oldestMain is the ceiling of the main probe that was not measured for the longest time, at
+// the run's thread count; nil when there is none.
+func (c *campaign) oldestMain() *record.Ceiling {
+	var oldest *plan.Probe
+	var limit *record.Ceiling
+	for i := range c.plan.Probes {
+		p := &c.plan.Probes[i]
+		if !p.Main || p.Ceiling.Threads != c.cfg.Plan.Threads {
+			continue
+		}
+		x := c.model.Find(p.Ceiling)
+		if x == nil || x.Measured.Value == 0 {
+			continue
+		}
+		if x.Kind == record.CeilingCompute && x != c.model.Compute("", x.DType, x.Threads) {
+			continue // a weaker instruction set's: it judges few cases
+		}
+		if oldest == nil || c.probed[p.Case.ID].Before(c.probed[oldest.Case.ID]) {
+			oldest, limit = p, x
+		}
+	}
+	return limit
+}

@@ -1,0 +1,118 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/record"
+)
+
+// leastChase are the links that a launch follows at least, so that a small cache is walked
+// often enough to time.
+const leastChase = 16384
+
+// chaseParams follows every line of the buffer once, or leastChase links of a small one. A
+// launch starts at the first line again, so fewer links than lines would keep touching the
+// same part of the buffer and measure a cache of that part's size.
+func chaseParams(bytes int64) map[string]string {
+	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(max(leastChase, bytes/64))}
+}
+
+// chaseLinkNS is a load from DRAM with a missing TLB entry on a virtual machine, in round
+// figures: what a launch may take, for its budget.
+const chaseLinkNS = 150
+
+// chaseTime is the time in ns that the budget of a chase needs for two launches, up to the
+// most that any case gets.
+func chaseTime(params map[string]string) int64 {
+	steps, err := strconv.ParseInt(params["steps"], 10, 64)
+	if err != nil || steps < 1<<20 {
+		return 0 // short beside the budget of every case
+	}
+	return min(2*chaseLinkNS*steps, extraBudget)
+}
+
+// quickChase is the largest working set of the latency sweep when quick: one octave beyond
+// the last-level cache. A launch over four times that cache takes about a second; the probe
+// of the DRAM latency is one, and stands for the sizes left out.
+func (o Options) quickChase() int64 { return 2 * max(o.LLC, 32<<20) }
+
+// sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times
+// the last-level cache, for the detection of plateaus. Two points per octave, one when quick.
+// A point well inside a cache is one more probe of that level: on a shared host the part of
+// the last-level cache that is ours may be much smaller than its half. Where no cache size
+// is known the sweep is what tells the levels. The warnings name what it leaves out.
+func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err error) {
+	last := max(DRAMBytes(b.o.LLC), leastDRAM)
+	if most := b.o.Memory / 10 * 8; b.o.Memory > 0 && most < last {
+		warnings = append(warnings, fmt.Sprintf("the cache sweep ends at %d bytes instead of %d: 80 %% of the free memory is %d", most, last, most))
+		last = most
+	}
+	var sizes []int64
+	for n := int64(8 << 10); n <= last; n *= 2 {
+		sizes = append(sizes, n)
+		if !b.o.Quick && n*3/2 <= last {
+			sizes = append(sizes, n*3/2)
+		}
+	}
+	add := func(ref record.ProgramRef, threads int) error {
+		if _, ok := b.o.Ops.Spec(ref.Op); !ok {
+			return nil
+		}
+		k, err := b.newProbe(ref, threads)
+		if err != nil {
+			return err
+		}
+		k.Suite, k.UseCase = "sweep", record.UseCaseSweep
+		out = append(out, Probe{Case: k, Sweep: true, Ceiling: sweepCeiling(k, b.levels(threads))})
+		return nil
+	}
+	for _, n := range sizes {
+		if err := add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, slices.Max(threads)); err != nil {
+			return nil, nil, err
+		}
+		if b.o.Quick && n > b.o.quickChase() {
+			continue
+		}
+		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1); err != nil {
+			return nil, nil, err
+		}
+	}
+	return out, warnings, nil
+}
+
+// sweepCeiling is the ceiling of the cache that a point of the sweep lies well inside; the
+// zero ceiling when there is none.
+func sweepCeiling(k record.Case, levels []ceiling.Level) record.Ceiling {
+	n, err := strconv.ParseInt(k.Program.Params["bytes"], 10, 64)
+	l, ok := ceiling.Inside(levels, n)
+	if err != nil || !ok {
+		return record.Ceiling{}
+	}
+	c := record.Ceiling{Kind: record.CeilingBandwidth, Access: "read", Unit: "GB/s"}
+	if k.Program.Op == "chase" {
+		c = record.Ceiling{Kind: record.CeilingLatency, Unit: "ns"}
+	}
+	c.Device, c.Threads, c.Level, c.CapacityBytes = k.Device, k.Threads, l.Name, l.Capacity
+	return c
+}
+
+// SweepCeilings lists the points of the sweep with the ceilings of other levels than the
+// plan's: those that the sweep itself has shown, for one thread and for all.
+func SweepCeilings(probes []Probe, levels, levels1 []ceiling.Level) []Probe {
+	var out []Probe
+	for _, p := range probes {
+		if !p.Sweep {
+			continue
+		}
+		of := levels
+		if p.Case.Threads == 1 {
+			of = levels1
+		}
+		p.Ceiling = sweepCeiling(p.Case, of)
+		out = append(out, p)
+	}
+	return out
+}
