@@ -12,7 +12,13 @@ import (
 	"ridge/goharness/record"
 )
 
-func testCommands() []*cli.Command { return []*cli.Command{benchCommand(), listCommand()} }
+func testCommands() []*cli.Command {
+	out := []*cli.Command{benchCommand(), listCommand()}
+	for _, c := range out {
+		c.Flags = append(c.Flags, commonFlags()...) // as run does
+	}
+	return out
+}
 
 func TestFlagsMayStandBehindArguments(t *testing.T) {
 	for _, tc := range []struct{ in, want string }{
@@ -24,8 +30,11 @@ func TestFlagsMayStandBehindArguments(t *testing.T) {
 		{"ridge bench gemm --case", "ridge bench --case"},
 		{"ridge bench --quick", "ridge bench --quick"},
 		{"ridge bench gemm -h", "ridge bench --help"},
-		{"ridge --data-dir list bench gemm --quick", "ridge --data-dir list bench --quick -- gemm"},
-		{"ridge --json list kernels --all", "ridge --json list --all -- kernels"},
+		{"ridge --data-dir list bench gemm --quick", "ridge bench --data-dir list --quick -- gemm"},
+		{"ridge --json list kernels --all", "ridge list --json --all -- kernels"},
+		{"ridge --quiet --data-dir=d --json bench gemm", "ridge bench --quiet --data-dir=d --json -- gemm"},
+		{"ridge --help list", "ridge --help list"},
+		{"ridge --frobnicate --json list ops", "ridge --frobnicate list --json -- ops"},
 		{"ridge nothing --m 5", "ridge nothing --m 5"},
 		{"ridge list -", "ridge list -- -"},
 		{"ridge", "ridge"},
