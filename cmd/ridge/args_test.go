@@ -1,12 +1,14 @@
 package main
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
 
+	"ridge/goharness/campaign"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
@@ -41,6 +43,33 @@ func TestFlagsMayStandBehindArguments(t *testing.T) {
 	} {
 		if got := flagsFirst(commonFlags(), testCommands(), strings.Fields(tc.in)); strings.Join(got, " ") != tc.want {
 			t.Errorf("%q: got %q, want %q", tc.in, strings.Join(got, " "), tc.want)
+		}
+	}
+}
+
+// A case that is named by its id is given the time that the suites give it.
+func TestACaseByItsIdHasTheBudgetOfThePlan(t *testing.T) {
+	cfg := campaign.Config{Plan: plan.Options{Device: "cpu", Threads: 1, Ops: op.Builtin(), Operations: []string{"gemm"}, Precisions: []record.DType{record.FP32}}}
+	p, err := plan.Build(cfg.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range p.Cases {
+		set := flag.NewFlagSet("bench", flag.ContinueOnError)
+		for _, f := range benchCommand().Flags {
+			if err := f.Apply(set); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := set.Parse([]string{"--case", want.ID}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := benchCases(cli.NewContext(cli.NewApp(), set, nil), &cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].ID != want.ID || got[0].BudgetNS != want.BudgetNS {
+			t.Errorf("%s: %+v, want the budget %d", want.ID, got, want.BudgetNS)
 		}
 	}
 }

@@ -26,7 +26,6 @@ func calibrateCommand() *cli.Command {
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
 			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure (none)"},
 			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
-			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 		),
 		Action: calibrate,
 	}
@@ -52,7 +51,9 @@ func calibrate(c *cli.Context) error {
 	if p := c.String("fusion-patterns"); p != "none" {
 		return fmt.Errorf("--fusion-patterns %q: this build has no fusion patterns, expected none", p)
 	}
-	cfg.Resume = c.String("resume")
+	if err := cfg.Plan.CheckSelection(); err != nil {
+		return err
+	}
 	doc, err := runCampaign(c, cfg)
 	if err != nil {
 		return err
