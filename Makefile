@@ -6,7 +6,8 @@ ifeq ($(origin CC),default)
 CC       = gcc
 endif
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  = -X main.version=$(VERSION)
+REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/null || echo unknown)
+LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz clean compiler

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,7 @@ func sampleDocument(t *testing.T) []byte {
 func TestJSONOutputParses(t *testing.T) {
 	for _, args := range [][]string{
 		{"info", "--json"}, {"list", "kernels", "--json"}, {"list", "ops", "--json"}, {"list", "devices", "--json"},
-		{"--json", "list", "devices"}, {"list", "cases", "--quick", "--json"},
+		{"list", "patterns", "--json"}, {"--json", "list", "devices"}, {"list", "cases", "--quick", "--json"},
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			code, stdout, stderr := ridge(t, args...)
@@ -69,7 +70,7 @@ func TestEveryViewShowsADocument(t *testing.T) {
 
 func TestListsNameWhatIsThere(t *testing.T) {
 	for _, tc := range []struct{ what, want string }{
-		{"kernels", "gemm_fp32_portable"}, {"ops", "gemm"}, {"devices", "cpu"},
+		{"kernels", "gemm_fp32_portable"}, {"ops", "gemm"}, {"devices", "cpu"}, {"patterns", "no fusion patterns"},
 	} {
 		code, stdout, stderr := ridge(t, "list", tc.what)
 		if code != exitOK || !strings.Contains(stdout, tc.want) || stderr != "" {
@@ -78,6 +79,54 @@ func TestListsNameWhatIsThere(t *testing.T) {
 	}
 	if _, all, _ := ridge(t, "list", "kernels", "--all"); !strings.Contains(all, "_model") {
 		t.Error("list kernels --all: the models that only tests use are missing")
+	}
+}
+
+// "verified on" comes from the committed documents: chips for what they hold, and a word
+// for what nobody has measured.
+func TestKernelsSayWhereTheyWereVerified(t *testing.T) {
+	_, stdout, _ := ridge(t, "list", "kernels", "--json")
+	var kernels []struct {
+		Name string
+		On   []string `json:"verified_on"`
+	}
+	if err := json.Unmarshal([]byte(stdout), &kernels); err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.Open("../../docs/benchmarks/zen3-milan/quick.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	doc, err := record.ReadCalibration(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	measured := map[string]bool{}
+	for _, r := range doc.Results {
+		if r.Verification != nil && r.Verification.Passed {
+			measured[r.Kernel] = true
+		}
+	}
+	_, table, _ := ridge(t, "list", "kernels")
+	both := [2]int{}
+	for _, k := range kernels {
+		row := ""
+		for _, line := range lines(table) {
+			if strings.HasPrefix(line, k.Name+" ") {
+				row = line
+			}
+		}
+		if on := slices.Contains(k.On, "zen3-milan"); on != measured[k.Name] || k.On == nil {
+			t.Errorf("%s: verified on %v, the document of zen3-milan has it: %v", k.Name, k.On, measured[k.Name])
+		}
+		if nobody := strings.HasSuffix(row, "no chip yet"); nobody != (len(k.On) == 0) {
+			t.Errorf("%s is verified on %v, and its row is %q", k.Name, k.On, row)
+		}
+		both[min(len(k.On), 1)]++
+	}
+	if both[0] == 0 || both[1] == 0 {
+		t.Errorf("%d kernels without a chip, %d with one: the test needs both", both[0], both[1])
 	}
 }
 
@@ -104,6 +153,9 @@ func TestABenchGivesAValidDocument(t *testing.T) {
 	}
 	if len(doc.Results) != 1 || !doc.Results[0].Status.Counts() {
 		t.Fatalf("results: %+v", doc.Results)
+	}
+	if doc.Tool.Revision != "unknown" { // the Makefile sets it, and did not build this test
+		t.Errorf("revision %q", doc.Tool.Revision)
 	}
 	r := doc.Results[0]
 	if r.Energy == nil || !strings.Contains(r.Energy.Unavailable, "no energy meter") || r.Metrics.Power == nil || r.Metrics.Power.Unavailable != r.Energy.Unavailable {
