@@ -207,6 +207,9 @@ func reportCommand() *cli.Command {
 			if c.NArg() == 0 {
 				return errors.New("report: expected at least one calibration document (- for standard input)")
 			}
+			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
+				return errors.New("report: standard input (-) can be read once; it is given twice")
+			}
 			var docs []record.Calibration
 			for _, name := range c.Args().Slice() {
 				d, err := readDocument(name)

@@ -137,6 +137,9 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{[]string{"report"}, []string{"report", "document"}},
 		{[]string{"report", "--format", "interpretive-dance", file}, []string{"--format", "table"}},
 		{[]string{"report", file + ".missing"}, []string{"no such file"}},
+		{[]string{"report", "-", "-"}, []string{"given twice"}},
+		{[]string{"info", "--data-dir", ""}, []string{"--data-dir", "empty"}},
+		{[]string{"--data-dir", "", "calibrate"}, []string{"--data-dir", "empty"}},
 		{[]string{"report", filepath.Dir(file)}, []string{"directory"}},
 		{[]string{"report", file, "--output", filepath.Join(file, "x")}, []string{"--output"}},
 	} {
