@@ -87,33 +87,30 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 	return doc, werr
 }
 
-// deliver writes the document where it was asked for and prints the tables.
+// deliver writes the document where it was asked for and prints the tables. The file comes
+// first, so that a full or closed standard output does not cost the document.
 func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
 	out := c.String("output")
-	if out == "-" || c.Bool("json") {
-		if err := record.WriteCalibration(c.App.Writer, doc); err != nil {
+	file := out
+	if out == "" {
+		file = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+	}
+	if file != "-" {
+		data, err := record.EncodeCalibration(doc)
+		if err != nil {
 			return err
 		}
-	} else if err := report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer)); err != nil {
-		return err
+		if err := record.WriteFile(file, data); err != nil {
+			return fmt.Errorf("write the document: %w", err)
+		}
+		if !c.Bool("quiet") {
+			fmt.Fprintln(c.App.ErrWriter, "document:", file)
+		}
 	}
-	if out == "" {
-		out = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+	if out == "-" || c.Bool("json") {
+		return record.WriteCalibration(c.App.Writer, doc)
 	}
-	if out == "-" {
-		return nil
-	}
-	data, err := record.EncodeCalibration(doc)
-	if err != nil {
-		return err
-	}
-	if err := record.WriteFile(out, data); err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	if !c.Bool("quiet") {
-		fmt.Fprintln(c.App.ErrWriter, "document:", out)
-	}
-	return nil
+	return report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer))
 }
 
 // judge turns what was found wrong into the exit code.

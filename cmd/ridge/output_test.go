@@ -1,7 +1,9 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -228,5 +230,26 @@ func TestOutputGoesWhereItWasAskedFor(t *testing.T) {
 	code, stdout, stderr := ridge(t, benchTiny("--output", "-")...)
 	if err := record.Validate([]byte(stdout)); code != exitOK || err != nil {
 		t.Errorf("--output -: exit code %d, %s, %v", code, stderr, err)
+	}
+}
+
+// failing is an output that is full.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, errors.New("no space left") }
+
+func TestAFullStandardOutputDoesNotCostTheDocument(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "doc.json")
+	var errs bytes.Buffer
+	code := run(t.Context(), append([]string{"ridge"}, benchTiny("--quiet", "--output", out)...), failing{}, &errs)
+	if code != exitUsage || len(lines(errs.String())) != 1 || !strings.Contains(errs.String(), "no space left") {
+		t.Errorf("exit code %d, %q: want 2 and one line", code, errs.String())
+	}
+	data, err := os.ReadFile(out)
+	if err == nil {
+		err = record.Validate(data)
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
