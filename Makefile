@@ -6,10 +6,11 @@ ifeq ($(origin CC),default)
 CC       = gcc
 endif
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
-LDFLAGS  = -X main.version=$(VERSION)
+REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/null || echo unknown)
+LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz clean compiler
+.PHONY: help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz readme clean compiler
 
 help:
 	@echo "make build           bin/ridge"
@@ -17,6 +18,7 @@ help:
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
 	@echo "make selftest        measure the measurement: known durations under known noise"
+	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
 compiler:
@@ -56,12 +58,15 @@ arm64:
 	if [ -z "$(ARM_QEMU)" ]; then echo "arm64: built; tests skipped, qemu-aarch64-static is not installed (Debian: apt-get install qemu-user-static)"; exit 0; fi; \
 	QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
 
-clang: 
+clang:
 	CGO_ENABLED=1 CC=clang $(GO) build -o bin/ridge-clang ./cmd/ridge
 	CGO_ENABLED=1 CC=clang $(GO) test ./native/...
 
 stamp:
 	$(GO) run ./internal/stamp/cmd
+
+readme:
+	$(GO) run ./internal/readmetable
 
 selftest: build
 	bin/ridge selftest

@@ -7,14 +7,18 @@ import (
 )
 
 // flagsFirst lets flags stand behind arguments ("ridge bench gemm --m 512"), which the flag
-// library reads only before them. Everything after "--" stays as it is.
+// library reads only before them, and the flags of all commands before the command
+// ("ridge --json list ops"), where the library would keep them from the command.
+// Everything after "--" stays as it is.
 func flagsFirst(global []cli.Flag, commands []*cli.Command, args []string) []string {
 	at, cmd := findCommand(global, commands, args)
 	if cmd == nil {
 		return args
 	}
+	front, flags := splitGlobal(global, args[1:at])
+	head := append(append([]string{args[0]}, front...), args[at])
 	takesValue := valueFlags(cmd.Flags)
-	var flags, words []string
+	var words []string
 	rest := args[at+1:]
 	for i := 0; i < len(rest); i++ {
 		a := rest[i]
@@ -27,23 +31,43 @@ func flagsFirst(global []cli.Flag, commands []*cli.Command, args []string) []str
 			continue
 		}
 		if a == "-h" || a == "--help" {
-			return append(append([]string{}, args[:at+1]...), "--help") // of the command, whatever the words
+			return append(head, "--help") // of the command, whatever the words
 		}
 		flags = append(flags, a)
 		if name := strings.TrimLeft(a, "-"); !strings.Contains(name, "=") && takesValue[name] {
 			if i+1 == len(rest) {
 				// The value is missing: the words stay away from the flag that would eat them.
-				return append(append([]string{}, args[:at+1]...), flags...)
+				return append(head, flags...)
 			}
 			i++
 			flags = append(flags, rest[i])
 		}
 	}
-	out := append(append([]string{}, args[:at+1]...), flags...)
+	out := append(head, flags...)
 	if len(words) > 0 {
 		out = append(append(out, "--"), words...)
 	}
 	return out
+}
+
+// splitGlobal parts what stands before the command: the flags of all commands with their
+// values, and the rest (--help, --version, what nobody knows), which stays for the library.
+func splitGlobal(global []cli.Flag, args []string) (front, moved []string) {
+	takesValue := valueFlags(global)
+	for i := 0; i < len(args); i++ {
+		name, _, inOne := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		value, known := takesValue[name]
+		if !known {
+			front = append(front, args[i])
+			continue
+		}
+		moved = append(moved, args[i])
+		if value && !inOne && i+1 < len(args) {
+			i++
+			moved = append(moved, args[i])
+		}
+	}
+	return front, moved
 }
 
 // findCommand finds the subcommand: the first word that is neither a global flag nor the

@@ -1,18 +1,26 @@
 package main
 
 import (
+	"flag"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
 
+	"ridge/goharness/campaign"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
 )
 
-func testCommands() []*cli.Command { return []*cli.Command{benchCommand(), listCommand()} }
+func testCommands() []*cli.Command {
+	out := []*cli.Command{benchCommand(), listCommand()}
+	for _, c := range out {
+		c.Flags = append(c.Flags, commonFlags()...) // as run does
+	}
+	return out
+}
 
 func TestFlagsMayStandBehindArguments(t *testing.T) {
 	for _, tc := range []struct{ in, want string }{
@@ -24,14 +32,44 @@ func TestFlagsMayStandBehindArguments(t *testing.T) {
 		{"ridge bench gemm --case", "ridge bench --case"},
 		{"ridge bench --quick", "ridge bench --quick"},
 		{"ridge bench gemm -h", "ridge bench --help"},
-		{"ridge --data-dir list bench gemm --quick", "ridge --data-dir list bench --quick -- gemm"},
-		{"ridge --json list kernels --all", "ridge --json list --all -- kernels"},
+		{"ridge --data-dir list bench gemm --quick", "ridge bench --data-dir list --quick -- gemm"},
+		{"ridge --json list kernels --all", "ridge list --json --all -- kernels"},
+		{"ridge --quiet --data-dir=d --json bench gemm", "ridge bench --quiet --data-dir=d --json -- gemm"},
+		{"ridge --help list", "ridge --help list"},
+		{"ridge --frobnicate --json list ops", "ridge --frobnicate list --json -- ops"},
 		{"ridge nothing --m 5", "ridge nothing --m 5"},
 		{"ridge list -", "ridge list -- -"},
 		{"ridge", "ridge"},
 	} {
 		if got := flagsFirst(commonFlags(), testCommands(), strings.Fields(tc.in)); strings.Join(got, " ") != tc.want {
 			t.Errorf("%q: got %q, want %q", tc.in, strings.Join(got, " "), tc.want)
+		}
+	}
+}
+
+// A case that is named by its id is given the time that the suites give it.
+func TestACaseByItsIdHasTheBudgetOfThePlan(t *testing.T) {
+	cfg := campaign.Config{Plan: plan.Options{Device: "cpu", Threads: 1, Ops: op.Builtin(), Operations: []string{"gemm"}, Precisions: []record.DType{record.FP32}}}
+	p, err := plan.Build(cfg.Plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range p.Cases {
+		set := flag.NewFlagSet("bench", flag.ContinueOnError)
+		for _, f := range benchCommand().Flags {
+			if err := f.Apply(set); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := set.Parse([]string{"--case", want.ID}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := benchCases(cli.NewContext(cli.NewApp(), set, nil), &cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(got) != 1 || got[0].ID != want.ID || got[0].BudgetNS != want.BudgetNS {
+			t.Errorf("%s: %+v, want the budget %d", want.ID, got, want.BudgetNS)
 		}
 	}
 }

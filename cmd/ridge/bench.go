@@ -111,7 +111,11 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 			if err != nil {
 				return nil, err
 			}
-			k.Quick, k.Warmup, k.Trials, k.BudgetNS = cfg.Plan.Quick, cfg.Plan.Warmup, cfg.Plan.Trials, plan.Budget(cfg.Plan.Quick)
+			o, err := cfg.Plan.Ops.New(r.Op, r.Params, r.DType)
+			if err != nil {
+				return nil, err
+			}
+			k.Quick, k.Warmup, k.Trials, k.BudgetNS = cfg.Plan.Quick, cfg.Plan.Warmup, cfg.Plan.Trials, cfg.Plan.Budget(o.FLOPs())
 			if !slices.ContainsFunc(out, func(x record.Case) bool { return x.ID == k.ID }) {
 				out = append(out, k)
 			}

@@ -26,7 +26,6 @@ func calibrateCommand() *cli.Command {
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
 			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure (none)"},
 			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
-			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 		),
 		Action: calibrate,
 	}
@@ -52,7 +51,9 @@ func calibrate(c *cli.Context) error {
 	if p := c.String("fusion-patterns"); p != "none" {
 		return fmt.Errorf("--fusion-patterns %q: this build has no fusion patterns, expected none", p)
 	}
-	cfg.Resume = c.String("resume")
+	if err := cfg.Plan.CheckSelection(); err != nil {
+		return err
+	}
 	doc, err := runCampaign(c, cfg)
 	if err != nil {
 		return err
@@ -86,33 +87,30 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 	return doc, werr
 }
 
-// deliver writes the document where it was asked for and prints the tables.
+// deliver writes the document where it was asked for and prints the tables. The file comes
+// first, so that a full or closed standard output does not cost the document.
 func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
 	out := c.String("output")
-	if out == "-" || c.Bool("json") {
-		if err := record.WriteCalibration(c.App.Writer, doc); err != nil {
+	file := out
+	if out == "" {
+		file = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+	}
+	if file != "-" {
+		data, err := record.EncodeCalibration(doc)
+		if err != nil {
 			return err
 		}
-	} else if err := report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer)); err != nil {
-		return err
+		if err := record.WriteFile(file, data); err != nil {
+			return fmt.Errorf("write the document: %w", err)
+		}
+		if !c.Bool("quiet") {
+			fmt.Fprintln(c.App.ErrWriter, "document:", file)
+		}
 	}
-	if out == "" {
-		out = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+	if out == "-" || c.Bool("json") {
+		return record.WriteCalibration(c.App.Writer, doc)
 	}
-	if out == "-" {
-		return nil
-	}
-	data, err := record.EncodeCalibration(doc)
-	if err != nil {
-		return err
-	}
-	if err := record.WriteFile(out, data); err != nil {
-		return fmt.Errorf("write the document: %w", err)
-	}
-	if !c.Bool("quiet") {
-		fmt.Fprintln(c.App.ErrWriter, "document:", out)
-	}
-	return nil
+	return report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer))
 }
 
 // judge turns what was found wrong into the exit code.
@@ -205,6 +203,9 @@ func reportCommand() *cli.Command {
 			}
 			if c.NArg() == 0 {
 				return errors.New("report: expected at least one calibration document (- for standard input)")
+			}
+			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
+				return errors.New("report: standard input (-) can be read once; it is given twice")
 			}
 			var docs []record.Calibration
 			for _, name := range c.Args().Slice() {

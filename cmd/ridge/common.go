@@ -181,6 +181,7 @@ func measureFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
 		&cli.BoolFlag{Name: "energy", Usage: "ask for the energy of every case"},
 		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed"},
+		&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 	}
 }
 
@@ -223,7 +224,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 		return fail(err)
 	}
 	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")
-	cfg.Energy = c.Bool("energy")
+	cfg.Energy, cfg.Resume = c.Bool("energy"), c.String("resume")
 	cfg.Tool, cfg.Command = tool(), commandLine(c)
 	return cfg, nil
 }

@@ -20,14 +20,14 @@ import (
 
 func listCommand() *cli.Command {
 	return &cli.Command{
-		Name: "list", Usage: "list kernels, ops, cases or devices", ArgsUsage: "kernels|ops|cases|devices",
+		Name: "list", Usage: "list kernels, ops, cases, devices or fusion patterns", ArgsUsage: "kernels|ops|cases|devices|patterns",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "cases of the quick run"},
 			&cli.BoolFlag{Name: "all", Usage: "kernels: those too that only tests use"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {
-				return fmt.Errorf("list: expected one of kernels, ops, cases, devices")
+				return fmt.Errorf("list: expected one of kernels, ops, cases, devices, patterns")
 			}
 			switch what := c.Args().First(); what {
 			case "kernels":
@@ -38,8 +38,10 @@ func listCommand() *cli.Command {
 				return listCases(c)
 			case "devices":
 				return listDevices(c)
+			case "patterns":
+				return listPatterns(c)
 			default:
-				return fmt.Errorf("list %q: expected one of kernels, ops, cases, devices", what)
+				return fmt.Errorf("list %q: expected one of kernels, ops, cases, devices, patterns", what)
 			}
 		},
 	}
@@ -88,7 +90,7 @@ func listKernels(c *cli.Context) error {
 		need := runner.ISATag(e.ISA) // the JSON list has every feature
 		on := strings.Join(e.VerifiedOn, ", ")
 		if on == "" {
-			on = "–"
+			on = "no chip yet"
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, strings.Join(e.Ops, " "), e.DType, e.Acc, need, here, on)
 	}
@@ -96,8 +98,10 @@ func listKernels(c *cli.Context) error {
 }
 
 // verifiedOn names the chips whose committed benchmark documents hold a verified result of
-// the kernel.
-func verifiedOn(k backend.KernelInfo) []string { return benchmarks.VerifiedOn(k.Name) }
+// the kernel; empty where nobody measured it.
+func verifiedOn(k backend.KernelInfo) []string {
+	return append([]string{}, benchmarks.VerifiedOn(k.Name)...)
+}
 
 func listOps(c *cli.Context) error {
 	if c.Bool("json") {
@@ -186,6 +190,15 @@ func listCases(c *cli.Context) error {
 		}
 	}
 	return nil
+}
+
+// listPatterns lists the fusion patterns, of which this build has none.
+func listPatterns(c *cli.Context) error {
+	if c.Bool("json") {
+		return writeJSON(c, []string{})
+	}
+	_, err := fmt.Fprintln(c.App.Writer, "this build has no fusion patterns")
+	return err
 }
 
 func listDevices(c *cli.Context) error {

@@ -25,8 +25,9 @@ const (
 	exitInterrupted = 3
 )
 
-// version and revision are set by the Makefile's -ldflags.
-var version, revision = "dev", ""
+// version and revision (the commit, with -dirty when files were changed) are set by the
+// Makefile's -ldflags.
+var version, revision = "dev", "unknown"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -54,7 +55,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	app := &cli.App{
 		Name:            "ridge",
 		Usage:           "measure what a machine can do, and tell the truth about it",
-		Version:         strings.TrimSpace(version + " " + revision),
+		Version:         version + " (revision " + revision + ")",
 		HideHelpCommand: true,
 		Writer:          stdout,
 		ErrWriter:       stderr,

@@ -5,6 +5,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 )
 
 // process is this test binary as ridge: the same main, in a process of its own.
@@ -104,6 +108,98 @@ func TestAnInterruptedRunIsResumed(t *testing.T) {
 	}
 	if doc.RunID != id || !doc.Summary.Complete || doc.Summary.Resumed == 0 {
 		t.Errorf("run %s (want %s), complete %v, %d results taken from the journal", doc.RunID, id, doc.Summary.Complete, doc.Summary.Resumed)
+	}
+}
+
+func TestAnInterruptedBenchIsResumed(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"bench", "gemm", "--m", "16,32,48,64,80,96,112,128", "--n", "512", "--k", "512", "--threads", "1", "--no-ceilings", "--data-dir", dir,
+		"--warmup", "1", "--trials", "40"}
+	first := process(t, args...)
+	stderr, err := first.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	watchdog := time.AfterFunc(time.Minute, func() { _ = first.Process.Kill() })
+	defer watchdog.Stop()
+	var said []string
+	for sc := bufio.NewScanner(stderr); sc.Scan(); {
+		if said = append(said, sc.Text()); len(said) == 1 { // the first of eight results
+			if err := first.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = first.Wait()
+	if code := first.ProcessState.ExitCode(); code != exitInterrupted {
+		t.Fatalf("exit code %d after SIGINT, want 3: %q", code, said)
+	}
+	_, id, ok := strings.Cut(said[len(said)-1], "--resume ")
+	if !ok {
+		t.Fatalf("the last line does not say how to resume: %q", said)
+	}
+	code, stdout, errs := ridge(t, append(args, "--resume", id, "--json")...)
+	if code != exitOK {
+		t.Fatalf("--resume %s: exit code %d: %s", id, code, errs)
+	}
+	doc, err := record.ReadCalibration(strings.NewReader(stdout))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if doc.RunID != id || !doc.Summary.Complete || doc.Summary.Resumed == 0 || len(doc.Results) != 8 {
+		t.Errorf("run %s (want %s), complete %v, %d of %d results taken from the journal", doc.RunID, id, doc.Summary.Complete, doc.Summary.Resumed, len(doc.Results))
+	}
+	if code, _, errs := ridge(t, append(args, "--resume", id, "--affinity", "compact")...); code != exitUsage || !strings.Contains(errs, "other options") {
+		t.Errorf("resumed with other affinity: exit code %d: %s", code, errs)
+	}
+}
+
+// Trap 20: the kernel groups processes by session (sched_autogroup), so a worker in the
+// session of its shell would share its time slice with whatever else runs there.
+func TestTheWorkerHasASessionOfItsOwnAndSaysItsPriority(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := runner.Process([]string{self, "worker"}, nil)
+	w, err := launch(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	reply, err := w.Do(t.Context(), runner.Request{Verb: runner.VerbHello})
+	if err != nil || reply.Hello == nil {
+		t.Fatalf("hello: %+v, %v", reply, err)
+	}
+	pid, says := reply.Hello.PID, reply.Hello.Priority
+	if sid, err := unix.Getsid(pid); err != nil || sid != pid {
+		t.Errorf("the worker %d is in session %d (%v), want one of its own", pid, sid, err)
+	}
+	// What it says is what it has. The system call gives 20 - nice.
+	if got, err := unix.Getpriority(unix.PRIO_PROCESS, pid); err != nil || strings.HasSuffix(says, ", nice -10") != (20-got == -10) {
+		t.Errorf("it says %q and has nice %d (%v)", says, 20-got, err)
+	}
+	group, err := os.ReadFile(fmt.Sprintf("/proc/%d/autogroup", pid))
+	switch {
+	case err != nil && !strings.HasPrefix(says, "autogroup not available"):
+		t.Errorf("it says %q and its autogroup cannot be read: %v", says, err)
+	case err == nil && strings.HasPrefix(says, "own autogroup at nice -10") != strings.HasSuffix(strings.TrimSpace(string(group)), "nice -10"):
+		t.Errorf("it says %q and its autogroup is %q", says, group)
+	}
+	if parent, err := os.ReadFile("/proc/self/autogroup"); err == nil && len(group) > 0 && strings.Fields(string(parent))[0] == strings.Fields(string(group))[0] {
+		t.Errorf("worker and parent are in one group: %q", group)
+	}
+	// The result of a case carries it.
+	code, stdout, stderr := ridge(t, benchTiny("--json")...)
+	doc, err := record.ReadCalibration(strings.NewReader(stdout))
+	if err != nil {
+		t.Fatalf("exit code %d: %s: %v", code, stderr, err)
+	}
+	if c := doc.Results[0].Conditions; c == nil || c.Priority != says {
+		t.Errorf("the result's conditions %+v do not say %q", c, says)
 	}
 }
 

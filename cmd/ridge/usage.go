@@ -58,7 +58,7 @@ func expected(flags []cli.Flag, name string) string {
 
 // noEmptyFlags refuses text flags that are given without text: "--resume $RUN" with RUN
 // unset must not start a new run. An environment variable that is set to nothing counts as
-// not set.
+// not set; one that names something does not excuse an empty flag, which overrules it.
 func noEmptyFlags(c *cli.Context) error {
 	for _, f := range c.Command.Flags {
 		s, ok := f.(*cli.StringFlag)
@@ -67,8 +67,8 @@ func noEmptyFlags(c *cli.Context) error {
 		}
 		fromEnv := false
 		for _, e := range s.EnvVars {
-			_, there := os.LookupEnv(e)
-			fromEnv = fromEnv || there
+			text, there := os.LookupEnv(e)
+			fromEnv = fromEnv || there && text == ""
 		}
 		if !fromEnv {
 			return fmt.Errorf("--%s is empty: expected %s", s.Name, s.Usage)
@@ -86,8 +86,13 @@ func checkOutput(path string) error {
 	if strings.ContainsRune(path, 0) {
 		return fmt.Errorf("--output %q: a file name cannot hold a NUL", path)
 	}
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		return fmt.Errorf("--output %s is a directory: expected a file name", path)
+	if st, err := os.Stat(path); err == nil {
+		if st.IsDir() {
+			return fmt.Errorf("--output %s is a directory: expected a file name", path)
+		}
+		if !st.Mode().IsRegular() { // a device or a pipe: nothing beside it is written
+			return nil
+		}
 	}
 	return checkWritable("--output "+path, dirOf(path))
 }

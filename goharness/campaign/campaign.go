@@ -325,10 +325,21 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	return out
 }
 
-// fingerprint of the plan: the ids in order with the effort of each. A resumed run must ask
-// the same.
-func fingerprint(p plan.Plan) string {
+// defaultAffinity is the policy of a run that names none.
+const defaultAffinity = "scatter"
+
+func affinity(cfg Config) string {
+	if cfg.Affinity == "" {
+		return defaultAffinity
+	}
+	return cfg.Affinity
+}
+
+// fingerprint of the plan: the threads' places and the ids in order with the effort of each.
+// A resumed run must ask the same.
+func fingerprint(p plan.Plan, affinity string) string {
 	h := sha256.New()
+	fmt.Fprintln(h, affinity)
 	add := func(c record.Case) { fmt.Fprintln(h, c.ID, c.Quick, c.Warmup, c.Trials, c.BudgetNS) }
 	for _, x := range p.Probes {
 		add(x.Case)

@@ -340,3 +340,24 @@ func TestConditionsAreNeverBlank(t *testing.T) {
 		t.Errorf("a time without spread: %+v", tm)
 	}
 }
+
+func TestTheCommandThatMeasuresAgainRepeatsEffortAndAffinity(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		change func(*Config)
+		want   string // behind the case
+	}{
+		{"default", func(*Config) {}, " --quick"},
+		{"scatter is the default", func(c *Config) { c.Affinity = "scatter" }, " --quick"},
+		{"compact", func(c *Config) { c.Affinity = "compact" }, " --quick --affinity compact"},
+		{"a list", func(c *Config) { c.Affinity = "0" }, " --quick --affinity 0"},
+		{"counts", func(c *Config) { c.Cases[0].Warmup, c.Cases[0].Trials = 2, 5 }, " --quick --warmup 2 --trials 5"},
+	} {
+		cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), copies(1)...)
+		tc.change(&cfg)
+		r := find(t, mustRun(t, cfg), copies(1)[0])
+		if want := "ridge bench --case '" + r.ID + "'" + tc.want; r.Reproduce != want {
+			t.Errorf("%s: %q, want %q", tc.name, r.Reproduce, want)
+		}
+	}
+}

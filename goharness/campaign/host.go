@@ -27,7 +27,7 @@ func NewWorkerHost(src machine.Source) *WorkerHost {
 // spinning barriers on a shared CPU measure the scheduler.
 func (h *WorkerHost) CPUs(n int, policy string) ([]int, error) {
 	if policy == "" {
-		policy = "scatter"
+		policy = defaultAffinity
 	}
 	order, err := machine.CPUOrder(h.host, h.cpus, policy)
 	if err != nil {

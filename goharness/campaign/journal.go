@@ -26,7 +26,7 @@ func (c *campaign) openJournal() error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	j, err := record.Create(path, record.JournalHeader{RunID: c.doc.RunID, Created: c.doc.Created,
-		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan), Tool: &c.cfg.Tool, Host: &c.doc.Host})
+		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan, affinity(c.cfg)), Tool: &c.cfg.Tool, Host: &c.doc.Host})
 	if err != nil {
 		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
 	}
@@ -75,7 +75,7 @@ func (c *campaign) resume() error {
 		return fmt.Errorf("resume: %w", err)
 	}
 	h := log.Header
-	if h.PlanFingerprint != fingerprint(c.plan) {
+	if h.PlanFingerprint != fingerprint(c.plan, affinity(c.cfg)) {
 		_ = j.Close()
 		return fmt.Errorf("resume %s: it was planned with other options or on another machine (started as: %s): repeat those options", path, strings.Join(h.Command, " "))
 	}

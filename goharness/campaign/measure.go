@@ -135,6 +135,9 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 	if k.Trials > 0 {
 		r.Reproduce += fmt.Sprintf(" --warmup %d --trials %d", k.Warmup, k.Trials)
 	}
+	if a := affinity(c.cfg); a != defaultAffinity {
+		r.Reproduce += " --affinity " + a
+	}
 	return r, nil
 }
 

@@ -227,6 +227,7 @@ func TestResumeWithOtherOptionsIsRefused(t *testing.T) {
 		{"other order", func(c *Config) { c.Cases[0], c.Cases[1] = c.Cases[1], c.Cases[0] }, "repeat those options"},
 		{"other effort", func(c *Config) { c.Cases[0].Trials = 3 }, "repeat those options"},
 		{"full for quick", func(c *Config) { c.Plan.Quick = false }, "repeat those options"},
+		{"other affinity", func(c *Config) { c.Affinity = "compact" }, "repeat those options"},
 		{"no such run", func(c *Config) { c.Resume = "20200101-000000-0000" }, "no such file"},
 	} {
 		cfg, _ := toy(t, &fakebackend.Backend{}, dir, copies(2)...)
@@ -237,7 +238,7 @@ func TestResumeWithOtherOptionsIsRefused(t *testing.T) {
 		}
 	}
 	cfg, _ = toy(t, &fakebackend.Backend{}, dir, copies(2)...)
-	cfg.Resume = doc.RunID
+	cfg.Resume, cfg.Affinity = doc.RunID, "scatter" // the default said aloud
 	if again := mustRun(t, cfg); again.Summary.Resumed != len(doc.Results) {
 		t.Errorf("after the refusals %d of %d resumed", again.Summary.Resumed, len(doc.Results))
 	}

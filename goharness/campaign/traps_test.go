@@ -48,7 +48,7 @@ var traps = []struct {
 		"goharness/machine": {"TestFeaturesOverruleTheModelNumber", "TestMaskedFeaturesAreNamed"},
 		"goharness/ceiling": {"TestEveryGapHasItsDiagnosis"}}},
 	{"20: background work in the same scheduling group", map[string][]string{
-		"goharness/campaign": {"TestATinyCampaignOnThisMachine"}}},
+		"cmd/ridge": {"TestTheWorkerHasASessionOfItsOwnAndSaysItsPriority"}}},
 	{"21: neighbours take arithmetic slots and cache", map[string][]string{
 		"goharness/campaign": {"TestResultsAboveTheirLimitAreInvalidAfterTheProbeWasRepeated", "TestMainProbesAreRepeatedNextToTheCasesTheyJudge"},
 		"goharness/ceiling":  {"TestTheBestProbeIsTheCeilingAndEveryProbeIsKept", "TestNeighboursShowInTheSpreadOfTheProbes"}}},

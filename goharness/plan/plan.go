@@ -71,6 +71,18 @@ const (
 	extraBudget = 8e9
 )
 
+// Budget is the sampling time in nanoseconds of a case of that many FLOP.
+func (o Options) Budget(flops int64) int64 {
+	n := int64(fullBudget)
+	if o.Quick {
+		n = quickBudget
+	}
+	if o.Trials == 0 {
+		n += min(flops/40, extraBudget)
+	}
+	return n
+}
+
 // Build makes the plan. Unknown operations or precisions are errors that list what exists.
 func Build(o Options) (Plan, error) {
 	if o.Mode == "" {
@@ -92,10 +104,21 @@ func Build(o Options) (Plan, error) {
 	}
 	if !o.ProbesOnly {
 		if err := b.suites(); err != nil {
-			return Plan{}, fmt.Errorf("plan the suites: %w", err)
+			return Plan{}, err
 		}
 	}
 	return Plan{Probes: probes, Cases: b.cases, Warnings: warnings}, nil
+}
+
+// CheckSelection reports whether the operations and precisions asked for select any case,
+// without planning probes.
+func (o Options) CheckSelection() error {
+	if err := o.checkNames(); err != nil {
+		return err
+	}
+	o.Threads, o.Mode = max(1, o.Threads), record.Hot
+	b := &builder{o: o, seen: map[string]bool{}}
+	return b.suites()
 }
 
 // SuiteNames lists the suites in display order.
@@ -188,15 +211,17 @@ func (b *builder) newCase(ref record.ProgramRef, threads int) (record.Case, erro
 	if err != nil {
 		return c, err
 	}
-	c.Quick, c.Warmup, c.Trials, c.BudgetNS = b.o.Quick, b.o.Warmup, b.o.Trials, fullBudget
-	if b.o.Quick {
-		c.BudgetNS = quickBudget
-	}
+	c.Quick, c.Warmup, c.Trials, c.BudgetNS = b.o.Quick, b.o.Warmup, b.o.Trials, b.o.Budget(0)
 	return c, nil
 }
 
-// suites adds every selected row at every selected precision.
+// suites adds every selected row at every selected precision. A precision that was asked
+// for and that an op lacks becomes one unsupported row of the op, beside the ops that have
+// it; when none has it, the selection is refused.
 func (b *builder) suites() error {
+	lacking := map[string]bool{} // op and precision with their row
+	var ops []string             // the selected
+	found := false
 	for _, r := range rows() {
 		if b.o.Quick && !r.quick || !b.wanted(r.suite, r.op) {
 			continue
@@ -205,29 +230,65 @@ func (b *builder) suites() error {
 		if !ok {
 			return fmt.Errorf("suite %s names op %q, which is not registered", r.suite, r.op)
 		}
-		for _, d := range b.precisions(r, spec) {
+		if !slices.Contains(ops, r.op) {
+			ops = append(ops, r.op)
+		}
+		list := b.precisions(r, spec)
+		found = found || len(list) > 0
+		for _, d := range b.o.Precisions {
+			if key := r.op + "/" + string(d); !slices.Contains(spec.DTypes, d) && !slices.Contains(list, d) && !lacking[key] && r.params(b.o) != "" {
+				lacking[key] = true
+				list = append(slices.Clone(list), d)
+			}
+		}
+		for _, d := range list {
 			for _, params := range b.batches(r, spec) {
 				if err := b.add(r, spec, d, params, b.o.Threads); err != nil {
-					return err
+					return fmt.Errorf("plan the suites: %w", err)
 				}
 				if r.one {
 					if err := b.add(r, spec, d, params, 1); err != nil {
-						return err
+						return fmt.Errorf("plan the suites: %w", err)
 					}
 				}
 			}
 		}
 	}
+	if !found {
+		return b.o.selectsNothing(ops)
+	}
 	return nil
+}
+
+// selectsNothing says what was selected and which precisions there would be.
+func (o Options) selectsNothing(ops []string) error {
+	asked, have := make([]string, 0, len(o.Precisions)), []string{}
+	for _, d := range o.Precisions {
+		asked = append(asked, string(d))
+	}
+	for _, name := range ops {
+		spec, _ := o.Ops.Spec(name)
+		for _, d := range spec.DTypes {
+			if !slices.Contains(have, string(d)) {
+				have = append(have, string(d))
+			}
+		}
+	}
+	what := strings.Join(o.Operations, ",")
+	if what == "" {
+		what = "all"
+	}
+	if len(ops) == 0 {
+		return fmt.Errorf("operations %s: no suite has a case of them (time one with: ridge bench)", what)
+	}
+	return fmt.Errorf("operations %s at precisions %s: there is no such case; these operations have %s", what, strings.Join(asked, ","), strings.Join(have, ","))
 }
 
 func (b *builder) wanted(suite, name string) bool {
 	return len(b.o.Operations) == 0 || slices.Contains(b.o.Operations, suite) || slices.Contains(b.o.Operations, name)
 }
 
-// precisions of a row: those it names, restricted to what was asked for. A precision that
-// was asked for explicitly and that the op lacks becomes an unsupported row where the row
-// is the op's first.
+// precisions of a row: those it names, restricted to what was asked for.
 func (b *builder) precisions(r row, spec op.Spec) []record.DType {
 	list := r.dtypes
 	if len(list) == 0 {
@@ -298,9 +359,7 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	if r.dram && b.o.LLC == 0 {
 		c.SkipReason = noLLC
 	}
-	if b.o.Trials == 0 {
-		c.BudgetNS += min(o.FLOPs()/40, extraBudget)
-	}
+	c.BudgetNS = b.o.Budget(o.FLOPs())
 	b.cases = append(b.cases, c)
 	return nil
 }

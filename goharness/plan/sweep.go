@@ -40,11 +40,3 @@ func Sweep(lists map[string]string) ([]map[string]string, error) {
 	}
 	return out, nil
 }
-
-// Budget is the sampling time of one case in nanoseconds.
-func Budget(quick bool) int64 {
-	if quick {
-		return quickBudget
-	}
-	return fullBudget
-}

@@ -103,8 +103,15 @@ func isNumber(line []byte) bool {
 }
 
 // WriteFile replaces the file at path as one step: readers see the old or the new
-// content, and after a crash one of them is there.
+// content, and after a crash one of them is there. A link keeps pointing where it points.
+// What is no regular file (a device, a pipe) is written to and stays what it is.
 func WriteFile(path string, data []byte) (err error) {
+	if st, serr := os.Stat(path); serr == nil && !st.Mode().IsRegular() {
+		return writeInto(path, data)
+	}
+	if target, lerr := filepath.EvalSymlinks(path); lerr == nil {
+		path = target
+	}
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
 	if err != nil {
@@ -133,6 +140,21 @@ func WriteFile(path string, data []byte) (err error) {
 		return err
 	}
 	return syncDir(dir)
+}
+
+func writeInto(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	_, err = f.Write(data)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // MergeJournal adds a journal's entries to a document: results replace those of the same

@@ -4,13 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"ridge/goharness/record"
 	"ridge/goharness/record/recordtest"
@@ -248,4 +251,54 @@ func FuzzReadCalibration(f *testing.F) {
 			t.Fatalf("a document that was read is not valid when written: %v", err)
 		}
 	})
+}
+
+// A list of a few megabytes must not cost gigabytes of error texts.
+func TestListsTooLongToValidateAreRefusedByName(t *testing.T) {
+	long := []byte(`{"schema":"ridge.calibration/1","results":[` + strings.Repeat("{},", 200_000) + `{}]}`)
+	if err := record.Validate(long); err == nil || !strings.Contains(err.Error(), "results: the list has more than 100000 entries") {
+		t.Errorf("error %v", err)
+	}
+	doc := recordtest.Sample()
+	doc.Results[0].Time.SamplesNS = slices.Repeat([]float64{1}, 200_000)
+	if err := record.Validate(encode(t, doc)); err != nil {
+		t.Errorf("many samples: %v", err)
+	}
+}
+
+// What is no regular file stays what it is; a link keeps its target.
+func TestWritingADocumentReplacesOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	target, link, pipe := filepath.Join(dir, "target"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe")
+	for _, f := range []string{target, link} {
+		if err := os.Symlink(target, link); f == link && err != nil {
+			t.Skip("no links here: ", err)
+		}
+		if err := record.WriteFile(f, []byte(f)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if st, err := os.Lstat(link); err != nil || st.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", st.Mode(), err)
+	}
+	if got, err := os.ReadFile(target); err != nil || string(got) != link {
+		t.Errorf("the target holds %q, %v", got, err)
+	}
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Skip("no pipes here: ", err)
+	}
+	read := make(chan string, 1)
+	go func() {
+		got, err := os.ReadFile(pipe)
+		read <- fmt.Sprint(string(got), err)
+	}()
+	if err := record.WriteFile(pipe, []byte("text")); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Lstat(pipe); err != nil || st.Mode()&os.ModeNamedPipe == 0 {
+		t.Fatalf("the pipe became %v, %v", st.Mode(), err)
+	}
+	if got := <-read; got != "text<nil>" {
+		t.Errorf("the reader got %q", got)
+	}
 }

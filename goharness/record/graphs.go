@@ -92,6 +92,7 @@ type graphsOperation struct {
 	Trials      int                        `json:"num_trials"`
 	Extra       map[string]any             `json:"extra_params"`
 	Precision   map[string]graphsPrecision `json:"precision_results"`
+	float       bool                       // the profile's own numbers are of floating-point work
 }
 
 type graphsPrecision struct {
@@ -126,6 +127,9 @@ const notUsed = "not used"
 // ExportGraphs gives the document as a calibration file of branes-ai/graphs. Such a file
 // holds one device: a document of several must be cut down to one first.
 //
+// Peak probes and sweep points are no achievements: they stand in no profile and no
+// precision's best. The best, mean and worst rates are of floating-point work alone.
+//
 // efficiency is the fraction of the theoretical peak, null where that is unknown; the
 // fraction of the measured ceiling is in extra_params. A fusion pattern stands under its
 // name with its last shape (fp32 where it was measured), and under name/dtype/shape with
@@ -142,7 +146,7 @@ func ExportGraphs(doc Calibration) ([]byte, error) {
 	f.BandwidthEfficiency = quotient(f.MeasuredBandwidth, f.TheoreticalBandwidth)
 	var gflops, efficiency []float64
 	for _, k := range sortedKeys(f.Operations) {
-		if p := f.Operations[k]; p.GFLOPS > 0 {
+		if p := f.Operations[k]; p.float && p.GFLOPS > 0 {
 			gflops = append(gflops, p.GFLOPS)
 			if p.Efficiency != nil {
 				efficiency = append(efficiency, *p.Efficiency)
@@ -286,7 +290,7 @@ func (x graphsExport) precisions(hardware string) graphsPrecisions {
 	ran, refused := map[DType]bool{}, map[DType]bool{}
 	for i := range x.doc.Results {
 		r := &x.doc.Results[i]
-		if r.Device != x.device.ID {
+		if r.Device != x.device.ID || r.Probe() {
 			continue
 		}
 		switch {

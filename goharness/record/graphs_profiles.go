@@ -32,7 +32,7 @@ func (x graphsExport) operations() map[string]graphsOperation {
 	for i := range x.doc.Results {
 		r := &x.doc.Results[i]
 		id, err := ParseCaseID(r.ID)
-		if r.Device != x.device.ID || err != nil || len(r.Arms) > 0 {
+		if r.Device != x.device.ID || r.Probe() || err != nil || len(r.Arms) > 0 {
 			continue
 		}
 		_, rest, _ := strings.Cut(CaseID{Op: id.Op, Params: id.Params, Threads: id.Threads, Mode: id.Mode, Kernel: id.Kernel}.String(), "/")
@@ -67,7 +67,7 @@ func mainResult(rs []*Result) *Result {
 func (x graphsExport) operation(r *Result, group []*Result) graphsOperation {
 	in, out := shapes(r)
 	o := graphsOperation{
-		Type: graphsType(r.Op), GFLOPS: r.GFLOPS, Efficiency: x.efficiency(r), Bandwidth: r.BandwidthGBps,
+		float: r.DType.Float(), Type: graphsType(r.Op), GFLOPS: r.GFLOPS, Efficiency: x.efficiency(r), Bandwidth: r.BandwidthGBps,
 		Intensity: r.ArithmeticIntensity, Batch: max(1, r.Batch), Input: in, Output: out,
 		Mean: r.Time.MeanNS / 1e6, Std: r.Time.StdNS / 1e6, Min: r.Time.MinNS / 1e6, Max: r.Time.MaxNS / 1e6,
 		Trials: len(r.Time.SamplesNS), Precision: map[string]graphsPrecision{},

@@ -188,3 +188,41 @@ func TestGraphsExportOfSeveralDevicesAsksForOne(t *testing.T) {
 		t.Error("a document without a device was exported")
 	}
 }
+
+// A peak probe measures the limit; it is no operation that reached it.
+func TestGraphsExportCountsNoProbeAndNoIntegerAsAnAchievement(t *testing.T) {
+	doc := recordtest.Sample()
+	var best float64
+	probes := 0
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Probe() {
+			probes++
+			r.GFLOPS *= 1000
+			continue
+		}
+		if r.Op == "gemm" && r.DType == record.INT8 { // a profile of its own, faster than all
+			r.ID, r.Params = strings.Replace(r.ID, "m=1024", "m=1023", 1), map[string]string{"m": "1023", "n": "1024", "k": "1024"}
+			r.GFLOPS = 5000
+		}
+		if r.Status.Counts() && r.DType.Float() {
+			best = max(best, r.GFLOPS)
+		}
+	}
+	if probes < 4 {
+		t.Fatalf("the sample has %d probes", probes)
+	}
+	_, m := export(t, doc)
+	if m["best_measured_gflops"] != best {
+		t.Errorf("best %v, want %v", m["best_measured_gflops"], best)
+	}
+	for key, p := range m["operation_profiles"].(map[string]any) {
+		if strings.HasPrefix(key, "peak/") || strings.HasPrefix(key, "bandwidth/") || strings.Contains(key, "bytes=16384") {
+			t.Errorf("the probe %s became a profile: %v", key, p)
+		}
+	}
+	matrix := m["precision_matrix"].(map[string]any)
+	if peak := matrix["peak_gflops_by_precision"].(map[string]any); peak["fp32"] != best || peak["int8"] != 5000.0 || peak["u8s8"] != nil {
+		t.Errorf("peaks by precision %v, want fp32 %v, int8 5000 and no u8s8, which only a probe ran", peak, best)
+	}
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"ridge/goharness/record"
@@ -55,6 +56,11 @@ func mdTable(b *strings.Builder, title string, head []string, rows [][]string) {
 		return
 	}
 	fmt.Fprintf(b, "## %s\n\n", title)
+	mdRows(b, head, rows)
+	b.WriteString("\n")
+}
+
+func mdRows(b *strings.Builder, head []string, rows [][]string) {
 	line := func(cells []string) {
 		b.WriteString("|")
 		for _, c := range cells {
@@ -67,10 +73,48 @@ func mdTable(b *strings.Builder, title string, head []string, rows [][]string) {
 	for _, r := range rows {
 		line(r)
 	}
-	b.WriteString("\n")
 }
 
 var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "<", "&lt;", "*", `\*`, "_", `\_`)
 
 // md makes text safe inside a table cell.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }
+
+// MarkdownResults gives one Markdown table of the results, with the columns of the results
+// table that are named, in that order. An unknown column is an error that lists them all.
+func MarkdownResults(rs []record.Result, columns ...string) (string, error) {
+	var rows [][]string
+	for i := range rs {
+		rows = append(rows, resultCells(&rs[i]))
+	}
+	return mdColumns(resultColumns, rows, columns)
+}
+
+// MarkdownCeilings does the same for ceilings.
+func MarkdownCeilings(cs []record.Ceiling, columns ...string) (string, error) {
+	var rows [][]string
+	for i := range cs {
+		rows = append(rows, ceilingCells(&cs[i]))
+	}
+	return mdColumns(ceilingColumns, rows, columns)
+}
+
+func mdColumns(have []column, rows [][]string, want []string) (string, error) {
+	var at []int
+	for _, name := range want {
+		i := slices.IndexFunc(have, func(c column) bool { return c.name == name })
+		if i < 0 {
+			return "", fmt.Errorf("column %q: expected one of %s", name, strings.Join(names(have), ", "))
+		}
+		at = append(at, i)
+	}
+	var b strings.Builder
+	pick := make([][]string, len(rows))
+	for i, row := range rows {
+		for _, n := range at {
+			pick[i] = append(pick[i], row[n])
+		}
+	}
+	mdRows(&b, want, pick)
+	return b.String(), nil
+}

@@ -220,7 +220,7 @@ func TestBenchfmtIsReadByItsOwnReader(t *testing.T) {
 			if v, ok := rec.Value("sec/op"); !ok || v <= 0 {
 				t.Errorf("%s: no time", rec.Name)
 			}
-			if rec.GetConfig("not-counted") != "5 of 12" {
+			if rec.GetConfig("not-counted") != "5 of 18" {
 				t.Errorf("not counted: %q", rec.GetConfig("not-counted"))
 			}
 		case *benchfmt.SyntaxError:
@@ -233,8 +233,20 @@ func TestBenchfmtIsReadByItsOwnReader(t *testing.T) {
 	if n := lines["Gemm/device=cpu/dtype=fp32/m=1024/n=1024/k=1024/threads=2/mode=hot"]; n != 7 {
 		t.Errorf("%d lines for 7 samples; names %v", n, lines)
 	}
-	if len(lines) != 8 { // six results of one arm and two arms
+	if len(lines) != 14 { // six results of one arm, two arms and six probes
 		t.Errorf("%d names: %v", len(lines), lines)
+	}
+}
+
+// Bandwidth and latency of one size are one line, although the buffers beside it differ.
+func TestTheCacheSweepJoinsBandwidthAndLatencyOfOneSize(t *testing.T) {
+	var got []string
+	for _, r := range sweepRows(sample(t).Results) {
+		got = append(got, strings.Join(r.cells, " "))
+	}
+	want := []string{"16.0 KiB 340 2 1.20", "256 KiB – – 3.60", "512 KiB 160 2 –"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the sweep (-want +got):\n%s", d)
 	}
 }
 

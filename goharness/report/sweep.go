@@ -2,6 +2,7 @@ package report
 
 import (
 	"sort"
+	"strconv"
 
 	"ridge/goharness/record"
 )
@@ -9,8 +10,9 @@ import (
 var sweepColumns = []column{{name: "working set", right: true}, {name: "read GB/s", right: true}, {name: "thr", right: true},
 	{name: "latency ns", right: true}}
 
-// sweepRows shows read bandwidth and latency over the size of the working set, from the
-// probes and sweep points of a run.
+// sweepRows shows read bandwidth and latency over the size of the buffer, from the probes
+// and sweep points of a run. The key is the parameter bytes: the working set also holds the
+// result, which differs between the two ops.
 func sweepRows(rs []record.Result) []gridRow {
 	type point struct {
 		read, latency string
@@ -26,14 +28,17 @@ func sweepRows(rs []record.Result) []gridRow {
 		if !r.Probe() || !r.Status.Counts() || r.Time == nil {
 			continue
 		}
-		bytes := r.WorkingSetBytes
+		bytes, err := strconv.ParseInt(r.Params["bytes"], 10, 64)
+		if err != nil {
+			continue
+		}
 		p := at[bytes]
 		if p == nil {
 			p = &point{none, none, none}
 		}
 		switch {
 		case r.Op == "bandwidth" && r.Params["access"] == "read" && r.Threads == widest:
-			p.read, p.threads = digits(r.BandwidthGBps), digits(float64(r.Threads))
+			p.read, p.threads = digits(r.BandwidthGBps), strconv.Itoa(r.Threads)
 		case r.Op == "chase" && r.Items > 0:
 			p.latency = digits(r.Time.MedianNS / float64(r.Items))
 		default:

@@ -156,9 +156,33 @@ func results() []record.Result {
 	chase.DeviceMemory = &record.DeviceMemory{EndBytes: 256 << 20}
 	crash := failed(base("reduction", "softmax", record.FP32, size("1024", "1024"), 2), record.Crashed, "SIGILL in softmax_fp32_avx512; no other kernel left")
 	crash.Attempts = []record.Attempt{{Kernel: "softmax_fp32_avx512", Status: record.Crashed, Reason: "illegal instruction", Signal: "SIGILL"}}
-	return append(rs, cp, view, relu, chase, crash,
+	rs = append(rs, cp, view, relu, chase, crash,
 		failed(base("reduction", "sum", record.FP32, size("23170", "23170"), 2), record.Skipped, "needs 4294967296 bytes, 1073741824 are available (cgroup limit)"),
 		comparison())
+	return append(rs, probes()...)
+}
+
+// probes are a peak and a cache sweep of three sizes: bandwidth and latency at the first,
+// latency alone at the second, bandwidth alone at the third. As in a run, the op's result
+// element is part of the working set: 4 bytes of bandwidth, 8 of chase.
+func probes() []record.Result {
+	peak := timedAt(base("peak", "peak", record.FP32, []record.Param{{Name: "isa", Value: "avx2"}}, 2), 1e6, 0.002, 218e6, 4, nil)
+	peak.Kernel, peak.ISA, peak.UseCase = "peak_fp32_avx2", "avx2", record.UseCaseCeiling
+	int8 := timedAt(base("peak", "peak", record.U8S8, []record.Param{{Name: "isa", Value: "avxvnni"}}, 2), 1e6, 0.002, 430e6, 4, nil)
+	int8.Kernel, int8.ISA, int8.UseCase, int8.Accumulate = "peak_u8s8_avxvnni", "avxvnni", record.UseCaseCeiling, record.INT32
+	read := func(n string, bytes int64, gbps float64, use string) record.Result {
+		r := timedAt(base("bandwidth", "bandwidth", record.FP32, []record.Param{{Name: "access", Value: "read"}, {Name: "bytes", Value: n}}, 2),
+			float64(bytes)/gbps, 0.002, 0, bytes, nil)
+		r.Kernel, r.ISA, r.UseCase, r.WorkingSetBytes = "bandwidth_read_avx2", "avx2", use, bytes+4
+		return r
+	}
+	chase := func(n string, bytes int64, ns float64) record.Result {
+		r := timedAt(base("bandwidth", "chase", record.INT64, []record.Param{{Name: "bytes", Value: n}, {Name: "steps", Value: "16384"}}, 1), 16384*ns, 0.002, 0, bytes, nil)
+		r.Kernel, r.UseCase, r.Items, r.ItemUnit, r.WorkingSetBytes = "chase_int64", record.UseCaseSweep, 16384, "dependent load", bytes+8
+		return r
+	}
+	return []record.Result{peak, int8, read("16384", 16<<10, 340, record.UseCaseSweep), chase("16384", 16<<10, 1.2),
+		chase("262144", 256<<10, 3.6), read("524288", 512<<10, 160, record.UseCaseCeiling)}
 }
 
 func comparison() record.Result {
