@@ -97,6 +97,9 @@ func TestAFailingKernelCostsOneCaseAndTheNextVariantTakesItsPlace(t *testing.T) 
 			if res.KernelRequested != "fault_fp32_bad" || res.FallbackReason == "" {
 				t.Errorf("requested %q, fallback reason %q", res.KernelRequested, res.FallbackReason)
 			}
+			if phase := map[string]string{"clobber": "input", "overrun_input": "padding"}[tc.kind]; !strings.HasPrefix(res.Attempts[0].Reason, phase) || phase != "" && !strings.Contains(res.Attempts[0].Reason, "tensor x") {
+				t.Errorf("reason %q, want a %s test that names tensor x", res.Attempts[0].Reason, phase)
+			}
 			after, err := r.Run(context.Background(), faultCase("ok"))
 			if err != nil || !after.Status.Counts() {
 				t.Errorf("the next case: %s %s %v", after.Status, after.Reason, err)
