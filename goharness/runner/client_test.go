@@ -10,11 +10,12 @@ import (
 )
 
 func TestTheAnswerWithAMillionTrialsIsRead(t *testing.T) {
-	samples := make([]float64, 1e6)
+	samples, disturbed := make([]float64, 1e6), make([]int, 1e6)
 	for i := range samples {
 		samples[i] = 123456.789 + float64(i)/3
+		disturbed[i] = i
 	}
-	line, err := json.Marshal(Reply{Measured: &Measured{Times: []record.Time{{SamplesNS: samples}}}})
+	line, err := json.Marshal(Reply{Measured: &Measured{Times: []record.Time{{SamplesNS: samples, Disturbed: disturbed}}}})
 	if err != nil || len(line) < 17<<20 {
 		t.Fatalf("a line of %d bytes, err %v", len(line), err)
 	}
