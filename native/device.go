@@ -82,6 +82,9 @@ func (d *device) Synchronize() error { return nil }
 
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
+// Trim unmaps the released buffers that the arena keeps for the next case.
+func (d *device) Trim() { d.mem.trim() }
+
 // MeasureClock times a chain of dependent multiplications on the team's first thread.
 func (d *device) MeasureClock(load bool) (float64, error) {
 	if load {

@@ -61,12 +61,14 @@ func (e *executable) prepare() error {
 	}
 	picked := make([]candidate, len(e.p.Steps))
 	for i, st := range e.p.Steps {
-		k, err := e.pick(st)
+		k, aside, err := e.pick(st)
 		if err != nil {
 			return err
 		}
 		picked[i] = k
-		e.kernels = append(e.kernels, k.Info(st.Op.Name(), kernel.Detect()))
+		info := k.Info(st.Op.Name(), kernel.Detect())
+		info.PassedOver = aside
+		e.kernels = append(e.kernels, info)
 	}
 	lists := make([][]team.Step, len(e.sets))
 	var need int64
@@ -125,8 +127,9 @@ func (e *executable) bound(set int, st op.Step) []kernel.Buffer {
 	return out
 }
 
-// pick chooses the first kernel that this CPU and these arguments allow.
-func (e *executable) pick(st op.Step) (candidate, error) {
+// pick chooses the first kernel that this CPU and these arguments allow, and names those
+// before it that are set aside.
+func (e *executable) pick(st op.Step) (candidate, []string, error) {
 	forced := e.opts.Kernel
 	all := e.d.b.candidates(st.Op, forced)
 	if len(all) == 0 && forced != "" && len(e.p.Steps) > 1 {
@@ -134,41 +137,35 @@ func (e *executable) pick(st op.Step) (candidate, error) {
 	}
 	if len(all) == 0 {
 		if forced != "" {
-			return candidate{}, backend.Unsupported("no CPU kernel %q for %s at %s", forced, st.Op.Name(), st.Op.DType())
+			return candidate{}, nil, backend.Unsupported("no CPU kernel %q for %s at %s", forced, st.Op.Name(), st.Op.DType())
 		}
-		return candidate{}, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
+		return candidate{}, nil, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
-	var why []string
+	var why, aside []string
 	for _, k := range all {
 		if err := k.Info(st.Op.Name(), kernel.Detect()).Available; err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
-		if contains(e.opts.Exclude, k.Name) || contains(e.opts.Exclude, k.Name+"@"+st.Op.Name()) {
-			why = append(why, k.Name+": set aside after a failure")
-			continue
-		}
 		a, err := k.bind(st.Op, e.bound(0, st))
 		if err != nil {
-			return candidate{}, fmt.Errorf("bind %s: %w", k.Name, err)
+			return candidate{}, nil, fmt.Errorf("bind %s: %w", k.Name, err)
 		}
 		ok := k.Supports(a.p)
 		kernel.Free(a.p)
-		if ok {
-			return k, nil
-		}
-		why = append(why, k.Name+": does not take this shape")
-	}
-	return candidate{}, backend.Unsupported("%s at %s: %s", st.Op.Name(), st.Op.DType(), strings.Join(why, "; "))
-}
-
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
+		switch {
+		case !ok:
+			why = append(why, k.Name+": does not take this shape")
+		case backend.Excluded(e.opts.Exclude, k.Name, st.Op.Name()):
+			aside = append(aside, k.Name)
+		default:
+			return k, aside, nil
 		}
 	}
-	return false
+	if len(aside) > 0 {
+		return candidate{}, nil, &backend.SetAsideError{Step: fmt.Sprintf("%s at %s", st.Op.Name(), st.Op.DType()), Kernels: aside}
+	}
+	return candidate{}, nil, backend.Unsupported("%s at %s: %s", st.Op.Name(), st.Op.DType(), strings.Join(why, "; "))
 }
 
 func (e *executable) Kernels() []backend.KernelInfo { return e.kernels }

@@ -174,7 +174,7 @@ func measureFlags() []cli.Flag {
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
 		&cli.StringFlag{Name: "metrics", Usage: "metric groups in the document: latency,throughput,memory,flops,power,bandwidth"},
 		&cli.StringFlag{Name: "hardware", Usage: "name for this machine in the document"},
-		&cli.Float64Flag{Name: "peak-gflops", Usage: "theoretical peak for the efficiency columns"},
+		&cli.Float64Flag{Name: "peak-gflops", Usage: "theoretical peak for the efficiency columns, of fp32 or of the one --precision"},
 		&cli.Float64Flag{Name: "peak-bandwidth", Usage: "theoretical bandwidth in 10^9 bytes/s for the efficiency columns"},
 		&cli.IntFlag{Name: "warmup", Usage: "warm-up launches; with --trials"},
 		&cli.IntFlag{Name: "trials", Usage: "samples, in place of the stop rule"},

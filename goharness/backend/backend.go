@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -49,6 +51,9 @@ type KernelInfo struct {
 	IntExact   bool    // whether small integers are exact for it
 	Available  error   // nil, or why this machine cannot run it
 	Doc        string
+	// PassedOver, of an executable's kernel, names the kernels that would have been picked
+	// before it, had PrepareOptions.Exclude not ruled them out; the preferred one first.
+	PassedOver []string
 }
 
 // Device is an open device. It is used by one goroutine at a time.
@@ -71,12 +76,16 @@ type Device interface {
 	Close() error
 }
 
+// Trimmer is a Device that keeps released buffers for the next case. Trim returns them to
+// the system, so that its free memory tells what a case can really have.
+type Trimmer interface{ Trim() }
+
 // PrepareOptions choose how a program is set up.
 type PrepareOptions struct {
 	// Kernel forces a kernel by name for every step that it implements ("" = preferred).
 	Kernel string
-	// Exclude lists quarantined kernels: by name, or "name@op" for one that is wrong for one
-	// of its ops.
+	// Exclude lists quarantined kernels: by name, or "name@op" for one that failed in one of
+	// its ops (the op of the step, not of the program). See Excluded.
 	Exclude []string
 	// Sets of buffers: 1 for hot, ≥ 2 for cold (launch i uses set i mod Sets).
 	Sets int
@@ -132,6 +141,22 @@ func (e *UnsupportedError) Error() string { return e.Reason }
 // Unsupported makes an UnsupportedError.
 func Unsupported(format string, a ...any) error {
 	return &UnsupportedError{Reason: fmt.Sprintf(format, a...)}
+}
+
+// SetAsideError says that PrepareOptions.Exclude alone keeps a step from running: kernels for
+// it are there, all of them quarantined. It becomes status skipped.
+type SetAsideError struct {
+	Step    string   // op and dtype
+	Kernels []string // what was excluded, the preferred one first
+}
+
+func (e *SetAsideError) Error() string {
+	return fmt.Sprintf("no kernel is left for %s: %s set aside after a failure", e.Step, strings.Join(e.Kernels, ", "))
+}
+
+// Excluded reports whether a list as PrepareOptions.Exclude rules kernel out for an op.
+func Excluded(list []string, kernel, op string) bool {
+	return slices.Contains(list, kernel) || slices.Contains(list, kernel+"@"+op)
 }
 
 // MemoryError says that a case does not fit; it becomes status skipped.

@@ -314,7 +314,7 @@ func TestTheStartOfTheWorkerIsNotInTheDeadline(t *testing.T) {
 	r := &runner.Runner{Launch: func(ctx context.Context) (runner.Worker, error) {
 		time.Sleep(delay)
 		return runner.InProcess(toyServer(b))(ctx)
-	}, Deadline: func(string, record.Case, *runner.Prepared) time.Duration { return deadline }}
+	}, Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return deadline }}
 	defer r.Close()
 	cfg, _ := toy(t, b, "", copies(1)...)
 	res, err := r.Run(context.Background(), cfg.Cases[0])

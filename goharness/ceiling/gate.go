@@ -28,13 +28,17 @@ func (m *Model) Judge(r *record.Result) Finding {
 	if !r.Status.Counts() || r.Time == nil {
 		return Finding{}
 	}
-	arms := []work{{r.Time.MedianNS, r.FLOPs, r.Bytes}}
+	arms := []work{{r.ISA, r.Time.MedianNS, r.FLOPs, r.Bytes}}
 	if len(r.Arms) > 0 {
 		arms = nil // Time is that of the first arm
 	}
 	for _, a := range r.Arms {
 		if a.Time != nil {
-			arms = append(arms, work{a.Time.MedianNS, a.FLOPs, a.Bytes})
+			isa := a.ISA
+			if isa == "" {
+				isa = r.ISA // a document from before arms had their own
+			}
+			arms = append(arms, work{isa, a.Time.MedianNS, a.FLOPs, a.Bytes})
 		}
 	}
 	for _, w := range arms {
@@ -53,6 +57,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 
 // work of one launch and its time.
 type work struct {
+	isa          string
 	ns           float64
 	flops, bytes int64
 }
@@ -85,7 +90,7 @@ func (m *Model) judgeCompute(r *record.Result, w work) Finding {
 	if w.flops == 0 || r.Suite == "peak" {
 		return Finding{}
 	}
-	c, factor := m.computeLimit(r.ISA, r.DType, r.Threads)
+	c, factor := m.computeLimit(w.isa, r.DType, r.Threads)
 	if c == nil {
 		return Finding{}
 	}

@@ -58,6 +58,24 @@ func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
 	}
 }
 
+func TestEachArmIsJudgedByItsOwnInstructionSet(t *testing.T) {
+	m := probed()
+	compute(m, "sse2", record.FP32, 2, 120)
+	for _, tc := range []struct {
+		wide, narrow int64
+		suspect      string
+	}{{190e6, 110e6, ""}, {190e6, 150e6, "sse2 fp32 probe"}, {220e6, 110e6, "avx2 fp32 probe"}} {
+		r := result(100e6, 0, 0, 1e6)
+		r.Arms = []record.Arm{{Name: "wide", ISA: "avx2", Time: timeOf(1e6), FLOPs: tc.wide}, {Name: "narrow", ISA: "sse2", Time: timeOf(1e6), FLOPs: tc.narrow}}
+		for _, isa := range []string{"avx2", "sse2"} { // the result's own is that of one arm
+			r.ISA = isa
+			if f := m.Judge(&r); f.Suspect != (tc.suspect != "") || !strings.Contains(f.Reason, tc.suspect) {
+				t.Errorf("%d and %d FLOP as %s: suspect %v, reason %q; want %q", tc.wide, tc.narrow, isa, f.Suspect, f.Reason, tc.suspect)
+			}
+		}
+	}
+}
+
 func TestPeaksOfTheUserAndTheoryNeverJudge(t *testing.T) {
 	m := twoCores()
 	m.Add(record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 2, Theoretical: record.Theoretical{Value: 1, Source: "user"}})

@@ -115,12 +115,26 @@ func TestWarmupWaitsUntilTheKernelIsSteady(t *testing.T) {
 
 func TestWarmupThatNeverSettlesEndsAtItsLimit(t *testing.T) {
 	s := &scripted{}
-	s.launch = func(int) time.Duration { // each window is 10 % slower or faster than the last
-		return time.Duration(300e3 * (1 + 0.2*float64(s.t/(15*time.Millisecond)%2)))
+	s.launch = func(int) time.Duration { // each call, and so each window, is 20 % slower or faster than the last
+		return time.Duration(300e3 * (1 + 0.2*float64(len(s.calls)%2)))
 	}
-	got, _ := runScripted(t, s, Options{WarmupMax: 200 * time.Millisecond})
-	if got.WarmupConverged && got.WarmupNS > 100e6 || got.WarmupNS > 200e6 {
-		t.Errorf("warm-up of %v ns, converged %v", got.WarmupNS, got.WarmupConverged)
+	got, trace := runScripted(t, s, Options{WarmupMax: 200 * time.Millisecond})
+	if got.WarmupConverged || got.WarmupNS > 200e6 || got.WarmupNS < 150e6 || len(trace.Windows) < 10 {
+		t.Errorf("warm-up of %v ns in %d windows, converged %v", got.WarmupNS, len(trace.Windows), got.WarmupConverged)
+	}
+}
+
+func TestAPreemptedFirstLaunchDoesNotSetTheSamplesOfFixedCounts(t *testing.T) {
+	for _, o := range []Options{{Trials: 5}, {Trials: 5, Warmup: 1}, {Warmup: 1}} {
+		s := &scripted{launch: func(i int) time.Duration {
+			if i == 0 {
+				return 4 * time.Millisecond // 20 samples' worth
+			}
+			return time.Microsecond
+		}}
+		if got, _ := runScripted(t, s, o); got.Launches < 200 {
+			t.Errorf("trials %d, warm-up %d: %d launches of 1 µs per sample, want at least 200", o.Trials, o.Warmup, got.Launches)
+		}
 	}
 }
 

@@ -50,23 +50,38 @@ type CompareOptions struct {
 // would find a difference where there is none K times as often, so each test, and the interval
 // reported, has the level 1 − 0.05/K: the ratio's interval holds at 95 % for all tests together.
 // When ctx ends, what was measured is returned with ctx's error.
-func Compare(ctx context.Context, a, b Sampler, o CompareOptions) (record.Ratio, record.Time, record.Time, error) {
+func Compare(ctx context.Context, a, b Sampler, o CompareOptions) (Compared, error) {
 	c, err := newComparison(ctx, a, b, o)
-	if err == nil {
-		err = c.run()
+	if err != nil {
+		return Compared{}, err
 	}
-	if c == nil {
-		return record.Ratio{}, record.Time{}, record.Time{}, err
+	err = c.run()
+	var out Compared
+	var errs [3]error
+	out.Ratio, errs[0] = c.ratio()
+	for i, a := range c.arms {
+		out.Times[i], errs[1+i] = a.record(c.stop)
+		out.Samples[i] = a.samples
 	}
-	ratio, rerr := c.ratio()
-	ta, aerr := c.arms[0].record(c.stop)
-	tb, berr := c.arms[1].record(c.stop)
-	for _, e := range []error{rerr, aerr, berr} {
+	narrow := len(c.quartets) >= MinQuartets && HalfWidth(out.Ratio) <= c.o.RelHalfWidth
+	out.Converged = c.stop == StopInterval || c.stop == StopTrials || c.stop == StopBudget && narrow
+	for _, e := range errs {
 		if err == nil {
 			err = e
 		}
 	}
-	return ratio, ta, tb, err
+	return out, err
+}
+
+// HalfWidth is half the width of a ratio's interval over its value.
+func HalfWidth(r record.Ratio) float64 { return (r.CI95[1] - r.CI95[0]) / 2 / r.Value }
+
+// Compared is what a comparison measured.
+type Compared struct {
+	Ratio     record.Ratio
+	Times     [2]record.Time
+	Samples   [2][]backend.Sample // as the devices gave them, two a quartet
+	Converged bool                // the ratio's interval is as narrow as asked for or clears the cuts, or Quartets was reached
 }
 
 type comparison struct {

@@ -54,8 +54,9 @@ func steadyArm(m *machine, arm int, d time.Duration) onMachine {
 func TestQuartetsRunABBAWithAnUntimedLaunchBeforeEach(t *testing.T) {
 	for _, cold := range []bool{false, true} {
 		m := &machine{}
-		r, ta, tb, err := Compare(context.Background(), steadyArm(m, 0, 60*time.Microsecond), steadyArm(m, 1, 40*time.Microsecond),
+		x, err := Compare(context.Background(), steadyArm(m, 0, 60*time.Microsecond), steadyArm(m, 1, 40*time.Microsecond),
 			CompareOptions{Now: m.Now, Cold: cold})
+		r, ta, tb := x.Ratio, x.Times[0], x.Times[1]
 		if err != nil || r.Value != 1.5 || r.CI95 != [2]float64{1.5, 1.5} || len(r.Quartets) != 8 {
 			t.Fatalf("ratio %+v, err %v", r, err)
 		}
@@ -84,7 +85,8 @@ func TestLinearDriftCancels(t *testing.T) {
 			return time.Duration(base * (1 + 0.1*m.t.Seconds()))
 		}
 	}
-	r, _, _, err := Compare(context.Background(), onMachine{m, 0, drifting(1e6)}, onMachine{m, 1, drifting(1e6)}, CompareOptions{Now: m.Now})
+	x, err := Compare(context.Background(), onMachine{m, 0, drifting(1e6)}, onMachine{m, 1, drifting(1e6)}, CompareOptions{Now: m.Now})
+	r := x.Ratio
 	if err != nil || math.Abs(r.Value-1) > 1e-4 {
 		t.Errorf("ratio %v in %v, err %v", r.Value, r.CI95, err)
 	}
@@ -93,7 +95,8 @@ func TestLinearDriftCancels(t *testing.T) {
 func TestCancelledComparisonKeepsWholeQuartets(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := &machine{stop: cancel, limit: 60}
-	r, ta, tb, err := Compare(ctx, steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, time.Millisecond), CompareOptions{Now: m.Now, RelHalfWidth: 1e-9})
+	x, err := Compare(ctx, steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, time.Millisecond), CompareOptions{Now: m.Now, RelHalfWidth: 1e-9})
+	r, ta, tb := x.Ratio, x.Times[0], x.Times[1]
 	if !errors.Is(err, context.Canceled) || len(r.Quartets) == 0 || len(r.Quartets) >= 8 || r.Value != 1 {
 		t.Errorf("ratio %+v, err %v", r, err)
 	}
@@ -108,9 +111,13 @@ func TestSlowComparisonEndsOnItsBudget(t *testing.T) {
 		quartets int
 	}{{20 * time.Millisecond, 8}, {500 * time.Millisecond, 3}, {20 * time.Second, 1}} {
 		m := &machine{}
-		r, ta, _, err := Compare(context.Background(), steadyArm(m, 0, c.launch), steadyArm(m, 1, c.launch), CompareOptions{Now: m.Now})
+		x, err := Compare(context.Background(), steadyArm(m, 0, c.launch), steadyArm(m, 1, c.launch), CompareOptions{Now: m.Now})
+		r, ta := x.Ratio, x.Times[0]
 		if err != nil || len(r.Quartets) != c.quartets {
 			t.Errorf("%v: %d quartets, want %d (%s), err %v", c.launch, len(r.Quartets), c.quartets, ta.StopRule, err)
+		}
+		if x.Converged != (c.quartets >= MinQuartets) || len(x.Samples[0]) != 2*c.quartets || len(x.Samples[1]) != 2*c.quartets {
+			t.Errorf("%v: %d quartets converged %v with %d and %d samples", c.launch, c.quartets, x.Converged, len(x.Samples[0]), len(x.Samples[1]))
 		}
 		if v := Decide(r, []Cut{{0.9, "same"}}, "slower"); (v.Class == Inconclusive) != (c.quartets < MinQuartets) {
 			t.Errorf("%v: verdict %q from %d quartets", c.launch, v.Class, len(r.Quartets))
@@ -127,11 +134,11 @@ func TestComparisonEndsWhenTheIntervalClearsTheCuts(t *testing.T) {
 		}
 		clock := &VirtualClock{}
 		a, b := &Simulated{clock, 80 * time.Microsecond, src}, &Simulated{clock, 40 * time.Microsecond, src}
-		r, _, _, err := Compare(context.Background(), a, b, CompareOptions{Now: clock.Now, Cuts: cuts})
+		x, err := Compare(context.Background(), a, b, CompareOptions{Now: clock.Now, Cuts: cuts})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return len(r.Quartets)
+		return len(x.Ratio.Quartets)
 	}
 	if far, near, none := count([]float64{1.5}), count([]float64{2}), count(nil); far >= near || far > 32 || none != near {
 		t.Errorf("%d quartets for a far cut-off, %d for one at the ratio, %d without", far, near, none)
@@ -140,8 +147,9 @@ func TestComparisonEndsWhenTheIntervalClearsTheCuts(t *testing.T) {
 
 func TestQuartetsAskedForReplaceTheRule(t *testing.T) {
 	m := &machine{}
-	r, ta, _, err := Compare(context.Background(), steadyArm(m, 0, time.Second), steadyArm(m, 1, time.Second),
+	x, err := Compare(context.Background(), steadyArm(m, 0, time.Second), steadyArm(m, 1, time.Second),
 		CompareOptions{Now: m.Now, Quartets: 11, Warmup: 4})
+	r, ta := x.Ratio, x.Times[0]
 	if err != nil || len(r.Quartets) != 11 || ta.StopRule != StopTrials || ta.WarmupLaunches != 4 {
 		t.Errorf("%d quartets, rule %s, %d warm-up launches, err %v", len(r.Quartets), ta.StopRule, ta.WarmupLaunches, err)
 	}
@@ -152,11 +160,11 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 	a := steadyArm(m, 0, time.Millisecond)
 	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Quartets: -1}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}} {
 		o.Now = m.Now
-		if _, _, _, err := Compare(context.Background(), a, a, o); err == nil {
+		if _, err := Compare(context.Background(), a, a, o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
 	}
-	if _, _, _, err := Compare(context.Background(), a, answer{}, CompareOptions{Now: m.Now}); err == nil {
+	if _, err := Compare(context.Background(), a, answer{}, CompareOptions{Now: m.Now}); err == nil {
 		t.Error("an arm without samples was accepted")
 	}
 }

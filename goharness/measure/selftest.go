@@ -194,10 +194,11 @@ func (t *selfTest) compare(n Noise, _ bool) error {
 				return err
 			}
 			c.o.Now = a.Clock.Now
-			r, _, _, err := Compare(t.ctx, a, b, c.o)
+			compared, err := Compare(t.ctx, a, b, c.o)
 			if err != nil {
 				return err
 			}
+			r := compared.Ratio
 			below, above := r.CI95[1] < 1, r.CI95[0] > 1
 			different += count(above || below && c.speedup == 1)
 			held += count(r.CI95[0] <= c.speedup && c.speedup <= r.CI95[1])

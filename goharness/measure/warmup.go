@@ -45,7 +45,9 @@ func (r *run) prepare() error {
 
 // calibrate raises the launches per sample from `from` until a sample lasts MinSample. The
 // first launch is often slow (cold caches, lazy set-up), so a pair of samples decides by its
-// faster one, unless the first is far beyond the limit anyway.
+// faster one. A first launch far beyond the limit decides alone only where the windows of the
+// warm-up rule follow, which calibrate again: fixed counts would stay with what a single
+// preempted launch said.
 func (r *run) calibrate(from int) error {
 	want := float64(r.o.MinSample)
 	for l := from; ; {
@@ -55,7 +57,7 @@ func (r *run) calibrate(from int) error {
 			return err
 		}
 		d := sampleNS(got[0])
-		if l == 1 && d >= 10*want {
+		if l == 1 && d >= 10*want && r.o.Trials == 0 && r.o.Warmup == 0 {
 			return nil
 		}
 		if got, err = r.window(l, 1); err != nil {

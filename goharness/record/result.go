@@ -12,9 +12,9 @@ const (
 	Invalid     Status = "invalid"     // faster than its physical limit: never counted
 	Wrong       Status = "wrong"       // the output differs from the expectation: never timed
 	Unsupported Status = "unsupported" // the device or build cannot run it; reason says why
-	Crashed     Status = "crashed"     // the worker died by a signal while running it
+	Crashed     Status = "crashed"     // the worker died running it, or the kernel returned an error
 	TimedOut    Status = "timed_out"   // the worker passed its deadline
-	Skipped     Status = "skipped"     // not run (memory, selection); reason says why
+	Skipped     Status = "skipped"     // not run (memory, selection, its kernels set aside); reason says why
 )
 
 // statuses lists every status, in the order the design names them.
@@ -104,7 +104,7 @@ type Mismatch struct {
 	Got    string  `json:"got"`
 	Want   string  `json:"want"`
 	Bound  float64 `json:"bound"`
-	Phase  string  `json:"phase" jsonschema:"description=integer; random; projection; padding; repeat"`
+	Phase  string  `json:"phase" jsonschema:"description=integer; random; projection; padding; input; repeat"`
 }
 
 // Time is the distribution of one launch's time, from samples of many launches each.
@@ -155,10 +155,15 @@ type Attempt struct {
 type Arm struct {
 	Name         string        `json:"name"`
 	Kernels      []string      `json:"kernels"`
+	ISA          string        `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
 	Verification *Verification `json:"verification,omitempty"`
 	Time         *Time         `json:"time,omitempty"`
 	FLOPs        int64         `json:"flops"`
 	Bytes        int64         `json:"bytes"`
+
+	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`
+	BandwidthGBps float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=this arm's bytes over its median time in 10^9 bytes per second"`
+	BufferSets    int     `json:"buffer_sets,omitempty" jsonschema:"description=1 hot; 2 or more rotated when cold"`
 }
 
 // Ratio of a two-arm case: time of arm 0 over time of arm 1 (above 1: arm 1 is faster),

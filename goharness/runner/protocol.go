@@ -24,18 +24,18 @@ type Request struct {
 	Case    *record.Case `json:"case,omitempty"`    // prepare
 	Exclude []string     `json:"exclude,omitempty"` // prepare: quarantined kernels
 	Seconds float64      `json:"seconds,omitempty"` // soak
-	Arm     int          `json:"arm,omitempty"`     // soak: which arm
+	Arm     int          `json:"arm,omitempty"`     // verify, soak: which arm
 }
 
 // Reply is the worker's answer. Err is set when the verb failed.
 type Reply struct {
-	Err      *WorkerError  `json:"err,omitempty"`
-	Hello    *Hello        `json:"hello,omitempty"`
-	Prepared *Prepared     `json:"prepared,omitempty"`
-	Verified []Checked     `json:"verified,omitempty"` // one per arm
-	Measured *Measured     `json:"measured,omitempty"`
-	Soaked   *Soaked       `json:"soaked,omitempty"`
-	Clock    *ClockReading `json:"clock,omitempty"`
+	Err      *WorkerError         `json:"err,omitempty"`
+	Hello    *Hello               `json:"hello,omitempty"`
+	Prepared *Prepared            `json:"prepared,omitempty"`
+	Verified *record.Verification `json:"verified,omitempty"` // of the arm asked for
+	Measured *Measured            `json:"measured,omitempty"`
+	Soaked   *Soaked              `json:"soaked,omitempty"`
+	Clock    *ClockReading        `json:"clock,omitempty"`
 }
 
 // WorkerError carries a failure across the process border. Kind is one of the record
@@ -43,6 +43,8 @@ type Reply struct {
 type WorkerError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`
+	// SetAside names the quarantined kernels that alone keep the case from running.
+	SetAside []string `json:"set_aside,omitempty"`
 }
 
 func (e *WorkerError) Error() string { return e.Message }
@@ -55,7 +57,7 @@ type Hello struct {
 }
 
 // Protocol is the version of the worker protocol; both sides must agree.
-const Protocol = 1
+const Protocol = 2
 
 // Prepared says what the case became on the device.
 type Prepared struct {
@@ -68,7 +70,6 @@ type Prepared struct {
 	Items           int64          `json:"items"`
 	ItemUnit        string         `json:"item_unit"`
 	Traffic         Traffic        `json:"traffic"`
-	Sets            int            `json:"sets"`
 	MemoryBefore    int64          `json:"memory_before"`
 	DeviceMemory    int64          `json:"device_memory"`
 	DeviceBefore    int64          `json:"device_memory_before"`
@@ -84,16 +85,14 @@ type Traffic struct {
 // PreparedArm is one program's kernels.
 type PreparedArm struct {
 	Name    string   `json:"name"`
-	Kernels []string `json:"kernels"`
-	ISA     []string `json:"isa"` // of the arm's most demanding kernel
-	FLOPs   int64    `json:"flops"`
-	Bytes   int64    `json:"bytes"`
-}
-
-// Checked is the verification of one arm.
-type Checked struct {
-	record.Verification
-	Arm string `json:"arm"`
+	Kernels []string `json:"kernels"` // one per step
+	Ops     []string `json:"ops"`     // of the steps
+	ISA     []string `json:"isa"`     // of the arm's most demanding kernel
+	// PassedOver are quarantined kernels that would have been picked otherwise.
+	PassedOver []string `json:"passed_over,omitempty"`
+	FLOPs      int64    `json:"flops"`
+	Bytes      int64    `json:"bytes"`
+	Sets       int      `json:"sets"` // buffer sets it rotates through
 }
 
 // Measured is the timing of a case, or of both arms with their ratio.

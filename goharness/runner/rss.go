@@ -9,7 +9,11 @@ import (
 // residentBytes is this process's resident set now; 0 where /proc is not there.
 func residentBytes() int64 { return statusBytes("VmRSS:") }
 
-// peakResidentBytes is the resident set's high-water mark.
+// resetPeak sets the resident set's high-water mark back to what is resident now (proc(5),
+// clear_refs). Where that is refused the mark is that of all cases so far.
+func resetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o200) }
+
+// peakResidentBytes is the resident set's high-water mark since resetPeak.
 func peakResidentBytes() int64 { return statusBytes("VmHWM:") }
 
 func statusBytes(key string) int64 {

@@ -44,7 +44,7 @@ func server() *runner.Server {
 
 func process() *runner.Runner {
 	r := &runner.Runner{Launch: runner.Process([]string{os.Args[0]}, []string{"RIDGE_TEST_WORKER=1", "RIDGE_TEST_LIMIT=1"})}
-	r.Deadline = func(verb string, c record.Case, p *runner.Prepared) time.Duration {
+	r.Deadline = func(_ runner.Request, c record.Case, p *runner.Prepared) time.Duration {
 		if c.Program.Params["kind"] == "hang" && p != nil && p.Arms[0].Kernels[0] == "fault_fp32_bad" {
 			return time.Second // only the kernel that hangs; its stand-in may meet a busy machine
 		}
@@ -74,6 +74,9 @@ func TestAFailingKernelCostsOneCaseAndTheNextVariantTakesItsPlace(t *testing.T) 
 		{"skip_last", record.Wrong, ""},
 		{"overrun", record.Wrong, ""},
 		{"unstable", record.Wrong, ""},
+		{"clobber", record.Wrong, ""},
+		{"overrun_input", record.Wrong, ""},
+		{"status", record.Crashed, ""},
 	} {
 		t.Run(tc.kind, func(t *testing.T) {
 			r := process()
@@ -94,12 +97,27 @@ func TestAFailingKernelCostsOneCaseAndTheNextVariantTakesItsPlace(t *testing.T) 
 			if res.KernelRequested != "fault_fp32_bad" || res.FallbackReason == "" {
 				t.Errorf("requested %q, fallback reason %q", res.KernelRequested, res.FallbackReason)
 			}
+			if phase := map[string]string{"clobber": "input", "overrun_input": "padding"}[tc.kind]; !strings.HasPrefix(res.Attempts[0].Reason, phase) || phase != "" && !strings.Contains(res.Attempts[0].Reason, "tensor x") {
+				t.Errorf("reason %q, want a %s test that names tensor x", res.Attempts[0].Reason, phase)
+			}
 			after, err := r.Run(context.Background(), faultCase("ok"))
 			if err != nil || !after.Status.Counts() {
 				t.Errorf("the next case: %s %s %v", after.Status, after.Reason, err)
 			}
 			if after.Kernel != "fault_fp32_good" {
 				t.Errorf("the next case used %s, which was set aside", after.Kernel)
+			}
+			if after.KernelRequested != "fault_fp32_bad" || !strings.Contains(after.FallbackReason, string(tc.status)+" in "+faultCase(tc.kind).ID) {
+				t.Errorf("the next case hides that a stand-in ran: requested %q, fallback reason %q", after.KernelRequested, after.FallbackReason)
+			}
+			forced := faultCase("ok")
+			forced.Program.Kernel = "fault_fp32_bad"
+			refused, err := r.Run(context.Background(), forced)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if refused.Status != record.Skipped || !strings.Contains(refused.Reason, string(tc.status)+" in "+faultCase(tc.kind).ID) {
+				t.Errorf("the kernel forced after its failure: %s %q, want skipped with what it did", refused.Status, refused.Reason)
 			}
 		})
 	}
@@ -122,12 +140,17 @@ func TestAForcedKernelHasNoStandIn(t *testing.T) {
 func TestAKernelStatusIsReported(t *testing.T) {
 	r := process()
 	defer r.Close()
-	res, err := r.Run(context.Background(), faultCase("status"))
+	c := faultCase("status")
+	c.Program.Kernel = "fault_fp32_bad"
+	res, err := r.Run(context.Background(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if res.Status == record.OK || !strings.Contains(res.Reason, "refused its arguments") {
-		t.Errorf("got %s %q", res.Status, res.Reason)
+	if res.Status != record.Crashed || !strings.Contains(res.Reason, "refused its arguments") || len(res.Attempts) != 1 {
+		t.Errorf("got %s %q, attempts %+v", res.Status, res.Reason, res.Attempts)
+	}
+	if q := r.Quarantined(); len(q) != 1 || q["fault_fp32_bad@fault"] == "" {
+		t.Errorf("set aside: %v, want the kernel for this op alone: its process lived on", q)
 	}
 }
 
@@ -165,7 +188,13 @@ func TestTwoArmsAreComparedInQuartets(t *testing.T) {
 		t.Fatalf("status %s %s ratio %+v", res.Status, res.Reason, res.Ratio)
 	}
 	if len(res.Arms) != 2 || res.Arms[0].Time == nil || res.Arms[1].Verification == nil || res.Arms[1].Kernels[0] != "fault_fp32_good" {
-		t.Errorf("arms = %+v", res.Arms)
+		t.Fatalf("arms = %+v", res.Arms)
+	}
+	if _, known := res.Conditions.InvoluntarySwitches.Get(); !known {
+		t.Errorf("involuntary switches: %s", res.Conditions.InvoluntarySwitches.Unavailable)
+	}
+	if _, known := res.Conditions.RunDelayNS.Get(); !known {
+		t.Errorf("run delay: %s", res.Conditions.RunDelayNS.Unavailable)
 	}
 }
 

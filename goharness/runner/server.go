@@ -4,16 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"ridge/goharness/backend"
-	"ridge/goharness/measure"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -53,16 +50,17 @@ type Server struct {
 }
 
 type prepared struct {
-	c        record.Case
-	arms     []arm
-	rss      int64
-	launches int // of the last measurement's samples
+	c    record.Case
+	arms []arm
+	rss  int64
 }
 
 type arm struct {
-	name string
-	p    op.Program
-	e    backend.Executable
+	name     string
+	p        op.Program
+	e        backend.Executable
+	sets     int // buffer sets that its launches rotate through
+	launches int // of the last measurement's samples; 0 before one
 }
 
 // Handle answers one request. It never panics on bad input.
@@ -75,7 +73,7 @@ func (s *Server) Handle(ctx context.Context, q Request) Reply {
 	case VerbPrepare:
 		r.Prepared, err = s.prepare(q)
 	case VerbVerify:
-		r.Verified, err = s.verify(ctx)
+		r.Verified, err = s.verify(ctx, q)
 	case VerbMeasure:
 		r.Measured, err = s.measure(ctx)
 	case VerbSoak:
@@ -109,9 +107,12 @@ func usage(format string, a ...any) error {
 func workerError(err error) *WorkerError {
 	var w *WorkerError
 	var m *backend.MemoryError
+	var aside *backend.SetAsideError
 	switch {
 	case errors.As(err, &w):
 		return w
+	case errors.As(err, &aside):
+		return &WorkerError{Kind: string(record.Skipped), Message: err.Error(), SetAside: aside.Kernels}
 	case backend.IsUnsupported(err):
 		return &WorkerError{Kind: string(record.Unsupported), Message: err.Error()}
 	case errors.As(err, &m):
@@ -187,22 +188,20 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	if len(refs) == 0 {
 		refs = []record.ProgramRef{c.Program}
 	}
+	resetPeak()
 	cur := &prepared{c: c, rss: residentBytes()}
-	sets := 1
-	var programs []op.Program
-	var need int64
 	for _, r := range refs {
 		p, err := s.program(r)
 		if err != nil {
 			return nil, err
 		}
-		programs = append(programs, p)
-		need += p.WorkingSet()
+		sets, err := s.sets(c.Mode, p.WorkingSet())
+		if err != nil {
+			return nil, err
+		}
+		cur.arms = append(cur.arms, arm{name: r.Name, p: p, sets: sets})
 	}
-	if sets, err = s.sets(c.Mode, need); err != nil {
-		return nil, err
-	}
-	if err := s.fits(need, sets); err != nil {
+	if err := s.fits(cur.arms); err != nil {
 		return nil, err
 	}
 	if err := s.open(c); err != nil {
@@ -210,23 +209,24 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	}
 	before := s.dev.MemoryInUse()
 	out := &Prepared{Params: ref.Reference.Params(), FLOPs: ref.FLOPs(), Bytes: ref.Bytes(),
-		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(), Sets: sets,
+		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(),
 		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: traffic(ref.Reference)}
 	if spec, ok := s.Ops.Spec(ref.Reference.Name()); ok {
 		out.ItemUnit = spec.Item
 	}
 	s.cur = cur
-	for i, p := range programs {
-		o := backend.PrepareOptions{Kernel: refs[i].Kernel, Exclude: q.Exclude, Sets: sets, Seed: Seed}
-		e, err := s.dev.Prepare(p, o)
-		if err != nil {
+	for i := range cur.arms {
+		a := &cur.arms[i]
+		o := backend.PrepareOptions{Kernel: refs[i].Kernel, Exclude: q.Exclude, Sets: a.sets, Seed: Seed}
+		if a.e, err = s.dev.Prepare(a.p, o); err != nil {
+			a.e = nil
 			s.release()
 			return nil, err
 		}
-		cur.arms = append(cur.arms, arm{name: refs[i].Name, p: p, e: e})
-		pa := PreparedArm{Name: refs[i].Name, FLOPs: p.FLOPs(), Bytes: p.Bytes()}
-		for _, k := range e.Kernels() {
-			pa.Kernels = append(pa.Kernels, k.Name)
+		pa := PreparedArm{Name: a.name, FLOPs: a.p.FLOPs(), Bytes: a.p.Bytes(), Sets: a.sets}
+		for _, k := range a.e.Kernels() {
+			pa.Kernels, pa.Ops = append(pa.Kernels, k.Name), append(pa.Ops, k.Op)
+			pa.PassedOver = append(pa.PassedOver, k.PassedOver...)
 			if len(k.ISA) > len(pa.ISA) {
 				pa.ISA = k.ISA
 			}
@@ -238,8 +238,12 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	return out, nil
 }
 
-// sets is how many buffer sets a mode needs: cold ones rotate through twice the last-level
-// cache, so that a set has left the caches before it is used again.
+// maxSets bounds the buffer sets of a cold case: each takes mappings of its own.
+const maxSets = 4096
+
+// sets is how many buffer sets of need bytes an arm uses in a mode: a cold one rotates
+// through twice the last-level cache, so that a set has left the caches before it is used
+// again. Arms are sized each by itself, since a sample rotates the sets of its own arm alone.
 func (s *Server) sets(mode string, need int64) (int, error) {
 	switch mode {
 	case record.Hot, "":
@@ -249,26 +253,38 @@ func (s *Server) sets(mode string, need int64) (int, error) {
 			return 0, backend.Unsupported("mode cold: the size of the last-level cache is unknown")
 		}
 		n := 2*s.Host.LLCBytes()/max(1, need) + 2
-		return int(min(n, 4096)), nil
+		if n > maxSets {
+			return 0, backend.Unsupported("mode cold: %d buffer sets of %d bytes would be needed to exceed twice the last-level cache of %d bytes; at most %d are made: choose a larger shape",
+				n, need, s.Host.LLCBytes(), maxSets)
+		}
+		return int(n), nil
 	}
 	return 0, usage("mode %q: expected hot or cold", mode)
 }
 
-func (s *Server) fits(need int64, sets int) error {
+// fits refuses a case that needs more than 80 % of the free memory. Blocks that the device
+// keeps from earlier cases count as used there, so they are returned before the answer is no.
+func (s *Server) fits(arms []arm) error {
 	if s.Host == nil {
 		return nil
 	}
-	free, by, err := s.Host.FreeMemory()
-	if err != nil {
-		return nil // unreadable: the allocation itself will tell
+	var need float64 // a float: sizes may add up beyond an int64
+	for _, a := range arms {
+		for _, t := range a.p.Tensors {
+			need += float64(t.StorageBytes()) * float64(a.sets)
+		}
 	}
-	if s.dev != nil {
-		free += s.dev.MemoryInUse()
+	for last := false; ; last = true {
+		free, by, err := s.Host.FreeMemory()
+		if err != nil || need <= 0.8*float64(free) {
+			return nil // unreadable: the allocation itself will tell
+		}
+		kept, ok := s.dev.(backend.Trimmer)
+		if last || !ok {
+			return &backend.MemoryError{Need: int64(min(need, math.MaxInt64/2)), Have: free / 10 * 8, What: "80 % of " + by}
+		}
+		kept.Trim()
 	}
-	if need > free/10*8/int64(sets) {
-		return &backend.MemoryError{Need: need * int64(sets), Have: free / 10 * 8, What: "80 % of " + by}
-	}
-	return nil
 }
 
 // traffic splits an op's bytes into reads and writes, to choose the bandwidth ceiling that fits.
@@ -295,158 +311,21 @@ func traffic(o op.Op) Traffic {
 	return t
 }
 
-func (s *Server) verify(ctx context.Context) ([]Checked, error) {
-	if s.cur == nil {
-		return nil, usage("verify: no case is prepared")
+// verify checks one arm, so that the parent knows which one a crash belongs to.
+func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, error) {
+	if s.cur == nil || q.Arm < 0 || q.Arm >= len(s.cur.arms) {
+		return nil, usage("verify: arm %d of no prepared case", q.Arm)
 	}
 	effort := s.Effort
 	if effort.Samples == 0 {
 		effort = DefaultEffort
 	}
-	var out []Checked
-	for _, a := range s.cur.arms {
-		v, err := Verify(ctx, a.e, a.p, Seed, effort)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, Checked{Verification: v, Arm: a.name})
-	}
-	return out, nil
-}
-
-func (s *Server) measure(ctx context.Context) (*Measured, error) {
-	if s.cur == nil {
-		return nil, usage("measure: no case is prepared")
-	}
-	c := s.cur.c
-	out := &Measured{}
-	clockBefore := s.clock()
-	steal0, stealErr := s.steal()
-	runtime.GC()
-	gc := debug.SetGCPercent(-1) // no collection inside the timed windows
-	least := 200 * time.Microsecond
-	if platform, _, _ := strings.Cut(c.Device, ":"); platform != "cpu" {
-		least = time.Millisecond
-	}
-	// Warm-up ends when two windows agree; on a machine where they never do it takes half of
-	// the case's budget, at least 60 ms and at most 1 s.
-	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
-	var err error
-	var switches, delay int64
-	if len(s.cur.arms) == 2 {
-		var ratio record.Ratio
-		var ta, tb record.Time
-		ratio, ta, tb, err = measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
-			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold})
-		out.Ratio, out.Times, out.Converged = &ratio, []record.Time{ta, tb}, err == nil
-		switches, delay = -1, -1
-	} else {
-		var t record.Time
-		var tr measure.Trace
-		t, tr, err = measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm,
-			Budget: time.Duration(c.BudgetNS), Trials: c.Trials, Warmup: c.Warmup})
-		out.Times, out.Converged = []record.Time{t}, tr.Converged
-		s.cur.launches = t.Launches
-		for _, x := range tr.Samples {
-			switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)
-		}
-	}
-	debug.SetGCPercent(gc)
+	a := s.cur.arms[q.Arm]
+	v, err := Verify(ctx, a.e, a.p, Seed, effort)
 	if err != nil {
 		return nil, err
 	}
-	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
-	return out, nil
-}
-
-// sumKnown adds a counter unless it or the sum is unknown (-1).
-func sumKnown(sum, x int64) int64 {
-	if sum < 0 || x < 0 {
-		return -1
-	}
-	return sum + x
-}
-
-// clocks measures the clock of the case's device, idle and under load.
-func (s *Server) clocks(q Request) (*ClockReading, error) {
-	if q.Case == nil {
-		return nil, usage("clock: no case names the device and threads")
-	}
-	if err := s.open(*q.Case); err != nil {
-		return nil, err
-	}
-	idle, err := s.dev.MeasureClock(false)
-	if err != nil {
-		return nil, err
-	}
-	r := &ClockReading{IdleGHz: idle}
-	// A CPU for whose vectors there is no load is measured all the same, without that clock.
-	if r.LoadedGHz, err = s.dev.MeasureClock(true); err != nil {
-		r.LoadedGHz, r.LoadedUnavailable = 0, err.Error()
-	}
-	return r, nil
-}
-
-func (s *Server) clock() record.Fact[float64] {
-	ghz, err := s.dev.MeasureClock(false)
-	if err != nil {
-		return record.Unknown[float64](err.Error())
-	}
-	return record.Known(ghz, "dependent-instruction chain")
-}
-
-func (s *Server) steal() (int64, error) {
-	if s.Host == nil {
-		return 0, errors.New("no host readings in this worker")
-	}
-	return s.Host.StealNS()
-}
-
-func (s *Server) conditions(before record.Fact[float64], steal0 int64, stealErr error, switches, delay int64) record.Conditions {
-	c := s.dev.Conditions()
-	c.ClockBeforeGHz, c.ClockAfterGHz = before, s.clock()
-	c.Seed, c.InputDistribution = Seed, "counter-based random, uniform (see measuring.md)"
-	c.BufferSets, _ = s.sets(s.cur.c.Mode, s.cur.arms[0].p.WorkingSet())
-	c.Priority = s.Priority
-	c.StealNS = record.Unknown[int64]("steal time: not readable")
-	if stealErr != nil {
-		c.StealNS = record.Unknown[int64](stealErr.Error())
-	} else if now, err := s.Host.StealNS(); err == nil {
-		c.StealNS = record.Known(now-steal0, "/proc/stat over the block, all CPUs")
-	}
-	known := func(v int64, source string) record.Fact[int64] {
-		if v < 0 {
-			return record.Unknown[int64](source + ": not available for this measurement")
-		}
-		return record.Known(v, source)
-	}
-	c.InvoluntarySwitches = known(switches, "getrusage of the team's threads, timed samples")
-	c.RunDelayNS = known(delay, "schedstat of the team's threads, timed samples")
-	c.MajorFaults = record.Unknown[int64]("not counted: pages are touched and verified before timing")
-	c.TemperatureC = record.Unknown[float64]("no host readings in this worker")
-	c.Throttled = record.Unknown[string]("no host readings in this worker")
-	c.QuotaCPUs = record.Unknown[float64]("no host readings in this worker")
-	c.NUMA = record.Unknown[string]("no host readings in this worker")
-	if s.Host != nil {
-		s.Host.Fill(&c)
-	}
-	c.PeakMemoryBytes = peakResidentBytes()
-	c.MemoryBeforeBytes, c.MemoryAfterBytes = s.cur.rss, residentBytes()
-	return c
-}
-
-func (s *Server) soak(ctx context.Context, q Request) (*Soaked, error) {
-	if s.cur == nil || q.Arm < 0 || q.Arm >= len(s.cur.arms) {
-		return nil, usage("soak: arm %d of no prepared case", q.Arm)
-	}
-	if !(q.Seconds > 0 && q.Seconds <= 3600) {
-		return nil, usage("soak: %v seconds: expected more than 0 and at most 3600", q.Seconds)
-	}
-	got, err := measure.Soak(ctx, s.cur.arms[q.Arm].e, max(1, s.cur.launches), time.Duration(q.Seconds*1e9), nil)
-	if err != nil {
-		return nil, err
-	}
-	return &Soaked{StartNS: int64(got.Start), EndNS: int64(got.End), Launches: got.Launches}, nil
+	return &v, nil
 }
 
 func (s *Server) release() {
@@ -454,7 +333,9 @@ func (s *Server) release() {
 		return
 	}
 	for _, a := range s.cur.arms {
-		_ = a.e.Release()
+		if a.e != nil {
+			_ = a.e.Release()
+		}
 	}
 	s.cur = nil
 }

@@ -32,8 +32,8 @@ var DefaultEffort = Effort{AllBelow: 1 << 21, Samples: 1024}
 
 // Verify checks a prepared program against the float64 expectation of its reference op:
 // integer inputs bit for bit where that is exact, random inputs within the bound, every
-// output element written, padding and guards untouched, and a second run with the same
-// bits. The executable is left filled with random inputs. An error means that the check
+// output element written, padding and the guards of every tensor untouched, inputs as they
+// were, and a second run with the same bits. The executable is left filled with random inputs. An error means that the check
 // could not be made; a wrong kernel gives Passed = false with the first mismatch.
 func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64, effort Effort) (record.Verification, error) {
 	v := verifier{ctx: ctx, e: e, p: p, seed: seed, effort: effort}
@@ -89,6 +89,11 @@ func (v *verifier) phase(name string, integer bool) error {
 	if err := v.e.Fill(integer, 0); err != nil {
 		return fmt.Errorf("verify %s: fill: %w", v.p.Name, err)
 	}
+	seed := maphash.MakeSeed()
+	before, err := v.inputs(seed)
+	if err != nil {
+		return err
+	}
 	if err := v.e.Run(1); err != nil {
 		return fmt.Errorf("verify %s: %w", v.p.Name, err)
 	}
@@ -99,15 +104,11 @@ func (v *verifier) phase(name string, integer bool) error {
 	}
 	in = in.Bind(names)
 	sums := map[string]uint64{}
-	seed := maphash.MakeSeed()
 	for n, t := range v.p.Reference.Tensors() {
 		if t.Role != op.Out {
 			continue
 		}
 		if err := v.compare(name, in, n, t, integer); err != nil || v.out.Mismatch != nil {
-			return err
-		}
-		if err := v.padding(t, 0); err != nil || v.out.Mismatch != nil {
 			return err
 		}
 		if integer {
@@ -118,6 +119,9 @@ func (v *verifier) phase(name string, integer bool) error {
 			return err
 		}
 		sums[t.Name] = sum
+	}
+	if err := v.untouched(seed, before, 0); err != nil || v.out.Mismatch != nil {
+		return err
 	}
 	if integer {
 		return nil // the random phase that follows repeats the same code
@@ -143,11 +147,67 @@ func (v *verifier) phase(name string, integer bool) error {
 				Want: "the same bits: an element is not written, or the order of a sum varies"}
 			return nil
 		}
-		if err := v.padding(t, 1); err != nil || v.out.Mismatch != nil {
-			return err
-		}
+	}
+	if err := v.untouched(seed, before, 1); err != nil || v.out.Mismatch != nil {
+		return err
 	}
 	v.out.Repeatable = true
+	return nil
+}
+
+// hashInputsBelow bounds the inputs whose content is hashed before and after a run; of
+// larger ones the guards alone are.
+const hashInputsBelow = 64 << 20
+
+// inputs hashes what a kernel must leave alone: of each input the guards, apart from its
+// storage with its row padding.
+func (v *verifier) inputs(seed maphash.Seed) (map[string][2]uint64, error) {
+	sums := map[string][2]uint64{}
+	for _, t := range v.p.Tensors {
+		if t.Role != op.In {
+			continue
+		}
+		mem, before, after, err := v.e.ReadRaw(t.Name)
+		if err != nil {
+			return nil, fmt.Errorf("verify %s: read %s: %w", v.p.Name, t.Name, err)
+		}
+		var guards, content maphash.Hash
+		guards.SetSeed(seed)
+		content.SetSeed(seed)
+		_, _ = guards.Write(before)
+		_, _ = guards.Write(after)
+		if len(mem) <= hashInputsBelow {
+			_, _ = content.Write(mem)
+		}
+		sums[t.Name] = [2]uint64{guards.Sum64(), content.Sum64()}
+	}
+	return sums, nil
+}
+
+// untouched checks, after a run over a poison, the inputs against their hashes from before,
+// and the padding and guards of all other tensors of the program, scratch included.
+func (v *verifier) untouched(seed maphash.Seed, before map[string][2]uint64, poison int) error {
+	now, err := v.inputs(seed)
+	if err != nil {
+		return err
+	}
+	for _, t := range v.p.Tensors {
+		if t.Role != op.In {
+			if err := v.padding(t, poison); err != nil || v.out.Mismatch != nil {
+				return err
+			}
+			continue
+		}
+		for i, m := range []record.Mismatch{
+			{Tensor: t.Name, Phase: "padding", Got: "changed bytes before the first or after the last element", Want: "untouched poison"},
+			{Tensor: t.Name, Phase: "input", Got: "an input that the kernel changed", Want: "the same bits as before the run"},
+		} {
+			if now[t.Name][i] != before[t.Name][i] {
+				v.out.Mismatch = &m
+				return nil
+			}
+		}
+	}
 	return nil
 }
 

@@ -41,7 +41,11 @@ type Backend struct {
 
 	clock    atomic.Int64 // virtual ns
 	launches atomic.Int64
+	held     atomic.Int64 // bytes
 }
+
+// HeldBytes are those of the buffers in use and of the released ones kept for the next case.
+func (b *Backend) HeldBytes() int64 { return b.held.Load() }
 
 // Launches is the number of timed launches so far.
 func (b *Backend) Launches() int64 { return b.launches.Load() }
@@ -80,6 +84,7 @@ type device struct {
 	b     *Backend
 	o     backend.OpenOptions
 	inUse int64
+	kept  int64 // released, not yet trimmed
 }
 
 func (d *device) Info() record.Device {
@@ -108,19 +113,33 @@ func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Execut
 		if err != nil {
 			return nil, err
 		}
-		i := slices.IndexFunc(all, func(k backend.KernelInfo) bool {
-			return (o.Kernel == "" || k.Name == o.Kernel) && !slices.Contains(o.Exclude, k.Name) && !slices.Contains(o.Exclude, k.Name+"@"+s.Op.Name()) && d.b.Fault[k.Name] != Unsupported
+		all = slices.DeleteFunc(all, func(k backend.KernelInfo) bool {
+			return o.Kernel != "" && k.Name != o.Kernel || d.b.Fault[k.Name] == Unsupported
 		})
-		if i < 0 {
-			return nil, backend.Unsupported("no kernel is left for %s at %s", s.Op.Name(), s.Op.DType())
+		if len(all) == 0 {
+			return nil, backend.Unsupported("no kernel takes %s at %s", s.Op.Name(), s.Op.DType())
 		}
-		e.kernels = append(e.kernels, all[i])
+		var aside []string
+		for len(all) > 0 && backend.Excluded(o.Exclude, all[0].Name, s.Op.Name()) {
+			aside, all = append(aside, all[0].Name), all[1:]
+		}
+		if len(all) == 0 {
+			return nil, &backend.SetAsideError{Step: fmt.Sprintf("%s at %s", s.Op.Name(), s.Op.DType()), Kernels: aside}
+		}
+		all[0].PassedOver = aside
+		e.kernels = append(e.kernels, all[0])
 	}
 	for _, t := range p.Tensors {
 		if !d.b.Unverified {
 			e.mem[t.Name] = make([]byte, guard+t.StorageBytes()+guard)
 		}
 	}
+	reused := int64(0)
+	if d.kept >= p.WorkingSet() {
+		reused = p.WorkingSet()
+	}
+	d.kept -= reused
+	d.b.held.Add(p.WorkingSet() - reused)
 	d.inUse += p.WorkingSet()
 	return e, nil
 }
@@ -147,7 +166,13 @@ func (d *device) MeasureClock(load bool) (float64, error) {
 
 func (d *device) MemoryInUse() int64 { return d.inUse }
 
-func (d *device) Close() error { return nil }
+// Trim lets go of the released buffers.
+func (d *device) Trim() {
+	d.b.held.Add(-d.kept)
+	d.kept = 0
+}
+
+func (d *device) Close() error { d.Trim(); return nil }
 
 // guard is the poisoned bytes before and after every buffer.
 const guard = 64
@@ -284,5 +309,6 @@ func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
 
 func (e *executable) Release() error {
 	e.d.inUse -= e.p.WorkingSet()
+	e.d.kept += e.p.WorkingSet()
 	return nil
 }

@@ -48,6 +48,16 @@ static int fault_bad(const void *args, const ridge_ctx *ctx) {
       if (ctx->tid == 0) a->y[0] *= 1 + (float)(call % 2) * 0x1p-22f;
       return RIDGE_OK;
     case FAULT_STATUS: return RIDGE_E_ARG;
+    case FAULT_CLOBBER: { // drops the last bits of x in place: y stays within its bound and repeats
+      int64_t from, to;
+      ridge_share(a->n, 16, ctx->tid, ctx->nthreads, &from, &to);
+      uint32_t *x = (uint32_t *)a->x;
+      for (int64_t i = from; i < to; i++) x[i] &= ~3u;
+      break;
+    }
+    case FAULT_OVERRUN_INPUT:
+      if (ctx->tid == 0) ((float *)a->x)[a->n] = 1;
+      break;
   }
   return good(a, ctx, a->n);
 }

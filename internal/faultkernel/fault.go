@@ -21,7 +21,7 @@ import (
 )
 
 // Kinds of fault, in the order of the C enumeration.
-var Kinds = []string{"ok", "segv", "ill", "abort", "hang", "oom", "wrong", "skip_last", "overrun", "unstable", "status"}
+var Kinds = []string{"ok", "segv", "ill", "abort", "hang", "oom", "wrong", "skip_last", "overrun", "unstable", "status", "clobber", "overrun_input"}
 
 type fault struct {
 	n      int64

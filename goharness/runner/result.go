@@ -1,0 +1,97 @@
+package runner
+
+import (
+	"fmt"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/record"
+)
+
+func describe(res *record.Result, p *Prepared) {
+	res.Params = map[string]string{}
+	for _, x := range p.Params {
+		res.Params[x.Name] = x.Value
+	}
+	// Of a comparison, all figures outside of arms are the first arm's, as its time is.
+	first := p.Arms[0]
+	res.Kernel = first.Kernels[len(first.Kernels)-1]
+	res.ISA = ISATag(first.ISA)
+	res.Accumulate = p.Accumulate
+	res.FLOPs, res.Bytes, res.WorkingSetBytes = p.FLOPs, p.Bytes, p.WorkingSetBytes
+	res.Items, res.ItemUnit = p.Items, p.ItemUnit
+	res.ReadBytes, res.WriteBytes, res.InputStreams = p.Traffic.ReadBytes, p.Traffic.WriteBytes, p.Traffic.Inputs
+	if p.Bytes > 0 {
+		res.ArithmeticIntensity = float64(p.FLOPs) / float64(p.Bytes)
+	}
+	res.Arms = nil
+	if len(p.Arms) > 1 {
+		for _, a := range p.Arms {
+			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, ISA: ISATag(a.ISA),
+				FLOPs: a.FLOPs, Bytes: a.Bytes, BufferSets: a.Sets})
+		}
+	}
+}
+
+func timed(res *record.Result, m *Measured) {
+	res.Status, res.Reason = record.OK, ""
+	res.Time = &m.Times[0]
+	for i := range res.Arms {
+		a := &res.Arms[i]
+		a.Time = &m.Times[i]
+		if t := a.Time.MedianNS; t > 0 {
+			a.GFLOPS, a.BandwidthGBps = float64(a.FLOPs)/t, float64(a.Bytes)/t
+		}
+	}
+	res.Ratio = m.Ratio
+	if !m.Converged {
+		what, half := "median", res.Time.RelHalfWidth
+		if m.Ratio != nil {
+			what, half = fmt.Sprintf("ratio of %d quartets", len(m.Ratio.Quartets)), measure.HalfWidth(*m.Ratio)
+		}
+		width := fmt.Sprintf("%.2g", 100*half)
+		if half >= 0.1 {
+			width = fmt.Sprintf("%.0f", 100*half)
+		}
+		if !(half <= 1) { // few independent samples: the width itself says nothing
+			width = "more than 100"
+		}
+		res.Status = record.Noisy
+		res.Reason = "the interval of the " + what + " was still ±" + width + " % when the budget ended"
+	}
+	if t := res.Time.MedianNS; t > 0 {
+		res.GFLOPS = float64(res.FLOPs) / t
+		res.BandwidthGBps = float64(res.Bytes) / t
+	}
+	c := m.Conditions
+	res.Conditions = &c
+	res.Energy = &record.Energy{Unavailable: "not asked for"}
+}
+
+func describeMismatch(m *record.Mismatch) string {
+	if m == nil {
+		return "the output differs from the expectation"
+	}
+	if len(m.Index) == 0 {
+		return fmt.Sprintf("%s test: tensor %s: %s, want %s", m.Phase, m.Tensor, m.Got, m.Want)
+	}
+	return fmt.Sprintf("%s test: tensor %s%v is %s, want %s ± %.3g", m.Phase, m.Tensor, m.Index, m.Got, m.Want, m.Bound)
+}
+
+// ISATag names the instruction set that a kernel's required features amount to, in the
+// vocabulary of the peak probes; "portable" when it requires none.
+func ISATag(features []string) string {
+	tags := []struct{ feature, tag string }{
+		{"amx-fp16", "amx"}, {"amx-int8", "amx"}, {"amx-bf16", "amx"}, {"avx512fp16", "avx512fp16"},
+		{"avx512bf16", "avx512bf16"}, {"avx512vnni", "avx512vnni"}, {"avx512f", "avx512"}, {"avxvnni", "avxvnni"},
+		{"avx2", "avx2"}, {"sse2", "sse2"}, {"sve", "sve"}, {"i8mm", "i8mm"}, {"bf16", "bf16arm"},
+		{"dotprod", "dotprod"}, {"neon", "neon"},
+	}
+	for _, t := range tags {
+		for _, f := range features {
+			if f == t.feature {
+				return t.tag
+			}
+		}
+	}
+	return "portable"
+}

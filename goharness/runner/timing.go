@@ -1,0 +1,169 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/measure"
+	"ridge/goharness/record"
+)
+
+// leastSample is the least duration of a sample on a device.
+func leastSample(device string) time.Duration {
+	if platform, _, _ := strings.Cut(device, ":"); platform != "cpu" {
+		return time.Millisecond
+	}
+	return 200 * time.Microsecond
+}
+
+// quiet ends a collection and keeps the collector off until its answer is called: no Go
+// runs inside a window.
+func quiet() (loud func()) {
+	runtime.GC()
+	old := debug.SetGCPercent(-1)
+	return func() { debug.SetGCPercent(old) }
+}
+
+func (s *Server) measure(ctx context.Context) (*Measured, error) {
+	if s.cur == nil {
+		return nil, usage("measure: no case is prepared")
+	}
+	c := s.cur.c
+	out := &Measured{}
+	clockBefore := s.clock()
+	steal0, stealErr := s.steal()
+	loud := quiet()
+	defer loud()
+	least := leastSample(c.Device)
+	// Warm-up ends when two windows agree; on a machine where they never do it takes half of
+	// the case's budget, at least 60 ms and at most 1 s.
+	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
+	var samples []backend.Sample
+	if len(s.cur.arms) == 2 {
+		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
+			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold,
+			Quartets: c.Trials, Warmup: c.Warmup})
+		if err != nil {
+			return nil, err
+		}
+		out.Ratio, out.Times, out.Converged = &r.Ratio, r.Times[:], r.Converged
+		samples = append(r.Samples[0], r.Samples[1]...)
+	} else {
+		t, tr, err := measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm,
+			Budget: time.Duration(c.BudgetNS), Trials: c.Trials, Warmup: c.Warmup})
+		if err != nil {
+			return nil, err
+		}
+		out.Times, out.Converged = []record.Time{t}, tr.Converged
+		samples = tr.Samples
+	}
+	var switches, delay int64
+	for _, x := range samples {
+		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)
+	}
+	for i := range s.cur.arms {
+		s.cur.arms[i].launches = out.Times[i].Launches
+	}
+	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
+	return out, nil
+}
+
+// sumKnown adds a counter unless it or the sum is unknown (-1).
+func sumKnown(sum, x int64) int64 {
+	if sum < 0 || x < 0 {
+		return -1
+	}
+	return sum + x
+}
+
+// clocks measures the clock of the case's device, idle and under load.
+func (s *Server) clocks(q Request) (*ClockReading, error) {
+	if q.Case == nil {
+		return nil, usage("clock: no case names the device and threads")
+	}
+	if err := s.open(*q.Case); err != nil {
+		return nil, err
+	}
+	idle, err := s.dev.MeasureClock(false)
+	if err != nil {
+		return nil, err
+	}
+	r := &ClockReading{IdleGHz: idle}
+	// A CPU for whose vectors there is no load is measured all the same, without that clock.
+	if r.LoadedGHz, err = s.dev.MeasureClock(true); err != nil {
+		r.LoadedGHz, r.LoadedUnavailable = 0, err.Error()
+	}
+	return r, nil
+}
+
+func (s *Server) clock() record.Fact[float64] {
+	ghz, err := s.dev.MeasureClock(false)
+	if err != nil {
+		return record.Unknown[float64](err.Error())
+	}
+	return record.Known(ghz, "dependent-instruction chain")
+}
+
+func (s *Server) steal() (int64, error) {
+	if s.Host == nil {
+		return 0, errors.New("no host readings in this worker")
+	}
+	return s.Host.StealNS()
+}
+
+func (s *Server) conditions(before record.Fact[float64], steal0 int64, stealErr error, switches, delay int64) record.Conditions {
+	c := s.dev.Conditions()
+	c.ClockBeforeGHz, c.ClockAfterGHz = before, s.clock()
+	c.Seed, c.InputDistribution = Seed, "counter-based random, uniform (see measuring.md)"
+	c.BufferSets = s.cur.arms[0].sets
+	c.Priority = s.Priority
+	c.StealNS = record.Unknown[int64]("steal time: not readable")
+	if stealErr != nil {
+		c.StealNS = record.Unknown[int64](stealErr.Error())
+	} else if now, err := s.Host.StealNS(); err == nil {
+		c.StealNS = record.Known(now-steal0, "/proc/stat over the block, all CPUs")
+	}
+	known := func(v int64, source string) record.Fact[int64] {
+		if v < 0 {
+			return record.Unknown[int64](source + ": not available for this measurement")
+		}
+		return record.Known(v, source)
+	}
+	c.InvoluntarySwitches = known(switches, "getrusage of the team's threads, timed samples")
+	c.RunDelayNS = known(delay, "schedstat of the team's threads, timed samples")
+	c.MajorFaults = record.Unknown[int64]("not counted: pages are touched and verified before timing")
+	c.TemperatureC = record.Unknown[float64]("no host readings in this worker")
+	c.Throttled = record.Unknown[string]("no host readings in this worker")
+	c.QuotaCPUs = record.Unknown[float64]("no host readings in this worker")
+	c.NUMA = record.Unknown[string]("no host readings in this worker")
+	if s.Host != nil {
+		s.Host.Fill(&c)
+	}
+	c.PeakMemoryBytes = peakResidentBytes()
+	c.MemoryBeforeBytes, c.MemoryAfterBytes = s.cur.rss, residentBytes()
+	return c
+}
+
+func (s *Server) soak(ctx context.Context, q Request) (*Soaked, error) {
+	if s.cur == nil || q.Arm < 0 || q.Arm >= len(s.cur.arms) {
+		return nil, usage("soak: arm %d of no prepared case", q.Arm)
+	}
+	if !(q.Seconds > 0 && q.Seconds <= 3600) {
+		return nil, usage("soak: %v seconds: expected more than 0 and at most 3600", q.Seconds)
+	}
+	a := s.cur.arms[q.Arm]
+	if a.launches == 0 {
+		return nil, usage("soak: arm %d has not been measured: its launches per sample are not known", q.Arm)
+	}
+	defer quiet()()
+	got, err := measure.Soak(ctx, a.e, a.launches, time.Duration(q.Seconds*1e9), nil)
+	if err != nil {
+		return nil, err
+	}
+	return &Soaked{StartNS: int64(got.Start), EndNS: int64(got.End), Launches: got.Launches}, nil
+}
