@@ -34,10 +34,10 @@ func chaseTime(params map[string]string) int64 {
 	return min(2*chaseLinkNS*steps, extraBudget)
 }
 
-// quickChase is the largest working set of the latency sweep when quick: one octave beyond
-// the last-level cache. A launch over four times that cache takes about a second; the probe
-// of the DRAM latency is one, and stands for the sizes left out.
-func (o Options) quickChase() int64 { return 2 * max(o.LLC, 32<<20) }
+// quickSweep is the largest working set of the sweep when quick: one octave beyond the
+// last-level cache. A chase over four times that cache takes about a second; the probes of
+// DRAM have that size and stand for those left out.
+func (o Options) quickSweep() int64 { return 2 * max(o.LLC, 32<<20) }
 
 // sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times
 // the last-level cache, for the detection of plateaus. Two points per octave, one when quick.
@@ -70,11 +70,11 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 		return nil
 	}
 	for _, n := range sizes {
+		if b.o.Quick && n > b.o.quickSweep() {
+			continue
+		}
 		if err := add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, slices.Max(threads)); err != nil {
 			return nil, nil, err
-		}
-		if b.o.Quick && n > b.o.quickChase() {
-			continue
 		}
 		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1); err != nil {
 			return nil, nil, err

@@ -161,9 +161,9 @@ func (b *builder) probeBytes(l ceiling.Level, threads int) (n int64, skip string
 	}
 	n = l.Capacity / 2
 	if l.Name == "L3" && inner > 0 {
-		// A last-level cache shared with strangers is theirs too: 16 × the inner level is
+		// A last-level cache shared with strangers is theirs too: 6 × the inner level is
 		// beyond its reach and likely still ours.
-		n = min(n, 16*inner)
+		n = min(n, 6*inner)
 	}
 	if n < 2*inner {
 		n = l.Capacity * 3 / 4
