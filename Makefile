@@ -21,6 +21,9 @@ help:
 
 compiler:
 	@command -v $(CC) >/dev/null 2>&1 || { echo "ridge needs a C compiler and '$(CC)' is not there: install gcc (Debian/Ubuntu: apt-get install gcc libc6-dev; Fedora: dnf install gcc glibc-devel)"; exit 1; }
+	@v=$$(printf '#ifdef __clang__\n clang __clang_major__\n#else\n gcc __GNUC__\n#endif\n' | $(CC) -E -P - 2>/dev/null | xargs); \
+	case "$$v" in "gcc "*) need=12;; "clang "*) need=14;; *) need=99;; esac; \
+	test "$${v##* }" -ge $$need 2>/dev/null || { echo "ridge needs gcc 12 or clang 14 or later, with binutils 2.38 or later, and '$(CC)' is $${v:-neither}: choose another with make CC=gcc-12 or make CC=clang"; exit 1; }
 	@command -v $(GO) >/dev/null 2>&1 || { echo "ridge needs Go 1.26 or later and '$(GO)' is not there: see https://go.dev/dl"; exit 1; }
 
 build: compiler

@@ -46,6 +46,7 @@ type device struct {
 	b        *Backend
 	team     *team.Team
 	affinity string
+	llc      int64 // bytes of last-level cache that the team reaches, 0: unknown
 	mem      arena
 }
 
@@ -82,7 +83,7 @@ func (d *device) Synchronize() error { return nil }
 
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
-// MeasureClock times a chain of dependent multiplications on the team's first thread.
+// MeasureClock times a chain of dependent instructions of known latency on the team's first thread.
 func (d *device) MeasureClock(load bool) (float64, error) {
 	if load {
 		return probe.ClockUnderLoadGHz(d.team)

@@ -72,7 +72,7 @@ func (e *executable) prepare() error {
 	var need int64
 	for s := range e.sets {
 		for i, st := range e.p.Steps {
-			a, err := picked[i].bind(st.Op, e.bound(s, st))
+			a, err := picked[i].bind(st.Op, e.bound(s, st), e.d.llc)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", picked[i].Name, err)
 			}
@@ -148,7 +148,7 @@ func (e *executable) pick(st op.Step) (candidate, error) {
 			why = append(why, k.Name+": set aside after a failure")
 			continue
 		}
-		a, err := k.bind(st.Op, e.bound(0, st))
+		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc)
 		if err != nil {
 			return candidate{}, fmt.Errorf("bind %s: %w", k.Name, err)
 		}

@@ -21,6 +21,9 @@ import (
 // Backend is the CPU platform. Families are its kernels; the zero value has ridge's own.
 type Backend struct {
 	Families []kernel.Family
+	// LLC is the bytes of last-level cache that a team reaches, for the choice between ordinary
+	// and non-temporal stores: 0 reads it from the system for the team's CPUs, -1 leaves it unknown.
+	LLC int64
 }
 
 // New is the CPU platform with ridge's kernels and any further families.
@@ -65,7 +68,22 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	return &device{b: b, team: t, affinity: o.Affinity, mem: arena{limit: o.MemoryLimit}}, nil
+	llc := max(b.LLC, 0)
+	if b.LLC == 0 {
+		llc = lastLevelBytes(sysCPU, reached(cpus))
+	}
+	return &device{b: b, team: t, affinity: o.Affinity, llc: llc, mem: arena{limit: o.MemoryLimit}}, nil
+}
+
+// reached lists the CPUs that a team may run on: those it is pinned to, or all of this process
+// when one of its threads is not pinned.
+func reached(cpus []int) []int {
+	for _, c := range cpus {
+		if c < 0 {
+			return affinity()
+		}
+	}
+	return cpus
 }
 
 // affinity lists the CPUs this process may run on.
@@ -86,7 +104,7 @@ func affinity() []int {
 // candidate is a kernel with the family that binds its arguments.
 type candidate struct {
 	kernel.Kernel
-	bind func(o op.Op, bufs []kernel.Buffer) (args, error)
+	bind func(o op.Op, bufs []kernel.Buffer, llc int64) (args, error)
 }
 
 // candidates lists the kernels registered for the op, the preferred first. With a forced
@@ -98,9 +116,11 @@ func (b *Backend) candidates(o op.Op, forced string) []candidate {
 			if !k.Implements(o.Name(), o.DType()) || (forced == "" && k.Rank < 0) || (forced != "" && k.Name != forced) {
 				continue
 			}
-			bind := f.Bind
-			out = append(out, candidate{k, func(o op.Op, bufs []kernel.Buffer) (args, error) {
-				p, err := bind(o, bufs)
+			out = append(out, candidate{k, func(o op.Op, bufs []kernel.Buffer, llc int64) (args, error) {
+				p, err := f.Bind(o, bufs)
+				if err == nil && f.Cache != nil {
+					f.Cache(p, llc)
+				}
 				return args{p}, err
 			}})
 		}

@@ -19,8 +19,9 @@ var Accesses = []string{"read", "write", "nt_write", "copy", "nt_copy", "triad",
 func BandwidthSpec() Spec {
 	return Spec{
 		Name: "bandwidth", Family: "memory", Suite: "bandwidth", Item: "pass over the working set", Metric: "gbps",
-		Doc: "read: y = sum of the 32-bit words of a, wrapping, over all passes; write: y = 3 + pass; copy: y = a; " +
-			"triad: y = a + 3*b; nt_: non-temporal stores. Bytes as STREAM counts them (no write-allocate) x passes",
+		Doc: "read: y = sum of the 32-bit words of a, wrapping, over all passes; write: y = 3 + pass; copy: y = a, its bits XORed " +
+			"with the pass; triad: y = a + (3 + pass)*b; passes count from 0; nt_: non-temporal stores. " +
+			"Bytes as STREAM counts them (no write-allocate) x passes",
 		Params: []ParamSpec{
 			{Name: "access", Doc: "how the working set is used", Enum: Accesses},
 			{Name: "bytes", Doc: "working set of all arrays and threads together", Max: maxDim},
@@ -84,22 +85,26 @@ func (b *Bandwidth) FLOPs() int64 {
 // Bytes is the working set times the passes.
 func (b *Bandwidth) Bytes() int64 { return Product(4, b.Arrays, b.N, b.Passes) }
 
-// IntegerExact: read adds bit patterns, the others small integers.
+// IntegerExact: read adds bit patterns, copy flips some; the factor of triad's integers of
+// at most 3 is at most 2^22 + 2.
 func (b *Bandwidth) IntegerExact() (bool, string) { return true, "" }
 
 // Expect: for read the wrapping sum of all words, which no order of reading changes and
-// which shows every pass; for write the value of the last pass.
+// which shows every pass; for the others what the last pass writes, which depends on its
+// number: a run of fewer passes leaves other values.
 func (b *Bandwidth) Expect(in *Inputs, out int, i int64) Expectation {
+	last := b.Passes - 1
 	switch {
 	case b.Access == "read":
 		return Expectation{Value: float64(int32(b.sumOfWords(in) * uint32(b.Passes)))}
 	case b.Arrays == 2:
-		return Expectation{Value: in.At(0, i)}
+		bits := math.Float32bits(float32(in.At(0, i))) ^ uint32(last)
+		return Expectation{Value: float64(math.Float32frombits(bits))}
 	case b.Arrays == 3:
-		v, mag := fma(in.At(1, i), in.At(0, i))
-		return Expectation{Value: v, Magnitude: mag}
+		x, y := in.At(1, i), in.At(0, i)
+		return Expectation{Value: math.FMA(float64(StreamScalar+last), x, y), Magnitude: math.Abs(float64(StreamScalar+last)*x) + math.Abs(y)}
 	}
-	return Expectation{Value: float64(StreamScalar + b.Passes - 1)}
+	return Expectation{Value: float64(StreamScalar + last)}
 }
 
 // sumOfWords shares the work: the one output element needs every input.

@@ -36,8 +36,8 @@ func (d *Dot) Items() int64             { return d.N }
 // Tensors: a, b [n] and y [1].
 func (d *Dot) Tensors() []Tensor {
 	return []Tensor{
-		{Name: "a", Role: In, DType: d.D, Dims: []int64{d.N}},
-		{Name: "b", Role: In, DType: d.D, Dims: []int64{d.N}},
+		{Name: "a", Role: In, DType: d.D, Dims: []int64{d.N}, Fill: FillBalanced, IntRange: dotRange},
+		{Name: "b", Role: In, DType: d.D, Dims: []int64{d.N}, Fill: FillBalanced, IntRange: dotRange},
 		{Name: "y", Role: Out, DType: d.D, Dims: []int64{1}},
 	}
 }
@@ -48,7 +48,11 @@ func (d *Dot) FLOPs() int64 { return Product(2, d.N) }
 // Bytes reads both arrays; the one result is not counted (REFERENCE 1.2: 2n elements).
 func (d *Dot) Bytes() int64 { return Product(2, d.N, d.D.Size()) }
 
-// IntegerExact: products are at most 9 and of both signs, so partial sums stay below 2^24.
+// dotRange: factors are odd numbers to ±11, so that no product is 0 and a pair left out shows.
+const dotRange = 11
+
+// IntegerExact: products are at most 121 and of both signs; their sums grow like a random walk
+// of steps of 48, below 2^24 for 10^10 elements at three standard deviations.
 func (d *Dot) IntegerExact() (bool, string) { return true, "" }
 
 // Expect adds in twice float64's precision (Neumaier's summation with exact products), so

@@ -174,7 +174,8 @@ func (c *Conv) IntegerExact() (bool, string) {
 	return true, ""
 }
 
-// Expect computes one output pixel of one channel in float64.
+// Expect computes one output pixel of one channel in float64. Integer sums wrap as int32
+// accumulators do.
 func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	var n, k, ho, wo int64
 	if c.NHWC {
@@ -213,6 +214,9 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	if c.Residual {
 		r := in.At(next, i)
 		e.Value, e.Magnitude = e.Value+r, e.Magnitude+math.Abs(r)
+	}
+	if !c.D.Float() {
+		e.Value = wrapInt32(e.Value)
 	}
 	return e
 }

@@ -164,7 +164,7 @@ func (g *Gemm) IntegerExact() (bool, string) {
 	return true, ""
 }
 
-// Expect computes one dot product in float64.
+// Expect computes one dot product in float64. Integer sums wrap as int32 accumulators do.
 func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	row, col := i/g.N, i%g.N
 	var sum, mag float64
@@ -185,6 +185,9 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	}
 	if g.Bias {
 		add(in.At(next, col))
+	}
+	if !g.D.Float() {
+		sum = wrapInt32(sum)
 	}
 	return activate(g.Act, sum, mag)
 }
@@ -214,9 +217,13 @@ func Activate(act string, x float64) float64 {
 	return x
 }
 
-// Project checks whole rows: C·x = alpha·A·(B·x) + … for the linear part (Freivalds).
+// wrapFree is the K up to which no sum of products of 8-bit numbers can leave int32: 255·128·K < 2^31.
+const wrapFree = (1<<31 - 1) / (255 * 128)
+
+// Project checks whole rows: C·x = alpha·A·(B·x) + … for the linear part (Freivalds). Integer
+// sums that may wrap are not linear and have no projection.
 func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
-	if g.Act != "none" {
+	if g.Act != "none" || !g.D.Float() && g.K > wrapFree {
 		return nil
 	}
 	bx, bm := make([]float64, g.K), make([]float64, g.K)

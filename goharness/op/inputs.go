@@ -56,8 +56,15 @@ func (in *Inputs) At(t int, i int64) float64 {
 // significant bits, so only bf16 rounds.
 func (in *Inputs) Span(t int, start, step int64, dst []float64) {
 	tt := &in.tensors[t]
-	scale := map[Fill]float64{FillUniform: 1, FillWide: 8}[tt.Fill]
+	scale := map[Fill]float64{FillUniform: 1, FillBalanced: 1, FillWide: 8}[tt.Fill]
 	plain := tt.DType == record.FP32 || tt.DType == record.FP64
+	if in.Integer && tt.Fill == FillBalanced && tt.DType != record.UINT8 {
+		b := newBalanced(in.keys[t], tt)
+		for k := range dst {
+			dst[k] = b.at(start + int64(k)*step)
+		}
+		return
+	}
 	if in.Integer || scale == 0 || !plain && tt.DType != record.BF16 {
 		for k := range dst {
 			dst[k] = in.At(t, start+int64(k)*step)
@@ -107,6 +114,8 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 			return float64((h >> 32) * uint64(r+1) >> 32)
 		case t.Fill == FillPositive:
 			return float64(1 + (h>>32)*uint64(r)>>32)
+		case t.Fill == FillBalanced:
+			return newBalanced(key, t).at(i)
 		}
 		return float64(int64((h>>32)*uint64(2*r+1)>>32) - r)
 	}
@@ -122,6 +131,60 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 		return Round(t.DType, (float64(h>>40)*0x1p-23-1)*8)
 	}
 	return Round(t.DType, float64(h>>40)*0x1p-23-1)
+}
+
+// balanced is the integer fill of what is summed up: none of the n numbers is 0, and for n > 1
+// they sum to exactly 0. So the sum and the mean of all of them are exact in every format,
+// however coarse, and whatever a kernel leaves out shows: one number always, and of an even n
+// any odd count; other parts unless they happen to sum to 0 (two numbers: 1 in r+1).
+// All are odd numbers of -r..r, one negated for each: i goes with c-i modulo n, where c lies
+// at no border that kernels or threads share work by, so that no head and tail or two tails
+// cancel. An n that is odd leaves one index f alone; f-1, f, f+1 are then -3, 2, 1.
+type balanced struct {
+	key             uint64
+	n, c, alone, r1 int64 // alone: f, or -1; r1: the count of odd numbers in -r..r
+}
+
+func newBalanced(key uint64, t *Tensor) balanced {
+	n, r := t.Elements(), t.IntRange
+	if r == 0 {
+		r = 3
+	}
+	b := balanced{key: key, n: n, alone: -1, r1: (r - 1) | 1 + 1}
+	if n == 0 {
+		return b
+	}
+	c := n - n/3 - n/19
+	if n%2 == 0 {
+		b.c = (c | 1) % n
+	} else {
+		b.alone = c % n
+		b.c = 2 * b.alone % n
+	}
+	return b
+}
+
+func (b balanced) at(i int64) float64 {
+	j := b.c - i
+	if j < 0 {
+		j += b.n
+	}
+	if b.alone >= 0 && b.n > 1 {
+		switch d := i - b.alone; {
+		case d == 0:
+			return 2
+		case d == 1 || d == 1-b.n:
+			return 1
+		case d == -1 || d == b.n-1:
+			return -3
+		}
+	}
+	h := mix64(b.key + (uint64(min(i, j))+1)*0x9E3779B97F4A7C15)
+	v := float64(2*int64((h>>32)*uint64(b.r1)>>32) - (b.r1 - 1))
+	if j < i {
+		return -v
+	}
+	return v
 }
 
 // ChaseStride is the int64 elements between two links of a pointer chase: one 64-byte line.

@@ -10,7 +10,7 @@ import (
 
 func TestSpansAreTheElementsTheyCover(t *testing.T) {
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32} {
-		for _, fill := range []Fill{FillUniform, FillPositive, FillWide, FillBytes} {
+		for _, fill := range []Fill{FillUniform, FillPositive, FillWide, FillBalanced, FillBytes} {
 			if fill == FillBytes && d.Float() {
 				continue
 			}
@@ -59,4 +59,72 @@ func TestAReductionOfManyBlocksIsThatOfItsElements(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
+}
+
+func TestBalancedIntegersAreNeverZeroAndSumToZero(t *testing.T) {
+	sizes := []int64{1<<16 + 1, 1 << 16, 1517 * 9}
+	for n := int64(1); n < 200; n++ {
+		sizes = append(sizes, n)
+	}
+	for _, r := range []int64{0, 1, 11, 100, 127} {
+		most := float64(r)
+		if r < 3 {
+			most = 3 // of r = 0 the default; of 1 the three numbers around an odd one out
+		}
+		for _, n := range sizes {
+			for seed := uint64(1); seed < 4; seed++ {
+				x := Tensor{DType: record.BF16, Dims: []int64{n}, Fill: FillBalanced, IntRange: r}
+				sum := 0.0
+				for i := int64(0); i < n; i++ {
+					v := FillValue(Key(seed, 0), true, &x, i)
+					if v == 0 || math.Abs(v) > most || v != math.Trunc(v) {
+						t.Fatalf("range %d: element %d of %d is %v", r, i, n, v)
+					}
+					sum += v
+				}
+				if n > 1 && sum != 0 {
+					t.Fatalf("range %d: %d elements sum to %v", r, n, sum)
+				}
+			}
+		}
+	}
+}
+
+// Parts that kernels leave out by mistake: ends of rows, of vectors and of threads' shares. An
+// odd count always shows; an even one may sum to 0 by chance, which must be rare.
+func TestWhatIsLeftOutOfBalancedIntegersShows(t *testing.T) {
+	hidden, tried := 0, 0
+	for _, n := range []int64{64, 1517, 4096, 999983, 1 << 20} {
+		for seed := uint64(1); seed <= 40; seed++ {
+			in := NewInputs(seed, true, []Tensor{{DType: record.FP32, Dims: []int64{n}, Fill: FillBalanced, IntRange: sumRange}})
+			for _, threads := range []int64{1, 2, 3, 4, 8, 16} {
+				for _, count := range []int64{1, 2, 3, 4, 8, 16} {
+					if n/threads < 8*count { // leave most of them in
+						continue
+					}
+					var tails, ends float64
+					for th := int64(1); th <= threads; th++ {
+						for k := int64(1); k <= count; k++ {
+							tails += in.At(0, n*th/threads-k)
+							ends += in.At(0, n*th/threads-k) + in.At(0, n*(th-1)/threads+k-1)
+						}
+					}
+					tried += 2
+					if tails == 0 {
+						hidden++
+						if threads*count%2 == 1 && n%2 == 0 {
+							t.Errorf("n=%d threads=%d count=%d: an odd number of odd numbers sums to 0", n, threads, count)
+						}
+					}
+					if ends == 0 {
+						hidden++
+					}
+				}
+			}
+		}
+	}
+	if hidden*100 > tried {
+		t.Errorf("%d of %d parts sum to 0", hidden, tried)
+	}
+	t.Logf("%d of %d parts sum to 0", hidden, tried)
 }

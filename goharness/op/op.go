@@ -26,6 +26,7 @@ const (
 	FillBytes    Fill = 2 // int8: all of [-128, 127]; uint8: all of [0, 255]
 	FillChase    Fill = 3 // int64: one random cycle through all cache lines (pointer chase)
 	FillWide     Fill = 4 // uniform in [-8, 8): arguments of exp, tanh, sigmoid, sin, ...
+	FillBalanced Fill = 5 // as FillUniform; in integer mode numbers that are never 0 and sum to 0 (see balanced)
 )
 
 // Tensor describes one operand. Logical elements are numbered row-major over Dims.
@@ -37,7 +38,8 @@ type Tensor struct {
 	Dims  []int64
 	Pitch int64 // elements between rows; 0 means Dims[len-1]
 	Fill  Fill
-	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8); 0 means 3.
+	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
+	// ones); 0 means 3.
 	IntRange int64
 }
 

@@ -88,12 +88,19 @@ func TestProbesRefuseBadParameters(t *testing.T) {
 	}
 }
 
-func TestClockResultIsThePowerOfTheFactor(t *testing.T) {
-	x := uint64(3)
+func TestClockResultIsWhereTheChainOfEachArchitectureEnds(t *testing.T) {
+	const f = 0x9E3779B97F4A7C15
+	product, sum := uint64(3), uint64(3)
 	for n := int64(0); n < 200; n++ {
-		if got := op.ClockResult(n); got != float64(x>>11) {
-			t.Fatalf("after %d multiplications: %v, want %v", n, got, float64(x>>11))
+		if got := op.ClockResult("amd64", n); got != float64(product>>11) {
+			t.Fatalf("after %d multiplications: %v, want %v", n, got, float64(product>>11))
 		}
-		x *= 0x9E3779B97F4A7C15
+		if got := op.ClockResult("arm64", n); got != float64(sum>>11) {
+			t.Fatalf("after 3 times %d additions: %v, want %v", n, got, float64(sum>>11))
+		}
+		product *= f
+		for range 3 {
+			sum += f
+		}
 	}
 }

@@ -31,6 +31,10 @@ func Round(d record.DType, x float64) float64 {
 	return x
 }
 
+// wrapInt32 is the int32 that 32-bit two's complement accumulators hold for a whole number: what
+// integer kernels give where a sum leaves int32. x must be exact, below 2^53.
+func wrapInt32(x float64) float64 { return float64(int32(int64(x))) }
+
 func clampRound(x, lo, hi float64) float64 {
 	return math.Min(hi, math.Max(lo, math.RoundToEven(x)))
 }

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f1ec6ed20936
 #include "fault.h"
 */
 import "C"

@@ -29,4 +29,6 @@ RIDGE_CONV_WORKSPACE(conv2d_int8_neon)
 RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx512)
 RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_neon)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx512_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_depthwise_avx512_model)
+RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx512_model)
 #endif

@@ -5,7 +5,7 @@
 package elementwise
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -26,6 +26,7 @@ func Family() kernel.Family {
 		Name:    "elementwise",
 		Kernels: kernel.Table(unsafe.Pointer(C.ridge_elementwise_table()), int(C.ridge_elementwise_table_len())),
 		Bind:    bind,
+		Cache:   func(args unsafe.Pointer, llc int64) { (*C.ridge_elementwise_args)(args).llc = C.int64_t(llc) },
 	}
 }
 

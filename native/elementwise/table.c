@@ -6,21 +6,15 @@ static int64_t channel_workspace(const void *args, int32_t nthreads) {
   return 8 * ((const ridge_elementwise_args *)args)->channels;
 }
 
-// Non-temporal stores pay when the arrays outgrow the caches: they save reading the lines of
-// y before they are overwritten. 64 MiB is beyond the last-level share of most processes.
-#define NT_BYTES (64ll << 20)
-__attribute__((unused)) static int nt_2n_fp32(const void *args) {
-  return ((const ridge_elementwise_args *)args)->n > NT_BYTES / 8;
+// Non-temporal stores pay when all arrays together outgrow the caches.
+__attribute__((unused)) static int outgrows(const void *args, int64_t bytes_per_element) {
+  const ridge_elementwise_args *g = args;
+  return g->n > ridge_nt_above(g->llc) / bytes_per_element;
 }
-__attribute__((unused)) static int nt_3n_fp32(const void *args) {
-  return ((const ridge_elementwise_args *)args)->n > NT_BYTES / 12;
-}
-__attribute__((unused)) static int nt_2n_bf16(const void *args) {
-  return ((const ridge_elementwise_args *)args)->n > NT_BYTES / 4;
-}
-__attribute__((unused)) static int nt_3n_bf16(const void *args) {
-  return ((const ridge_elementwise_args *)args)->n > NT_BYTES / 6;
-}
+__attribute__((unused)) static int nt_2n_fp32(const void *args) { return outgrows(args, 8); }
+__attribute__((unused)) static int nt_3n_fp32(const void *args) { return outgrows(args, 12); }
+__attribute__((unused)) static int nt_2n_bf16(const void *args) { return outgrows(args, 4); }
+__attribute__((unused)) static int nt_3n_bf16(const void *args) { return outgrows(args, 6); }
 
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"

@@ -89,9 +89,9 @@ func TestTheFillKernelIsBitEqualToFillValue(t *testing.T) {
 	tms := teams(t)
 	layouts := []op.Tensor{
 		{Dims: []int64{0}}, {Dims: []int64{1}}, {Dims: []int64{8195}}, {Dims: []int64{7, 13}}, {Dims: []int64{5, 3, 11}, Pitch: 14},
-		{Dims: []int64{0, 4}}, {Dims: []int64{3, 257}, Pitch: 300},
+		{Dims: []int64{0, 4}}, {Dims: []int64{3, 257}, Pitch: 300}, {Dims: []int64{2}}, {Dims: []int64{3}}, {Dims: []int64{64, 128}},
 	}
-	kinds := []op.Fill{op.FillUniform, op.FillPositive, op.FillBytes, op.FillWide}
+	kinds := []op.Fill{op.FillUniform, op.FillPositive, op.FillBytes, op.FillWide, op.FillBalanced}
 	for _, d := range stored {
 		for _, kind := range kinds {
 			for _, integer := range []bool{false, true} {

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -23,9 +23,22 @@ import (
 func Family() kernel.Family {
 	return kernel.Family{
 		Name:    "gemm",
-		Kernels: kernel.Table(unsafe.Pointer(C.ridge_gemm_table()), int(C.ridge_gemm_table_len())),
+		Kernels: Ranked(kernel.Table(unsafe.Pointer(C.ridge_gemm_table()), int(C.ridge_gemm_table_len())), kernel.Detect()),
 		Bind:    bind,
 	}
+}
+
+// Ranked adapts the ranks of the table to the CPU's features. VDPBF16PS is twice as fast as
+// fp32 multiply-adds on AMD's Zen 4 and 5, but runs at half their rate on Intel's Sapphire
+// Rapids and later, which AVX512-FP16 tells apart: there its kernel ranks just below the one
+// that widens to fp32.
+func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
+	for i := range table {
+		if table[i].Name == "gemm_bf16_avx512bf16_14x32" && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+			table[i].Rank = 29
+		}
+	}
+	return table
 }
 
 func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {

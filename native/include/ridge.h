@@ -8,6 +8,11 @@
 #ifndef RIDGE_H
 #define RIDGE_H
 
+// Vector shuffles (gcc 12) and the newest instruction sets by name (clang 14).
+#if defined(__clang__) ? __clang_major__ < 14 : !defined(__GNUC__) || __GNUC__ < 12
+#error "ridge's kernels need gcc 12 or clang 14 or later, and binutils 2.38: choose another compiler with CC="
+#endif
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -86,6 +91,11 @@ RIDGE_INLINE void ridge_share(int64_t n, int64_t grain, int tid, int nthreads, i
   *from = lo < n ? lo : n;
   *to = hi < n ? hi : n;
 }
+
+// Working sets above which non-temporal stores win: they save reading the lines before they are
+// overwritten, which only costs where the set leaves the caches. 64 MiB is twice the L3 of the
+// smaller server chips; where the team reaches more cache (llc, 0 if unknown), that.
+RIDGE_INLINE int64_t ridge_nt_above(int64_t llc) { return llc > 64ll << 20 ? llc : 64ll << 20; }
 
 typedef int (*ridge_kernel_fn)(const void *args, const ridge_ctx *ctx);
 // Bytes of workspace for these arguments and thread count.

@@ -39,6 +39,7 @@ typedef struct ridge_elementwise_args {
   void *y;
   const void *p[4]; // [channels]: bias; or gamma, beta, mean, variance; in the data's dtype
   double s;         // scale: the factor; batch_norm: epsilon
+  int64_t llc;      // bytes of last-level cache that the team reaches; 0: unknown
   int32_t op;       // RIDGE_EW_*
 } ridge_elementwise_args;
 

@@ -39,12 +39,22 @@ typedef struct ridge_probe_args {
 } ridge_probe_args;
 
 typedef struct ridge_clock_args {
-  int64_t multiplications; // dependent multiplications, a multiple of 16
-  double *result;          // [1]: the upper 53 bits of 3*RIDGE_CLOCK_FACTOR^multiplications mod 2^64
+  int64_t steps;  // dependent steps of 3 cycles, a multiple of 16: x *= f, on arm64 three times x += f
+  double *result; // [1]: the upper 53 bits of the last x, which starts at 3; f is RIDGE_CLOCK_FACTOR
 } ridge_clock_args;
 
 // The odd factor of the clock chain (op.clockFactor): a power of it never becomes trivial.
 #define RIDGE_CLOCK_FACTOR 0x9E3779B97F4A7C15ull
+
+// One step of the chain as assembly text, from operands named x and f: 3 cycles. imul on
+// x86-64 (op.ClockStepCycles names the cores); additions of registers on arm64, where the
+// latency of mul differs between cores. They are not folded at rename as additions of
+// immediates are on newer cores.
+#if defined(__x86_64__)
+#define RIDGE_CLOCK_STEP "imulq %[f], %[x]\n\t"
+#elif defined(__aarch64__)
+#define RIDGE_CLOCK_STEP "add %[x], %[x], %[f]\n\tadd %[x], %[x], %[f]\n\tadd %[x], %[x], %[f]\n\t"
+#endif
 
 typedef struct ridge_dispatch_args {
   double *result; // [1]: becomes 1

@@ -30,6 +30,7 @@ typedef struct ridge_reduction_args {
   const void *gamma, *beta; // [cols], norms, in x's dtype
   void *y;
   double eps;
+  int64_t llc; // bytes of last-level cache that the team reaches; 0: unknown
   int32_t dim;
   int32_t op; // RIDGE_RD_*
 } ridge_reduction_args;

@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -96,6 +96,9 @@ type Family struct {
 	// Bind makes the family's C argument struct (allocated with Alloc, freed by the
 	// platform) for the op with its tensors in the op's order.
 	Bind func(o op.Op, bufs []Buffer) (unsafe.Pointer, error)
+	// Cache, where not nil, tells bound arguments the bytes of last-level cache that the team
+	// reaches (0: unknown), for kernels whose predicates ask whether data outgrows it.
+	Cache func(args unsafe.Pointer, llc int64)
 }
 
 // Alloc returns n zeroed bytes of C memory for argument structs.

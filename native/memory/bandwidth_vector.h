@@ -2,7 +2,13 @@
 //
 //   passes times over the thread's part of n fp32 elements of each array:
 //   read   y[0] = sum of all 32-bit words of a, modulo 2^32 (thread sums added by thread 0)
-//   write  y = s + pass        copy  y = a        triad  y = a + s*b
+//   write  y = s + pass
+//   copy   y = a, its bits XORed with the pass
+//   triad  y = a + (s + pass)*b            (passes count from 0)
+//
+// What is written depends on the pass, so a run that ends early or does one pass for all shows
+// in the values, and no compiler can merge two passes. The XOR takes its operand from memory as
+// the load would, and the sum s + pass is made once a pass: neither adds to the traffic.
 //
 // Preconditions: pointers aligned to 4 bytes. Bytes: arrays * n * 4 * passes. Binding limit: in
 // L1 the load ports (read: one vector add with a memory operand per VB bytes, 8 a loop with
@@ -16,6 +22,7 @@
 
 typedef float bf __attribute__((vector_size(VB), aligned(4), may_alias));
 typedef uint32_t bu __attribute__((vector_size(VB), aligned(4), may_alias));
+typedef uint32_t bw_word __attribute__((may_alias));
 enum { BL = VB / 4 };
 
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes) {
@@ -43,8 +50,9 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
     MEMORY_OPAQUE();                                                                                \
     int64_t i = 0, head = align_ ? (int64_t)(-((uintptr_t)y / 4) % 16) : 0;                         \
     float value = s + (float)p;                                                                     \
-    bf vv = (bf){0} + value;                                                                        \
-    (void)vv, (void)vs;                                                                             \
+    const bf vv = (bf){0} + value;                                                                  \
+    const bu vp = (bu){0} + (uint32_t)p;                                                            \
+    (void)vv, (void)vp;                                                                             \
     for (; i < head && i < n; i++) BW_ONE;                                                          \
     for (; i + 8 * BL <= n; i += 8 * BL) {                                                          \
       RIDGE_UNROLL(8) for (int w = 0; w < 8; w += 2) {                                              \
@@ -63,7 +71,6 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
 #define NO_FENCE() ((void)0)
 #define BW_FUNCTION(name, STORE, FENCE, align_)                                                                \
   TARGET static void K(name)(const float *a, const float *b, float *y, float s, int64_t n, int64_t passes) {   \
-    const bf vs = (bf){0} + s;                                                                                 \
     BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                                      \
   }
 
@@ -76,16 +83,16 @@ BW_FUNCTION(nt_write, NT_STORE, NT_FENCE, 1)
 #endif
 #undef BW_VECTOR
 #undef BW_ONE
-#define BW_VECTOR BW_LOAD(a)
-#define BW_ONE y[i] = a[i], (void)b
+#define BW_VECTOR ((bf)((bu)BW_LOAD(a) ^ vp))
+#define BW_ONE ((bw_word *)y)[i] = ((const bw_word *)a)[i] ^ (uint32_t)p, (void)b
 BW_FUNCTION(copy, ORDINARY, NO_FENCE, 0)
 #ifdef NT_STORE
 BW_FUNCTION(nt_copy, NT_STORE, NT_FENCE, 1)
 #endif
 #undef BW_VECTOR
 #undef BW_ONE
-#define BW_VECTOR (BW_LOAD(a) + vs * BW_LOAD(b))
-#define BW_ONE y[i] = a[i] + s * b[i]
+#define BW_VECTOR (BW_LOAD(a) + vv * BW_LOAD(b))
+#define BW_ONE y[i] = a[i] + value * b[i]
 BW_FUNCTION(triad, ORDINARY, NO_FENCE, 0)
 #ifdef NT_STORE
 BW_FUNCTION(nt_triad, NT_STORE, NT_FENCE, 1)

@@ -16,6 +16,9 @@ import (
 )
 
 func TestKernelsThatCheatAreRefused(t *testing.T) {
+	probe := func(access string) op.Op {
+		return kerneltest.Op(t, "bandwidth", record.FP32, params("access", access, "bytes", 40000, "passes", 3))
+	}
 	dev := open(t, native.New(badmemory.Family()), 3)
 	for _, c := range []struct {
 		name   string
@@ -27,6 +30,13 @@ func TestKernelsThatCheatAreRefused(t *testing.T) {
 		{"a copy without its last element", kerneltest.Op(t, "copy", record.FP32, params("rows", 100, "cols", 999)), "copy_fp32_short"},
 		{"a large copy without its last element", kerneltest.Op(t, "stream_copy", record.FP32, params("n", 5<<20)), "copy_fp32_short"},
 		{"a probe that reads once for three passes", kerneltest.Op(t, "bandwidth", record.FP32, params("access", "read", "bytes", 40000, "passes", 3)), "bandwidth_fp32_once"},
+		{"a probe that writes once for three passes", probe("write"), "bandwidth_fp32_written_once"},
+		{"a probe that writes once around the caches", probe("nt_write"), "bandwidth_fp32_written_once"},
+		{"a probe that copies once for three passes", probe("copy"), "bandwidth_fp32_written_once"},
+		{"a probe that copies once around the caches", probe("nt_copy"), "bandwidth_fp32_written_once"},
+		{"a triad that runs once for three passes", probe("triad"), "bandwidth_fp32_written_once"},
+		{"a triad that runs once around the caches", probe("nt_triad"), "bandwidth_fp32_written_once"},
+		{"a dot product without its last element", kerneltest.Op(t, "dot", record.FP32, params("n", 1<<20)), "dot_fp32_short"},
 		{"a walk that is one step short", kerneltest.Op(t, "chase", record.INT64, params("bytes", 64000, "steps", 77)), "chase_int64_short"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #include "table.h"
 */
 import "C"
@@ -25,6 +25,7 @@ func Family() kernel.Family {
 		Name:    "memory",
 		Kernels: kernel.Table(unsafe.Pointer(C.ridge_memory_table()), int(C.ridge_memory_table_len())),
 		Bind:    bind,
+		Cache:   func(args unsafe.Pointer, llc int64) { (*C.ridge_memory_args)(args).llc = C.int64_t(llc) },
 	}
 }
 

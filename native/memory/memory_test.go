@@ -87,6 +87,7 @@ func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 		t.Skip("large arrays")
 	}
 	b := native.New()
+	b.LLC = -1
 	dev := open(t, b, 3)
 	n := 64<<20/4 + 1003
 	var ops []op.Op
@@ -113,13 +114,18 @@ func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	}
 }
 
-func TestNonTemporalKernelsAreChosenAbove64MiBOnly(t *testing.T) {
-	b := native.New()
-	dev := open(t, b, 1)
+func TestNonTemporalKernelsAreChosenAbove64MiBAndTheLastLevelCache(t *testing.T) {
 	for _, c := range []struct {
+		llc  int64
 		n    int
 		want bool
-	}{{8 << 20, false}, {8<<20 + 1, true}} { // two arrays of 4 bytes an element
+	}{ // two arrays of 4 bytes an element
+		{-1, 8 << 20, false}, {-1, 8<<20 + 1, true}, {32 << 20, 8 << 20, false}, {32 << 20, 8<<20 + 1, true},
+		{80 << 20, 10 << 20, false}, {80 << 20, 10<<20 + 1, true},
+	} {
+		b := native.New()
+		b.LLC = c.llc
+		dev := open(t, b, 1)
 		o := kerneltest.Op(t, "stream_copy", record.FP32, params("n", c.n))
 		any := false
 		for _, k := range kerneltest.Names(b, o) {
@@ -134,7 +140,7 @@ func TestNonTemporalKernelsAreChosenAbove64MiBOnly(t *testing.T) {
 		}
 		name := e.Kernels()[0].Name
 		if got := strings.HasSuffix(name, "_nt"); got != c.want {
-			t.Errorf("n=%d: kernel %s; non-temporal expected %v", c.n, name, c.want)
+			t.Errorf("n=%d, last-level cache %d: kernel %s; non-temporal expected %v", c.n, c.llc, name, c.want)
 		}
 		if err := e.Release(); err != nil {
 			t.Error(err)

@@ -5,13 +5,10 @@
 #include "kernels.def"
 #undef RIDGE_KERNEL
 
-// Working sets from which non-temporal stores win: they save the write-allocate read, which
-// only costs where the set leaves the caches. A kernel cannot read the cache's size, so this
-// is twice the L3 of the smaller server chips (32 MiB); on a chip with a larger cache the
-// two kinds were level between this size and that cache.
-#define LARGE (64ll << 20)
-
-static int large(const void *args) { return ((const ridge_memory_args *)args)->working_set > LARGE; }
+static int large(const void *args) {
+  const ridge_memory_args *g = args;
+  return g->working_set > ridge_nt_above(g->llc);
+}
 
 // The portable probe has no non-temporal store, and does not pass an ordinary one for it.
 static int ordinary_access(const void *args) {

@@ -43,13 +43,13 @@ func clockOf(ghz []float64) Clock {
 }
 
 // MeasureClock measures the clock of the team's first thread while the others wait: 9
-// chains of 2^18 dependent multiplications (about 0.2 ms each) after one that is dropped.
+// chains of 2^18 dependent steps of 3 cycles (about 0.2 ms each) after one that is dropped.
 func MeasureClock(t *team.Team) (Clock, error) {
 	p := kernel.Alloc(C.sizeof_ridge_clock_args + 8)
 	defer kernel.Free(p)
 	a := (*C.ridge_clock_args)(p)
 	const n = 1 << 18
-	a.multiplications = n
+	a.steps = n
 	a.result = (*C.double)(unsafe.Add(p, C.sizeof_ridge_clock_args))
 	l := team.NewList([][]team.Step{{{Fn: C.clock_fn(), Args: p}}})
 	defer l.Free()
@@ -59,7 +59,7 @@ func MeasureClock(t *team.Team) (Clock, error) {
 	}
 	var ghz []float64
 	for _, s := range samples[1:] {
-		ghz = append(ghz, n*op.MulLatency/s.NS())
+		ghz = append(ghz, n*op.ClockStepCycles/s.NS())
 	}
 	return clockOf(ghz), nil
 }
@@ -117,7 +117,7 @@ func ClockUnderLoad(t *team.Team) (Clock, error) {
 		perMul = 4
 	}
 	const turns = 1 << 14
-	const cycles = turns * C.RIDGE_LOAD_CHAIN * op.MulLatency
+	const cycles = turns * C.RIDGE_LOAD_CHAIN * op.ClockStepCycles
 	ns, err := run(turns, perMul, 55) // 0.3 to 0.5 ms each: 40 warm up
 	if err != nil {
 		return Clock{}, err

@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }
@@ -51,7 +51,7 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 		return bindPeak(p, result), nil
 	case "clock":
 		a := (*C.ridge_clock_args)(kernel.Alloc(C.sizeof_ridge_clock_args))
-		a.multiplications, a.result = C.int64_t(o.Items()/op.MulLatency), result
+		a.steps, a.result = C.int64_t(o.Items()/op.ClockStepCycles), result
 		return unsafe.Pointer(a), nil
 	case "dispatch":
 		a := (*C.ridge_dispatch_args)(kernel.Alloc(C.sizeof_ridge_dispatch_args))

@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -25,6 +25,7 @@ func Family() kernel.Family {
 		Name:    "reduction",
 		Kernels: kernel.Table(unsafe.Pointer(C.ridge_reduction_table()), int(C.ridge_reduction_table_len())),
 		Bind:    bind,
+		Cache:   func(args unsafe.Pointer, llc int64) { (*C.ridge_reduction_args)(args).llc = C.int64_t(llc) },
 	}
 }
 

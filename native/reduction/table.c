@@ -5,11 +5,11 @@
 static int64_t reduce_workspace(const void *args, int32_t nthreads) { return rd_reduce_bytes(args, nthreads); }
 static int64_t softmax_workspace(const void *args, int32_t nthreads) { return rd_softmax_bytes(args, nthreads); }
 
-// Non-temporal stores when x and y together outgrow 64 MiB and rows are written whole (the
+// Non-temporal stores when x and y together outgrow the caches and rows are written whole (the
 // softmax along dim 0 writes strips).
 __attribute__((unused)) static int nt(const void *args, int64_t size) {
   const ridge_reduction_args *g = args;
-  return g->dim != 0 && 2 * size * g->rows * g->cols > 64ll << 20;
+  return g->dim != 0 && 2 * size * g->rows * g->cols > ridge_nt_above(g->llc);
 }
 __attribute__((unused)) static int nt_fp32(const void *args) { return nt(args, 4); }
 __attribute__((unused)) static int nt_bf16(const void *args) { return nt(args, 2); }

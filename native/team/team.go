@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e863b37b1754
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f1ec6ed20936
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

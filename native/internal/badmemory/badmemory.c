@@ -26,6 +26,27 @@ static int read_once(const void *args, const ridge_ctx *ctx) {
   return RIDGE_OK;
 }
 
+// Writes the working set once, whatever the passes, as a compiler that merges them would.
+static int write_once(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  const float *a = g->a, *b = g->b, s = (float)g->s;
+  float *y = g->y;
+  if (ctx->tid != 0) return RIDGE_OK;
+  for (int64_t i = 0; i < g->n; i++) y[i] = b ? a[i] + s * b[i] : a ? a[i] : s;
+  return RIDGE_OK;
+}
+
+// The sum of products without its last element.
+static int short_dot(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  const float *a = g->a, *b = g->b;
+  double sum = 0;
+  if (ctx->tid != 0) return RIDGE_OK;
+  for (int64_t i = 0; i + 1 < g->n; i++) sum += (double)a[i] * b[i];
+  *(float *)g->y = (float)sum;
+  return RIDGE_OK;
+}
+
 // Stops the walk one step early.
 static int short_chase(const void *args, const ridge_ctx *ctx) {
   const ridge_memory_args *g = args;
@@ -40,6 +61,8 @@ static const ridge_kernel table[] = {
     {"transpose_fp32_view", "transpose", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, view, NULL, NULL},
     {"copy_fp32_short", "copy stream_copy", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, short_copy, NULL, NULL},
     {"bandwidth_fp32_once", "bandwidth", "fp32", "fp32", RIDGE_ISA_NONE, 99, 1, 1, read_once, NULL, NULL},
+    {"bandwidth_fp32_written_once", "bandwidth", "fp32", "fp32", RIDGE_ISA_NONE, 98, 1, 1, write_once, NULL, NULL},
+    {"dot_fp32_short", "dot", "fp32", "fp32", RIDGE_ISA_NONE, 99, 2, 1, short_dot, NULL, NULL},
     {"chase_int64_short", "chase", "int64", "int64", RIDGE_ISA_NONE, 99, 0, 1, short_chase, NULL, NULL},
 };
 
