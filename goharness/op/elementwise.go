@@ -165,6 +165,11 @@ func (e *Elementwise) Expect(in *Inputs, out int, i int64) Expectation {
 	if e.fn.two {
 		b = in.At(1, i)
 	}
+	return e.ExpectAt(a, b)
+}
+
+// ExpectAt is Expect for chosen operands (b is ignored by functions of one).
+func (e *Elementwise) ExpectAt(a, b float64) Expectation {
 	v := e.fn.f(a, b)
 	switch {
 	case e.fn.df != nil:

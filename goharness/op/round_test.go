@@ -149,3 +149,24 @@ func TestLargeFeistelInverseUndoesForward(t *testing.T) {
 		}
 	})
 }
+
+func TestIntegerExpectationsWrapAsInt32(t *testing.T) {
+	for x, want := range map[float64]float64{
+		0: 0, -7: -7, math.MaxInt32: math.MaxInt32, math.MaxInt32 + 1: math.MinInt32, math.MinInt32 - 1: math.MaxInt32,
+		1 << 32: 0, -3<<31 - 5: math.MinInt32 - 5 + 1<<32,
+	} {
+		if got := wrapInt32(x); got != want {
+			t.Errorf("wrapInt32(%.0f) = %.0f, want %.0f", x, got, want)
+		}
+	}
+	// Sums that may wrap are not linear: no projection.
+	for k, want := range map[string]bool{"65793": true, "65794": false} {
+		o, err := Builtin().New("gemm", map[string]string{"m": "0", "n": "2", "k": k}, record.U8S8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := o.(Projector).Project(NewInputs(1, false, o.Tensors()), 2, []float64{1, -1}) != nil; got != want {
+			t.Errorf("k=%s: projection %v, want %v", k, got, want)
+		}
+	}
+}
