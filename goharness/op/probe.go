@@ -215,8 +215,8 @@ func DispatchSpec() Spec {
 
 // ClockStepCycles is the cycles of one step of the clock's chain. On x86-64 a step is one
 // dependent 64-bit imul: 3 cycles on Intel's Core since Nehalem and on every Zen (uops.info).
-// It is slower, and the clock reads low, on AMD's Bulldozer family (6) and on Atom cores from
-// Silvermont to Gracemont (5). On arm64 a step is three dependent additions of registers, one
+// It is slower, and the clock reads low, on AMD's Bulldozer family (6, Agner Fog's tables) and
+// on some Atom cores (uops.info lists them by name). On arm64 a step is three dependent additions of registers, one
 // cycle each on every core; multiplications take 2 to 4 there (LLVM's scheduling models).
 const ClockStepCycles = 3
 

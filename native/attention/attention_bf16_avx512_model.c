@@ -5,7 +5,7 @@
 // alignment. FLOP (4D+6) per visible pair, bytes q, k, v and o once. Floor: 12 cycles per element of
 // the reduction and tile at two FMA a cycle.
 // Versions: 1, this one; the model.
-#include "../include/ridge.h"
+#include "../include/ridge_model.h"
 
 #define RIDGE_MODEL
 #define RIDGE_VL 16

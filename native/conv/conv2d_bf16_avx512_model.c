@@ -6,7 +6,7 @@
 // 12 cycles per k at two FMA a cycle; VDPBF16PS is slower than fp32 FMA on several chips and
 // rounds differently.
 // Versions: 1, this one; the model.
-#include "../include/ridge.h"
+#include "../include/ridge_model.h"
 
 #define RIDGE_MODEL
 #define RIDGE_VL 16

@@ -4,7 +4,7 @@
 // Formula, layouts, limit and source: conv_depthwise_body.h. Preconditions: groups = C, and K = C
 // in NHWC; any alignment. FLOP 2*N*Ho*Wo*K*R*S; bytes x, w and y once.
 // Versions: 1, this one; the model.
-#include "../include/ridge.h"
+#include "../include/ridge_model.h"
 
 #define RIDGE_MODEL
 #define RIDGE_VL 16

@@ -1,6 +1,8 @@
 // The variants whose instruction set may be missing, compiled again as portable models (see
 // variant.h). They prove the variants' packing, tails and blocking on any machine; they are
 // slow and run only when forced by name.
+#include "../include/ridge_model.h"
+
 #define GEMM_MODEL 1
 #include "gemm_fp32_avx512_14x32_amd64.c"
 #include "gemm_fp64_avx512_14x16_amd64.c"

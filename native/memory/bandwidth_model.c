@@ -1,5 +1,7 @@
 // The text of the AVX-512 bandwidth kernels compiled for no ISA, with aligned ordinary stores for
 // the non-temporal ones: proves their logic on any machine. Only when forced by name; slow.
+#include "../include/ridge_model.h"
+
 #include <string.h>
 
 #define VB 64
