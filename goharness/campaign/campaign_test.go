@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -334,6 +335,16 @@ func TestConditionsAreNeverBlank(t *testing.T) {
 	}
 	if v, _ := doc.Host.CPU.Clock.LoadedGHz.Get(); v != 2.9 {
 		t.Errorf("clock under load %v", v)
+	}
+	// Every fact of the conditions has a value or a reason.
+	for v, i := reflect.ValueOf(*c), 0; i < v.NumField(); i++ {
+		f := v.Field(i)
+		if f.Kind() != reflect.Struct { // the facts are the structs among the fields
+			continue
+		}
+		if f.FieldByName("Value").IsNil() && f.FieldByName("Unavailable").String() == "" {
+			t.Errorf("%s has neither a value nor a reason", v.Type().Field(i).Name)
+		}
 	}
 	tm := find(t, doc, copies(1)[0]).Time
 	if len(tm.SamplesNS) == 0 || tm.CI95NS[0] > tm.MedianNS || tm.CI95NS[1] < tm.MedianNS || tm.CI95NS[0] == 0 {
