@@ -65,13 +65,20 @@ func (in *Inputs) Span(t int, start, step int64, dst []float64) {
 		}
 		return
 	}
+	at, by := in.keys[t]+(uint64(start)+1)*0x9E3779B97F4A7C15, uint64(step)*0x9E3779B97F4A7C15
+	if r := intRange(tt); in.Integer && tt.DType != record.UINT8 && (tt.Fill == FillUniform || tt.Fill == FillWide) {
+		for k := range dst {
+			dst[k] = float64(int64((mix64(at)>>32)*uint64(2*r+1)>>32) - r)
+			at += by
+		}
+		return
+	}
 	if in.Integer || scale == 0 || !plain && tt.DType != record.BF16 {
 		for k := range dst {
 			dst[k] = in.At(t, start+int64(k)*step)
 		}
 		return
 	}
-	at, by := in.keys[t]+(uint64(start)+1)*0x9E3779B97F4A7C15, uint64(step)*0x9E3779B97F4A7C15
 	for k := range dst {
 		dst[k] = (float64(mix64(at)>>40)*0x1p-23 - 1) * scale
 		at += by
@@ -98,6 +105,14 @@ func mix64(x uint64) uint64 {
 	return x ^ x>>31
 }
 
+// intRange is the largest magnitude of a tensor's integers.
+func intRange(t *Tensor) int64 {
+	if t.IntRange == 0 {
+		return 3
+	}
+	return t.IntRange
+}
+
 // FillValue is element i of a tensor whose stream starts at key.
 func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 	if t.Fill == FillChase {
@@ -105,10 +120,7 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 	}
 	h := mix64(key + (uint64(i)+1)*0x9E3779B97F4A7C15)
 	if integer {
-		r := t.IntRange
-		if r == 0 {
-			r = 3
-		}
+		r := intRange(t)
 		switch {
 		case t.DType == record.UINT8:
 			return float64((h >> 32) * uint64(r+1) >> 32)

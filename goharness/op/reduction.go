@@ -134,23 +134,24 @@ func (r *Reduction) ExpectCost() int64 {
 func (r *Reduction) Expect(in *Inputs, out int, i int64) Expectation {
 	start, step, n := r.line(i)
 	blocks := make([]partial, (n+lineBlock-1)/lineBlock)
-	work := func(b int64) {
-		x := make([]float64, min(lineBlock, n-b*lineBlock))
-		in.Span(0, start+b*lineBlock*step, step, x)
-		blocks[b] = reduce(x)
+	var next atomic.Int64
+	work := func() {
+		buf := make([]float64, min(lineBlock, n))
+		for b := next.Add(1) - 1; b < int64(len(blocks)); b = next.Add(1) - 1 {
+			x := buf[:min(lineBlock, n-b*lineBlock)]
+			in.Span(0, start+b*lineBlock*step, step, x)
+			blocks[b] = r.reduce(x)
+		}
 	}
-	if len(blocks) == 1 {
-		work(0)
+	if len(blocks) <= 1 {
+		work()
 	} else { // one output may stand for half a billion inputs
 		var wg sync.WaitGroup
-		var next atomic.Int64
 		for range min(runtime.GOMAXPROCS(0), len(blocks)) {
 			wg.Add(1)
 			go func() {
 				defer wg.Done()
-				for b := next.Add(1) - 1; b < int64(len(blocks)); b = next.Add(1) - 1 {
-					work(b)
-				}
+				work()
 			}()
 		}
 		wg.Wait()
@@ -159,7 +160,7 @@ func (r *Reduction) Expect(in *Inputs, out int, i int64) Expectation {
 	for _, b := range blocks {
 		all.sum.add(b.sum.s)
 		all.sum.add(b.sum.c)
-		all.abs.add(b.abs.value())
+		all.abs += b.abs
 		all.max, all.min = math.Max(all.max, b.max), math.Min(all.min, b.min)
 	}
 	switch r.opName {
@@ -172,24 +173,41 @@ func (r *Reduction) Expect(in *Inputs, out int, i int64) Expectation {
 	if r.opName == "mean" {
 		scale = float64(n)
 	}
-	return Expectation{Value: all.sum.value() / scale, Magnitude: all.abs.value() / scale}
+	return Expectation{Value: all.sum.value() / scale, Magnitude: all.abs / scale}
 }
 
 // lineBlock is the inputs that are generated and reduced at a time.
 const lineBlock = 1 << 16
 
-// partial is a block's sums and extrema.
+// partial is a block's sums and extrema; an op fills what it needs.
 type partial struct {
-	sum, abs sum
+	sum      sum
+	abs      float64
 	max, min float64
 }
 
-func reduce(x []float64) partial {
+func (r *Reduction) reduce(x []float64) partial {
 	p := partial{max: math.Inf(-1), min: math.Inf(1)}
-	for _, v := range x {
-		p.sum.add(v)
-		p.abs.add(math.Abs(v))
-		p.max, p.min = max(p.max, v), min(p.min, v)
+	switch r.opName {
+	case "max", "min":
+		for _, v := range x {
+			if v > p.max {
+				p.max = v
+			}
+			if v < p.min {
+				p.min = v
+			}
+		}
+	default:
+		for _, v := range x {
+			// Neumaier's sum without its branch (Knuth's two-sum): which of the two is larger is
+			// a coin's toss here.
+			t := p.sum.s + v
+			d := t - p.sum.s
+			p.sum.c += (p.sum.s - (t - d)) + (v - d)
+			p.sum.s = t
+			p.abs += math.Abs(v)
+		}
 	}
 	return p
 }
