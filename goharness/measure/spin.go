@@ -10,8 +10,9 @@ import (
 	"ridge/goharness/backend"
 )
 
-// Spinner keeps a CPU busy for a known time. Platforms may bring their own, so that the self-test goes
-// through their timing.
+// Spinner keeps a CPU busy for a known time. The self-test judges the loop and the statistics
+// with it; the timestamps of a platform's own windows are judged by that platform's tests
+// (native/team runs kernels of known duration on the team).
 type Spinner interface {
 	Spin(d time.Duration)
 }
