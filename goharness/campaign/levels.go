@@ -87,14 +87,19 @@ func (c *campaign) plateauWarnings() []string {
 		extent[l.Name] = max(extent[l.Name], found[i].To)
 	}
 	var out []string
-	for _, l := range levels {
+	for i, l := range levels {
 		to := extent[l.Name]
+		// The last cache is shared with others; buffers below 2 MiB lie in small pages.
+		rest := "the rest may be the share of others on this host"
+		if i+1 < len(levels) && levels[i+1].Capacity > 0 {
+			rest = "beyond it misses of the first TLB add to the latency, or others use the cache too"
+		}
 		switch {
 		case l.Capacity == 0:
 		case to == 0:
 			out = append(out, fmt.Sprintf("the latency sweep shows no plateau of %s (%s reported)", l.Name, sizeText(l.Capacity)))
 		case l.Capacity > 2*to:
-			out = append(out, fmt.Sprintf("the latency sweep shows %s up to %s of the %s reported: the rest may be the share of others on this host", l.Name, sizeText(to), sizeText(l.Capacity)))
+			out = append(out, fmt.Sprintf("the latency sweep shows %s up to %s of the %s reported: %s", l.Name, sizeText(to), sizeText(l.Capacity), rest))
 		case to > 2*l.Capacity:
 			out = append(out, fmt.Sprintf("the latency sweep shows %s up to %s, the system reports %s", l.Name, sizeText(to), sizeText(l.Capacity)))
 		}
