@@ -21,9 +21,6 @@ import (
 // Backend is the CPU platform. Families are its kernels; the zero value has ridge's own.
 type Backend struct {
 	Families []kernel.Family
-	// LLC is the bytes of last-level cache that a team reaches, for the choice between ordinary
-	// and non-temporal stores: 0 reads it from the system for the team's CPUs, -1 leaves it unknown.
-	LLC int64
 }
 
 // New is the CPU platform with ridge's kernels and any further families.
@@ -68,22 +65,7 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	llc := max(b.LLC, 0)
-	if b.LLC == 0 {
-		llc = lastLevelBytes(sysCPU, reached(cpus))
-	}
-	return &device{b: b, team: t, affinity: o.Affinity, llc: llc, mem: arena{limit: o.MemoryLimit}}, nil
-}
-
-// reached lists the CPUs that a team may run on: those it is pinned to, or all of this process
-// when one of its threads is not pinned.
-func reached(cpus []int) []int {
-	for _, c := range cpus {
-		if c < 0 {
-			return affinity()
-		}
-	}
-	return cpus
+	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, mem: arena{limit: o.MemoryLimit}}, nil
 }
 
 // affinity lists the CPUs this process may run on.

@@ -35,6 +35,9 @@ type OpenOptions struct {
 	CPUs []int
 	// Affinity is the policy's name for the record: compact, scatter, none or a list.
 	Affinity string
+	// LLCBytes is the last-level cache that the threads reach together, for the choice between
+	// ordinary and non-temporal stores; 0: unknown.
+	LLCBytes int64
 	// MemoryLimit in bytes refuses larger allocations; 0: no limit of ridge's own.
 	MemoryLimit int64
 }

@@ -62,6 +62,9 @@ func (h *WorkerHost) FreeMemory() (int64, string, error) { return machine.FreeMe
 // LLCBytes is the aggregate last-level cache.
 func (h *WorkerHost) LLCBytes() int64 { return machine.AggregateLLC(h.host, h.cpus) }
 
+// LLCReached is the last-level cache that threads on the given CPUs reach.
+func (h *WorkerHost) LLCReached(cpus []int) int64 { return machine.AggregateLLC(h.host, h.Seats(cpus)) }
+
 // StealNS is the hypervisor's steal time so far.
 func (h *WorkerHost) StealNS() (int64, error) {
 	f := machine.Steal(h.Source)

@@ -26,6 +26,8 @@ type Host interface {
 	FreeMemory() (int64, string, error)
 	// LLCBytes is the aggregate last-level cache of the usable CPUs; 0 when unknown.
 	LLCBytes() int64
+	// LLCReached is the last-level cache that threads on the given CPUs reach; 0 when unknown.
+	LLCReached(cpus []int) int64
 	// StealNS is the hypervisor's steal time so far, over all CPUs.
 	StealNS() (int64, error)
 	// Fill adds the host's readings (temperature, throttling, quota, NUMA) to conditions.
@@ -147,7 +149,7 @@ func (s *Server) open(c record.Case) error {
 		if err != nil {
 			return usage("threads=%d affinity=%s: %v", c.Threads, s.Affinity, err)
 		}
-		o.CPUs = cpus
+		o.CPUs, o.LLCBytes = cpus, s.Host.LLCReached(cpus)
 		if free, _, err := s.Host.FreeMemory(); err == nil {
 			o.MemoryLimit = free / 10 * 9
 		}

@@ -278,6 +278,7 @@ type host struct {
 func (h host) CPUs(n int, _ string) ([]int, error) { return make([]int, max(1, n)), nil }
 func (h host) FreeMemory() (int64, string, error)  { return h.free(), "the test's memory", nil }
 func (h host) LLCBytes() int64                     { return h.llc }
+func (h host) LLCReached([]int) int64              { return h.llc }
 func (h host) StealNS() (int64, error)             { return 0, nil }
 func (h host) Fill(*record.Conditions)             {}
 

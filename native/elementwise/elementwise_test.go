@@ -58,7 +58,6 @@ func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 		t.Skip("fills arrays of 100 MiB")
 	}
 	b := native.New()
-	b.LLC = -1
 	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
 	if err != nil {
 		t.Fatal(err)

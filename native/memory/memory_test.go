@@ -87,7 +87,6 @@ func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 		t.Skip("large arrays")
 	}
 	b := native.New()
-	b.LLC = -1
 	dev := open(t, b, 3)
 	n := 64<<20/4 + 1003
 	var ops []op.Op
@@ -120,12 +119,15 @@ func TestNonTemporalKernelsAreChosenAbove64MiBAndTheLastLevelCache(t *testing.T)
 		n    int
 		want bool
 	}{ // two arrays of 4 bytes an element
-		{-1, 8 << 20, false}, {-1, 8<<20 + 1, true}, {32 << 20, 8 << 20, false}, {32 << 20, 8<<20 + 1, true},
+		{0, 8 << 20, false}, {0, 8<<20 + 1, true}, {32 << 20, 8 << 20, false}, {32 << 20, 8<<20 + 1, true},
 		{80 << 20, 10 << 20, false}, {80 << 20, 10<<20 + 1, true},
 	} {
 		b := native.New()
-		b.LLC = c.llc
-		dev := open(t, b, 1)
+		dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1}, Affinity: "none", LLCBytes: c.llc})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = dev.Close() })
 		o := kerneltest.Op(t, "stream_copy", record.FP32, params("n", c.n))
 		any := false
 		for _, k := range kerneltest.Names(b, o) {

@@ -66,7 +66,6 @@ func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
 		t.Skip("fills arrays of 64 MiB")
 	}
 	b := native.New()
-	b.LLC = -1
 	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
 	if err != nil {
 		t.Fatal(err)
