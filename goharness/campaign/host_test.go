@@ -58,6 +58,18 @@ func TestUnpinnedThreadsSeeTheCachesAndCores(t *testing.T) {
 	}
 }
 
+func TestTheLastLevelCacheReachedIsThatOfTheCPUs(t *testing.T) {
+	wh := twoSockets()
+	for _, c := range []struct {
+		cpus []int
+		want int64
+	}{{[]int{0}, 32 << 20}, {[]int{0, 1}, 32 << 20}, {[]int{1, 2}, 64 << 20}, {[]int{-1, -1}, 64 << 20}} {
+		if got := wh.LLCReached(c.cpus); got != c.want {
+			t.Errorf("CPUs %v reach %d bytes, want %d", c.cpus, got, c.want)
+		}
+	}
+}
+
 func TestTheDRAMBoundIsThatOfTheSocketsInUse(t *testing.T) {
 	wh := twoSockets()
 	one, _, _, _, ok := machine.Lookup(machine.CPUIDOf(wh.host.CPU)).DRAMUpperBound()
