@@ -109,11 +109,13 @@ func Example_compareTwoKernels() {
 		log.Fatal(err)
 	}
 	verdict := measure.Decide(*res.Ratio, []measure.Cut{{From: 1.1, Class: "faster"}, {From: 0.95, Class: "about equal"}}, "slower")
-	fmt.Println(res.Arms[0].Name, res.Arms[1].Name, "at least 8 quartets:", len(res.Ratio.Quartets) >= measure.MinQuartets)
+	// With fewer than measure.MinQuartets quartets, as on a machine too busy for the budget,
+	// the verdict is inconclusive.
+	fmt.Println(res.Arms[0].Name, res.Arms[1].Name, "were compared:", len(res.Ratio.Quartets) > 0)
 	known := []string{"faster", "about equal", "slower", measure.Inconclusive}
 	fmt.Println("the verdict is a class or inconclusive:", slices.Contains(known, verdict.Class))
 	// Output:
-	// portable preferred at least 8 quartets: true
+	// portable preferred were compared: true
 	// the verdict is a class or inconclusive: true
 }
 
