@@ -29,9 +29,21 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 }
 
 // All runs every registered kernel (test-only models included) that implements each op,
-// with 1 and 3 threads, aligned and misaligned by one element, and verifies the output. It
-// fails when no kernel took an op at all.
+// with 1 and 3 threads, aligned and off every vector's alignment, and verifies the output; then
+// again between guard pages (see Guard). It fails when no kernel took an op at all.
 func All(t *testing.T, b *native.Backend, ops []op.Op) {
+	t.Helper()
+	verifyAll(t, b, ops)
+	faults, err := Guard(b, ops)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, f := range faults {
+		t.Error(f)
+	}
+}
+
+func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 	t.Helper()
 	refs := make([]*remembered, len(ops))
 	for i, o := range ops {
@@ -49,7 +61,7 @@ func All(t *testing.T, b *native.Backend, ops []op.Op) {
 		for i, o := range ops {
 			ran := 0
 			for _, k := range Names(b, o) {
-				for _, shift := range []int64{0, o.Tensors()[0].DType.Size()} {
+				for _, shift := range []int64{0, offVectors(o)} {
 					err := verify(dev, o, refs[i], k, shift)
 					var unsupported *backend.UnsupportedError
 					if errors.As(err, &unsupported) {
@@ -69,6 +81,16 @@ func All(t *testing.T, b *native.Backend, ops []op.Op) {
 			t.Error(err)
 		}
 	}
+}
+
+// offVectors is the least shift of all tensors that leaves each aligned to its elements and to no
+// vector: by contract a kernel may count on the former alone.
+func offVectors(o op.Op) int64 {
+	shift := int64(1)
+	for _, t := range o.Tensors() {
+		shift = max(shift, t.DType.Size())
+	}
+	return shift
 }
 
 // Names lists the kernels registered for an op that this CPU can run.

@@ -1,0 +1,105 @@
+// Copies that touch a byte that is not theirs, all with the right result.
+#include "badguard.h"
+
+#include <string.h>
+
+static int copy(const ridge_memory_args *g, const ridge_ctx *ctx) {
+  if (ctx->tid == 0 && g->n > 0) memcpy(g->y, g->a, (size_t)g->n * 4);
+  return RIDGE_OK;
+}
+
+static void touch(const void *p) { (void)*(const volatile char *)p; }
+
+static int none(const void *args, const ridge_ctx *ctx) { return copy(args, ctx); }
+
+static int read_after(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  touch((const char *)g->a + g->n * 4);
+  return copy(g, ctx);
+}
+
+static int read_before(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  touch((const char *)g->a - 1);
+  return copy(g, ctx);
+}
+
+// A whole vector of 8 at the tail, as an unmasked load would.
+static int read_vector(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  if (g->n > 0) touch((const float *)g->a + (g->n + 7) / 8 * 8 - 1);
+  return copy(g, ctx);
+}
+
+static int write_after(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  int rc = copy(g, ctx);
+  volatile char *end = (volatile char *)g->y + g->n * 4;
+  if (ctx->tid == ctx->nthreads - 1) *end = *end;
+  return rc;
+}
+
+// Takes element-aligned operands for aligned vectors, faults at an address nobody tells.
+static int aligned(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+#if defined(__x86_64__)
+  if (g->n >= 4) __asm__ volatile("movaps (%0), %%xmm0" ::"r"(g->a) : "xmm0", "memory");
+#else
+  if ((uintptr_t)g->a % 16) __builtin_trap();
+#endif
+  return copy(g, ctx);
+}
+
+static int64_t seven(const void *args, int32_t nthreads) {
+  (void)args, (void)nthreads;
+  return 7;
+}
+
+static int workspace_read(const void *args, const ridge_ctx *ctx) {
+  touch((const char *)ctx->workspace - 1);
+  return copy(args, ctx);
+}
+
+// One byte more than asked for, which still lies before the next cache line.
+static int workspace_write(const void *args, const ridge_ctx *ctx) {
+  ((volatile char *)ctx->workspace)[7] = 1;
+  return copy(args, ctx);
+}
+
+static int fails(const void *args, const ridge_ctx *ctx) {
+  (void)args, (void)ctx;
+  return RIDGE_E_ARG;
+}
+
+// Harmless as compiled without sanitizers: one past an array on the stack, an int that overflows.
+static int stack_read(const void *args, const ridge_ctx *ctx) {
+  volatile char local[4] = {0};
+  volatile int past = 4;
+  touch((const char *)&local[0] + past);
+  return copy(args, ctx);
+}
+
+static int overflow(const void *args, const ridge_ctx *ctx) {
+  volatile int i = INT32_MAX;
+  i = i + 1;
+  return copy(args, ctx);
+}
+
+int ridge_badguard_sanitized(void) {
+#if defined(__SANITIZE_ADDRESS__)
+  return 1;
+#elif defined(__has_feature)
+  return __has_feature(address_sanitizer);
+#else
+  return 0;
+#endif
+}
+
+#define LINE(name, ws) {"bad_" #name, "stream_copy", "fp32", "fp32", RIDGE_ISA_NONE, -1, 0, 1, name, ws, NULL},
+static const ridge_kernel table[] = {
+    LINE(none, NULL) LINE(read_after, NULL) LINE(read_before, NULL) LINE(read_vector, NULL) LINE(write_after, NULL)
+        LINE(aligned, NULL) LINE(workspace_read, seven) LINE(workspace_write, seven) LINE(fails, NULL)
+            LINE(stack_read, NULL) LINE(overflow, NULL)};
+
+const ridge_kernel *ridge_badguard_table(void) { return table; }
+int ridge_badguard_table_len(void) { return sizeof table / sizeof *table; }

@@ -1,0 +1,31 @@
+//go:build cgo && linux
+
+// Package badguard holds copy kernels that touch memory beside their operands: the runs between
+// guard pages must name each. Only tests import it.
+package badguard
+
+/*
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=5418c7cfd652
+#include "badguard.h"
+*/
+import "C"
+
+import (
+	"unsafe"
+
+	"ridge/native/kernel"
+	"ridge/native/memory"
+)
+
+// Sanitized tells whether this is a build with sanitizers, which must find bad_stack_read and
+// bad_overflow.
+func Sanitized() bool { return C.ridge_badguard_sanitized() != 0 }
+
+// Family is the faulty kernels and the faultless bad_none, bound as the memory family's.
+func Family() kernel.Family {
+	return kernel.Family{
+		Name:    "badguard",
+		Kernels: kernel.Table(unsafe.Pointer(C.ridge_badguard_table()), int(C.ridge_badguard_table_len())),
+		Bind:    memory.Family().Bind,
+	}
+}

@@ -1,0 +1,101 @@
+#define _GNU_SOURCE
+#include "guard.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static guard_report *report; // the child's; a signal handler has no other way to it
+
+static void fault(int sig, siginfo_t *info, void *context) {
+  (void)context;
+  report->address = (uint64_t)(uintptr_t)info->si_addr;
+  signal(sig, SIG_DFL); // the instruction is repeated and ends the process by its signal
+}
+
+static void catch_faults(void) {
+  int crash[] = {SIGSEGV, SIGBUS};
+  struct sigaction act = {.sa_sigaction = fault, .sa_flags = SA_SIGINFO};
+  struct rlimit none = {0, 0};
+  sigset_t all;
+  for (size_t i = 0; i < sizeof crash / sizeof *crash; i++) sigaction(crash[i], &act, NULL);
+  int end[] = {SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGALRM};
+  for (size_t i = 0; i < sizeof end / sizeof *end; i++) signal(end[i], SIG_DFL);
+  sigfillset(&all);
+  pthread_sigmask(SIG_UNBLOCK, &all, NULL);
+  setrlimit(RLIMIT_CORE, &none);
+}
+
+typedef struct member {
+  const guard_step *step;
+  int tid, n, status;
+  pthread_barrier_t *barrier;
+} member;
+
+static void meet(struct ridge_team *team, int32_t tid) {
+  (void)tid;
+  pthread_barrier_wait((pthread_barrier_t *)(void *)team);
+}
+
+static void *work(void *p) {
+  member *m = p;
+  const ridge_ctx ctx = {.tid = m->tid, .nthreads = m->n, .barrier = meet, .team = (struct ridge_team *)(void *)m->barrier,
+                         .workspace = m->step->workspace, .workspace_bytes = m->step->workspace_bytes};
+  m->status = m->step->fn(m->step->args, &ctx);
+  return NULL;
+}
+
+// Returns the kernel's status, which is the same on all threads.
+static int launch(const guard_step *step) {
+  const int n = step->nthreads;
+  pthread_barrier_t barrier;
+  pthread_t thread[n];
+  member m[n];
+  if (pthread_barrier_init(&barrier, NULL, (unsigned)n)) abort();
+  for (int i = 0; i < n; i++) {
+    m[i] = (member){step, i, n, 0, &barrier};
+    if (i > 0 && pthread_create(&thread[i], NULL, work, &m[i])) abort();
+  }
+  work(&m[0]);
+  for (int i = 1; i < n; i++) pthread_join(thread[i], NULL);
+  pthread_barrier_destroy(&barrier);
+  return m[0].status;
+}
+
+static void child(const guard_step *steps, int from, int n) {
+  for (int i = from; i < n; i++) {
+    const guard_step *s = &steps[i];
+    report->step = i;
+    report->status = launch(s);
+    const unsigned char *slack = (const unsigned char *)s->workspace + s->workspace_bytes;
+    for (int64_t b = 0; b < s->slack; b++)
+      if (slack[b] != GUARD_CANARY) report->status = GUARD_SLACK;
+    if (report->status) _exit(1);
+  }
+  _exit(0);
+}
+
+int guard_run(const guard_step *steps, int from, int n, int seconds, guard_report *r) {
+  *r = (guard_report){from, 0, 0};
+  pid_t pid = fork();
+  if (pid < 0) return -1;
+  if (pid == 0) {
+    report = r;
+    catch_faults();
+    alarm((unsigned)seconds);
+    child(steps, from, n);
+  }
+  int status;
+  while (waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return -1;
+  return status;
+}
+
+int guard_call(ridge_kernel_fn fn, const void *args) {
+  const ridge_ctx ctx = {.nthreads = 1};
+  return fn(args, &ctx);
+}

@@ -1,0 +1,223 @@
+//go:build cgo && linux
+
+package kerneltest
+
+/*
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5418c7cfd652
+#cgo LDFLAGS: -lpthread
+#include <string.h>
+#include "guard.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"ridge/goharness/op"
+	"ridge/native"
+	"ridge/native/fill"
+	"ridge/native/kernel"
+)
+
+// A child that runs longer than this hangs; emulated arm64 needs the most, a few seconds.
+const guardSeconds = 300
+
+// Fault is what one kernel did to memory that is not its own, or how it failed to end.
+type Fault struct {
+	Kernel, Op string // the op with its precision and parameters
+	Threads    int
+	Flush      string // "end" or "start": the side on which the operands touch an inaccessible page
+	What       string
+}
+
+func (f Fault) String() string {
+	return fmt.Sprintf("%s %s threads=%d operands flush at their %s: %s", f.Kernel, f.Op, f.Threads, f.Flush, f.What)
+}
+
+// Guard runs every kernel that this machine can run for each op with all operands and the
+// workspace between inaccessible pages, once flush against the page after the end and once
+// against the page before the start, in a child process that a read or write of one byte too many
+// ends. Kernels named _nt run whatever the size: their predicates ask only what is faster.
+func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
+	raw, err := unix.Mmap(-1, 0, C.sizeof_guard_report, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("map the report of a guarded run: %w", err)
+	}
+	defer func() { _ = unix.Munmap(raw) }()
+	g := guard{b: b, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
+	for _, o := range ops {
+		if err := g.run(o); err != nil {
+			return g.faults, fmt.Errorf("guard %s %s %s: %w", o.Name(), o.DType(), Describe(o), err)
+		}
+	}
+	return g.faults, nil
+}
+
+type guard struct {
+	b      *native.Backend
+	report *C.guard_report
+	faults []Fault
+}
+
+// run tries all kernels of one op in one child process, and in one more after each fault.
+func (g *guard) run(o op.Op) error {
+	var r arrangement
+	defer r.free()
+	for _, atEnd := range []bool{true, false} {
+		if err := r.arrange(g.b, o, atEnd); err != nil {
+			return err
+		}
+	}
+	n := len(r.steps)
+	list := kernel.Alloc(uintptr(max(1, n)) * C.sizeof_guard_step) // in C memory, because it holds pointers
+	defer kernel.Free(list)
+	for i, s := range r.steps {
+		unsafe.Slice((*C.guard_step)(list), n)[i] = s.c
+	}
+	for from := 0; from < n; {
+		status := C.guard_run((*C.guard_step)(list), C.int(from), C.int(n), guardSeconds, g.report)
+		if status < 0 {
+			return fmt.Errorf("run the kernels in a child process: no status")
+		}
+		if status == 0 {
+			return nil
+		}
+		at := int(g.report.step)
+		s := r.steps[at]
+		g.faults = append(g.faults, Fault{Kernel: s.kernel, Op: strings.TrimSpace(fmt.Sprintf("%s %s %s", o.Name(), o.DType(), Describe(o))),
+			Threads: int(s.c.nthreads), Flush: s.flush, What: g.explain(unix.WaitStatus(status), s)})
+		from = at + 1
+	}
+	return nil
+}
+
+func (g *guard) explain(s unix.WaitStatus, at step) string {
+	switch {
+	case s.Signaled() && s.Signal() == unix.SIGALRM:
+		return fmt.Sprintf("it did not end within %d s", guardSeconds)
+	case s.Signaled() && g.report.address != 0:
+		address := uintptr(g.report.address)
+		for _, x := range at.regions {
+			if where := x.locate(address); where != "" {
+				return fmt.Sprintf("%s at an access %s", unix.SignalName(s.Signal()), where)
+			}
+		}
+		return fmt.Sprintf("%s at address %#x, beside no operand", unix.SignalName(s.Signal()), address)
+	case s.Signaled():
+		return unix.SignalName(s.Signal()) + " at an unknown address: an operand taken for aligned, or a wild pointer"
+	case g.report.status == C.GUARD_SLACK:
+		return "it wrote after the end of its workspace"
+	case g.report.status != 0:
+		return fmt.Sprintf("it returned status %d", int(g.report.status))
+	}
+	return fmt.Sprintf("the process ended with exit status %d (a sanitizer's report stands above)", s.ExitStatus())
+}
+
+// step is one kernel with one thread count, bound to operands between guard pages.
+type step struct {
+	c       C.guard_step
+	kernel  string
+	flush   string
+	regions []region // its operands and its workspace
+}
+
+// arrangement is the steps of one op with what they hold.
+type arrangement struct {
+	steps   []step
+	regions []region
+	args    []unsafe.Pointer
+}
+
+func (r *arrangement) free() {
+	for _, x := range r.regions {
+		x.free()
+	}
+	for _, p := range r.args {
+		kernel.Free(p)
+	}
+}
+
+func (r *arrangement) place(name string, n, align int64, atEnd bool) (region, error) {
+	x, err := place(name, n, align, atEnd)
+	if err == nil {
+		r.regions = append(r.regions, x)
+	}
+	return x, err
+}
+
+// arrange adds the steps of all kernels with 1 and 3 threads on one placement of the operands.
+func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
+	flush := "start"
+	if atEnd {
+		flush = "end"
+	}
+	var bufs []kernel.Buffer
+	var tensors []region
+	for n, t := range o.Tensors() {
+		x, err := r.place("tensor "+t.Name, t.StorageBytes(), 1, atEnd)
+		if err != nil {
+			return err
+		}
+		tensors = append(tensors, x)
+		bufs = append(bufs, kernel.Buffer{Ptr: x.ptr(), Tensor: t})
+		if err := load(x.bytes(), t, op.Key(42, n)); err != nil {
+			return err
+		}
+	}
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if !k.Implements(o.Name(), o.DType()) || !kernel.Detect().Has(k.ISA) {
+				continue
+			}
+			a, err := f.Bind(o, bufs)
+			if err != nil {
+				return fmt.Errorf("bind %s: %w", k.Name, err)
+			}
+			r.args = append(r.args, a)
+			if f.Cache != nil {
+				f.Cache(a, 0)
+			}
+			if !k.Supports(a) && !strings.HasSuffix(k.Name, "_nt") {
+				continue
+			}
+			for _, threads := range []int{1, 3} {
+				w, err := r.place("the workspace", k.WorkspaceBytes(a, threads), cacheLine, atEnd)
+				if err != nil {
+					return err
+				}
+				C.memset(unsafe.Add(w.ptr(), w.n), C.GUARD_CANARY, C.size_t(w.slack))
+				r.steps = append(r.steps, step{kernel: k.Name, flush: flush, regions: append(tensors[:len(tensors):len(tensors)], w),
+					c: C.guard_step{fn: C.ridge_kernel_fn(k.Fn), args: a, workspace: w.ptr(),
+						workspace_bytes: C.int64_t(w.n), slack: C.int64_t(w.slack), nthreads: C.int32_t(threads)}})
+			}
+		}
+	}
+	return nil
+}
+
+// load writes the bytes of an input tensor as the fill kernel makes them, and poison to the rest.
+func load(dst []byte, t op.Tensor, key uint64) error {
+	for i := range dst {
+		dst[i] = fill.PoisonByte(0)
+	}
+	if t.Role != op.In || len(dst) == 0 {
+		return nil
+	}
+	mem := kernel.Alloc(uintptr(len(dst) + 2*fill.Guard)) // the fill kernel poisons guard bytes around the tensor
+	defer kernel.Free(mem)
+	at := unsafe.Add(mem, fill.Guard)
+	a, err := fill.Args(t, at, key, false, -1)
+	if err != nil {
+		return err
+	}
+	defer kernel.Free(a)
+	if rc := C.guard_call(C.ridge_kernel_fn(fill.Fn()), a); rc != 0 {
+		return fmt.Errorf("fill tensor %s: status %d", t.Name, int(rc))
+	}
+	copy(dst, unsafe.Slice((*byte)(at), len(dst)))
+	return nil
+}
