@@ -6,6 +6,9 @@
 // packed (a 16-bit shift), the tile is that of gemm_fp32_neon_8x12, sums of K blocks stay fp32 in the workspace
 // and are rounded to bf16 once. Limit: the FMA units, as there; packing is O(MK + KN).
 #include "variant.h"
+#if !defined(__clang__) // scheduling before register allocation makes gcc 12 spill the tile's sums
+#pragma GCC optimize("no-schedule-insns")
+#endif
 #define GEMM_NAME GEMM_KERNEL(gemm_bf16_neon_8x12)
 #define GEMM_TARGET
 #define GEMM_HALF GEMM_IS_BF16

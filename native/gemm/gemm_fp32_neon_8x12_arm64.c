@@ -7,6 +7,9 @@
 // A block MC*KC*4 = 128 KiB in L2.
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
+#if !defined(__clang__) // scheduling before register allocation makes gcc 12 spill the tile's sums
+#pragma GCC optimize("no-schedule-insns")
+#endif
 #define GEMM_NAME GEMM_KERNEL(gemm_fp32_neon_8x12)
 #define GEMM_TARGET
 #define GEMM_S float

@@ -6,6 +6,9 @@
 // block MC*KC*8 = 128 KiB in L2. No activation.
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
+#if !defined(__clang__) // scheduling before register allocation makes gcc 12 spill the tile's sums
+#pragma GCC optimize("no-schedule-insns")
+#endif
 #define GEMM_NAME GEMM_KERNEL(gemm_fp64_neon_8x6)
 #define GEMM_TARGET
 #define GEMM_S double

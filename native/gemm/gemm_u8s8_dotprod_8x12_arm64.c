@@ -6,6 +6,9 @@
 // sdot takes s8 x s8: A is packed as A - 128, accumulators start at 128 * column sum of B.
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"
+#if !defined(__clang__) // scheduling before register allocation makes gcc 12 spill the tile's sums
+#pragma GCC optimize("no-schedule-insns")
+#endif
 #define GEMM_NAME GEMM_KERNEL(gemm_u8s8_dotprod_8x12)
 #define GEMM_TARGET GEMM_ON("arch=armv8.2-a+dotprod")
 #define GEMM_KIND GEMM_SDOT

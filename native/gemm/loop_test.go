@@ -1,0 +1,66 @@
+//go:build cgo && linux
+
+package gemm_test
+
+import (
+	"testing"
+
+	"ridge/native/internal/objtest"
+)
+
+// tile is the loop over k of a register tile of mr rows x nv vectors: per unit of k mr*nv
+// multiply-adds and as many of the further instructions in math, nv loads of B and mr broadcasts of A.
+func tile(name, load, broadcast string, mr, nv, others int, math ...string) objtest.Loop {
+	l := objtest.Loop{File: name + "_amd64.c", Symbol: "tile_" + name, Main: map[string]int{},
+		Loads: map[string]int{load + "/m": nv, broadcast + "/m": mr}, Others: others}
+	for _, m := range math {
+		l.Main[m] = mr * nv
+	}
+	return l
+}
+
+// amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.
+func amx(name, product string) objtest.Loop {
+	return objtest.Loop{File: name + "_amd64.c", Symbol: "tile_" + name, Main: map[string]int{product: 4},
+		Loads: map[string]int{"tileloadd": 4}, Others: 7}
+}
+
+// neon is the tile of 8 rows x 3 vectors. Compilers load A and B in pairs or alone and broadcast
+// by element or by an instruction, so their number is only bounded.
+func neon(name, product string, others int) objtest.Loop {
+	return objtest.Loop{File: name + "_arm64.c", Symbol: "tile_" + name, Main: map[string]int{product: 24}, Others: others}
+}
+
+const (
+	floats = "vmovaps|vmovups"
+	bytes  = "vmovdqu|vmovdqu8|vmovdqu32|vmovdqu64|vmovdqa|vmovdqa64|vmovups"
+	dups   = "vpbroadcastd|vbroadcastss"
+)
+
+// Of variants that share their tile's text and instructions one stands for all: compiling takes
+// more than a second each. The multiply-add tiles have four units in a turn or one.
+func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles every tile with every compiler")
+	}
+	objtest.AMD64(t, []objtest.Loop{
+		tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps"),
+		tile("gemm_fp64_avx2_6x8", "vmovapd|vmovupd", "vbroadcastsd", 6, 2, 4, "vfmadd231pd"),
+		tile("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 14, 2, 4, "vfmadd231ps"),
+		tile("gemm_fp64_avx512_14x16", "vmovapd|vmovupd", "vbroadcastsd", 14, 2, 4, "vfmadd231pd"),
+		tile("gemm_bf16_avx512bf16_14x32", bytes, dups, 14, 2, 5, "vdpbf16ps"),
+		tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
+		tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
+		tile("gemm_int8_avx512vnni_14x32", bytes, dups, 14, 2, 5, "vpdpbusd"),
+		amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
+		amx("gemm_fp16_amx_32x32", "tdpfp16ps"),
+		amx("gemm_int8_amx_32x32", "tdpbssd"),
+		amx("gemm_u8s8_amx_32x32", "tdpbusd"),
+	})
+	objtest.ARM64(t, []objtest.Loop{
+		neon("gemm_fp32_neon_8x12", "fmla", 12),
+		neon("gemm_fp64_neon_8x6", "fmla", 12),
+		neon("gemm_int8_dotprod_8x12", "sdot", 23),
+		neon("gemm_u8s8_i8mm_8x12", "usdot", 23),
+	})
+}
