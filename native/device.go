@@ -47,6 +47,7 @@ type device struct {
 	team     *team.Team
 	affinity string
 	llc      int64 // bytes of last-level cache that the team reaches, 0: unknown
+	tuning   backend.Tuning
 	mem      arena
 }
 

@@ -67,14 +67,14 @@ func (e *executable) prepare() error {
 		}
 		picked[i] = k
 		info := k.Info(st.Op.Name(), kernel.Detect())
-		info.PassedOver = aside
+		info.PassedOver, info.Params = aside, e.tuned(k, st.Op)
 		e.kernels = append(e.kernels, info)
 	}
 	lists := make([][]team.Step, len(e.sets))
 	var need int64
 	for s := range e.sets {
 		for i, st := range e.p.Steps {
-			a, err := picked[i].bind(st.Op, e.bound(s, st), e.d.llc)
+			a, err := picked[i].bind(st.Op, e.bound(s, st), e.d.llc, e.kernels[i].Params)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", picked[i].Name, err)
 			}
@@ -127,6 +127,27 @@ func (e *executable) bound(set int, st op.Step) []kernel.Buffer {
 	return out
 }
 
+// tuned gives the parameters that a kernel takes for an op: those of the options for the forced
+// kernel, else those of the device's table.
+func (e *executable) tuned(k candidate, o op.Op) map[string]int64 {
+	if len(e.opts.Params) > 0 && k.Name == e.opts.Kernel {
+		return e.opts.Params
+	}
+	return e.d.tuning.ParamsFor(o, k.class(o), e.d.team.Size(), k.Name)
+}
+
+// prefer moves the kernel that a search found faster than the one picked by rank to the front. A
+// quarantined or unsupported one is passed over there like any other.
+func (e *executable) prefer(all []candidate, o op.Op) {
+	for i, k := range all {
+		if t, ok := e.d.tuning.Find(o, k.class(o), e.d.team.Size()); ok && t.Replaces != "" && t.Kernel == k.Name {
+			copy(all[1:i+1], all[:i])
+			all[0] = k
+			return
+		}
+	}
+}
+
 // pick chooses the first kernel that this CPU and these arguments allow, and names those
 // before it that are set aside.
 func (e *executable) pick(st op.Step) (candidate, []string, error) {
@@ -141,13 +162,14 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 		}
 		return candidate{}, nil, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
+	e.prefer(all, st.Op)
 	var why, aside []string
 	for _, k := range all {
 		if err := k.Info(st.Op.Name(), kernel.Detect()).Available; err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
-		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc)
+		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc, nil)
 		if err != nil {
 			return candidate{}, nil, fmt.Errorf("bind %s: %w", k.Name, err)
 		}

@@ -65,7 +65,7 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, mem: arena{limit: o.MemoryLimit}}, nil
+	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: arena{limit: o.MemoryLimit}}, nil
 }
 
 // affinity lists the CPUs this process may run on.
@@ -86,7 +86,47 @@ func affinity() []int {
 // candidate is a kernel with the family that binds its arguments.
 type candidate struct {
 	kernel.Kernel
-	bind func(o op.Op, bufs []kernel.Buffer, llc int64) (args, error)
+	family kernel.Family
+}
+
+// bind makes the kernel's arguments, with params in place of its defaults.
+func (c candidate) bind(o op.Op, bufs []kernel.Buffer, llc int64, params map[string]int64) (args, error) {
+	p, err := c.family.Bind(o, bufs)
+	if err != nil {
+		return args{}, err
+	}
+	if c.family.Cache != nil {
+		c.family.Cache(p, llc)
+	}
+	if len(params) > 0 {
+		err = fmt.Errorf("the kernels of family %s have no parameters", c.family.Name)
+		if c.family.Tuning != nil {
+			err = c.family.Tuning.Set(p, params)
+		}
+		if err != nil {
+			kernel.Free(p)
+			return args{}, err
+		}
+	}
+	return args{p}, nil
+}
+
+// class is the class of shapes that tuned parameters are looked up by.
+func (c candidate) class(o op.Op) string {
+	if c.family.Tuning == nil {
+		return ""
+	}
+	return c.family.Tuning.Class(o)
+}
+
+// Space says what a search may try for a kernel (backend.Tuner).
+func (b *Backend) Space(o op.Op, kernelName string, caches backend.Caches, threads int) (backend.Space, bool) {
+	for _, c := range b.candidates(o, kernelName) {
+		if c.family.Tuning != nil {
+			return c.family.Tuning.Space(c.Kernel, o, caches, threads)
+		}
+	}
+	return backend.Space{}, false
 }
 
 // candidates lists the kernels registered for the op, the preferred first. With a forced
@@ -98,13 +138,7 @@ func (b *Backend) candidates(o op.Op, forced string) []candidate {
 			if !k.Implements(o.Name(), o.DType()) || (forced == "" && k.Rank < 0) || (forced != "" && k.Name != forced) {
 				continue
 			}
-			out = append(out, candidate{k, func(o op.Op, bufs []kernel.Buffer, llc int64) (args, error) {
-				p, err := f.Bind(o, bufs)
-				if err == nil && f.Cache != nil {
-					f.Cache(p, llc)
-				}
-				return args{p}, err
-			}})
+			out = append(out, candidate{k, f})
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })

@@ -40,6 +40,8 @@ type OpenOptions struct {
 	LLCBytes int64
 	// MemoryLimit in bytes refuses larger allocations; 0: no limit of ridge's own.
 	MemoryLimit int64
+	// Tuning replaces the defaults of kernels by what a search on this machine found.
+	Tuning Tuning
 }
 
 // KernelInfo describes one registered kernel.
@@ -57,6 +59,8 @@ type KernelInfo struct {
 	// PassedOver, of an executable's kernel, names the kernels that would have been picked
 	// before it, had PrepareOptions.Exclude not ruled them out; the preferred one first.
 	PassedOver []string
+	// Params, of an executable's kernel, are those that stand in place of its defaults.
+	Params map[string]int64
 }
 
 // Device is an open device. It is used by one goroutine at a time.
@@ -87,6 +91,8 @@ type Trimmer interface{ Trim() }
 type PrepareOptions struct {
 	// Kernel forces a kernel by name for every step that it implements ("" = preferred).
 	Kernel string
+	// Params of the forced kernel, in place of its defaults and of OpenOptions.Tuning.
+	Params map[string]int64
 	// Exclude lists quarantined kernels: by name, or "name@op" for one that failed in one of
 	// its ops (the op of the step, not of the program). See Excluded.
 	Exclude []string

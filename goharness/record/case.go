@@ -46,10 +46,12 @@ type Case struct {
 // ProgramRef names a program: one op with its parameters, or (Pattern) a registered pair of
 // programs with the arm's name.
 type ProgramRef struct {
-	Name    string            `json:"name,omitempty"` // of an arm
-	Op      string            `json:"op"`
-	Params  map[string]string `json:"params,omitempty"`
-	DType   DType             `json:"dtype"`
-	Kernel  string            `json:"kernel,omitempty"` // forced
-	Pattern string            `json:"pattern,omitempty"`
+	Name   string            `json:"name,omitempty"` // of an arm
+	Op     string            `json:"op"`
+	Params map[string]string `json:"params,omitempty"`
+	DType  DType             `json:"dtype"`
+	Kernel string            `json:"kernel,omitempty"` // forced
+	// KernelParams of the forced kernel in place of its defaults, for a search.
+	KernelParams map[string]int64 `json:"kernel_params,omitempty"`
+	Pattern      string           `json:"pattern,omitempty"`
 }

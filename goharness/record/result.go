@@ -47,6 +47,8 @@ type Result struct {
 	KernelRequested string `json:"kernel_requested,omitempty"`
 	FallbackReason  string `json:"fallback_reason,omitempty"`
 	ISA             string `json:"isa,omitempty"`
+	// KernelParams are those found by a search on this machine (ridge tune).
+	KernelParams map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters in place of the kernel's defaults"`
 
 	Status       Status        `json:"status"`
 	Reason       string        `json:"reason,omitempty"`
@@ -153,13 +155,14 @@ type Attempt struct {
 
 // Arm is one side of a comparison.
 type Arm struct {
-	Name         string        `json:"name"`
-	Kernels      []string      `json:"kernels"`
-	ISA          string        `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
-	Verification *Verification `json:"verification,omitempty"`
-	Time         *Time         `json:"time,omitempty"`
-	FLOPs        int64         `json:"flops"`
-	Bytes        int64         `json:"bytes"`
+	Name         string           `json:"name"`
+	Kernels      []string         `json:"kernels"`
+	KernelParams map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters of the last kernel in place of its defaults"`
+	ISA          string           `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
+	Verification *Verification    `json:"verification,omitempty"`
+	Time         *Time            `json:"time,omitempty"`
+	FLOPs        int64            `json:"flops"`
+	Bytes        int64            `json:"bytes"`
 
 	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`
 	BandwidthGBps float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=this arm's bytes over its median time in 10^9 bytes per second"`

@@ -88,6 +88,8 @@ type PreparedArm struct {
 	Kernels []string `json:"kernels"` // one per step
 	Ops     []string `json:"ops"`     // of the steps
 	ISA     []string `json:"isa"`     // of the arm's most demanding kernel
+	// Params of the last kernel that stand in place of its defaults.
+	Params map[string]int64 `json:"params,omitempty"`
 	// PassedOver are quarantined kernels that would have been picked otherwise.
 	PassedOver []string `json:"passed_over,omitempty"`
 	FLOPs      int64    `json:"flops"`

@@ -15,6 +15,7 @@ func describe(res *record.Result, p *Prepared) {
 	// Of a comparison, all figures outside of arms are the first arm's, as its time is.
 	first := p.Arms[0]
 	res.Kernel = first.Kernels[len(first.Kernels)-1]
+	res.KernelParams = first.Params
 	res.ISA = ISATag(first.ISA)
 	res.Accumulate = p.Accumulate
 	res.FLOPs, res.Bytes, res.WorkingSetBytes = p.FLOPs, p.Bytes, p.WorkingSetBytes
@@ -26,7 +27,7 @@ func describe(res *record.Result, p *Prepared) {
 	res.Arms = nil
 	if len(p.Arms) > 1 {
 		for _, a := range p.Arms {
-			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, ISA: ISATag(a.ISA),
+			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, KernelParams: a.Params, ISA: ISATag(a.ISA),
 				FLOPs: a.FLOPs, Bytes: a.Bytes, BufferSets: a.Sets})
 		}
 	}

@@ -45,6 +45,8 @@ type Server struct {
 	// Patterns resolves program references that name a pattern; nil: none are known.
 	Patterns func(record.ProgramRef) (op.Program, error)
 	Effort   Effort
+	// Tuning is given to every device that is opened.
+	Tuning backend.Tuning
 
 	dev    backend.Device
 	devKey string
@@ -143,7 +145,7 @@ func (s *Server) open(c record.Case) error {
 	if err := b.Available(); err != nil {
 		return backend.Unsupported("device %s: %v", c.Device, err)
 	}
-	o := backend.OpenOptions{Affinity: s.Affinity}
+	o := backend.OpenOptions{Affinity: s.Affinity, Tuning: s.Tuning}
 	if s.Host != nil {
 		cpus, err := s.Host.CPUs(c.Threads, s.Affinity)
 		if err != nil {
@@ -219,7 +221,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	s.cur = cur
 	for i := range cur.arms {
 		a := &cur.arms[i]
-		o := backend.PrepareOptions{Kernel: refs[i].Kernel, Exclude: q.Exclude, Sets: a.sets, Seed: Seed}
+		o := backend.PrepareOptions{Kernel: refs[i].Kernel, Params: refs[i].KernelParams, Exclude: q.Exclude, Sets: a.sets, Seed: Seed}
 		if a.e, err = s.dev.Prepare(a.p, o); err != nil {
 			a.e = nil
 			s.release()
@@ -232,6 +234,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			if len(k.ISA) > len(pa.ISA) {
 				pa.ISA = k.ISA
 			}
+			pa.Params = k.Params
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
 		}
 		out.Arms = append(out.Arms, pa)

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5418c7cfd652
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ed20351d5270
 #include "fault.h"
 */
 import "C"

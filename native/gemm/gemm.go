@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5418c7cfd652
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ed20351d5270
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -25,6 +25,7 @@ func Family() kernel.Family {
 		Name:    "gemm",
 		Kernels: Ranked(kernel.Table(unsafe.Pointer(C.ridge_gemm_table()), int(C.ridge_gemm_table_len())), kernel.Detect()),
 		Bind:    bind,
+		Tuning:  &kernel.Tuning{Class: Class, Space: space, Set: setBlocks},
 	}
 }
 

@@ -55,7 +55,6 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
 		amx("gemm_fp16_amx_32x32", "tdpfp16ps"),
 		amx("gemm_int8_amx_32x32", "tdpbssd"),
-		amx("gemm_u8s8_amx_32x32", "tdpbusd"),
 	})
 	objtest.ARM64(t, []objtest.Loop{
 		neon("gemm_fp32_neon_8x12", "fmla", 12),

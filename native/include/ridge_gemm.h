@@ -25,6 +25,9 @@ typedef struct ridge_gemm_args {
   double alpha, beta;
   int32_t trans_b;
   int32_t act;
+  // Block sizes of the loops around the register tile, rows of A, K and columns of B; each 0 for
+  // the kernel's own. A kernel rounds them to its tile. Kernels without blocks ignore them.
+  int32_t mc, kc, nc;
 } ridge_gemm_args;
 
 #endif

@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5418c7cfd652
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ed20351d5270
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -99,6 +99,18 @@ type Family struct {
 	// Cache, where not nil, tells bound arguments the bytes of last-level cache that the team
 	// reaches (0: unknown), for kernels whose predicates ask whether data outgrows it.
 	Cache func(args unsafe.Pointer, llc int64)
+	// Tuning, where not nil, says which parameters the kernels have and sets them.
+	Tuning *Tuning
+}
+
+// Tuning is the parameters of a family's kernels.
+type Tuning struct {
+	// Class names the class of shapes an op belongs to; "" where no parameter matters.
+	Class func(o op.Op) string
+	// Space is what a search may try (backend.Tuner).
+	Space func(k Kernel, o op.Op, caches backend.Caches, threads int) (backend.Space, bool)
+	// Set gives bound arguments parameters; an error names what is unknown or out of range.
+	Set func(args unsafe.Pointer, params map[string]int64) error
 }
 
 // Alloc returns n zeroed bytes of C memory for argument structs.

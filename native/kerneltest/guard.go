@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5418c7cfd652
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ed20351d5270
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

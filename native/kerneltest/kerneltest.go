@@ -62,7 +62,7 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 			ran := 0
 			for _, k := range Names(b, o) {
 				for _, shift := range []int64{0, offVectors(o)} {
-					err := verify(dev, o, refs[i], k, shift)
+					err := verify(dev, o, refs[i], backend.PrepareOptions{Kernel: k, Misalign: shift})
 					var unsupported *backend.UnsupportedError
 					if errors.As(err, &unsupported) {
 						continue
@@ -108,15 +108,21 @@ func Names(b *native.Backend, o op.Op) []string {
 
 // One verifies one kernel on one op; an UnsupportedError means its predicate refused.
 func One(dev backend.Device, o op.Op, kernelName string, misalign int64) error {
-	return verify(dev, o, o, kernelName, misalign)
+	return verify(dev, o, o, backend.PrepareOptions{Kernel: kernelName, Misalign: misalign})
+}
+
+// With verifies one kernel on one op with parameters in place of its defaults.
+func With(dev backend.Device, o op.Op, kernelName string, params map[string]int64) error {
+	return verify(dev, o, o, backend.PrepareOptions{Kernel: kernelName, Params: params})
 }
 
 // verify compares with the expectations of reference, which is o or a memory of it.
-func verify(dev backend.Device, o, reference op.Op, kernelName string, misalign int64) error {
+func verify(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) error {
 	const seed = 42
+	how.Seed = seed
 	p := op.Single(o)
 	p.Reference = reference
-	e, err := dev.Prepare(p, backend.PrepareOptions{Kernel: kernelName, Seed: seed, Misalign: misalign})
+	e, err := dev.Prepare(p, how)
 	if err != nil {
 		return err
 	}
