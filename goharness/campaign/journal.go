@@ -40,28 +40,43 @@ func (c *campaign) lockDevice() error {
 	if c.cfg.DataDir == "" {
 		return nil
 	}
-	if err := os.MkdirAll(c.cfg.DataDir, 0o755); err != nil {
-		return fmt.Errorf("data directory: %w", err)
-	}
 	device := c.cfg.Plan.Device
-	path := filepath.Join(c.cfg.DataDir, strings.ReplaceAll(device, ":", "-")+".lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return fmt.Errorf("lock of device %s: %w", device, err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		if !errors.Is(err, unix.EWOULDBLOCK) {
-			return fmt.Errorf("lock of device %s (%s): %w", device, path, err)
-		}
-		if !c.cfg.Force {
-			return fmt.Errorf("another run is measuring %s (%s is locked): wait for it, or --force to measure side by side", device, path)
-		}
+	f, err := LockDevice(c.cfg.DataDir, device)
+	var busy *BusyError
+	if errors.As(err, &busy) && c.cfg.Force {
 		c.cfg.View.Warn("another run is measuring %s at the same time: both are disturbed", device)
 		return nil
 	}
 	c.lock = f
-	return nil
+	return err
+}
+
+// BusyError is a device that another run measures on.
+type BusyError struct{ Device, Path string }
+
+func (e *BusyError) Error() string {
+	return fmt.Sprintf("another run is measuring %s (%s is locked): wait for it (calibrate and bench: or --force to measure side by side)", e.Device, e.Path)
+}
+
+// LockDevice takes the lock of a device in a data directory until the file is closed; a
+// *BusyError when another process has it.
+func LockDevice(dataDir, device string) (*os.File, error) {
+	if err := os.MkdirAll(dataDir, 0o755); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	path := filepath.Join(dataDir, strings.ReplaceAll(device, ":", "-")+".lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("lock of device %s: %w", device, err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, &BusyError{device, path}
+		}
+		return nil, fmt.Errorf("lock of device %s (%s): %w", device, path, err)
+	}
+	return f, nil
 }
 
 // resume reads a journal: its results are not measured again, its quarantine holds.

@@ -30,6 +30,10 @@ type Backend struct {
 	Platform string // "" means toy
 	// NS is the virtual time of one launch of a program in ns; nil means 1 ms for all.
 	NS func(p op.Program, kernel string) float64
+	// Spaces gives kernels parameters by name, and NSWith the time of a launch that has some; NS
+	// is the time without.
+	Spaces map[string]backend.Space
+	NSWith func(p op.Program, kernel string, params map[string]int64) float64
 	// Fault gives kernels a fault by name.
 	Fault map[string]string
 	// IdleGHz and LoadedGHz are what MeasureClock answers; 0 means 3 and 2.5.
@@ -67,6 +71,12 @@ func (b *Backend) Available() error { return nil }
 // Devices lists the one device, named like the platform.
 func (b *Backend) Devices() ([]record.Device, error) {
 	return []record.Device{{ID: b.Name(), Platform: b.Name(), Name: "toy"}}, nil
+}
+
+// Space is the kernel's of Spaces, whatever the op.
+func (b *Backend) Space(_ op.Op, kernel string, _ backend.Caches, _ int) (backend.Space, bool) {
+	s, ok := b.Spaces[kernel]
+	return s, ok
 }
 
 // Kernels compiled in: none, they are made up for any op (see Device.Kernels).
@@ -127,6 +137,10 @@ func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Execut
 			return nil, &backend.SetAsideError{Step: fmt.Sprintf("%s at %s", s.Op.Name(), s.Op.DType()), Kernels: aside}
 		}
 		all[0].PassedOver = aside
+		all[0].Params = d.o.Tuning.ParamsFor(s.Op, d.b.Spaces[all[0].Name].Class, max(1, len(d.o.CPUs)), all[0].Name)
+		if len(o.Params) > 0 && all[0].Name == o.Kernel {
+			all[0].Params = o.Params
+		}
 		e.kernels = append(e.kernels, all[0])
 	}
 	for _, t := range p.Tensors {
@@ -259,8 +273,12 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 		e.d.b.Before(e.p)
 	}
 	ns := 1e6
-	if e.d.b.NS != nil {
-		ns = e.d.b.NS(e.p, e.kernels[len(e.kernels)-1].Name)
+	last := e.kernels[len(e.kernels)-1]
+	switch {
+	case e.d.b.NSWith != nil && len(last.Params) > 0:
+		ns = e.d.b.NSWith(e.p, last.Name, last.Params)
+	case e.d.b.NS != nil:
+		ns = e.d.b.NS(e.p, last.Name)
 	}
 	var out []backend.Sample
 	for range samples {

@@ -1,0 +1,73 @@
+package tune
+
+import (
+	"fmt"
+	"slices"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// shapes stand for the classes of a matrix product: one each for what block sizes depend on. Large
+// enough that a launch is far above the timer, small enough for hundreds of comparisons in minutes.
+var shapes = []map[string]string{
+	{"m": "1536", "n": "1536", "k": "1536"},
+	{"m": "384", "n": "384", "k": "384"},
+	{"m": "32", "n": "2048", "k": "2048"},
+	{"m": "2048", "n": "32", "k": "2048"},
+	{"m": "1024", "n": "1024", "k": "48"},
+}
+
+// Ops that have parameters to search.
+var Ops = []string{"gemm", "linear"}
+
+// Targets lists the shapes to search for ops and precisions; a precision that an op does not
+// have is an error when it has none of them.
+func Targets(ops *op.Registry, names []string, dtypes []record.DType) ([]Target, error) {
+	var out []Target
+	for _, name := range names {
+		spec, ok := ops.Spec(name)
+		if !ok || !slices.Contains(Ops, name) {
+			return nil, fmt.Errorf("tune %q: expected some of %v", name, Ops)
+		}
+		found := false
+		for _, d := range dtypes {
+			if !slices.Contains(spec.DTypes, d) {
+				continue
+			}
+			found = true
+			for _, s := range shapes {
+				out = append(out, Target{name, d, s})
+			}
+		}
+		if !found {
+			return nil, fmt.Errorf("tune %s: it has no precision of %v: expected some of %v", name, dtypes, spec.DTypes)
+		}
+	}
+	return out, nil
+}
+
+// Caches are the sizes that block sizes are computed from: L1 and L2 of one core, and of the last
+// level what all threads of the CPUs reach. CPUs with caches of several sizes count by the
+// smallest.
+func Caches(h record.Host, llc int64) backend.Caches {
+	c := backend.Caches{LLC: llc}
+	for _, x := range h.CPU.Caches {
+		if x.Type == "instruction" || x.SizeBytes == 0 {
+			continue
+		}
+		least := func(to *int64) {
+			if *to == 0 || x.SizeBytes < *to {
+				*to = x.SizeBytes
+			}
+		}
+		switch x.Level {
+		case 1:
+			least(&c.L1)
+		case 2:
+			least(&c.L2)
+		}
+	}
+	return c
+}
