@@ -33,8 +33,8 @@ func dataDir(c *cli.Context) (string, error) {
 	return filepath.Join(home, ".local", "share", "ridge"), nil
 }
 
-// launcher starts this binary as the worker.
-func launcher(c *cli.Context) (runner.Launcher, error) {
+// launcher starts this binary as the worker, with the tuning of a file ("" for none).
+func launcher(c *cli.Context, tuning string) (runner.Launcher, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find the ridge binary to start its worker: %w", err)
@@ -42,6 +42,9 @@ func launcher(c *cli.Context) (runner.Launcher, error) {
 	args := []string{self, "worker"}
 	if a := c.String("affinity"); a != "" {
 		args = append(args, "--affinity", a)
+	}
+	if tuning != "" {
+		args = append(args, "--tuning", tuning)
 	}
 	return runner.Process(args, nil), nil
 }
@@ -181,6 +184,7 @@ func measureFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
 		&cli.BoolFlag{Name: "energy", Usage: "ask for the energy of every case"},
 		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed"},
+		&cli.BoolFlag{Name: "no-tuning", Usage: "use the kernels' defaults and not what ridge tune has stored"},
 		&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 	}
 }
@@ -220,7 +224,11 @@ func config(c *cli.Context) (campaign.Config, error) {
 	if err := checkPlaces(c, cfg.DataDir); err != nil {
 		return fail(err)
 	}
-	if cfg.Launch, err = launcher(c); err != nil {
+	tuning, err := tuningFile(c, cfg.DataDir)
+	if err != nil {
+		return fail(err)
+	}
+	if cfg.Launch, err = launcher(c, tuning); err != nil {
 		return fail(err)
 	}
 	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")

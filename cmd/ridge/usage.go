@@ -44,6 +44,8 @@ func expected(flags []cli.Flag, name string) string {
 				return "a whole number: " + x.Usage
 			case *cli.Float64Flag:
 				return "a number: " + x.Usage
+			case *cli.DurationFlag:
+				return "a duration: " + x.Usage
 			case *cli.BoolFlag:
 				return "true or false, or no value"
 			case *cli.StringFlag:

@@ -7,18 +7,27 @@ import (
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
 	"ridge/goharness/runner"
+	"ridge/goharness/tune"
 	"ridge/native"
 )
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "the measured side of a run, started by ridge itself", Hidden: true,
-		Flags: []cli.Flag{&cli.StringFlag{Name: "affinity", Value: "scatter"}},
+		Flags: []cli.Flag{&cli.StringFlag{Name: "affinity", Value: "scatter"},
+			&cli.StringFlag{Name: "tuning", Usage: "file of ridge tune"}},
 		Action: func(c *cli.Context) error {
 			native.PrepareWorker()
+			var tuned tune.File
+			if path := c.String("tuning"); path != "" {
+				var err error
+				if tuned, err = tune.Load(path, tune.Identify(machine.Read(machine.Source{}))); err != nil {
+					return err
+				}
+			}
 			return runner.ServeProcess(&runner.Server{
 				Backends: backends(), Ops: op.Builtin(), Host: campaign.NewWorkerHost(machine.Source{}),
-				Affinity: c.String("affinity"), Priority: runner.RaisePriority(),
+				Affinity: c.String("affinity"), Tuning: tuned.Tuning(), Priority: runner.RaisePriority(),
 			})
 		},
 	}

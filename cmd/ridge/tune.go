@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/campaign"
+	"ridge/goharness/machine"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/goharness/tune"
+)
+
+func tuneCommand() *cli.Command {
+	return &cli.Command{
+		Name: "tune", Usage: "search block sizes and kernels for this machine and keep what is proven faster", ArgsUsage: "[OP…]",
+		Description: "Compares candidates with the defaults in interleaved quartets and stores those whose gain has an interval above 1,\nwith the machine's fingerprint, in DATA-DIR/tuning.json. calibrate and bench use it unless --no-tuning is given.\nOps: " + strings.Join(tune.Ops, ", ") + " (default gemm).",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to tune for"},
+			&cli.StringFlag{Name: "precision", Value: "fp32", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
+			&cli.DurationFlag{Name: "budget", Value: 3 * time.Minute, Usage: "time for the whole search, such as 90s or 3m"},
+			&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
+			&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "list what would be tried; measure and store nothing"},
+			&cli.BoolFlag{Name: "force", Usage: "replace a stored file that cannot be read"},
+		},
+		Action: tuneAction,
+	}
+}
+
+// tuning is one search of the command line.
+type tuning struct {
+	c       *cli.Context
+	o       tune.Options
+	targets []tune.Target
+	path    string
+	file    tune.File
+}
+
+func tuneAction(c *cli.Context) error {
+	t, err := newTuning(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("dry-run") {
+		return t.dryRun()
+	}
+	return t.run(c.Context)
+}
+
+// newTuning reads the flags and the stored file, and asks the device for its kernels.
+func newTuning(c *cli.Context) (*tuning, error) {
+	t := &tuning{c: c}
+	fail := func(err error) (*tuning, error) { return nil, err }
+	device := c.String("device")
+	if err := checkDevice(device); err != nil {
+		return fail(err)
+	}
+	dtypes, err := precisions(c)
+	if err != nil {
+		return fail(err)
+	}
+	if len(dtypes) == 0 {
+		dtypes = []record.DType{record.FP32}
+	}
+	n, err := threads(c)
+	if err != nil {
+		return fail(err)
+	}
+	if err := checkAffinity(c.String("affinity"), n, "--threads"); err != nil {
+		return fail(err)
+	}
+	names := c.Args().Slice()
+	if len(names) == 0 {
+		names = tune.Ops[:1]
+	}
+	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes); err != nil {
+		return fail(err)
+	}
+	budget := c.Duration("budget")
+	if least := time.Duration(len(t.targets)) * time.Second; budget < least {
+		return fail(fmt.Errorf("--budget %v: expected at least %v, a second for each of %d shapes", budget, least, len(t.targets)))
+	}
+	dir, err := dataDir(c)
+	if err != nil {
+		return fail(err)
+	}
+	if !c.Bool("dry-run") {
+		if err := checkPlaces(c, dir); err != nil {
+			return fail(err)
+		}
+	}
+	host := machine.Read(machine.Source{})
+	t.path = tune.Path(dir)
+	if t.file, err = tune.Load(t.path, tune.Identify(host)); err != nil {
+		var foreign *tune.ForeignError
+		if !errors.As(err, &foreign) && !c.Bool("force") {
+			return fail(err)
+		}
+		warn(c, "%v", err)
+	}
+	wh := campaign.NewWorkerHost(machine.Source{})
+	cpus, err := wh.CPUs(n, c.String("affinity"))
+	if err != nil {
+		return fail(err)
+	}
+	b, dev, err := openTuner(device, backend.OpenOptions{CPUs: cpus, Affinity: c.String("affinity")})
+	if err != nil {
+		return fail(err)
+	}
+	defer func() { _ = dev.Close() }() // the worker opens it for itself
+	kernels := map[string][]backend.KernelInfo{}
+	for _, x := range t.targets {
+		what, err := op.Builtin().New(x.Op, x.Params, x.DType)
+		if err != nil {
+			return fail(err)
+		}
+		if kernels[kernelsKey(what)], err = dev.Kernels(what); err != nil {
+			return fail(fmt.Errorf("tune %v: %w", x, err))
+		}
+	}
+	t.o = tune.Options{Device: device, Threads: len(cpus), Ops: op.Builtin(), Caches: tune.Caches(host, wh.LLCReached(cpus)), Tuner: b,
+		Kernels: func(o op.Op) ([]backend.KernelInfo, error) { return kernels[kernelsKey(o)], nil }, Budget: budget / time.Duration(len(t.targets)), Now: time.Now, Revision: revision,
+		Say: func(format string, a ...any) {
+			if !c.Bool("quiet") {
+				fmt.Fprintf(c.App.ErrWriter, format+"\n", a...)
+			}
+		}}
+	return t, nil
+}
+
+func kernelsKey(o op.Op) string { return o.Name() + " " + string(o.DType()) }
+
+// openTuner finds the platform of a device and opens it.
+func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device, error) {
+	platform, _, _ := strings.Cut(id, ":")
+	for _, b := range backends() {
+		if b.Name() != platform {
+			continue
+		}
+		tuner, ok := b.(backend.Tuner)
+		if !ok {
+			return nil, nil, fmt.Errorf("--device %s: the kernels of platform %s have no parameters to search", id, platform)
+		}
+		dev, err := b.Open(id, o)
+		return tuner, dev, err
+	}
+	return nil, nil, fmt.Errorf("--device %q: this build has no platform %q", id, platform)
+}
+
+func (t *tuning) dryRun() error {
+	for _, target := range t.targets {
+		out, candidates, err := tune.Plan(t.o, target)
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(t.c.App.Writer, "%v (class %s, %d threads, %v): %s against\n    %s\n    and the neighbours of the best\n",
+			target, out.Class, out.Threads, t.o.Budget.Round(time.Millisecond), out.Default, strings.Join(candidates, "\n    ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run searches all targets; what is found is stored after each, so that an interruption costs one.
+func (t *tuning) run(ctx context.Context) error {
+	lock, err := campaign.LockDevice(filepath.Dir(t.path), t.o.Device)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }()
+	launch, err := launcher(t.c, "")
+	if err != nil {
+		return err
+	}
+	r := &runner.Runner{Launch: launch}
+	defer r.Close()
+	t.o.Run = r.Run
+	var outs []tune.Outcome
+	for _, target := range t.targets {
+		out, err := tune.Search(ctx, t.o, target)
+		if err != nil {
+			return err
+		}
+		outs = append(outs, out)
+		t.file.Put(out)
+		if err := t.file.Save(t.path); err != nil {
+			return err
+		}
+	}
+	return t.show(outs)
+}
+
+func (t *tuning) show(outs []tune.Outcome) error {
+	var faults []string
+	for _, o := range outs {
+		faults = append(faults, o.Faults...)
+	}
+	if t.c.Bool("json") {
+		if err := writeJSON(t.c, t.file); err != nil {
+			return err
+		}
+	} else {
+		w := tabwriter.NewWriter(t.c.App.Writer, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(w, "shape\tclass\ttried\tfound\ttimes as fast")
+		for _, o := range outs {
+			found, gain := "the default "+o.Default, "-"
+			if e := o.Found; e != nil {
+				found = fmt.Sprintf("%s %v", e.Kernel, e.Params)
+				gain = fmt.Sprintf("%.3f [%.3f, %.3f]", e.Gain, e.GainCI95[0], e.GainCI95[1])
+			}
+			fmt.Fprintf(w, "%v\t%s\t%d\t%s\t%s\n", o.Target, o.Class, o.Tried, found, gain)
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if !t.c.Bool("quiet") {
+		fmt.Fprintln(t.c.App.ErrWriter, "tuning:", t.path)
+	}
+	if len(faults) > 0 {
+		return fault("%d candidates failed: %s", len(faults), faults[0])
+	}
+	return nil
+}
+
+// tuningFile gives the stored tuning for the worker's command line; "" for none. One of another
+// machine is ignored with a warning.
+func tuningFile(c *cli.Context, dir string) (string, error) {
+	if c.Bool("no-tuning") {
+		return "", nil
+	}
+	path := tune.Path(dir)
+	f, err := tune.Load(path, tune.Identify(machine.Read(machine.Source{})))
+	var foreign *tune.ForeignError
+	if errors.As(err, &foreign) {
+		warn(c, "%v", err)
+		return "", nil
+	}
+	if err != nil || len(f.Entries) == 0 {
+		return "", err
+	}
+	return path, nil
+}
+
+func warn(c *cli.Context, format string, a ...any) {
+	if !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", oneLine(fmt.Sprintf(format, a...)))
+	}
+}
