@@ -18,7 +18,7 @@ func TestTheDryRunListsCandidatesAndStoresNothing(t *testing.T) {
 	if code != exitOK {
 		t.Skipf("no kernel with parameters here: %s", errs)
 	}
-	for _, want := range []string{"gemm fp32 k=1536,m=1536,n=1536 (class large, 1 threads", "gemm fp64", "kc=", "neighbours of the best"} {
+	for _, want := range []string{"gemm fp32 k=1024,m=1024,n=1024 (class large, 1 threads", "gemm fp64", "kc=", "neighbours of the best"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}

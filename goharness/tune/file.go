@@ -123,6 +123,9 @@ func Load(path string, now Machine) (File, error) {
 
 // Save writes the file.
 func (f File) Save(path string) error {
+	if f.Entries == nil {
+		f.Entries = []Entry{} // a list, not null
+	}
 	data, err := json.MarshalIndent(f, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encode the tuning: %w", err)

@@ -29,6 +29,12 @@ func TestWhatIsStoredIsReadBack(t *testing.T) {
 	if err != nil || len(f.Entries) != 0 {
 		t.Fatalf("without a file: %+v, %v", f, err)
 	}
+	if err := f.Save(path); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := os.ReadFile(path); err != nil || !strings.Contains(string(data), `"entries": []`) {
+		t.Errorf("without entries: %s, %v", data, err)
+	}
 	f.Entries = append(f.Entries, entry())
 	if err := f.Save(path); err != nil {
 		t.Fatal(err)
