@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ridge/goharness/backend"
+	"ridge/goharness/measure"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
@@ -184,7 +185,9 @@ func TestTwoArmsAreComparedInQuartets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !res.Status.Counts() || res.Ratio == nil || len(res.Ratio.Quartets) < 8 {
+	// Few quartets fit into the budget while the machine does something else: noisy then.
+	if res.Ratio == nil || len(res.Ratio.Quartets) == 0 || !res.Status.Counts() ||
+		len(res.Ratio.Quartets) < measure.MinQuartets && res.Status != record.Noisy {
 		t.Fatalf("status %s %s ratio %+v", res.Status, res.Reason, res.Ratio)
 	}
 	if len(res.Arms) != 2 || res.Arms[0].Time == nil || res.Arms[1].Verification == nil || res.Arms[1].Kernels[0] != "fault_fp32_good" {
