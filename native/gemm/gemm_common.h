@@ -29,6 +29,9 @@
 #define GEMM_AMX_FP16 9
 
 #define GEMM_THIN 3 // M up to here goes without packing B
+#ifndef GEMM_THIN_MAX
+#define GEMM_THIN_MAX 12 // where the rows of B lie in memory as they are read: gemm_thin.h
+#endif
 
 #define GEMM_PASTE_(a, b) a##_##b
 #define GEMM_PASTE(a, b) GEMM_PASTE_(a, b)
@@ -59,6 +62,28 @@ RIDGE_INLINE void gemm_grid(int64_t mp, int64_t np, int mr, int nr, int nthreads
     int n = nthreads / m;
     int64_t cost = (mp + m - 1) / m * mr * ((np + n - 1) / n * nr + pack);
     if (cost < best) best = cost, *tm = m, *tn = n;
+  }
+}
+
+// Lines of a matrix still in memory that will be read next, asked for a few at a time while the
+// arithmetic goes on: rows of `lines` cache lines, a pitch of bytes apart.
+typedef struct gemm_ahead {
+  const char *at;
+  int64_t pitch, lines, row, line, left, each;
+} gemm_ahead;
+
+// Asks for rows x bytes at p within `steps` calls of gemm_ahead_step. L2 keeps them.
+RIDGE_INLINE gemm_ahead gemm_ahead_of(const void *p, int64_t pitch, int64_t rows, int64_t bytes, int64_t steps) {
+  gemm_ahead a = {p, pitch, (bytes + 63) / 64, 0, 0, 0, 0};
+  a.left = rows * a.lines;
+  a.each = steps > 0 ? (a.left + steps - 1) / steps : a.left;
+  return a;
+}
+
+RIDGE_INLINE void gemm_ahead_step(gemm_ahead *a) {
+  for (int64_t n = gemm_min(a->each, a->left); n > 0; n--, a->left--) {
+    __builtin_prefetch(a->at + a->row * a->pitch + a->line * 64, 0, 2);
+    if (++a->line == a->lines) a->line = 0, a->row++;
   }
 }
 

@@ -32,15 +32,31 @@ typedef struct GEMM_F(plan) {
   int64_t a_bytes, b_bytes; // one thread's A block, one B block
   int64_t acc_ld;           // row pitch of the accumulator copy, 0 without
   int64_t a_at, acc_at, total;
+  int few; // B is packed where it is used: gemm_few.h
 } GEMM_F(plan);
+
+// Columns of C that a thread packs at a time when the rows are few.
+#define GEMM_GROUP (4 * GEMM_NR)
 
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
-  p.mc = gemm_block(g->M, GEMM_MC, GEMM_MR);
-  p.kc = gemm_block(g->K, GEMM_KC, GEMM_KU);
-  p.nc = gemm_block(g->N, GEMM_NC, GEMM_NR);
+  const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
+  p.mc = gemm_block(g->M, mc, GEMM_MR);
+  p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : GEMM_KC, GEMM_KU);
+  p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);
   p.a_panel = GEMM_A_PANEL(p.kc);
   p.b_panel = GEMM_B_PANEL(p.kc);
+  p.few = g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads && g->K > 0;
+  if (p.few) {
+    // All of A, block after block of K; for each thread a group of B and its sums.
+    p.a_bytes = gemm_ceil(g->M, GEMM_MR) / GEMM_MR * p.a_panel;
+    p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
+    p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
+    p.a_at = nthreads * p.b_bytes;
+    p.acc_at = gemm_ceil(p.a_at + (g->K + p.kc - 1) / p.kc * p.a_bytes + 64, 4096);
+    p.total = p.acc_at + nthreads * gemm_ceil(gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S), 64);
+    return p;
+  }
   p.a_bytes = gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);
   p.b_bytes = gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
   p.a_at = 2 * p.b_bytes;
@@ -62,9 +78,10 @@ typedef struct GEMM_F(block) {
   GEMM_S *acc;         // where sums of K blocks live: element (i0, j0)
   int64_t acc_ld;
   int first, last, plain, padded; // padded: acc has room for whole tiles
+  gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
-GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, const GEMM_F(block) *k) {
+GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
   GEMM_S t[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
   for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR) {
     const char *b = k->b + jr / GEMM_NR * k->b_panel;
@@ -72,6 +89,7 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, const GEMM_F(block) *
     for (int64_t ir = 0; ir < k->rows; ir += GEMM_MR) {
       const char *a = k->a + ir / GEMM_MR * k->a_panel;
       const int m = (int)gemm_min(GEMM_MR, k->rows - ir);
+      gemm_ahead_step(&k->ahead);
       const int full = m == GEMM_MR && n == GEMM_NR;
       GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
       if (k->last ? k->plain && full : k->padded || full) {
@@ -90,12 +108,16 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, const GEMM_F(block) *
   }
 }
 
+#include "gemm_few.h"
+
 GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
+  if (p.few) return GEMM_F(run_few)(g, ctx, &p);
   char *ws = ctx->workspace, *a_pack = ws + p.a_at + ctx->tid * p.a_bytes;
   GEMM_F(block) k;
+  memset(&k, 0, sizeof k);
   k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);
   k.padded = !GEMM_C_IS_S;
   k.a = a_pack;

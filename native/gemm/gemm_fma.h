@@ -95,7 +95,7 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
 
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
-  if (g->M <= GEMM_THIN) return GEMM_F(thin)(g, ctx);
+  if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
   return GEMM_F(run)(g, ctx);
 }
 

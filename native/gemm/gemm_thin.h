@@ -1,5 +1,6 @@
-// Few rows (M <= 3): B is read once, straight from memory, without packing (template, after
-// gemm_epilogue.h; macros as gemm_fma.h). Memory-bound: 2M FLOP per element of B.
+// Few rows (M <= 3, and up to GEMM_THIN_MAX where B is not transposed): B is read once, straight
+// from memory, without packing (template, after gemm_epilogue.h; macros as gemm_fma.h).
+// Memory-bound: 2M FLOP per element of B.
 //
 // B[K,N]: rows of B stream by, four at a time, over a chunk of N whose sums fill half of L1.
 // The rows lie a pitch apart, so that no hardware prefetcher finds the next four: they are
@@ -75,6 +76,57 @@ GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t f
   }
 }
 
+// Up to GEMM_THIN_MAX rows of A: four rows of B, two vectors of each in registers, times all rows of
+// A. Per row of A: 2 loads and 2 stores of sums, 4 broadcasts, 8 multiply-adds, which bind. On one
+// Zen 3 core, against B packed in panels, whose strided reading binds at 7 GB/s: 4x4096x4096 is 2.3
+// times as fast, 8 rows 1.7 times, 16 rows the same.
+GEMM_INLINE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int q4,
+                                    int64_t n, GEMM_S *sum, int64_t ld) {
+  typedef GEMM_F(vec) V;
+  enum { L = GEMM_LANES };
+  int64_t j = 0;
+  for (; j + 2 * L <= n; j += 2 * L) {
+    V v[4][2];
+    for (int q = 0; q < q4; q++) {
+      __builtin_prefetch(b + q * ldb + ahead + j);
+      v[q][0] = GEMM_LOADV(b + q * ldb + j), v[q][1] = GEMM_LOADV(b + q * ldb + j + L);
+    }
+    for (int64_t i = 0; i < m; i++) {
+      V *s = (V *)(sum + i * ld + j), s0 = s[0], s1 = s[1];
+      for (int q = 0; q < q4; q++) s0 = x[i * 4 + q] * v[q][0] + s0, s1 = x[i * 4 + q] * v[q][1] + s1;
+      s[0] = s0, s[1] = s1;
+    }
+  }
+  for (; j < n; j++)
+    for (int q = 0; q < q4; q++) {
+      const GEMM_S v = GEMM_LOADS(b[q * ldb + j]);
+      for (int64_t i = 0; i < m; i++) sum[i * ld + j] += x[i * 4 + q] * v;
+    }
+}
+
+GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, int64_t from, int64_t to) {
+  enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
+  const int64_t m = g->M, chunk = gemm_min(UNITS / m * 64, GEMM_MAXN * 64);
+  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 4];
+  for (int64_t j = from; j < to; j += chunk) {
+    const int64_t n = gemm_min(chunk, to - j);
+    memset(sum, 0, (size_t)(m * chunk) * sizeof(GEMM_S));
+    for (int64_t k = 0; k < g->K; k += 4) {
+      const int64_t r = gemm_min(4, g->K - k);
+      const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j;
+      for (int64_t i = 0; i < m; i++)
+        for (int64_t q = 0; q < r; q++) x[i * 4 + q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
+      if (r == 4)
+        GEMM_F(thin_steps)(b, g->ldb, k + 8 <= g->K ? 4 * g->ldb : 0, x, m, 4, n, sum, chunk);
+      else
+        for (int64_t q = 0; q < r; q++) GEMM_F(thin_steps)(b + q * g->ldb, g->ldb, 0, x + q, m, 1, n, sum, chunk);
+    }
+    for (int64_t i = 0; i < m; i++)
+      for (int64_t q = 0; q < n; q += GEMM_MAXN)
+        GEMM_F(finish)(g, i, j + q, 1, (int)gemm_min(GEMM_MAXN, n - q), sum + i * chunk + q, chunk, NULL, 0);
+  }
+}
+
 GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   int64_t from, to;
   ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
@@ -82,6 +134,8 @@ GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
     case 1: GEMM_F(thin_m)(g, 1, from, to); break;
     case 2: GEMM_F(thin_m)(g, 2, from, to); break;
     case 3: GEMM_F(thin_m)(g, 3, from, to); break;
+    default:
+      if (g->M > 0) GEMM_F(thin_many)(g, from, to);
   }
   return RIDGE_OK;
 }

@@ -17,6 +17,7 @@
 #undef GEMM_MC
 #undef GEMM_KC
 #undef GEMM_NC
+#undef GEMM_GROUP
 #undef GEMM_A_PANEL
 #undef GEMM_B_PANEL
 #undef GEMM_C_IS_S
