@@ -11,8 +11,10 @@
 // L1. Causal: keys that no query of a panel sees are skipped, tiles on the diagonal masked.
 // bf16 is rounded once at the end; the weights P stay fp32.
 //
-// The includer defines the macros of attention_tile.h, ATT_FN, ATT_PANELS (panels of a task) and
-// ATT_BF16 for bf16.
+// Up to ATT_FEW queries go to attention_decode.h instead.
+//
+// The includer defines the macros of attention_tile.h, ATT_FN, ATT_PANELS (panels of a task), ATT_FEW
+// and ATT_BF16 for bf16.
 //
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed V (bf16: and K) written and read besides.
 // Limit: arithmetic. For VL scores the two products take 2D multiply-adds, the exponential and
@@ -69,10 +71,14 @@ RIDGE_INLINE plan plan_of(const ridge_attention_args *a, int32_t nthreads) {
   return p;
 }
 
+#include "attention_decode.h"
+
 #define ATT_CAT2(a, b) a##b
 #define ATT_CAT(a, b) ATT_CAT2(a, b)
 
 int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
+  const ridge_attention_args *a = args;
+  if (decodes(a)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
   return RIDGE_CACHE_LINE + (p.heads * p.blocks * (p.k_floats + p.v_floats) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
 }
@@ -180,8 +186,12 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
 
 RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
   const ridge_attention_args *a = args;
-  plan p = plan_of(a, ctx->nthreads);
   if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(args, ctx->nthreads)) return RIDGE_E_WORKSPACE;
+  if (decodes(a)) {
+    decode(a, ctx, (float *)ctx->workspace + 2 * ctx->nthreads * part_floats(a) + ctx->tid * CHUNK * ATT_FEW);
+    return RIDGE_OK;
+  }
+  plan p = plan_of(a, ctx->nthreads);
   int64_t *next = ctx->workspace, span = p.k_floats + p.v_floats;
   float *packed = (float *)((char *)ctx->workspace + RIDGE_CACHE_LINE);
   float *scratch = packed + p.heads * p.blocks * span + ctx->tid * p.thread_floats;
