@@ -1,0 +1,219 @@
+// The three inner loops of attention in blocks, on NV vectors of queries side by side (a panel
+// of w = nv*VL queries, w <= NV*VL). Everything is transposed: keys or head dimensions are
+// rows, queries are lanes:
+//
+//   scores   s[j][w]  = sum_d k[j][d] * q[d][w]          and top[w] = max over j
+//   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w]
+//   gather   o[d][w]  = o[d][w] * factor[w] + sum_j v[d/MR][j][d%MR] * s[j][w]
+//
+// A register tile is MR rows x NV vectors: MR*NV sums, NV vectors of the right operand, and one
+// element of the left at a time, broadcast. So K is read where it lies, row by row; s comes out
+// of the first loop as the second one's packed operand; maximum, sum and the rescaling of o need
+// no work across lanes, and the rescaling is the addend's factor of an FMA that adds the
+// block's sums to o anyway. Only V wants another order, strips of MR dimensions, for in rows its
+// elements would be D apart.
+//
+// Per element of the reduction and tile on AVX2 (4x24): 12 FMA, 3 loads, 4 broadcasts = 6
+// cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
+// 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
+//
+// The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
+// a block; RIDGE_MODEL makes one instance for all widths, loops left rolled.
+#ifndef RIDGE_ATTENTION_TILE_H
+#define RIDGE_ATTENTION_TILE_H
+
+#include "../include/ridge_vector.h"
+
+enum { MR = ATT_MR, NV = ATT_NV, VL = RIDGE_VL, KEYS = ATT_KEYS, PANEL = ATT_NV * RIDGE_VL };
+
+typedef ridge_vf vf;
+typedef ridge_vi vi;
+typedef ridge_vf_any vf_any;
+typedef ridge_vi_any vi_any;
+
+// The score of a hidden key, and the maximum before the first: 2^(HIDDEN - s) is next to 0 for
+// every score s that fp32 can hold next to others, and HIDDEN - HIDDEN is 0, not NaN.
+#define HIDDEN -0x1p120f
+
+// 2^x for x <= 126, x below -125 as -125: n = round(x) by adding 1.5*2^23, whose low bits then
+// hold n; 2^(x-n) by the polynomial of ridge_vexp2; the exponent takes n.
+RIDGE_INLINE RIDGE_VT vf exp2_low(vf x) {
+  x = ridge_vmax(x, (vf){0} - 125.0f);
+  vf r = x + 12582912.0f;
+  vf f = x - (r - 12582912.0f);
+  vf p = f * 0.00015453163f + 0.0013390863f;
+  p = p * f + 0.009618083f;
+  p = p * f + 0.05550357f;
+  p = p * f + 0.24022651f;
+  p = p * f + 0.69314718f;
+  p = p * f + 1.0f;
+  return (vf)((ridge_vu)p + ((ridge_vu)r << 23));
+}
+
+// acc += x * b. Spelled out on x86: left to itself gcc loads b again for each multiply-add that
+// needs it, so that the loads bind, and lets the sums wander between registers and the stack.
+#if defined(__x86_64__) && !defined(RIDGE_MODEL)
+#define ATT_FMA(acc, b, x) __asm__("vfmadd231ps %2, %1, %0" : "+" ATT_REGISTER(acc) : ATT_REGISTER(b), ATT_REGISTER(x))
+#if RIDGE_VL == 16
+#define ATT_REGISTER "v"
+#else
+#define ATT_REGISTER "x"
+#endif
+#else
+#define ATT_FMA(acc, b, x) acc += (b) * (x)
+#endif
+
+// One step of a tile's reduction: acc[r][v] += X * b[v], X being row r's element.
+#define ATT_STEP(nv, b, X)                                   \
+  do {                                                       \
+    vf bv[NV];                                               \
+    RIDGE_UNROLL_ALL                                         \
+    for (int v = 0; v < nv; v++) bv[v] = *(const vf_any *)((b) + v * VL); \
+    RIDGE_UNROLL_ALL                                         \
+    for (int r = 0; r < MR; r++) {                           \
+      vf x = X - (vf){0}; /* a broadcast; 0 + X would add */ \
+      RIDGE_UNROLL_ALL                                       \
+      for (int v = 0; v < nv; v++) ATT_FMA(acc[r][v], bv[v], x); \
+    }                                                        \
+  } while (0)
+
+#define ATT_ZERO(nv)                                         \
+  RIDGE_UNROLL_ALL                                           \
+  for (int r = 0; r < MR; r++) {                             \
+    RIDGE_UNROLL_ALL                                         \
+    for (int v = 0; v < nv; v++) acc[r][v] = (vf){0};        \
+  }
+
+// Scores of n keys, ld apart, and the running maximum. Rows past the last key repeat it, which
+// leaves the maximum alone. Lane l sees keys below seen[l]; all lanes see those below clear.
+RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, int64_t ld, int64_t n, const float *q, float *s,
+                                       float *top, const int32_t *seen, int64_t clear) {
+  for (int64_t j = 0; j < n; j += MR) {
+    vf acc[MR][NV];
+    const float *kr[MR];
+    RIDGE_UNROLL_ALL
+    for (int r = 0; r < MR; r++) kr[r] = k + (j + r < n ? j + r : n - 1) * ld;
+    ATT_ZERO(nv)
+    const float *b = q;
+    int64_t d = 0;
+    for (; d + 4 <= D; d += 4, b += 4 * nv * VL) {
+      RIDGE_UNROLL_ALL
+      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, kr[r][d + u]);
+    }
+    RIDGE_UNROLL(1)
+    for (; d < D; d++, b += nv * VL) ATT_STEP(nv, b, kr[r][d]);
+    if (j + MR > clear) {
+      RIDGE_UNROLL_ALL
+      for (int v = 0; v < nv; v++) {
+        vi last = *(const vi_any *)(seen + v * VL);
+        RIDGE_UNROLL_ALL
+        for (int r = 0; r < MR; r++) {
+          vi hide = last <= (int32_t)(j + r);
+          acc[r][v] = (vf)(((vi)acc[r][v] & ~hide) | ((vi)((vf){0} + HIDDEN) & hide));
+        }
+      }
+    }
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) {
+      vf m = *(const vf_any *)(top + v * VL);
+      RIDGE_UNROLL_ALL
+      for (int r = 0; r < MR; r++) {
+        m = ridge_vmax(m, acc[r][v]);
+        *(vf_any *)(s + (j + r) * nv * VL + v * VL) = acc[r][v];
+      }
+      *(vf_any *)(top + v * VL) = m;
+    }
+  }
+}
+
+// Weights of n keys from their scores; was is the maximum before this block, total the sum of
+// weights, factor what sums so far are to be multiplied by.
+RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
+                                       float *factor) {
+  vf m[NV], sum[NV];
+  RIDGE_UNROLL_ALL
+  for (int v = 0; v < nv; v++) m[v] = *(const vf_any *)(top + v * VL), sum[v] = (vf){0};
+  for (int64_t j = 0; j < n; j++) {
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) {
+      vf_any *at = (vf_any *)(s + j * nv * VL + v * VL);
+      vf e = exp2_low(*at - m[v]);
+      sum[v] += e;
+      *at = e;
+    }
+  }
+  RIDGE_UNROLL_ALL
+  for (int v = 0; v < nv; v++) {
+    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m[v]);
+    *(vf_any *)(factor + v * VL) = f;
+    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum[v];
+  }
+}
+
+// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are KEYS*MR apart.
+RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const float *v, const float *s, const float *factor,
+                                       float *o) {
+  for (int64_t d = 0; d < dim; d += MR) {
+    vf acc[MR][NV];
+    ATT_ZERO(nv)
+    const float *a = v + d * KEYS, *b = s;
+    int64_t j = 0;
+    for (; j + 4 <= n; j += 4, a += 4 * MR, b += 4 * nv * VL) {
+      RIDGE_UNROLL_ALL
+      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
+    }
+    RIDGE_UNROLL(1)
+    for (; j < n; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
+    RIDGE_UNROLL_ALL
+    for (int u = 0; u < nv; u++) {
+      vf f = *(const vf_any *)(factor + u * VL);
+      RIDGE_UNROLL_ALL
+      for (int r = 0; r < MR; r++) {
+        vf_any *at = (vf_any *)(o + (d + r) * nv * VL + u * VL);
+        *at = *at * f + acc[r][u];
+      }
+    }
+  }
+}
+
+#define ATT_SCORES_ARGS int64_t D, const float *k, int64_t ld, int64_t n, const float *q, float *s, float *top, \
+                        const int32_t *seen, int64_t clear
+#define ATT_SOFTEN_ARGS int64_t n, float *s, const float *was, const float *top, float *total, float *factor
+#define ATT_GATHER_ARGS int64_t dim, int64_t n, const float *v, const float *s, const float *factor, float *o
+
+#if defined(RIDGE_MODEL)
+// A model needs the logic, not an unrolled instance of each width.
+__attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
+__attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor); }
+__attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
+#else
+#define ATT_WIDTH(nv)                                                                                            \
+  __attribute__((noinline)) RIDGE_VT static void scores_##nv(ATT_SCORES_ARGS) {                                  \
+    scores_body(nv, D, k, ld, n, q, s, top, seen, clear);                                                        \
+  }                                                                                                              \
+  __attribute__((noinline)) RIDGE_VT static void soften_##nv(ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor); } \
+  __attribute__((noinline)) RIDGE_VT static void gather_##nv(ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
+ATT_WIDTH(1)
+ATT_WIDTH(2)
+ATT_WIDTH(3)
+#if ATT_NV == 4
+ATT_WIDTH(4)
+#define ATT_CALL(name, nv, ...) \
+  (nv == 1 ? name##_1(__VA_ARGS__) : nv == 2 ? name##_2(__VA_ARGS__) : nv == 3 ? name##_3(__VA_ARGS__) : name##_4(__VA_ARGS__))
+#else
+#define ATT_CALL(name, nv, ...) (nv == 1 ? name##_1(__VA_ARGS__) : nv == 2 ? name##_2(__VA_ARGS__) : name##_3(__VA_ARGS__))
+#endif
+RIDGE_INLINE void scores(int nv, ATT_SCORES_ARGS) { ATT_CALL(scores, nv, D, k, ld, n, q, s, top, seen, clear); }
+RIDGE_INLINE void soften(int nv, ATT_SOFTEN_ARGS) { ATT_CALL(soften, nv, n, s, was, top, total, factor); }
+RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n, v, s, factor, o); }
+#endif
+
+// Vectors of the next panel when left remain: NV, but the last two panels share what a panel of
+// one vector would leave (2 + 2 instead of 3 + 1), for one vector alone has too few sums.
+RIDGE_INLINE int panel_vectors(int64_t left) {
+  if (left <= NV) return (int)left;
+  if (left < NV + 2) return (int)(left + 1) / 2;
+  return NV;
+}
+
+#endif
