@@ -26,9 +26,9 @@ RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads
   return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
 }
 
-// fp32 row of exponentials per busy thread along dim 1; along dim 0 per thread float64 sums,
+// fp32 row of exponentials per busy thread along dim 1, with room for two partial groups; along dim 0 per thread float64 sums,
 // fp32 maxima and reciprocals of a strip.
-RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 15) / 16 * 64; }
+RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 143) / 16 * 64; }
 RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
   return rd_row_bytes(g) * rd_min(g->rows, nthreads);
