@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c55264175313
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=03de344a4dbe
 #include "fault.h"
 */
 import "C"

@@ -7,6 +7,7 @@
 enum {
   RD_GROUP = 8,        // rows taken in together along dim 0
   RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
+  RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 
