@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=03de344a4dbe
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=9e12755d475d
 #include "fault.h"
 */
 import "C"

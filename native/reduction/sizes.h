@@ -21,9 +21,11 @@ RIDGE_INLINE int rd_by_columns(const ridge_reduction_args *g, int nthreads) {
 // Columns rounded up to whole cache lines of doubles.
 RIDGE_INLINE int64_t rd_pitch(const ridge_reduction_args *g) { return (g->cols + 7) / 8 * 8; }
 
-// sum, mean, max, min: column sums per thread along dim 0, else one line per thread.
+// sum, mean, max, min: column sums per thread along dim 0, else one line per thread; argmax along
+// dim 0: best values and their rows of a tile.
 RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim != 0) return nthreads * 64ll;
+  if (g->op == RIDGE_RD_ARGMAX) return nthreads * RD_TILE * 16ll;
   return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
 }
 

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=03de344a4dbe
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=9e12755d475d
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
