@@ -10,6 +10,7 @@ func Builtin() *Registry {
 		BiasAddSpec(),
 		BatchNormSpec(),
 		GemvSpec(),
+		ArgmaxSpec(),
 		ChaseSpec(),
 		BandwidthSpec(),
 		PeakSpec(),

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ed20351d5270
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=353735bb4163
 #include "fault.h"
 */
 import "C"

@@ -5,6 +5,7 @@
 //   softmax:             exp(x - max) / sum along dim 0 or 1 -> y[rows, cols]
 //   layer_norm:          (x - mean)/sqrt(var + eps)*gamma + beta along the columns
 //   rms_norm:            x/sqrt(mean(x^2) + eps)*gamma along the columns
+//   argmax:              index of the first largest element along dim, y of int64; NaN above all numbers
 //
 // max and min of an input with NaN are undefined (x86 drops it, NEON keeps it); of nothing,
 // -inf and +inf.
@@ -22,6 +23,7 @@ enum {
   RIDGE_RD_SOFTMAX,
   RIDGE_RD_LAYER_NORM,
   RIDGE_RD_RMS_NORM,
+  RIDGE_RD_ARGMAX,
 };
 
 typedef struct ridge_reduction_args {

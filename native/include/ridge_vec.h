@@ -44,7 +44,8 @@ typedef int32_t vi __attribute__((vector_size(VL * 4)));
 typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef double vd __attribute__((vector_size(VL * 4)));
 typedef int64_t vl __attribute__((vector_size(VL * 4)));
-typedef float vf_mem __attribute__((vector_size(VL * 4), aligned(4), may_alias));
+typedef float vf_mem __attribute__((vector_size(VL * 4), aligned(2), may_alias)); // bf16 pairs too
+typedef uint32_t vu_mem __attribute__((vector_size(VL * 4), aligned(2), may_alias));
 typedef double vd_mem __attribute__((vector_size(VL * 4), aligned(8), may_alias));
 typedef uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef uint16_t vh_mem __attribute__((vector_size(VL * 2), aligned(2), may_alias));
@@ -199,6 +200,18 @@ VFN vd vwiden_hi(vf x) {
 }
 
 VFN vf vabs(vf x) { return (vf)((vi)x & 0x7fffffff); }
+
+// A group: VU vectors that go through a function side by side. A function is one chain of some
+// ten dependent operations of 3 or 4 cycles each; a core that executes two or more of them a
+// cycle needs eight chains in flight, and its schedulers do not reach that far ahead by themselves.
+#ifndef RIDGE_VEC_GROUP
+#define RIDGE_VEC_GROUP 4
+#endif
+#define VU RIDGE_VEC_GROUP
+typedef struct {
+  vf v[VU];
+} vg;
+#define EACH RIDGE_UNROLL(VU) for (int u = 0; u < VU; u++)
 
 // Loads and stores at any element-aligned address.
 VFN vf vload(const float *p) { return *(const vf_mem *)p; }

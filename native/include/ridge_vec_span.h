@@ -80,6 +80,68 @@ VFN int64_t head(const T *y, int64_t n) {
     if (k) store(y + i, EXPR, k, nt);                        \
   } while (0)
 
+// Groups of GN consecutive elements, for functions that treat each element alone. bf16 elements come in
+// the order even, odd: each half of a 32-bit lane is the upper half of an fp32 number, so
+// that widening and rounding need no shuffles. Elements side by side in two groups match.
+#if RIDGE_VEC_DTYPE != RIDGE_VEC_FP64
+#define GN (VU * VL)
+
+VFN vg gload(const T *p) {
+  vg g;
+#if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
+  RIDGE_UNROLL(VU) for (int u = 0; u < VU; u += 2) {
+    const vu pair = *(const vu_mem *)(p + u * VL);
+    g.v[u] = (vf)(pair << 16), g.v[u + 1] = (vf)(pair & 0xffff0000u);
+  }
+#else
+  EACH g.v[u] = vload(p + u * VL);
+#endif
+  return g;
+}
+
+// With nt past the caches; p must then be aligned to a vector, and to a line that groups may fill it whole.
+VFN void gstore(T *p, vg g, int nt) {
+#if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
+  // Nearest, ties to even. What is NaN came from bf16 operands or is the default NaN: the bits
+  // that are cut off are 0, so rounding cannot carry into the sign.
+  EACH {
+    const vu b = (vu)g.v[u];
+    g.v[u] = (vf)(b + (b >> 16 & 1) + 0x7fff);
+  }
+  RIDGE_UNROLL(VU) for (int u = 0; u < VU; u += 2) {
+    const vf pair = (vf)((vu)g.v[u] >> 16 | ((vu)g.v[u + 1] & 0xffff0000u));
+    if (nt) vstream((float *)(void *)(p + u * VL), pair);
+    else *(vf_mem *)(void *)(p + u * VL) = pair;
+  }
+#else
+  EACH {
+    if (nt) vstream(p + u * VL, g.v[u]);
+    else vstore(p + u * VL, g.v[u]);
+  }
+#endif
+}
+
+// k < GN elements; the others are 0.
+VFN vg gload_some(const T *p, int64_t k) {
+  T lane[GN] = {0};
+  for (int64_t i = 0; i < k; i++) lane[i] = p[i];
+  return gload(lane);
+}
+
+VFN void gstore_some(T *p, vg g, int64_t k) {
+  T lane[GN];
+  gstore(lane, g, 0);
+  for (int64_t i = 0; i < k; i++) p[i] = lane[i];
+}
+
+// Elements before the first y on a line's border (of a shorter group: on the group's), less than GN.
+VFN int64_t ghead(const T *y, int64_t n) {
+  enum { PER_LINE = RIDGE_CACHE_LINE / sizeof(T), BORDER = GN < PER_LINE ? GN : PER_LINE };
+  const int64_t h = (int64_t)(-(uintptr_t)y / sizeof(T) & (BORDER - 1));
+  return h < n ? h : n;
+}
+#endif
+
 // k fp32 values of a workspace vector beside a span.
 VFN vf load_fp32(const float *p, int64_t k) {
   if (k == VL) return vload(p);

@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=ed20351d5270
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=353735bb4163
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -39,6 +39,8 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	g.op = C.int32_t(code)
 	switch r := o.(type) {
 	case *op.Reduction:
+		g.rows, g.cols, g.dim = C.int64_t(r.Rows), C.int64_t(r.Cols), C.int32_t(r.Dim)
+	case *op.Argmax:
 		g.rows, g.cols, g.dim = C.int64_t(r.Rows), C.int64_t(r.Cols), C.int32_t(r.Dim)
 	case *op.Norm:
 		g.rows, g.cols, g.dim, g.eps = C.int64_t(r.Rows), C.int64_t(r.Cols), C.int32_t(r.Dim), C.double(r.Eps)

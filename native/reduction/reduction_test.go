@@ -25,13 +25,16 @@ func params(kv ...any) map[string]string {
 func TestReductionKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
-		for _, name := range []string{"sum", "mean", "max", "min"} {
+		for _, name := range []string{"sum", "mean", "max", "min", "argmax"} {
 			for _, dim := range []string{"all", "0", "1"} {
 				shapes := [][2]int{{9, 29}}
 				if name == "sum" {
 					// 3 threads × 1,024 columns switch dim 0 to columns; 9,001 elements are
 					// several blocks of a run.
 					shapes = append(shapes, [2]int{1, 1}, [2]int{0, 5}, [2]int{5, 0}, [2]int{9, 3079}, [2]int{1, 9001}, [2]int{131, 2})
+				}
+				if name == "argmax" {
+					shapes = append(shapes, [2]int{1, 1}, [2]int{9, 3079}, [2]int{1, 9001}, [2]int{131, 2})
 				}
 				for _, s := range shapes {
 					ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1], "dim", dim)))

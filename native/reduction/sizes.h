@@ -7,6 +7,7 @@
 enum {
   RD_GROUP = 8,        // rows taken in together along dim 0
   RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
+  RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 
@@ -20,15 +21,17 @@ RIDGE_INLINE int rd_by_columns(const ridge_reduction_args *g, int nthreads) {
 // Columns rounded up to whole cache lines of doubles.
 RIDGE_INLINE int64_t rd_pitch(const ridge_reduction_args *g) { return (g->cols + 7) / 8 * 8; }
 
-// sum, mean, max, min: column sums per thread along dim 0, else one line per thread.
+// sum, mean, max, min: column sums per thread along dim 0, else one line per thread; argmax along
+// dim 0: best values and their rows of a tile.
 RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim != 0) return nthreads * 64ll;
+  if (g->op == RIDGE_RD_ARGMAX) return nthreads * RD_TILE * 16ll;
   return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
 }
 
-// fp32 row of exponentials per busy thread along dim 1; along dim 0 per thread float64 sums,
+// fp32 row of exponentials per busy thread along dim 1, with room for two partial groups; along dim 0 per thread float64 sums,
 // fp32 maxima and reciprocals of a strip.
-RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 15) / 16 * 64; }
+RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 143) / 16 * 64; }
 RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
   return rd_row_bytes(g) * rd_min(g->rows, nthreads);
