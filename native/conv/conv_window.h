@@ -1,0 +1,145 @@
+// What the indirect convolution copies: the window of x that a block of pixels sees, where x cannot
+// be read in place, and the filters of a slab as a panel.
+#ifndef RIDGE_CONV_WINDOW_H
+#define RIDGE_CONV_WINDOW_H
+
+#include "conv_plan.h"
+
+RIDGE_INLINE wt widen(xt x) {
+#if defined(CONV_BF16)
+  return ridge_bf16_to_float(x);
+#else
+  return x;
+#endif
+}
+
+RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
+  for (int64_t i = 0; i < n; i++) dst[i] = widen(src[i]);
+}
+
+// Columns c0 .. c1-1 of a row of an NCHW image, turned to pixels of cg channels.
+RIDGE_VT static void turn_row(const shape *s, const xt *row, int64_t n, wt *dst) {
+  int64_t ld = s->a->H * s->a->W, c = 0;
+#if !defined(CONV_INT8)
+  for (; c + VL <= s->cg; c += VL) {
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+      mv out[4];
+      turn_elements(row + c * ld + i, ld, out);
+      for (int j = 0; j < 4; j++) *(mv_any *)(dst + (i + j) * s->cg + c) = out[j];
+    }
+    for (; i < n; i++)
+      for (int l = 0; l < VL; l++) dst[i * s->cg + c + l] = widen(row[(c + l) * ld + i]);
+  }
+#endif
+  for (; c < s->cg; c++)
+    for (int64_t i = 0; i < n; i++) dst[i * s->cg + c] = widen(row[c * ld + i]);
+}
+
+// Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
+RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, wt *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t c0 = from < 0 ? -from : 0, c1 = a->W - from < cols ? a->W - from : cols, pixel = s->cg;
+  if (hi < 0 || hi >= a->H || c1 <= c0) c0 = c1 = cols;
+  memset(dst, 0, (size_t)(c0 * pixel) * sizeof(wt));
+  memset(dst + c1 * pixel, 0, (size_t)((cols - c1) * pixel) * sizeof(wt));
+  if (c0 == c1) return;
+  const xt *x = a->x;
+  if (a->layout == 0) {
+    turn_row(s, x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, c1 - c0, dst + c0 * pixel);
+    return;
+  }
+  const xt *row = x + ((n * a->H + hi) * a->W + from + c0) * a->C + g * s->cg;
+  if (a->groups == 1) {
+    widen_run(row, (c1 - c0) * pixel, dst + c0 * pixel);
+    return;
+  }
+  for (int64_t c = c0; c < c1; c++) widen_run(row + (c - c0) * a->C, pixel, dst + c * pixel);
+}
+
+// Rows of a panel from n neighbouring elements of NR filters, ld apart.
+RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
+  int64_t i = 0;
+  for (; i + 4 * PAIR <= n; i += 4 * PAIR)
+    for (int v = 0; v < RIDGE_NV; v++) {
+      mv out[4];
+      turn_elements(w + v * VL * ld + i, ld, out);
+      for (int j = 0; j < 4; j++) *(mv_any *)(dst + (i / PAIR + j) * NR + v * VL) = out[j];
+    }
+  for (; i < n; i += PAIR)
+    for (int l = 0; l < NR; l++) {
+#if defined(CONV_INT8)
+      uint32_t hi = i + 1 < n ? (uint32_t)(int32_t)w[l * ld + i + 1] << 16 : 0;
+      dst[i / PAIR * NR + l] = (int32_t)(hi | (uint16_t)(int16_t)w[l * ld + i]);
+#else
+      dst[i * NR + l] = widen(w[l * ld + i]);
+#endif
+    }
+}
+
+// The same, element by element, for panels that are not full and for NCHW filters: element e of
+// tap t (of the slab's taps t0 .. t1-1, elements e0 .. e1-1) of channel k.
+RIDGE_INLINE xt filter_at(const shape *s, int64_t k, int64_t t, int64_t e) {
+  const ridge_conv_args *a = s->a;
+  int64_t tap = s->merged ? t * a->S + e / s->cg : t, c = s->merged ? e % s->cg : e, all = a->R * a->S;
+  return ((const xt *)a->w)[k * s->cg * all + (a->layout == 0 ? c * all + tap : tap * s->cg + c)];
+}
+
+static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_t t1, int64_t e0, int64_t e1, me *dst) {
+  for (int64_t t = t0; t < t1; t++)
+    for (int64_t e = e0; e < e1; e += PAIR, dst += NR)
+      for (int64_t l = 0; l < NR; l++) {
+#if defined(CONV_INT8)
+        uint32_t lo = l < n ? (uint16_t)(int16_t)filter_at(s, k + l, t, e) : 0;
+        uint32_t hi = l < n && e + 1 < e1 ? (uint32_t)(int32_t)filter_at(s, k + l, t, e + 1) << 16 : 0;
+        dst[l] = (int32_t)(lo | hi);
+#else
+        dst[l] = l < n ? widen(filter_at(s, k + l, t, e)) : 0;
+#endif
+      }
+}
+
+#if !defined(CONV_INT8)
+// NCHW: a slab is neighbouring elements (channel, tap) of the filter; each goes to its tap's row.
+RIDGE_VT static void pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t taps = a->R * a->S, ld = s->cg * taps, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
+  int64_t n = (c1 - c0) * taps, across = s->merged ? s->cg : c1 - c0, row = 0, tap = 0;
+  const xt *w = (const xt *)a->w + k * ld + c0 * taps;
+  for (int64_t i = 0; i < n; i += 4) {
+    int64_t at[4], m = n - i < 4 ? n - i : 4;
+    for (int64_t j = 0; j < m; j++) {
+      at[j] = (row + tap * across) * NR; // merged taps: (r*S + s)*cg + c, the same
+      if (++tap == taps) tap = 0, row++;
+    }
+    for (int v = 0; v < RIDGE_NV && m == 4; v++) {
+      mv out[4];
+      turn_elements(w + v * VL * ld + i, ld, out);
+      for (int j = 0; j < 4; j++) *(mv_any *)(dst + at[j] + v * VL) = out[j];
+    }
+    for (int64_t j = 0; j < m && m < 4; j++)
+      for (int l = 0; l < NR; l++) dst[at[j] + l] = widen(w[l * ld + i + j]);
+  }
+}
+#endif
+
+// Panel p of group g for a slab.
+RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,
+                                me *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t k = g * s->kg + p * NR, n = s->kg - p * NR, all = a->R * a->S, ld = s->cg * all;
+  if (n < NR) {
+    pack_slowly(s, k, n, t0, t1, e0, e1, dst);
+  } else if (a->layout == 1 || all == 1) {
+    const xt *w = (const xt *)a->w + k * ld;
+    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, dst);
+  } else {
+#if defined(CONV_INT8)
+    pack_slowly(s, k, NR, t0, t1, e0, e1, dst);
+#else
+    pack_turned(s, k, e0, e1, dst);
+#endif
+  }
+}
+
+#endif
