@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5418c7cfd652
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f615f303ac06
 #include "fault.h"
 */
 import "C"

@@ -13,8 +13,10 @@
 // Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
-// Blocks: a slab of KC elements by NR channels (16 KiB) stays in L1, PB pixels of a slab and the
-// block's sums in L2. Between slabs sums wait in the thread's scratch; the last slab finishes in registers.
+// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels) stays in L2 and is fetched ahead from
+// there for every tile, 64 bytes in 6 cycles; most reductions fit one slab and finish in registers. Panels that
+// stay in L1 (slabs of 256) were slower: L1 also holds what else runs on the core, and sums come and go more often.
+// Between slabs sums wait in the thread's scratch.
 // Work is shared by blocks of pixels (whole rows, or pieces of long rows) and chunks of channels.
 //
 // Cost of packing a panel: 4 vector loads, 8 half loads and inserts, 8 shuffles and 4 stores for 32 filter elements,
@@ -30,7 +32,7 @@ typedef struct block {
   int64_t *tap;       // byte offset of a tap from a pixel's first
   char *zero;
   wt *window;
-  int64_t g, q0, pixels, tiles;
+  int64_t g, q0, pixels, tiles, small, larger;
 } block;
 
 RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
@@ -47,8 +49,8 @@ int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   return nthreads * s.bytes;
 }
 
-// First pixel of tile i; tiles are as even as they can be.
-RIDGE_INLINE int64_t tile_start(const block *b, int64_t i) { return b->pixels * i / b->tiles; }
+// Pixels of tile i: tiles are as even as they can be, the first ones larger by one.
+RIDGE_INLINE int64_t tile_pixels(const block *b, int64_t i) { return b->small + (i < b->larger); }
 
 // Points at the pixels of units u0 .. u1-1: output rows, or one piece of a row.
 RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
@@ -56,12 +58,13 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   int64_t cut = u0 % s->cuts, col0 = a->Wo * cut / s->cuts, cols = a->Wo * (cut + 1) / s->cuts - col0;
   int64_t wide = window_cols(s, cols), size = s->window ? (int64_t)sizeof(wt) : (int64_t)sizeof(xt);
   int64_t pixel = s->window ? s->cg : a->C, row_len = s->window ? wide : a->W;
-  int64_t left = col0 * a->stride_w - a->pad_w, wrow = 0, out = 0;
+  int64_t left = col0 * a->stride_w - a->pad_w, wrow = 0;
   int64_t S = s->merged ? 1 : a->S;
   b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, MR);
+  b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
   for (int64_t t = 0; t < s->taps; t++)
     b->tap[t] = (t / S * a->dil_h * row_len + t % S * a->dil_w) * pixel * size;
-  int64_t tile = 0, next = tile_start(b, 1), lane = 0;
+  int64_t tile = 0, lane = 0, full = tile_pixels(b, 0);
   const char **to = b->pixel;
   for (int64_t u = u0; u < u1; u++) {
     int64_t n = u / s->cuts / a->Ho, ho = u / s->cuts % a->Ho, top = ho * a->stride_h - a->pad_h;
@@ -77,8 +80,8 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
       base = (const char *)((const xt *)a->x + ((n * a->H + top) * a->W + left) * pixel + b->g * s->cg);
     }
     int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
-    for (int64_t j = 0; j < cols; j++, out++) {
-      if (out == next) tile++, next = tile_start(b, tile + 1), lane = 0, to += s->taps * MR;
+    for (int64_t j = 0; j < cols; j++) {
+      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->taps * MR;
       int64_t wi = left + j * a->stride_w;
       const char *at = base + j * a->stride_w * pixel * size;
       if (inside && (s->window || (wi >= 0 && wi + (a->S - 1) * a->dil_w < a->W))) {
@@ -142,8 +145,9 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
       pack_panel(s, g, p, t0, t1, e0, e1, b->panel);
       t.keep = !last || !by_rows || n < NR, t.k = g * s->kg + p * NR;
-      for (int64_t i = 0; i < b->tiles; i++) {
-        int64_t from = tile_start(b, i), mr = tile_start(b, i + 1) - from;
+      for (int64_t i = 0, from = 0, mr; i < b->tiles; i++, from += mr) {
+        mr = tile_pixels(b, i);
+        if (p + 1 < p1) fetch_panel(s, g, p + 1, t0, t1, e0, e1, i, b->tiles);
         t.pixel = (const char *const *)b->pixel + (i * s->taps + t0) * MR;
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);

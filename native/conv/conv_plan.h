@@ -5,10 +5,10 @@
 #include "conv_tile.h"
 
 #ifndef CONV_PB
-#define CONV_PB 256 // pixels of a block, at most (a row of the image may be cut)
+#define CONV_PB 392 // pixels of a block, at most (a row of the image may be cut)
 #endif
 #ifndef CONV_KC
-#define CONV_KC 256 // elements of a slab
+#define CONV_KC 2304 // elements of a slab
 #endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 #if defined(CONV_INT8)

@@ -57,15 +57,19 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
   for (int64_t c = c0; c < c1; c++) widen_run(row + (c - c0) * a->C, pixel, dst + c * pixel);
 }
 
-// Rows of a panel from n neighbouring elements of NR filters, ld apart.
+// Rows of a panel from n neighbouring elements of NR filters, ld apart: VL filters at a time, a cache line
+// of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1.
 RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
   int64_t i = 0;
-  for (; i + 4 * PAIR <= n; i += 4 * PAIR)
-    for (int v = 0; v < RIDGE_NV; v++) {
-      mv out[4];
-      turn_elements(w + v * VL * ld + i, ld, out);
-      for (int j = 0; j < 4; j++) *(mv_any *)(dst + (i / PAIR + j) * NR + v * VL) = out[j];
-    }
+  for (int64_t end = n / (4 * PAIR) * (4 * PAIR), stop; i < end; i = stop) {
+    stop = i + 16 * PAIR < end ? i + 16 * PAIR : end;
+    for (int v = 0; v < RIDGE_NV; v++)
+      for (int64_t e = i; e < stop; e += 4 * PAIR) {
+        mv out[4];
+        turn_elements(w + v * VL * ld + e, ld, out);
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + (e / PAIR + j) * NR + v * VL) = out[j];
+      }
+  }
   for (; i < n; i += PAIR)
     for (int l = 0; l < NR; l++) {
 #if defined(CONV_INT8)
@@ -122,6 +126,19 @@ RIDGE_VT static void pack_turned(const shape *s, int64_t k, int64_t e0, int64_t 
   }
 }
 #endif
+
+// Asks for part i of n of the filter elements that a panel will be packed from.
+RIDGE_VT static void fetch_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,
+                                 int64_t i, int64_t n) {
+  int64_t all = s->a->R * s->a->S, ld = s->cg * all, first = s->a->layout == 0 ? e0 * all : t0 * s->len + e0;
+  int64_t len = s->a->layout == 0 ? (e1 - e0) * all : (t1 - t0 - 1) * s->len + e1 - e0;
+  int64_t rows = s->kg - p * NR < NR ? s->kg - p * NR : NR;
+  if (s->merged) first = 0, len = ld;
+  for (int64_t l = rows * i / n; l < rows * (i + 1) / n; l++) {
+    const xt *w = (const xt *)s->a->w + (g * s->kg + p * NR + l) * ld + first;
+    for (int64_t e = 0; e < len; e += 64 / (int64_t)sizeof(xt)) __builtin_prefetch(w + e, 0, 2);
+  }
+}
 
 // Panel p of group g for a slab.
 RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,

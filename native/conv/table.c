@@ -10,12 +10,12 @@ int ridge_conv_sizes_fit(const void *args) {
          a->pad_h < limit && a->pad_w < limit && (a->R - 1) * a->dil_h < limit && (a->S - 1) * a->dil_w < limit;
 }
 
-// A block of pixels (256, or a row of them) sees few input rows: a dilated kernel may span more than a
+// A block of pixels (392, or a row of them) sees few input rows: a dilated kernel may span more than a
 // thread's copy of them should hold, 16 Mi elements.
 int ridge_conv_window_fits(const void *args) {
   const ridge_conv_args *a = args;
   if (!ridge_conv_sizes_fit(args)) return 0;
-  int64_t rows = 256 / (a->Wo < 256 ? a->Wo + 1 : 256) + 1, outputs = a->Wo < 256 ? a->Wo : 256;
+  int64_t rows = 392 / (a->Wo < 392 ? a->Wo : 392) + 1, outputs = a->Wo < 392 ? a->Wo : 392;
   double high = (double)rows * ((a->R - 1) * a->dil_h + 1 + (a->stride_h < a->R * a->dil_h ? a->stride_h : a->R * a->dil_h));
   double wide = (double)outputs * a->stride_w + (double)(a->S - 1) * a->dil_w + 1;
   return high * wide * (double)(a->C / a->groups) < 16 << 20;
