@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f615f303ac06
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=42bbaa259d86
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f615f303ac06
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=42bbaa259d86
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

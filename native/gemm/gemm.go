@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f615f303ac06
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=42bbaa259d86
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -5,7 +5,7 @@
 package badconv
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f615f303ac06
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=42bbaa259d86
 #include "badconv.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package badgemm
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f615f303ac06
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=42bbaa259d86
 #include "badgemm.h"
 */
 import "C"
