@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a49773be5b60
 #include "fault.h"
 */
 import "C"

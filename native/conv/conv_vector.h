@@ -213,4 +213,22 @@ RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, mv v, int64_t
 #endif
 }
 
+__attribute__((noinline, unused)) RIDGE_VT static void finish_slowly(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  finish_vector(a, v, k, 1, at);
+}
+
+// VL channels from k of one pixel, where the code of every activation would be in the way.
+RIDGE_INLINE RIDGE_VT void finish_channels(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
+    finish_slowly(a, v, k, at);
+    return;
+  }
+  if (a->bias) v = plus(v, load_out((const yt *)a->bias + k));
+#if !defined(CONV_INT8)
+  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
+#endif
+  if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
+  store_out((yt *)a->y + at, v);
+}
+
 #endif

@@ -21,6 +21,14 @@ int ridge_conv_window_fits(const void *args) {
   return high * wide * (double)(a->C / a->groups) < 16 << 20;
 }
 
+// Winograd F(4x4, 3x3) can, and has enough tiles of 4x4 outputs to pay for its transformed filters.
+int ridge_conv_winograd_wins(const void *args) {
+  const ridge_conv_args *a = args;
+  int64_t tiles = a->N * ((a->Ho + 3) / 4) * ((a->Wo + 3) / 4);
+  return a->layout == 1 && a->R == 3 && a->S == 3 && a->stride_h == 1 && a->stride_w == 1 && a->dil_h == 1 && a->dil_w == 1 &&
+         a->groups == 1 && a->C % 16 == 0 && a->K % 32 == 0 && a->C >= 64 && tiles >= 12;
+}
+
 // One input channel per group; NHWC kernels take one output per channel.
 int ridge_conv_is_depthwise(const void *args) {
   const ridge_conv_args *a = args;

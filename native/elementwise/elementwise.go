@@ -5,7 +5,7 @@
 package elementwise
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=a49773be5b60
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

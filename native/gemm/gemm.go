@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a49773be5b60
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

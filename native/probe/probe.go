@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a49773be5b60
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }

@@ -5,7 +5,7 @@
 package badconv
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=a49773be5b60
 #include "badconv.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package fmapeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=a49773be5b60
 #include "fmapeak.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package teamkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=42bbaa259d86
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=a49773be5b60
 #include "teamkernel.h"
 */
 import "C"
