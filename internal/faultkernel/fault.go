@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a49773be5b60
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c349d9879950
 #include "fault.h"
 */
 import "C"

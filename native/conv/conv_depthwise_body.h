@@ -16,29 +16,6 @@
 // Source: the row-buffer form of direct convolution, as in any image-processing library.
 #include "conv_vector.h"
 
-// Padded row length in elements: the furthest tap of the last, rounded-up vector, doubled for
-// the second load of stride 2.
-RIDGE_INLINE int64_t row_length(const ridge_conv_args *a) {
-  int64_t read = (ceil_div(a->Wo, VL) * VL - 1) * a->stride_w + (a->S - 1) * a->dil_w + VL + 2;
-  int64_t hold = a->pad_w + a->W;
-  return ceil_div(read > hold ? read : hold, 16) * 16;
-}
-
-RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
-  int64_t span = (a->R - 1) * a->dil_h + 1;
-  return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
-}
-
-// Turned filters (the last chunk of channels may overlap the one before) and a pixel of zeros.
-RIDGE_INLINE int64_t nhwc_filters(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 16) * 16; }
-RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) { return nhwc_filters(a) + ceil_div(a->K, 16) * 16; }
-
-int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
-  const ridge_conv_args *a = args;
-  if (a->layout == 1) return nthreads * nhwc_elements(a) * (int64_t)sizeof(me);
-  return nthreads * ceil_div(thread_elements(a), 16) * 16 * (int64_t)sizeof(me);
-}
-
 RIDGE_INLINE me load_one(const xt *p) {
 #if defined(CONV_BF16)
   return ridge_bf16_to_float(*p);
@@ -58,6 +35,32 @@ RIDGE_INLINE RIDGE_VT mv load_vector(const xt *p) {
 }
 
 #include "conv_depthwise_nhwc.h"
+
+// Padded row length in elements: the furthest tap of the last, rounded-up vector, doubled for
+// the second load of stride 2.
+RIDGE_INLINE int64_t row_length(const ridge_conv_args *a) {
+  int64_t read = (ceil_div(a->Wo, VL) * VL - 1) * a->stride_w + (a->S - 1) * a->dil_w + VL + 2;
+  int64_t hold = a->pad_w + a->W;
+  return ceil_div(read > hold ? read : hold, 16) * 16;
+}
+
+RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
+  int64_t span = (a->R - 1) * a->dil_h + 1;
+  return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
+}
+
+// NHWC: a thread's turned filters (the last chunk of channels may overlap the one before) and its ring.
+RIDGE_INLINE int64_t nhwc_filters(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 16) * 16; }
+RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) {
+  ring g = ring_of(a);
+  return nhwc_filters(a) + (g.blocked ? g.group * g.span * g.cols * DW_K : 0);
+}
+
+int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
+  const ridge_conv_args *a = args;
+  if (a->layout == 1) return nthreads * nhwc_elements(a) * (int64_t)sizeof(me);
+  return nthreads * ceil_div(thread_elements(a), 16) * 16 * (int64_t)sizeof(me);
+}
 
 // Copies row hi of a plane, widened, between its left and right padding.
 RIDGE_VT static void copy_row(const ridge_conv_args *a, const xt *plane, int64_t hi, me *out) {
@@ -152,17 +155,15 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   int64_t from, to, taps = a->R * a->S;
   if (a->layout == 1) {
     // Each thread turns the filters for itself: cheaper than to wait for the others.
-    me *w = (me *)ctx->workspace + ctx->tid * nhwc_elements(a), *zeros = w + nhwc_filters(a);
-    int blocked = depthwise_blocked(a);
-    memset(zeros, 0, (size_t)a->K * sizeof(me));
+    me *w = (me *)ctx->workspace + ctx->tid * nhwc_elements(a), *rows = w + nhwc_filters(a);
+    ring g = ring_of(a);
+    int blocked = g.blocked != 0;
     if (blocked) turn_filters(a, w);
     for (int64_t k = 0; k < a->K && !blocked; k++)
       for (int64_t t = 0; t < taps; t++) w[t * a->K + k] = load_one((const xt *)a->w + k * taps + t);
     ridge_share(a->N * a->Ho, 1, ctx->tid, ctx->nthreads, &from, &to);
-    for (int64_t u = from; u < to; u++) {
-      if (blocked) depthwise_row(a, u / a->Ho, u % a->Ho, w, (const xt *)zeros);
-      else pixel_row(a, u / a->Ho, u % a->Ho, w);
-    }
+    if (blocked) depthwise_rows(a, &g, from, to, w, rows);
+    for (int64_t u = from; u < to && !blocked; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
     return RIDGE_OK;
   }
   me *scratch = (me *)ctx->workspace + ctx->tid * (ceil_div(thread_elements(a), 16) * 16);

@@ -97,27 +97,28 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   }
 }
 
-// Finishes panel p of the block from its sums.
-RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int64_t p) {
+// Finishes pixels i0 .. i1-1 of panel p of the block from its sums.
+RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int64_t p, int64_t i0, int64_t i1) {
   const ridge_conv_args *a = s->a;
   int64_t k0 = b->g * s->kg + p * NR, n = s->kg - p * NR < NR ? s->kg - p * NR : NR, P = a->Ho * a->Wo;
   if (a->layout == 1) {
-    for (int64_t i = 0; i < b->pixels; i++) {
+    for (int64_t i = i0; i < i1; i++) {
       int64_t l = 0, at = (b->q0 + i) * a->K + k0;
       for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * NR + l), k0 + l, 1, at + l);
       for (; l < n; l++) finish_one(a, sums[i * NR + l], k0 + l, at + l);
     }
     return;
   }
-  for (int64_t i = 0, m; i < b->pixels; i += m) { // pixels of one image
+  for (int64_t i = i0, m; i < i1; i += m) { // pixels of one image
     int64_t q = b->q0 + i, img = q / P, left = P - q % P, j = 0;
-    m = b->pixels - i < left ? b->pixels - i : left;
+    m = i1 - i < left ? i1 - i : left;
     int64_t at = (img * a->K + k0) * P + q % P;
     for (; j + VL <= m && n == NR; j += VL)
       for (int64_t l = 0; l < n; l += 4) {
         mv out[4];
         turn_sums(sums + (i + j) * NR + l, NR, out);
-        for (int c = 0; c < 4; c++) finish_vector(a, out[c], k0 + l + c, 0, at + (l + c) * P + j);
+        RIDGE_UNROLL_ALL
+        for (int c = 0; c < 4; c++) finish_pixels(a, out[c], k0 + l + c, at + (l + c) * P + j);
       }
     for (; j < m; j++)
       for (int64_t l = 0; l < n; l++) finish_one(a, sums[(i + j) * NR + l], k0 + l, at + l * P + j);
@@ -145,14 +146,16 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
       pack_panel(s, g, p, t0, t1, e0, e1, b->panel);
       t.keep = !last || !by_rows || n < NR, t.k = g * s->kg + p * NR;
+      int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
       for (int64_t i = 0, from = 0, mr; i < b->tiles; i++, from += mr) {
         mr = tile_pixels(b, i);
         if (p + 1 < p1) fetch_panel(s, g, p + 1, t0, t1, e0, e1, i, b->tiles);
         t.pixel = (const char *const *)b->pixel + (i * s->taps + t0) * MR;
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
+        int64_t ready = i == b->tiles - 1 ? b->pixels : (from + mr) / 16 * 16;
+        if (last && t.keep && ready > done) finish(s, b, sums, p, done, ready), done = ready;
       }
-      if (last && t.keep) finish(s, b, sums, p);
     }
   }
 }

@@ -11,14 +11,6 @@
 #define CONV_KC 2304 // elements of a slab
 #endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
-#if defined(CONV_INT8)
-typedef int16_t wt; // element of a window
-enum { PAIR = 2 };  // elements of x in one me
-#else
-typedef float wt;
-enum { PAIR = 1 };
-#endif
-
 // One convolution, as every thread sees it.
 typedef struct shape {
   const ridge_conv_args *a;

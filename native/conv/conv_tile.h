@@ -15,7 +15,7 @@
 #ifndef RIDGE_CONV_TILE_H
 #define RIDGE_CONV_TILE_H
 
-#include "conv_vector.h"
+#include "conv_turn.h"
 
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
 enum { AHEAD = 256 }; // elements of the panel fetched ahead, 1 KiB: panels are longer than L1

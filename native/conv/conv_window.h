@@ -5,35 +5,8 @@
 
 #include "conv_plan.h"
 
-RIDGE_INLINE wt widen(xt x) {
-#if defined(CONV_BF16)
-  return ridge_bf16_to_float(x);
-#else
-  return x;
-#endif
-}
-
 RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
   for (int64_t i = 0; i < n; i++) dst[i] = widen(src[i]);
-}
-
-// Columns c0 .. c1-1 of a row of an NCHW image, turned to pixels of cg channels.
-RIDGE_VT static void turn_row(const shape *s, const xt *row, int64_t n, wt *dst) {
-  int64_t ld = s->a->H * s->a->W, c = 0;
-#if !defined(CONV_INT8)
-  for (; c + VL <= s->cg; c += VL) {
-    int64_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-      mv out[4];
-      turn_elements(row + c * ld + i, ld, out);
-      for (int j = 0; j < 4; j++) *(mv_any *)(dst + (i + j) * s->cg + c) = out[j];
-    }
-    for (; i < n; i++)
-      for (int l = 0; l < VL; l++) dst[i * s->cg + c + l] = widen(row[(c + l) * ld + i]);
-  }
-#endif
-  for (; c < s->cg; c++)
-    for (int64_t i = 0; i < n; i++) dst[i * s->cg + c] = widen(row[c * ld + i]);
 }
 
 // Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
@@ -46,7 +19,7 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
   if (c0 == c1) return;
   const xt *x = a->x;
   if (a->layout == 0) {
-    turn_row(s, x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, c1 - c0, dst + c0 * pixel);
+    turn_row(x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, a->H * a->W, s->cg, c1 - c0, dst + c0 * pixel);
     return;
   }
   const xt *row = x + ((n * a->H + hi) * a->W + from + c0) * a->C + g * s->cg;
@@ -103,9 +76,27 @@ static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_
       }
 }
 
-#if !defined(CONV_INT8)
-// NCHW: a slab is neighbouring elements (channel, tap) of the filter; each goes to its tap's row.
-RIDGE_VT static void pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+#if defined(CONV_INT8)
+// NCHW, full panels: pairs of channels, four taps at a time (the last four overlap). False where the shape has
+// odd channels, merged taps or fewer taps.
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+  int64_t taps = s->a->R * s->a->S, ld = s->cg * taps, across = (e1 - e0) / 2;
+  if (taps < 4 || s->merged || s->cg % 2 != 0) return 0;
+  const xt *w = (const xt *)s->a->w + k * ld + e0 * taps;
+  for (int64_t c = 0; c < across; c++, w += 2 * taps)
+    for (int64_t t = 0; t < taps; t += 4) {
+      if (t + 4 > taps) t = taps - 4;
+      for (int v = 0; v < RIDGE_NV; v++) {
+        mv out[4];
+        turn_pairs(w + v * VL * ld + t, ld, taps, out);
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + ((t + j) * across + c) * NR + v * VL) = out[j];
+      }
+    }
+  return 1;
+}
+#else
+// NCHW, full panels: a slab is neighbouring elements (channel, tap) of the filter; each goes to its tap's row.
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
   const ridge_conv_args *a = s->a;
   int64_t taps = a->R * a->S, ld = s->cg * taps, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
   int64_t n = (c1 - c0) * taps, across = s->merged ? s->cg : c1 - c0, row = 0, tap = 0;
@@ -124,6 +115,7 @@ RIDGE_VT static void pack_turned(const shape *s, int64_t k, int64_t e0, int64_t 
     for (int64_t j = 0; j < m && m < 4; j++)
       for (int l = 0; l < NR; l++) dst[at[j] + l] = widen(w[l * ld + i + j]);
   }
+  return 1;
 }
 #endif
 
@@ -150,12 +142,8 @@ RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0
   } else if (a->layout == 1 || all == 1) {
     const xt *w = (const xt *)a->w + k * ld;
     for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, dst);
-  } else {
-#if defined(CONV_INT8)
+  } else if (!pack_turned(s, k, e0, e1, dst)) {
     pack_slowly(s, k, NR, t0, t1, e0, e1, dst);
-#else
-    pack_turned(s, k, e0, e1, dst);
-#endif
   }
 }
 

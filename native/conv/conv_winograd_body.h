@@ -1,4 +1,4 @@
-// The body of conv2d_fp32_*_winograd43: 3x3 convolution of step 1 by Winograd's F(4x4, 3x3), NHWC
+// The body of conv2d_fp32_*_winograd43: 3x3 convolution of step 1 by Winograd's F(4x4, 3x3)
 //
 //   Y = A^T [ sum over c of (G w G^T) . (B^T d B) ] A      for every 4x4 block of outputs, d its 6x6 inputs
 //
@@ -33,6 +33,7 @@ typedef struct plan {
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
   int64_t v_pos, u_pos, m_pos; // elements from one position to the next, a line more than they hold: whole multiples
                                // of 4 KiB would meet in one set of L1
+  int64_t wide;                // NCHW: columns of a thread's window, 6 input rows as pixels of channels
   int64_t shared, own;         // bytes of V, and of each thread
 } plan;
 
@@ -44,7 +45,8 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.panels = a->K / NR, p.splits = ceil_div(nthreads, p.panels);
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (POS * p.v_pos + 15) / 16 * 16 * (int64_t)sizeof(float);
-  p.own = (POS * (p.u_pos + p.m_pos) + a->C + AHEAD + 15) / 16 * 16 * (int64_t)sizeof(float);
+  p.wide = a->layout == 0 ? p.across * 4 + 2 : 0;
+  p.own = (POS * (p.u_pos + p.m_pos) + a->C + AHEAD + 6 * p.wide * a->C + 15) / 16 * 16 * (int64_t)sizeof(float);
   return p;
 }
 
@@ -80,15 +82,32 @@ RIDGE_INLINE RIDGE_VT void turn_filter(const mv g[3], mv u[6]) {
   u[0] = 1 / (PA * PA * PB * PB) * g[0], u[1] = a + b, u[2] = a - b, u[3] = c + d, u[4] = c - d, u[5] = g[2];
 }
 
+// NCHW: copies the 6 input rows of a row of tiles, turned, with their padding.
+RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
+  const ridge_conv_args *a = p->a;
+  int64_t top = tile % p->per / p->across * 4 - a->pad_h, C = a->C;
+  int64_t c0 = a->pad_w < p->wide ? a->pad_w : p->wide, c1 = a->pad_w + a->W < p->wide ? a->pad_w + a->W : p->wide;
+  const float *image = (const float *)a->x + tile / p->per * C * a->H * a->W;
+  for (int64_t h = top; h < top + 6; h++, window += p->wide * C) {
+    int inside = h >= 0 && h < a->H;
+    memset(window, 0, (size_t)((inside ? c0 : p->wide) * C) * sizeof(float));
+    if (!inside) continue;
+    turn_row(image + h * a->W, a->H * a->W, C, c1 - c0, window + c0 * C);
+    memset(window + c1 * C, 0, (size_t)((p->wide - c1) * C) * sizeof(float));
+  }
+}
+
 // Transforms the inputs of one tile to V[.][i][.] of the block.
-RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float *zeros, float *V) {
+RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float *zeros, const float *window, float *V) {
   const ridge_conv_args *a = p->a;
   const float *at[POS], *image = (const float *)a->x + tile / p->per * a->H * a->W * a->C;
   int64_t top = tile % p->per / p->across * 4 - a->pad_h, left = tile % p->across * 4 - a->pad_w, C = a->C;
   for (int64_t h = 0; h < 6; h++)
     for (int64_t w = 0; w < 6; w++) {
       int inside = top + h >= 0 && top + h < a->H && left + w >= 0 && left + w < a->W;
-      at[h * 6 + w] = inside ? image + ((top + h) * a->W + left + w) * C : zeros;
+      at[h * 6 + w] = a->layout == 0 ? window + (h * p->wide + tile % p->across * 4 + w) * C
+                      : inside       ? image + ((top + h) * a->W + left + w) * C
+                                     : zeros;
     }
   for (int64_t c = 0; c < C; c += VL) {
     mv t[6][6];
@@ -117,7 +136,15 @@ RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
   for (int64_t c = 0; c < C; c += 4)
     for (int v = 0; v < RIDGE_NV; v++) {
       mv g[9][4];
-      for (int t = 0; t < 9; t++) turn_elements(w + v * VL * 9 * C + t * C + c, 9 * C, g[t]);
+      for (int t = 0; t < 9; t++) {
+        if (p->a->layout == 1) {
+          turn_elements(w + v * VL * 9 * C + t * C + c, 9 * C, g[t]);
+          continue;
+        }
+        mv four[4]; // elements 4t .. 4t+3 of four channels' nine taps
+        turn_elements(w + v * VL * 9 * C + c * 9 + t * 4, 9 * C, four);
+        for (int j = 0; j < 4; j++) g[(4 * t + j) % 9][(4 * t + j) / 9] = four[j];
+      }
       for (int j = 0; j < 4; j++) {
         mv t[6][3];
         RIDGE_UNROLL_ALL
@@ -138,11 +165,41 @@ RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
     }
 }
 
+// Finishes a row of up to four outputs, VL channels from k; NCHW: to four neighbours of each channel's row.
+RIDGE_VT static void finish_row(const plan *p, const mv y[4], int64_t image, int64_t q, int64_t cols, int64_t k) {
+  const ridge_conv_args *a = p->a;
+  int64_t P = a->Ho * a->Wo;
+  if (a->layout == 1) {
+    for (int64_t w = 0; w < cols; w++) finish_channels(a, y[w], k, ((image * P + q + w) * a->K) + k);
+    return;
+  }
+  mv v[4], turned[4];
+  for (int w = 0; w < 4; w++) {
+    v[w] = a->bias ? y[w] + *(const mv_any *)((const yt *)a->bias + k) : y[w];
+    if (a->act == RIDGE_ACT_RELU) v[w] = activate(v[w], RIDGE_ACT_RELU);
+    else if (a->act != RIDGE_ACT_NONE) v[w] = activate_slowly(v[w], a->act);
+  }
+  CONV_TURN(turned, v[0], v[1], v[2], v[3]);
+  for (int j = 0; j < 4; j++) // lane group h of turned[j]: channel k + 4h + j
+    for (int h = 0; h < VL / 4; h++) {
+      int64_t at = (image * a->K + k + 4 * h + j) * P + q;
+      float *to = (float *)a->y + at;
+      const float *res = a->residual ? (const float *)a->residual + at : NULL;
+      if (cols == 4) {
+        quad four;
+        memcpy(&four, (const float *)&turned[j] + 4 * h, sizeof four);
+        if (res) four += *(const quad_any *)res;
+        *(quad_any *)to = four;
+        continue;
+      }
+      for (int64_t w = 0; w < cols; w++) to[w] = turned[j][4 * h + w] + (res ? res[w] : 0);
+    }
+}
+
 // Transforms M's row i to the outputs of a tile, NR channels from k.
 RIDGE_VT static void outputs(const plan *p, int64_t tile, int64_t i, int64_t k, const float *M) {
   const ridge_conv_args *a = p->a;
   int64_t ho = tile % p->per / p->across * 4, wo = tile % p->across * 4;
-  int64_t at = ((tile / p->per * a->Ho + ho) * a->Wo + wo) * a->K + k;
   int64_t rows = a->Ho - ho < 4 ? a->Ho - ho : 4, cols = a->Wo - wo < 4 ? a->Wo - wo : 4;
   for (int v = 0; v < RIDGE_NV; v++) {
     mv t[4][6];
@@ -157,7 +214,7 @@ RIDGE_VT static void outputs(const plan *p, int64_t tile, int64_t i, int64_t k, 
     for (int64_t h = 0; h < rows; h++) {
       mv y[4];
       turn_out(t[h], y);
-      for (int64_t w = 0; w < cols; w++) finish_channels(a, y[w], k + v * VL, at + (h * a->Wo + w) * a->K + v * VL);
+      finish_row(p, y, tile / p->per, (ho + h) * a->Wo + wo, cols, k + v * VL);
     }
   }
 }
@@ -184,12 +241,15 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + POS * p.u_pos, *zeros = M + POS * p.m_pos;
+  float *M = U + POS * p.u_pos, *zeros = M + POS * p.m_pos, *window = zeros + p.a->C + AHEAD;
   memset(zeros, 0, (size_t)p.a->C * sizeof(float));
   for (int64_t b = 0; b < p.blocks; b++) {
     int64_t first = p.tiles * b / p.blocks, n = p.tiles * (b + 1) / p.blocks - first, from, to, had = -1;
     ridge_share(n, 1, ctx->tid, ctx->nthreads, &from, &to);
-    for (int64_t i = from; i < to; i++) inputs(&p, first + i, i, zeros, V);
+    for (int64_t i = from; i < to; i++) {
+      if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window);
+      inputs(&p, first + i, i, zeros, window, V);
+    }
     ridge_barrier(ctx);
     ridge_share(p.panels * p.splits, 1, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t u = from; u < to; u++) {
