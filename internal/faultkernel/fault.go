@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=353735bb4163
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=67be38fac5f2
 #include "fault.h"
 */
 import "C"

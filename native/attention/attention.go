@@ -4,7 +4,7 @@
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=353735bb4163
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=67be38fac5f2
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -5,7 +5,8 @@
 // NCHW: vectors of output columns. Input rows are copied once, widened and with their padding,
 // into a ring of as many rows as the kernel spans; then every tap is one load and one
 // multiply-add with no test, in images of any width.
-// NHWC (K = C): vectors of channels, filters turned to [tap][K] first; taps outside are skipped.
+// NHWC (K = C): vectors of channels (conv_depthwise_nhwc.h); few channels or huge kernels one output at a
+// time, taps outside skipped.
 //
 // The includer defines the macros of ridge_vector.h, CONV_FN and CONV_FP32, CONV_BF16 or CONV_INT8.
 //
@@ -14,25 +15,6 @@
 // multiply-add in NCHW, two in NHWC).
 // Source: the row-buffer form of direct convolution, as in any image-processing library.
 #include "conv_vector.h"
-
-// Padded row length in elements: the furthest tap of the last, rounded-up vector, doubled for
-// the second load of stride 2.
-RIDGE_INLINE int64_t row_length(const ridge_conv_args *a) {
-  int64_t read = (ceil_div(a->Wo, VL) * VL - 1) * a->stride_w + (a->S - 1) * a->dil_w + VL + 2;
-  int64_t hold = a->pad_w + a->W;
-  return ceil_div(read > hold ? read : hold, 16) * 16;
-}
-
-RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
-  int64_t span = (a->R - 1) * a->dil_h + 1;
-  return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
-}
-
-int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
-  const ridge_conv_args *a = args;
-  if (a->layout == 1) return a->R * a->S * a->K * (int64_t)sizeof(me);
-  return nthreads * ceil_div(thread_elements(a), 16) * 16 * (int64_t)sizeof(me);
-}
 
 RIDGE_INLINE me load_one(const xt *p) {
 #if defined(CONV_BF16)
@@ -50,6 +32,34 @@ RIDGE_INLINE RIDGE_VT mv load_vector(const xt *p) {
 #else
   return *(const mv_any *)p;
 #endif
+}
+
+#include "conv_depthwise_nhwc.h"
+
+// Padded row length in elements: the furthest tap of the last, rounded-up vector, doubled for
+// the second load of stride 2.
+RIDGE_INLINE int64_t row_length(const ridge_conv_args *a) {
+  int64_t read = (ceil_div(a->Wo, VL) * VL - 1) * a->stride_w + (a->S - 1) * a->dil_w + VL + 2;
+  int64_t hold = a->pad_w + a->W;
+  return ceil_div(read > hold ? read : hold, 16) * 16;
+}
+
+RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
+  int64_t span = (a->R - 1) * a->dil_h + 1;
+  return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
+}
+
+// NHWC: a thread's turned filters (the last chunk of channels may overlap the one before) and its ring.
+RIDGE_INLINE int64_t nhwc_filters(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 16) * 16; }
+RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) {
+  ring g = ring_of(a);
+  return nhwc_filters(a) + (g.blocked ? g.group * g.span * g.cols * DW_K : 0);
+}
+
+int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
+  const ridge_conv_args *a = args;
+  if (a->layout == 1) return nthreads * nhwc_elements(a) * (int64_t)sizeof(me);
+  return nthreads * ceil_div(thread_elements(a), 16) * 16 * (int64_t)sizeof(me);
 }
 
 // Copies row hi of a plane, widened, between its left and right padding.
@@ -144,13 +154,16 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   if (ctx->workspace_bytes < CONV_CAT(CONV_FN, _workspace)(args, ctx->nthreads)) return RIDGE_E_WORKSPACE;
   int64_t from, to, taps = a->R * a->S;
   if (a->layout == 1) {
-    me *w = ctx->workspace;
-    ridge_share(a->K, 1, ctx->tid, ctx->nthreads, &from, &to);
-    for (int64_t k = from; k < to; k++)
+    // Each thread turns the filters for itself: cheaper than to wait for the others.
+    me *w = (me *)ctx->workspace + ctx->tid * nhwc_elements(a), *rows = w + nhwc_filters(a);
+    ring g = ring_of(a);
+    int blocked = g.blocked != 0;
+    if (blocked) turn_filters(a, w);
+    for (int64_t k = 0; k < a->K && !blocked; k++)
       for (int64_t t = 0; t < taps; t++) w[t * a->K + k] = load_one((const xt *)a->w + k * taps + t);
-    ridge_barrier(ctx);
     ridge_share(a->N * a->Ho, 1, ctx->tid, ctx->nthreads, &from, &to);
-    for (int64_t u = from; u < to; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
+    if (blocked) depthwise_rows(a, &g, from, to, w, rows);
+    for (int64_t u = from; u < to && !blocked; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
     return RIDGE_OK;
   }
   me *scratch = (me *)ctx->workspace + ctx->tid * (ceil_div(thread_elements(a), 16) * 16);

@@ -40,6 +40,13 @@ var depthwise = []string{
 	"n=1 c=5 h=8 w=19 k=10 groups=5 pad=1", "n=1 c=33 h=10 w=10 k=33 groups=33 dilation=2 pad=2", "n=1 c=4 h=5 w=40 k=4 groups=4 r=1",
 }
 
+// shapes of the Winograd kernels (multiples of 16 and 32 channels), in both layouts: whole and cut tiles, paddings of 0 and
+// 1, more tiles than a block, a remainder of rows in the register tile, all epilogues.
+var winograd = []string{
+	"n=1 c=64 h=14 w=14 k=32 pad=1", "n=3 c=80 h=9 w=11 k=64 pad=0", "n=1 c=64 h=12 w=21 k=32 pad=1",
+	"n=1 c=128 h=23 w=41 k=32 pad=1 bias=1 act=relu residual=1", "n=2 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
+}
+
 var epilogues = []string{
 	"n=1 c=5 h=9 w=9 k=11 pad=1 bias=1", "n=2 c=3 h=7 w=10 k=8 r=1 residual=1", "n=1 c=4 h=6 w=20 k=7 pad=1 bias=1 residual=1",
 	"n=1 c=9 h=8 w=8 k=9 groups=9 pad=1 bias=1 residual=1",
@@ -70,6 +77,16 @@ func TestConvKernelsMatchTheExpectation(t *testing.T) {
 		}
 		kerneltest.All(t, native.New(), list)
 	}
+}
+
+func TestWinogradMatchesTheExpectation(t *testing.T) {
+	var list []op.Op
+	for _, s := range winograd {
+		for _, layout := range []string{"nchw", "nhwc"} {
+			list = append(list, kerneltest.Op(t, "conv2d", record.FP32, params(s+" layout="+layout)))
+		}
+	}
+	kerneltest.All(t, native.New(), list)
 }
 
 // A reduction longer than one block and more channels than one block of rows.

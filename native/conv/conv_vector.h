@@ -72,7 +72,33 @@ RIDGE_INLINE RIDGE_VT ridge_vf activate(ridge_vf x, int act) {
   }
   return x;
 }
+__attribute__((noinline, unused)) RIDGE_VT static ridge_vf activate_slowly(ridge_vf x, int act) { return activate(x, act); }
 #endif
+
+// VL neighbouring elements of bias, residual or y.
+RIDGE_INLINE RIDGE_VT mv load_out(const yt *p) {
+#if defined(CONV_BF16)
+  return (mv)ridge_bf16_load(p);
+#else
+  return *(const mv_any *)p;
+#endif
+}
+RIDGE_INLINE RIDGE_VT void store_out(yt *p, mv v) {
+#if defined(CONV_BF16)
+  ridge_bf16_store(p, v);
+#else
+  *(mv_any *)p = v;
+#endif
+}
+
+// a + b; integer sums wrap.
+RIDGE_INLINE RIDGE_VT mv plus(mv a, mv b) {
+#if defined(CONV_INT8)
+  return (mv)((ridge_vu)a + (ridge_vu)b);
+#else
+  return a + b;
+#endif
+}
 
 // The end of one sum: bias, activation, residual, one rounding. k: output channel, at: place in y.
 RIDGE_INLINE void finish_one(const ridge_conv_args *a, me v, int64_t k, int64_t at) {
@@ -120,6 +146,33 @@ RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, mv v, int64_t
   if (res) v += *(const ridge_vf_any *)(res + at);
   *(ridge_vf_any *)((yt *)a->y + at) = v;
 #endif
+}
+
+__attribute__((noinline, unused)) RIDGE_VT static void finish_slowly(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  finish_vector(a, v, k, 1, at);
+}
+
+// VL channels from k of one pixel, where the code of every activation would be in the way.
+RIDGE_INLINE RIDGE_VT void finish_channels(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
+    finish_slowly(a, v, k, at);
+    return;
+  }
+  if (a->bias) v = plus(v, load_out((const yt *)a->bias + k));
+#if !defined(CONV_INT8)
+  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
+#endif
+  if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
+  store_out((yt *)a->y + at, v);
+}
+
+// The same for VL pixels of channel k, neighbours in y.
+__attribute__((noinline, unused)) RIDGE_VT static void finish_pixels_slowly(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  finish_vector(a, v, k, 0, at);
+}
+RIDGE_INLINE RIDGE_VT void finish_pixels(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+  if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) store_out((yt *)a->y + at, v);
+  else finish_pixels_slowly(a, v, k, at);
 }
 
 #endif

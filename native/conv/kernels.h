@@ -5,9 +5,14 @@
 
 int ridge_conv_sizes_fit(const void *args);
 int ridge_conv_is_depthwise(const void *args);
+int ridge_conv_window_fits(const void *args);
+int ridge_conv_window_wins(const void *args);
+int ridge_conv_winograd_wins(const void *args);
 
 #define RIDGE_CONV_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2)
 RIDGE_CONV_WORKSPACE(conv2d_int8_avx2)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx2)
@@ -31,4 +36,18 @@ RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_neon)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx512_model)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_depthwise_avx512_model)
 RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx512_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx2_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_neon_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_int8_neon_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_indirect_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_indirect_model)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_indirect_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_winograd43)
 #endif

@@ -10,6 +10,33 @@ int ridge_conv_sizes_fit(const void *args) {
          a->pad_h < limit && a->pad_w < limit && (a->R - 1) * a->dil_h < limit && (a->S - 1) * a->dil_w < limit;
 }
 
+// A block of pixels (392, or a row of them) sees few input rows: a dilated kernel may span more than a
+// thread's copy of them should hold, 16 Mi elements.
+int ridge_conv_window_fits(const void *args) {
+  const ridge_conv_args *a = args;
+  if (!ridge_conv_sizes_fit(args)) return 0;
+  int64_t rows = 392 / (a->Wo < 392 ? a->Wo : 392) + 1, outputs = a->Wo < 392 ? a->Wo : 392;
+  double high = (double)rows * ((a->R - 1) * a->dil_h + 1 + (a->stride_h < a->R * a->dil_h ? a->stride_h : a->R * a->dil_h));
+  double wide = (double)outputs * a->stride_w + (double)(a->S - 1) * a->dil_w + 1;
+  return high * wide * (double)(a->C / a->groups) < 16 << 20;
+}
+
+// Beside the kernels that read NCHW in place: turning the pixels of 1x1 kernels costs more than it gains in floating point.
+int ridge_conv_window_wins(const void *args) {
+  const ridge_conv_args *a = args;
+  return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1);
+}
+
+// Winograd F(4x4, 3x3) can, and has enough tiles of 4x4 outputs to pay for its transformed filters. Wider padding
+// leaves corners with few products beside the error of a whole tile: the bound would not hold there.
+int ridge_conv_winograd_wins(const void *args) {
+  const ridge_conv_args *a = args;
+  int64_t tiles = a->N * ((a->Ho + 3) / 4) * ((a->Wo + 3) / 4);
+  if (a->layout == 0 && a->C * (a->Wo + 6) > 2 << 20) return 0; // a thread's window of six input rows
+  return ridge_conv_sizes_fit(args) && a->R == 3 && a->S == 3 && a->stride_h == 1 && a->stride_w == 1 && a->dil_h == 1 && a->dil_w == 1 &&
+         a->groups == 1 && a->pad_h <= 1 && a->pad_w <= 1 && a->H >= 4 && a->W >= 4 && a->C % 16 == 0 && a->K % 32 == 0 && a->C >= 64 && tiles >= 12;
+}
+
 // One input channel per group; NHWC kernels take one output per channel.
 int ridge_conv_is_depthwise(const void *args) {
   const ridge_conv_args *a = args;

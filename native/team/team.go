@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=353735bb4163
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67be38fac5f2
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -1,0 +1,15 @@
+// conv2d_fp32_avx512_winograd43: Winograd F(4x4, 3x3) with 8x32 tiles.
+//
+// Formula, blocking, error and source: conv_winograd_body.h. Preconditions: 3x3, step 1, no dilation, one
+// group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
+// bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
+// Versions: 1, this one; its logic was tested through the model only.
+#include "../include/ridge.h"
+
+#define RIDGE_VL 16
+#define RIDGE_MR 8
+#define RIDGE_NV 2
+#define RIDGE_VT RIDGE_TARGET_AVX512
+#define CONV_FP32
+#define CONV_FN ridge_conv2d_fp32_avx512_winograd43
+#include "conv_winograd_body.h"

@@ -1,0 +1,177 @@
+// The body of conv2d_*_indirect: implicit GEMM whose pixels are read through pointers
+//
+//   y[q, k] = act(bias[k] + sum over taps t and elements e of x[pixel(q, t)][e] * w[k, t, e]) + residual[q, k]
+//
+// q = (n, ho, wo). The image is never unfolded: a tile multiplies MR pixels, each read in place through
+// a pointer per tap, with a panel of NR channels. Taps outside the image point to zeros.
+//
+// NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8) each block of pixels first copies
+// the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
+// padding: one load and store per element of x and block, shared by all channels. Kernels over
+// few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
+// together in such a copy.
+// Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
+// written beyond the second-level cache: a panel is used for all pixels of the block at once.
+//
+// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels) stays in L2 and is fetched ahead from
+// there for every tile, 64 bytes in 6 cycles; most reductions fit one slab and finish in registers. Panels that
+// stay in L1 (slabs of 256) were slower: L1 also holds what else runs on the core, and sums come and go more often.
+// Between slabs sums wait in the thread's scratch.
+// Work is shared by blocks of pixels (whole rows, or pieces of long rows) and chunks of channels.
+//
+// Cost of packing a panel: 4 vector loads, 8 half loads and inserts, 8 shuffles and 4 stores for 32 filter elements,
+// about 1.2 cycles per vector of 8 against half a cycle per pixel and vector: 1 % at 256 pixels, 5 % at 49.
+// Source of the scheme: Dukhan 2019, "The Indirect Convolution Algorithm"; Goto and van de Geijn 2008
+// for the blocking.
+#include "conv_window.h"
+
+// Scratch of one thread and the block that it works on.
+typedef struct block {
+  me *panel, *sums;
+  const char **pixel; // [tile][tap][MR]
+  int64_t *tap;       // byte offset of a tap from a pixel's first
+  char *zero;
+  wt *window;
+  int64_t g, q0, pixels, tiles, small, larger;
+} block;
+
+RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
+  return (block){.panel = (me *)(scratch + s->o_panel),
+                 .sums = (me *)(scratch + s->o_sums),
+                 .pixel = (const char **)(scratch + s->o_pixel),
+                 .tap = (int64_t *)(scratch + s->o_tap),
+                 .zero = scratch + s->o_zero,
+                 .window = (wt *)(scratch + s->o_window)};
+}
+
+int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
+  shape s = shape_of(args, nthreads);
+  return nthreads * s.bytes;
+}
+
+// Pixels of tile i: tiles are as even as they can be, the first ones larger by one.
+RIDGE_INLINE int64_t tile_pixels(const block *b, int64_t i) { return b->small + (i < b->larger); }
+
+// Points at the pixels of units u0 .. u1-1: output rows, or one piece of a row.
+RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
+  const ridge_conv_args *a = s->a;
+  int64_t cut = u0 % s->cuts, col0 = a->Wo * cut / s->cuts, cols = a->Wo * (cut + 1) / s->cuts - col0;
+  int64_t wide = window_cols(s, cols), size = s->window ? (int64_t)sizeof(wt) : (int64_t)sizeof(xt);
+  int64_t pixel = s->window ? s->cg : a->C, row_len = s->window ? wide : a->W;
+  int64_t left = col0 * a->stride_w - a->pad_w, wrow = 0;
+  int64_t S = s->merged ? 1 : a->S;
+  b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, MR);
+  b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
+  for (int64_t t = 0; t < s->taps; t++)
+    b->tap[t] = (t / S * a->dil_h * row_len + t % S * a->dil_w) * pixel * size;
+  int64_t tile = 0, lane = 0, full = tile_pixels(b, 0);
+  const char **to = b->pixel;
+  for (int64_t u = u0; u < u1; u++) {
+    int64_t n = u / s->cuts / a->Ho, ho = u / s->cuts % a->Ho, top = ho * a->stride_h - a->pad_h;
+    const char *base;
+    if (s->window) {
+      // Rows of the window: those of this output row that the one before has not copied.
+      int64_t first = u > u0 && ho > 0 ? s->span_h - s->hs : 0;
+      if (u > u0) wrow += ho > 0 ? s->hs : s->span_h;
+      for (int64_t r = first; r < s->span_h; r++)
+        copy_row(s, b->g, n, top + r, left, wide, b->window + (wrow + r) * wide * pixel);
+      base = (const char *)(b->window + wrow * wide * pixel);
+    } else {
+      base = (const char *)((const xt *)a->x + ((n * a->H + top) * a->W + left) * pixel + b->g * s->cg);
+    }
+    int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
+    for (int64_t j = 0; j < cols; j++) {
+      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->taps * MR;
+      int64_t wi = left + j * a->stride_w;
+      const char *at = base + j * a->stride_w * pixel * size;
+      if (inside && (s->window || (wi >= 0 && wi + (a->S - 1) * a->dil_w < a->W))) {
+        for (int64_t t = 0; t < s->taps; t++) to[t * MR + lane] = at + b->tap[t];
+      } else {
+        for (int64_t t = 0; t < s->taps; t++) {
+          int64_t h = top + t / S * a->dil_h, w = wi + t % S * a->dil_w;
+          to[t * MR + lane] = h >= 0 && h < a->H && w >= 0 && w < a->W ? at + b->tap[t] : b->zero;
+        }
+      }
+      lane++;
+    }
+  }
+}
+
+// Finishes pixels i0 .. i1-1 of panel p of the block from its sums.
+RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int64_t p, int64_t i0, int64_t i1) {
+  const ridge_conv_args *a = s->a;
+  int64_t k0 = b->g * s->kg + p * NR, n = s->kg - p * NR < NR ? s->kg - p * NR : NR, P = a->Ho * a->Wo;
+  if (a->layout == 1) {
+    for (int64_t i = i0; i < i1; i++) {
+      int64_t l = 0, at = (b->q0 + i) * a->K + k0;
+      for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * NR + l), k0 + l, 1, at + l);
+      for (; l < n; l++) finish_one(a, sums[i * NR + l], k0 + l, at + l);
+    }
+    return;
+  }
+  for (int64_t i = i0, m; i < i1; i += m) { // pixels of one image
+    int64_t q = b->q0 + i, img = q / P, left = P - q % P, j = 0;
+    m = i1 - i < left ? i1 - i : left;
+    int64_t at = (img * a->K + k0) * P + q % P;
+    for (; j + VL <= m && n == NR; j += VL)
+      for (int64_t l = 0; l < n; l += 4) {
+        mv out[4];
+        turn_sums(sums + (i + j) * NR + l, NR, out);
+        RIDGE_UNROLL_ALL
+        for (int c = 0; c < 4; c++) finish_pixels(a, out[c], k0 + l + c, at + (l + c) * P + j);
+      }
+    for (; j < m; j++)
+      for (int64_t l = 0; l < n; l++) finish_one(a, sums[(i + j) * NR + l], k0 + l, at + l * P + j);
+  }
+}
+
+// One task: units u0 .. u1-1, panels p0 .. p1-1 of group g.
+RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64_t u1, int64_t p0, int64_t p1) {
+  const ridge_conv_args *a = s->a;
+  b->g = g;
+  locate(s, b, u0, u1);
+  int by_rows = a->layout == 1 && (a->act == RIDGE_ACT_NONE || a->act == RIDGE_ACT_RELU);
+  for (int64_t slab = 0; slab < s->slabs; slab++) {
+    int64_t t0 = 0, t1 = s->taps, e0 = 0, e1 = s->len, last = slab == s->slabs - 1;
+    if (s->whole) {
+      t0 = slab * s->step, t1 = t0 + s->step < t1 ? t0 + s->step : t1;
+    } else {
+      int64_t per = ceil_div(s->len, s->step), part = s->a->layout == 0 ? slab : slab % per;
+      if (a->layout == 1) t0 = slab / per, t1 = t0 + 1;
+      e0 = part * s->step, e1 = e0 + s->step < e1 ? e0 + s->step : e1;
+    }
+    tile t = {.taps = t1 - t0, .run = packed(e1 - e0), .from = e0 * (int64_t)sizeof(wt), .panel = b->panel, .add = slab > 0, .a = a};
+    for (int64_t p = p0; p < p1; p++) {
+      int64_t n = s->kg - p * NR;
+      me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
+      pack_panel(s, g, p, t0, t1, e0, e1, b->panel);
+      t.keep = !last || !by_rows || n < NR, t.k = g * s->kg + p * NR;
+      int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
+      for (int64_t i = 0, from = 0, mr; i < b->tiles; i++, from += mr) {
+        mr = tile_pixels(b, i);
+        if (p + 1 < p1) fetch_panel(s, g, p + 1, t0, t1, e0, e1, i, b->tiles);
+        t.pixel = (const char *const *)b->pixel + (i * s->taps + t0) * MR;
+        t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
+        run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
+        int64_t ready = i == b->tiles - 1 ? b->pixels : (from + mr) / 16 * 16;
+        if (last && t.keep && ready > done) finish(s, b, sums, p, done, ready), done = ready;
+      }
+    }
+  }
+}
+
+RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
+  const ridge_conv_args *a = args;
+  shape s = shape_of(a, ctx->nthreads);
+  if (ctx->workspace_bytes < ctx->nthreads * s.bytes) return RIDGE_E_WORKSPACE;
+  if (a->N * a->Ho * a->Wo == 0) return RIDGE_OK;
+  block b = block_of(&s, (char *)ctx->workspace + ctx->tid * s.bytes);
+  memset(b.zero, 0, (size_t)packed(s.len) * sizeof(me));
+  int64_t from, to;
+  ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
+  for (int64_t u = from; u < to; u++) {
+    int64_t c = u % s.cs, p = u / s.cs % s.ps, g = u / s.cs / s.ps;
+    task(&s, &b, g, s.units * p / s.ps, s.units * (p + 1) / s.ps, s.panels * c / s.cs, s.panels * (c + 1) / s.cs);
+  }
+  return RIDGE_OK;
+}

@@ -1,0 +1,120 @@
+// How the indirect convolution divides its work: shape, blocks, slabs, scratch of a thread.
+#ifndef RIDGE_CONV_PLAN_H
+#define RIDGE_CONV_PLAN_H
+
+#include "conv_tile.h"
+
+#ifndef CONV_PB
+#define CONV_PB 392 // pixels of a block, at most (a row of the image may be cut)
+#endif
+#ifndef CONV_KC
+#define CONV_KC 2304 // elements of a slab
+#endif
+enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
+// One convolution, as every thread sees it.
+typedef struct shape {
+  const ridge_conv_args *a;
+  int64_t cg, kg;       // channels and outputs of a group
+  int merged;           // a tap is a row of the kernel: S*cg elements that lie together
+  int window;           // x is read through a copy: another layout or type, or merged taps
+  int64_t taps, len;    // taps and their elements (of x)
+  int64_t step, slabs;  // a slab is step elements of each tap, or step taps (whole) ...
+  int64_t whole;        // ... where this is 1
+  int64_t rows;         // panel rows of the largest slab
+  int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
+  int64_t panels;       // panels of NR channels in a group
+  int64_t cuts, units;  // pieces of an output row, all pieces of all images
+  int64_t ps, cs;       // blocks of pixels, chunks of panels
+  int64_t pixels;       // of the largest block
+  // Scratch of a thread: byte offsets and the total.
+  int64_t o_panel, o_sums, o_pixel, o_tap, o_zero, o_window, bytes;
+} shape;
+
+RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
+
+// Elements of me in n elements of x.
+RIDGE_INLINE int64_t packed(int64_t n) { return (n + PAIR - 1) / PAIR; }
+
+// A slab is a run of neighbouring filter elements: in NHWC (taps outside) some taps or a part of
+// one, in NCHW (taps inside) some channels of every tap.
+static void divide_reduction(shape *s) {
+  int64_t want = KC * PAIR, n;
+  if (s->merged) {
+    s->whole = 1, s->step = s->taps, s->slabs = 1, s->rows = s->taps * packed(s->len);
+    return;
+  }
+  if (s->a->layout == 0 || s->len > want) {
+    int64_t per = s->a->layout == 0 ? want / s->taps : want;
+    per = per < 4 ? 4 : per;
+    n = ceil_div(s->len, per);
+    s->whole = 0, s->step = ceil_div(ceil_div(s->len, n), 8) * 8;
+    s->slabs = ceil_div(s->len, s->step) * (s->a->layout == 0 ? 1 : s->taps);
+    s->rows = packed(s->step) * (s->a->layout == 0 ? s->taps : 1);
+    return;
+  }
+  n = ceil_div(s->taps, want / s->len);
+  s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * packed(s->len);
+}
+
+// Input rows and columns that a block of u units sees, at most.
+RIDGE_INLINE int64_t window_rows(const shape *s, int64_t u) {
+  int64_t images = ceil_div(u - 1, s->a->Ho) + 1;
+  return u * s->hs + images * s->span_h;
+}
+RIDGE_INLINE int64_t window_cols(const shape *s, int64_t outputs) {
+  return (outputs - 1) * s->a->stride_w + (s->a->S - 1) * s->a->dil_w + 1;
+}
+
+// Blocks of pixels and chunks of channels: the least of (waves of tasks) * (pixels of a block, plus what
+// packing a panel costs in pixels) * (panels of a chunk).
+static void divide_work(shape *s, int nthreads) {
+  const ridge_conv_args *a = s->a;
+  s->cuts = ceil_div(a->Wo, PB);
+  s->units = a->N * a->Ho * s->cuts;
+  int64_t wide = ceil_div(a->Wo, s->cuts), per = s->cuts > 1 ? 1 : PB / wide, best = INT64_MAX;
+  int64_t ps0 = ceil_div(s->units, per), cs0 = ceil_div(s->panels, KB / NR);
+  s->ps = ps0, s->cs = cs0;
+  for (int64_t cs = cs0; cs <= s->panels && cs < cs0 + nthreads; cs++) {
+    int64_t wave0 = ceil_div(a->groups * cs * ps0, nthreads);
+    for (int64_t wave = wave0; wave < wave0 + 4; wave++) {
+      int64_t ps = wave * nthreads / (a->groups * cs);
+      ps = s->cuts > 1 || ps < ps0 ? ps0 : ps > s->units ? s->units : ps;
+      int64_t block = ceil_div(s->units, ps) * wide + 6;
+      int64_t cost = ceil_div(a->groups * cs * ps, nthreads) * block * ceil_div(s->panels, cs);
+      if (cost < best) best = cost, s->ps = ps, s->cs = cs;
+    }
+  }
+  s->pixels = ceil_div(s->units, s->ps) * wide;
+}
+
+static shape shape_of(const ridge_conv_args *a, int nthreads) {
+  shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
+  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512;
+#if defined(CONV_FP32)
+  s.window = a->layout == 0 || s.merged;
+#else
+  s.window = 1;
+#endif
+  s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.cg : s.cg;
+  divide_reduction(&s);
+  s.span_h = (a->R - 1) * a->dil_h + 1;
+  s.hs = a->stride_h < s.span_h ? a->stride_h : s.span_h;
+  s.panels = ceil_div(s.kg, NR);
+  if (a->N * a->Ho * a->Wo == 0) return s;
+  divide_work(&s, nthreads);
+  int64_t tiles = ceil_div(s.pixels, MR), chunk = s.slabs > 1 ? ceil_div(s.panels, s.cs) : 1, at = 0;
+  s.o_panel = at, at += round_up(s.rows * NR * (int64_t)sizeof(me));
+  s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));
+  s.o_pixel = at, at += round_up(tiles * MR * s.taps * (int64_t)sizeof(char *));
+  s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
+  s.o_zero = at, at += round_up(packed(s.len) * (int64_t)sizeof(me));
+  s.o_window = at;
+  if (s.window) {
+    int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));
+    at += round_up(window_rows(&s, u) * cols * s.cg * (int64_t)sizeof(wt) + 64);
+  }
+  s.bytes = at;
+  return s;
+}
+
+#endif

@@ -1,0 +1,150 @@
+// What the indirect convolution copies: the window of x that a block of pixels sees, where x cannot
+// be read in place, and the filters of a slab as a panel.
+#ifndef RIDGE_CONV_WINDOW_H
+#define RIDGE_CONV_WINDOW_H
+
+#include "conv_plan.h"
+
+RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
+  for (int64_t i = 0; i < n; i++) dst[i] = widen(src[i]);
+}
+
+// Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
+RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, wt *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t c0 = from < 0 ? -from : 0, c1 = a->W - from < cols ? a->W - from : cols, pixel = s->cg;
+  if (hi < 0 || hi >= a->H || c1 <= c0) c0 = c1 = cols;
+  memset(dst, 0, (size_t)(c0 * pixel) * sizeof(wt));
+  memset(dst + c1 * pixel, 0, (size_t)((cols - c1) * pixel) * sizeof(wt));
+  if (c0 == c1) return;
+  const xt *x = a->x;
+  if (a->layout == 0) {
+    turn_row(x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, a->H * a->W, s->cg, c1 - c0, dst + c0 * pixel);
+    return;
+  }
+  const xt *row = x + ((n * a->H + hi) * a->W + from + c0) * a->C + g * s->cg;
+  if (a->groups == 1) {
+    widen_run(row, (c1 - c0) * pixel, dst + c0 * pixel);
+    return;
+  }
+  for (int64_t c = c0; c < c1; c++) widen_run(row + (c - c0) * a->C, pixel, dst + c * pixel);
+}
+
+// Rows of a panel from n neighbouring elements of NR filters, ld apart: VL filters at a time, a cache line
+// of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1.
+RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
+  int64_t i = 0;
+  for (int64_t end = n / (4 * PAIR) * (4 * PAIR), stop; i < end; i = stop) {
+    stop = i + 16 * PAIR < end ? i + 16 * PAIR : end;
+    for (int v = 0; v < RIDGE_NV; v++)
+      for (int64_t e = i; e < stop; e += 4 * PAIR) {
+        mv out[4];
+        turn_elements(w + v * VL * ld + e, ld, out);
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + (e / PAIR + j) * NR + v * VL) = out[j];
+      }
+  }
+  for (; i < n; i += PAIR)
+    for (int l = 0; l < NR; l++) {
+#if defined(CONV_INT8)
+      uint32_t hi = i + 1 < n ? (uint32_t)(int32_t)w[l * ld + i + 1] << 16 : 0;
+      dst[i / PAIR * NR + l] = (int32_t)(hi | (uint16_t)(int16_t)w[l * ld + i]);
+#else
+      dst[i * NR + l] = widen(w[l * ld + i]);
+#endif
+    }
+}
+
+// The same, element by element, for panels that are not full and for NCHW filters: element e of
+// tap t (of the slab's taps t0 .. t1-1, elements e0 .. e1-1) of channel k.
+RIDGE_INLINE xt filter_at(const shape *s, int64_t k, int64_t t, int64_t e) {
+  const ridge_conv_args *a = s->a;
+  int64_t tap = s->merged ? t * a->S + e / s->cg : t, c = s->merged ? e % s->cg : e, all = a->R * a->S;
+  return ((const xt *)a->w)[k * s->cg * all + (a->layout == 0 ? c * all + tap : tap * s->cg + c)];
+}
+
+static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_t t1, int64_t e0, int64_t e1, me *dst) {
+  for (int64_t t = t0; t < t1; t++)
+    for (int64_t e = e0; e < e1; e += PAIR, dst += NR)
+      for (int64_t l = 0; l < NR; l++) {
+#if defined(CONV_INT8)
+        uint32_t lo = l < n ? (uint16_t)(int16_t)filter_at(s, k + l, t, e) : 0;
+        uint32_t hi = l < n && e + 1 < e1 ? (uint32_t)(int32_t)filter_at(s, k + l, t, e + 1) << 16 : 0;
+        dst[l] = (int32_t)(lo | hi);
+#else
+        dst[l] = l < n ? widen(filter_at(s, k + l, t, e)) : 0;
+#endif
+      }
+}
+
+#if defined(CONV_INT8)
+// NCHW, full panels: pairs of channels, four taps at a time (the last four overlap). False where the shape has
+// odd channels, merged taps or fewer taps.
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+  int64_t taps = s->a->R * s->a->S, ld = s->cg * taps, across = (e1 - e0) / 2;
+  if (taps < 4 || s->merged || s->cg % 2 != 0) return 0;
+  const xt *w = (const xt *)s->a->w + k * ld + e0 * taps;
+  for (int64_t c = 0; c < across; c++, w += 2 * taps)
+    for (int64_t t = 0; t < taps; t += 4) {
+      if (t + 4 > taps) t = taps - 4;
+      for (int v = 0; v < RIDGE_NV; v++) {
+        mv out[4];
+        turn_pairs(w + v * VL * ld + t, ld, taps, out);
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + ((t + j) * across + c) * NR + v * VL) = out[j];
+      }
+    }
+  return 1;
+}
+#else
+// NCHW, full panels: a slab is neighbouring elements (channel, tap) of the filter; each goes to its tap's row.
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t taps = a->R * a->S, ld = s->cg * taps, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
+  int64_t n = (c1 - c0) * taps, across = s->merged ? s->cg : c1 - c0, row = 0, tap = 0;
+  const xt *w = (const xt *)a->w + k * ld + c0 * taps;
+  for (int64_t i = 0; i < n; i += 4) {
+    int64_t at[4], m = n - i < 4 ? n - i : 4;
+    for (int64_t j = 0; j < m; j++) {
+      at[j] = (row + tap * across) * NR; // merged taps: (r*S + s)*cg + c, the same
+      if (++tap == taps) tap = 0, row++;
+    }
+    for (int v = 0; v < RIDGE_NV && m == 4; v++) {
+      mv out[4];
+      turn_elements(w + v * VL * ld + i, ld, out);
+      for (int j = 0; j < 4; j++) *(mv_any *)(dst + at[j] + v * VL) = out[j];
+    }
+    for (int64_t j = 0; j < m && m < 4; j++)
+      for (int l = 0; l < NR; l++) dst[at[j] + l] = widen(w[l * ld + i + j]);
+  }
+  return 1;
+}
+#endif
+
+// Asks for part i of n of the filter elements that a panel will be packed from.
+RIDGE_VT static void fetch_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,
+                                 int64_t i, int64_t n) {
+  int64_t all = s->a->R * s->a->S, ld = s->cg * all, first = s->a->layout == 0 ? e0 * all : t0 * s->len + e0;
+  int64_t len = s->a->layout == 0 ? (e1 - e0) * all : (t1 - t0 - 1) * s->len + e1 - e0;
+  int64_t rows = s->kg - p * NR < NR ? s->kg - p * NR : NR;
+  if (s->merged) first = 0, len = ld;
+  for (int64_t l = rows * i / n; l < rows * (i + 1) / n; l++) {
+    const xt *w = (const xt *)s->a->w + (g * s->kg + p * NR + l) * ld + first;
+    for (int64_t e = 0; e < len; e += 64 / (int64_t)sizeof(xt)) __builtin_prefetch(w + e, 0, 2);
+  }
+}
+
+// Panel p of group g for a slab.
+RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,
+                                me *dst) {
+  const ridge_conv_args *a = s->a;
+  int64_t k = g * s->kg + p * NR, n = s->kg - p * NR, all = a->R * a->S, ld = s->cg * all;
+  if (n < NR) {
+    pack_slowly(s, k, n, t0, t1, e0, e1, dst);
+  } else if (a->layout == 1 || all == 1) {
+    const xt *w = (const xt *)a->w + k * ld;
+    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, dst);
+  } else if (!pack_turned(s, k, e0, e1, dst)) {
+    pack_slowly(s, k, NR, t0, t1, e0, e1, dst);
+  }
+}
+
+#endif
