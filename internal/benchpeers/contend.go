@@ -7,7 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 
@@ -36,9 +36,7 @@ func contend(lib string, cpus []int, llc int64) error {
 		if err != nil {
 			return err
 		}
-		c.lib = l
-		b = &native.Backend{Families: l.families}
-		cpus = cpus[:1]
+		c.lib, b, cpus = l, &native.Backend{Families: l.families}, cpus[:1]
 	}
 	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus, LLCBytes: llc})
 	if err != nil {
@@ -58,7 +56,9 @@ func (c *nativeContender) answer(q request) reply {
 	case verbPrepare:
 		r, err = c.prepare(q)
 	case verbMeasure:
+		before := tasks()
 		r.NS, err = c.measure(q.Launches, q.Samples)
+		r.WaitedNS = waited(before, tasks())
 	case verbRelease:
 		c.release()
 	case verbClock:
@@ -95,7 +95,13 @@ func (c *nativeContender) release() {
 // longestLaunch bounds what is worth comparing: a fallback that takes longer is not a contender.
 const longestLaunch = 5e9
 
+// prepare ends with the collector idle: neither it nor the scavenger runs in a sample.
 func (c *nativeContender) prepare(q request) (reply, error) {
+	defer func() {
+		debug.FreeOSMemory()
+		debug.SetGCPercent(-1)
+	}()
+	debug.SetGCPercent(100)
 	c.release()
 	p, err := single(q)
 	if err != nil {
@@ -107,6 +113,7 @@ func (c *nativeContender) prepare(q request) (reply, error) {
 	}
 	if c.lib != nil {
 		c.exec = peerExecutable{c.exec, c.lib}
+		p.Reference = lenient{p.Reference}
 	}
 	v, err := runner.Verify(context.Background(), c.exec, p, runner.Seed, runner.DefaultEffort)
 	if err != nil {
@@ -176,8 +183,6 @@ func (c *nativeContender) measure(launches, samples int) ([]float64, error) {
 	if c.exec == nil {
 		return nil, errors.New("measure: nothing is prepared")
 	}
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	got, err := c.exec.Measure(context.Background(), launches, samples)
 	if err != nil {
 		return nil, err
@@ -187,4 +192,37 @@ func (c *nativeContender) measure(launches, samples int) ([]float64, error) {
 		out = append(out, s.NS())
 	}
 	return out, nil
+}
+
+// task is what the scheduler says of a thread: nanoseconds run and ready to run.
+type task struct{ ran, waited float64 }
+
+// tasks reads all threads of this process, a library's pool among them.
+func tasks() map[string]task {
+	out := map[string]task{}
+	files, _ := filepath.Glob("/proc/self/task/*/schedstat")
+	for _, f := range files {
+		var t task
+		if b, err := os.ReadFile(f); err == nil {
+			if _, err := fmt.Sscan(string(b), &t.ran, &t.waited); err == nil {
+				out[f] = t
+			}
+		}
+	}
+	return out
+}
+
+// waited is how long the threads that worked were ready to run and did not: somebody else had
+// their CPU. A thread worked that ran at least a fifth as long as the one that ran longest.
+func waited(before, after map[string]task) float64 {
+	var longest, sum float64
+	for f, t := range after {
+		longest = max(longest, t.ran-before[f].ran)
+	}
+	for f, t := range after {
+		if t.ran-before[f].ran > longest/5 {
+			sum += t.waited - before[f].waited
+		}
+	}
+	return sum
 }

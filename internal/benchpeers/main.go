@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,12 +37,14 @@ func run(args []string) error {
 	f := flag.NewFlagSet("benchpeers", flag.ContinueOnError)
 	var s settings
 	only := f.String("only", "", "run the rows whose id, group or label matches this regular expression")
-	f.IntVar(&s.Rounds, "rounds", 9, "timed rounds, at least 7")
+	with := f.String("with", "", "only peers whose name matches this regular expression")
+	f.IntVar(&s.Rounds, "rounds", 25, "timed rounds, at least 7")
+	budget := f.Float64("budget", 10, "seconds of a row's timed rounds; long launches have fewer rounds, at least 7")
 	f.IntVar(&s.Pilot, "pilot", 3, "rounds of all contenders before them, after which slow peers leave")
 	f.Float64Var(&s.Keep, "keep", 1.15, "peers slower than this times the best peer leave after the pilot")
 	f.IntVar(&s.KeepMax, "keep-max", 3, "at most so many peers stay after the pilot")
-	ms := f.Int("ms", 80, "milliseconds of a contender in a round")
-	idle := f.Int("idle", 8, "milliseconds of rest before each")
+	ms := f.Int("ms", 25, "milliseconds of a contender in a round")
+	idle := f.Int("idle", 5, "milliseconds of rest before each")
 	threads := f.String("threads", "", "thread counts, separated by commas; default 1 and all")
 	peers := f.String("peers", "build/peers", "where scripts/peers installed the libraries")
 	out := f.String("out", "", "Markdown file, with the data beside it as .jsonl; default docs/benchmarks/CHIP/peers.md")
@@ -63,13 +66,18 @@ func run(args []string) error {
 		}
 		return contend(strings.TrimPrefix(*lib, "ridge"), cpus, *llc)
 	}
-	if s.Rounds < 7 || s.Pilot < 1 || *ms < 1 {
+	if s.Rounds < leastRounds || s.Pilot < 1 || *ms < 1 {
 		return errors.New("-rounds must be at least 7, -pilot and -ms at least 1")
 	}
+	s.Budget = time.Duration(*budget * float64(time.Second))
 	s.Sample, s.Idle, s.Patient = time.Duration(*ms)*time.Millisecond, time.Duration(*idle)*time.Millisecond, 2*time.Minute
 	match, err := regexp.Compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
+	}
+	wanted, err := regexp.Compile(*with)
+	if err != nil {
+		return fmt.Errorf("-with: %w", err)
 	}
 	host := campaign.NewWorkerHost(machine.Source{})
 	if *threads == "" {
@@ -93,6 +101,7 @@ func run(args []string) error {
 	var chosen []row
 	for _, r := range all {
 		if r.matches(match) {
+			r.entries = slices.DeleteFunc(r.entries, func(e entry) bool { return e.role == peer && !wanted.MatchString(e.name) })
 			chosen = append(chosen, r)
 		}
 	}
@@ -158,7 +167,7 @@ func run(args []string) error {
 }
 
 func (s settings) String() string {
-	return fmt.Sprintf("%d rounds of %v after %d of all contenders, %v of rest before each; peers beyond %g times the best left after those",
+	return fmt.Sprintf("up to %d rounds of %v after %d of all contenders, %v of rest before each; peers beyond %g times the best left after those",
 		s.Rounds, s.Sample, s.Pilot, s.Idle, s.Keep)
 }
 

@@ -61,6 +61,11 @@ func unit(metric string) string {
 	return map[string]string{"gflops": "GFLOP/s", "gbps": "GB/s", "ns": "ns"}[metric]
 }
 
+// both is the median with its spread, and the best round.
+func (r result) both(f figures) string {
+	return fmt.Sprintf("%s %s, best %s", r.rate(f.NS.Median), spread(f), r.rate(f.Best))
+}
+
 func (d *document) group(w *bytes.Buffer, rows []result) {
 	threads := "threads"
 	if rows[0].Threads == 1 {
@@ -73,7 +78,7 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		var others []string
 		for i, p := range r.Peers {
 			if i == 0 {
-				best, its = p.Name, r.rate(p.NS.Median)+" "+spread(p)
+				best, its = p.Name, r.both(p)
 				continue
 			}
 			others = append(others, p.Name+" "+r.rate(p.NS.Median))
@@ -92,7 +97,7 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		if r.Count > 1 {
 			label += fmt.Sprintf(" (×%d)", r.Count)
 		}
-		fmt.Fprintf(w, "| %s | %s %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.rate(r.Ours.NS.Median), spread(r.Ours), r.Ours.Kernel, best, its,
+		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.both(r.Ours), r.Ours.Kernel, best, its,
 			ratioText(r.Ratio), shareText(r.OfProbe), r.goal(), strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
 	}
 }

@@ -52,6 +52,9 @@ type reply struct {
 	LaunchNS float64   `json:"launch_ns,omitempty"`
 	NS       []float64 `json:"ns,omitempty"` // per launch, one for each sample
 
+	// WaitedNS is how long the contender's threads were ready to run and did not, all together.
+	WaitedNS float64 `json:"waited_ns,omitempty"`
+
 	IdleGHz   float64 `json:"idle_ghz,omitempty"`
 	LoadedGHz float64 `json:"loaded_ghz,omitempty"`
 }

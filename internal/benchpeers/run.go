@@ -43,11 +43,14 @@ type lane struct {
 	samples  int
 	ns       []float64 // one value for each round
 	pilot    []float64
+	// How many samples were taken again, and how many rounds stayed disturbed.
+	repeats, disturbed int
 }
 
 // settings of a run.
 type settings struct {
-	Rounds  int           // timed rounds, at least 7
+	Rounds  int           // timed rounds
+	Budget  time.Duration // of a row's timed rounds: long launches have fewer, but never less than leastRounds
 	Pilot   int           // rounds of all contenders before them
 	Sample  time.Duration // of one contender in one round
 	Idle    time.Duration // before each, so that the others' spinning pools have gone to sleep
@@ -145,13 +148,14 @@ func (b *bench) row(ctx context.Context, r row) (result, error) {
 	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.role == ours }) {
 		return res, fmt.Errorf("%s: ours cannot be measured: %v", res.ID, res.Refused)
 	}
+	res.PrepareSeconds = math.Round(10*b.now().Sub(began).Seconds()) / 10
 	for i := range b.Pilot {
 		if err := b.round(ctx, lanes, r.threads, i, func(l *lane, ns float64) { l.pilot = append(l.pilot, ns) }); err != nil {
 			return res, err
 		}
 	}
 	final := b.finalists(lanes)
-	for i := range b.Rounds {
+	for i := range b.rounds(final) {
 		if err := b.round(ctx, final, r.threads, i, func(l *lane, ns float64) { l.ns = append(l.ns, ns) }); err != nil {
 			return res, err
 		}
@@ -204,6 +208,18 @@ func (b *bench) prepare(ctx context.Context, e entry, threads int) (l *lane, why
 	return l, "", nil
 }
 
+// leastRounds are the fewest that a comparison rests on: of 7, all enclose the median with 98 %.
+const leastRounds = 7
+
+// rounds is how many rounds of the lanes the budget allows.
+func (b *bench) rounds(lanes []*lane) int {
+	var one time.Duration
+	for _, l := range lanes {
+		one += b.Idle + time.Duration(l.rep.LaunchNS*float64(l.launches*(l.samples+1)))
+	}
+	return max(leastRounds, min(b.Rounds, int(b.Budget/max(one, 1))))
+}
+
 // round takes one value of every lane, in order, every other round in reverse.
 func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep func(*lane, float64)) error {
 	order := slices.Clone(lanes)
@@ -211,24 +227,55 @@ func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep f
 		slices.Reverse(order)
 	}
 	for _, l := range order {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(b.Idle):
-		}
-		rep, err := b.ask(ctx, l.entry, threads, l.c, request{Verb: verbMeasure, Launches: l.launches, Samples: l.samples})
-		if err == nil && rep.Error != "" {
-			err = fmt.Errorf("%s", rep.Error)
-		}
-		if err == nil && len(rep.NS) != l.samples {
-			err = fmt.Errorf("%d samples of %d", len(rep.NS), l.samples)
-		}
+		ns, err := b.sample(ctx, l, threads)
 		if err != nil {
 			return fmt.Errorf("measure %s: %w", l.name, err)
 		}
-		keep(l, measure.Median(rep.NS))
+		keep(l, ns)
 	}
 	return nil
+}
+
+// Another process on the contender's CPUs spoils a sample: when its threads waited for a CPU
+// for more than this part of it, it is taken again, at most so often; the least disturbed counts.
+const (
+	disturbed = 0.03
+	again     = 2
+)
+
+// sample takes one value of a lane.
+func (b *bench) sample(ctx context.Context, l *lane, threads int) (float64, error) {
+	var value float64
+	least := math.Inf(1)
+	for range 1 + again {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(b.Idle):
+		}
+		rep, err := b.ask(ctx, l.entry, threads, l.c, request{Verb: verbMeasure, Launches: l.launches, Samples: l.samples})
+		switch {
+		case err != nil:
+			return 0, err
+		case rep.Error != "":
+			return 0, fmt.Errorf("%s", rep.Error)
+		case len(rep.NS) != l.samples:
+			return 0, fmt.Errorf("%d samples of %d", len(rep.NS), l.samples)
+		}
+		var total float64
+		for _, ns := range rep.NS {
+			total += ns * float64(l.launches)
+		}
+		if share := rep.WaitedNS / total; share < least {
+			least, value = share, measure.Median(rep.NS)
+		}
+		if least <= disturbed {
+			return value, nil
+		}
+		l.repeats++
+	}
+	l.disturbed++
+	return value, nil
 }
 
 // finalists are the probes, the better of our entries, and the peers that came near the best
@@ -275,7 +322,11 @@ type figures struct {
 	Rounds  int       `json:"rounds"`
 	Pilot   bool      `json:"pilot_only,omitempty"` // left after the pilot rounds
 	Samples []float64 `json:"samples_ns"`
-	Rate    float64   `json:"rate,omitempty"` // of a probe: its work per ns
+	// Samples taken again because other processes had the CPUs, and rounds that stayed disturbed.
+	Repeats   int `json:"repeats,omitempty"`
+	Disturbed int `json:"disturbed,omitempty"`
+
+	Rate float64 `json:"rate,omitempty"` // of a probe: its work per ns
 }
 
 // result is one measured row.
@@ -293,14 +344,15 @@ type result struct {
 	Bytes   int64        `json:"bytes"`
 	Metric  string       `json:"metric"` // gflops, gbps or ns
 
-	Version    string            `json:"ridge"` // revision of the code
-	Settings   string            `json:"settings"`
-	StealShare float64           `json:"steal_share"` // of the row's CPU time; -1 unknown
-	Ours       figures           `json:"ours"`
-	OursOther  []figures         `json:"ours_other,omitempty"` // our other layouts, from the pilot
-	Peers      []figures         `json:"peers"`                // the fastest first
-	Probes     []figures         `json:"probes,omitempty"`
-	Refused    map[string]string `json:"refused,omitempty"` // contender: why
+	Version        string            `json:"ridge"` // revision of the code
+	Settings       string            `json:"settings"`
+	PrepareSeconds float64           `json:"prepare_seconds"`
+	StealShare     float64           `json:"steal_share"` // of the row's CPU time; -1 unknown
+	Ours           figures           `json:"ours"`
+	OursOther      []figures         `json:"ours_other,omitempty"` // our other layouts, from the pilot
+	Peers          []figures         `json:"peers"`                // the fastest first
+	Probes         []figures         `json:"probes,omitempty"`
+	Refused        map[string]string `json:"refused,omitempty"` // contender: why
 	// Ratio is the best peer's time over ours: above 1, ours is faster.
 	Ratio *interval `json:"ratio,omitempty"`
 	// OfProbe is the part of the machine's limit, as the probes of the same rounds show it.
@@ -312,7 +364,8 @@ func (r *result) judge(lanes []*lane) error {
 	var us *lane
 	var peers, probes []lane
 	for _, l := range lanes {
-		f := figures{Name: l.name, Version: l.rep.Version, Kernel: l.rep.Kernel, Checked: l.rep.Checked, Samples: l.ns}
+		f := figures{Name: l.name, Version: l.rep.Version, Kernel: l.rep.Kernel, Checked: l.rep.Checked, Samples: l.ns,
+			Repeats: l.repeats, Disturbed: l.disturbed}
 		if len(l.ns) == 0 {
 			f.Samples, f.Pilot = l.pilot, true
 		}
