@@ -48,18 +48,61 @@ func fake(how string) func(request) reply {
 			return reply{Error: "wrong output: c[0 1] is 2, expected 3"}
 		case how == "unchecked" && q.Verb == verbPrepare:
 			return reply{LaunchNS: 1e6}
+		case how == "lesser" && q.Verb == verbPrepare:
+			return reply{Checked: "some", Lesser: "saturates", LaunchNS: 1e5}
+		case how == "lesser" && q.Verb == verbMeasure:
+			return reply{NS: make1(q.Samples, 1e5)}
 		case how == "lacking" && q.Verb == verbPrepare:
 			return reply{Error: "no such op", Unsupported: true}
 		case q.Verb == verbPrepare:
 			return reply{Version: "fake " + how, Checked: "all", LaunchNS: ns}
 		case q.Verb == verbMeasure:
-			r := reply{}
-			for range q.Samples {
-				r.NS = append(r.NS, ns)
-			}
-			return r
+			return reply{NS: make1(q.Samples, ns)}
 		}
 		return reply{}
+	}
+}
+
+func make1(n int, ns float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = ns
+	}
+	return out
+}
+
+func TestPeerThatDoesLessIsShownButIsNotTheBest(t *testing.T) {
+	res, err := newBench(t).row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "lesser"},
+		entry{role: peer, library: "1100000"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Peers[0].Name != "1100000" || res.Ratio.Median != 1.1 || len(res.Peers) != 2 || res.Peers[1].Lesser != "saturates" {
+		t.Errorf("peers %+v, ratio %+v", res.Peers, res.Ratio)
+	}
+}
+
+func TestVerdictLetsNoWrongOutputThrough(t *testing.T) {
+	bad := func(phase string) *record.Mismatch { return &record.Mismatch{Tensor: "c", Phase: phase} }
+	for _, c := range []struct {
+		name         string
+		v            record.Verification
+		peer         bool
+		fine, lesser bool
+	}{
+		{"passed", record.Verification{Passed: true}, false, true, false},
+		{"wrong", record.Verification{Mismatch: &record.Mismatch{Phase: "random", Bound: 1e-6}, IntegerTest: "exact"}, true, false, false},
+		{"other bits, ours", record.Verification{Mismatch: bad("repeat")}, false, false, false},
+		{"other bits, a peer", record.Verification{Mismatch: bad("repeat")}, true, true, false},
+		{"padding of a peer", record.Verification{Mismatch: bad("padding"), IntegerTest: "exact"}, true, false, false},
+		{"saturates, a peer", record.Verification{Mismatch: bad("random"), IntegerTest: "exact"}, true, true, true},
+		{"saturates, ours", record.Verification{Mismatch: bad("random"), IntegerTest: "exact"}, false, false, false},
+		{"small integers wrong", record.Verification{Mismatch: bad("integer"), IntegerTest: "exact"}, true, false, false},
+	} {
+		checked, lesser, err := verdict(c.v, c.peer)
+		if (err == nil) != c.fine || (checked != "") != c.fine || (lesser != "") != c.lesser {
+			t.Errorf("%s: %q, %q, %v", c.name, checked, lesser, err)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@
 
 // Benchpeers compares ridge's CPU kernels with the machine's limits and with other libraries.
 // Every contender is a process of its own; the timed rounds of all contenders of a row are
-// interleaved. See docs/benchmarks/README.md.
+// interleaved. See docs/benchmarks/bench-peers.md.
 package main
 
 import (

@@ -77,6 +77,10 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		best, its := "–", "–"
 		var others []string
 		for i, p := range r.Peers {
+			if p.Lesser != "" {
+				others = append(others, fmt.Sprintf("%s %s (%s)", p.Name, r.rate(p.NS.Median), p.Lesser))
+				continue
+			}
 			if i == 0 {
 				best, its = p.Name, r.both(p)
 				continue
@@ -113,7 +117,7 @@ func (d *document) networks(w *bytes.Buffer) {
 	}
 	totals, order := map[string]*total{}, []string{}
 	for _, r := range d.rows {
-		if r.Network == "" || len(r.Peers) == 0 {
+		if r.Network == "" || r.Ratio == nil {
 			continue
 		}
 		key := fmt.Sprintf("%s, %d threads", r.Network, r.Threads)

@@ -49,6 +49,7 @@ type reply struct {
 	Version  string    `json:"version,omitempty"`
 	Kernel   string    `json:"kernel,omitempty"`  // kernel or code path
 	Checked  string    `json:"checked,omitempty"` // how its outputs were checked; empty is a refusal
+	Lesser   string    `json:"lesser,omitempty"`  // why it is no match for the others: shown, never the best peer
 	LaunchNS float64   `json:"launch_ns,omitempty"`
 	NS       []float64 `json:"ns,omitempty"` // per launch, one for each sample
 

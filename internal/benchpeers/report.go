@@ -200,7 +200,7 @@ func spread(f figures) string {
 // line is the row on one line of progress.
 func (r result) line() string {
 	best := "no peer"
-	if len(r.Peers) > 0 {
+	if r.Ratio != nil {
 		best = r.Peers[0].Name + " " + r.rate(r.Peers[0].NS.Median)
 	}
 	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %s", r.Group, r.Label, r.Threads,

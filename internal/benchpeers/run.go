@@ -284,7 +284,7 @@ func (b *bench) finalists(lanes []*lane) []*lane {
 	by := func(role string) []*lane {
 		var out []*lane
 		for _, l := range lanes {
-			if l.role == role {
+			if l.role == role && l.rep.Lesser == "" {
 				out = append(out, l)
 			}
 		}
@@ -317,7 +317,8 @@ type figures struct {
 	Version string    `json:"version,omitempty"`
 	Kernel  string    `json:"kernel,omitempty"`
 	Checked string    `json:"checked"`
-	NS      interval  `json:"ns"` // one launch
+	Lesser  string    `json:"lesser,omitempty"` // why it is no match for the others
+	NS      interval  `json:"ns"`               // one launch
 	Best    float64   `json:"best_ns"`
 	Rounds  int       `json:"rounds"`
 	Pilot   bool      `json:"pilot_only,omitempty"` // left after the pilot rounds
@@ -364,7 +365,7 @@ func (r *result) judge(lanes []*lane) error {
 	var us *lane
 	var peers, probes []lane
 	for _, l := range lanes {
-		f := figures{Name: l.name, Version: l.rep.Version, Kernel: l.rep.Kernel, Checked: l.rep.Checked, Samples: l.ns,
+		f := figures{Name: l.name, Lesser: l.rep.Lesser, Version: l.rep.Version, Kernel: l.rep.Kernel, Checked: l.rep.Checked, Samples: l.ns,
 			Repeats: l.repeats, Disturbed: l.disturbed}
 		if len(l.ns) == 0 {
 			f.Samples, f.Pilot = l.pilot, true
@@ -395,7 +396,7 @@ func (r *result) judge(lanes []*lane) error {
 		}
 		return cmpFloat(a.NS.Median, b.NS.Median)
 	})
-	if len(peers) > 0 {
+	if len(peers) > 0 { // then the first peer is one of them: it stayed after the pilot
 		best := peers[slices.IndexFunc(peers, func(l lane) bool { return l.name == r.Peers[0].Name })]
 		x, err := ratios(best.ns, us.ns)
 		if err != nil {
