@@ -15,7 +15,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,7 +131,6 @@ func run(args []string) error {
 	b := &bench{settings: s, open: opener(host, *peers), steal: host.StealNS, now: time.Now,
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	defer b.close()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // the parent rests while a contender is timed
 	last := 0
 	for i, r := range chosen {
 		if r.threads != last { // another pool: other processes

@@ -69,7 +69,7 @@ func peersOf(opName string) []use {
 	case "dispatch":
 		return []use{{"gomp", "plain", "libgomp"}, {"iomp", "plain", "libiomp5"}}
 	}
-	return append([]use{{"onednn", "plain", "oneDNN"}}, torch...)
+	return append([]use{{"onednn", "plain", "oneDNN"}, {"mkl", "plain", "MKL"}}, torch...)
 }
 
 // table lists every row, for each of the thread counts.

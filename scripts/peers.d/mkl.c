@@ -2,11 +2,12 @@
 // kernel made for the shape (mkl_jit_create_?gemm) for small ones, and M = 1 as a
 // matrix-vector product. bf16 and fp16 come with fp32 results only (gemm_bf16bf16f32): the
 // fp32 result is rounded to the output tensor outside the timing, in MKL's favour.
-// u8s8 has row-major A unsigned and B signed; s8·s8 is not offered.
+// Of elementwise functions, those of its vector math. u8s8 has row-major A unsigned and B signed; s8·s8 is not offered.
 #include <mkl.h>
 #include <stdio.h>
 
 #include "peer.h"
+#include "ridge_elementwise.h"
 #include "ridge_gemm.h"
 
 // One prepared product: MKL's copy of B, its fp32 result, its generated kernel.
@@ -131,7 +132,23 @@ static int peer_u8s8_packed(const void *args, const ridge_ctx *ctx) {
   return RIDGE_OK;
 }
 
+// Vector math: LA mode (errors below 4 ulp), its fastest that holds the bound.
+static int peer_vml(const void *args, const ridge_ctx *ctx) {
+  const ridge_elementwise_args *a = args;
+  const MKL_INT64 mode = VML_LA | VML_ERRMODE_IGNORE;
+  switch (a->op) {
+  case RIDGE_EW_ADD: return vmsAdd(a->n, a->a, a->b, a->y, mode), RIDGE_OK;
+  case RIDGE_EW_MULTIPLY: return vmsMul(a->n, a->a, a->b, a->y, mode), RIDGE_OK;
+  case RIDGE_EW_EXP: return vmsExp(a->n, a->a, a->y, mode), RIDGE_OK;
+  case RIDGE_EW_TANH: return vmsTanh(a->n, a->a, a->y, mode), RIDGE_OK;
+  case RIDGE_EW_SIN: return vmsSin(a->n, a->a, a->y, mode), RIDGE_OK;
+  case RIDGE_EW_COS: return vmsCos(a->n, a->a, a->y, mode), RIDGE_OK;
+  }
+  return RIDGE_E_ARG;
+}
+
 static const ridge_kernel table[] = {
+    PEER_KERNEL("plain", "add multiply exp tanh sin cos", "fp32", "fp32", 0, peer_vml, NULL),
     PEER_KERNEL("plain", "gemm", "fp32", "fp32", 1, peer_sgemm, plain),
     PEER_KERNEL("plain", "gemm", "fp64", "fp64", 1, peer_dgemm, plain),
     PEER_KERNEL("plain", "gemm", "bf16", "fp32", 1, peer_bf16bf16f32_plain, plain),
