@@ -68,8 +68,9 @@ func run(args []string) error {
 	if s.Rounds < leastRounds || s.Pilot < 1 || *ms < 1 {
 		return errors.New("-rounds must be at least 7, -pilot and -ms at least 1")
 	}
+	s.Slow = 10 * time.Second
 	s.Budget = time.Duration(*budget * float64(time.Second))
-	s.Sample, s.Idle, s.Patient = time.Duration(*ms)*time.Millisecond, time.Duration(*idle)*time.Millisecond, 2*time.Minute
+	s.Sample, s.Idle, s.Patient = time.Duration(*ms)*time.Millisecond, time.Duration(*idle)*time.Millisecond, time.Minute
 	match, err := regexp.Compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)
@@ -128,7 +129,7 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{settings: s, open: opener(host, *peers), steal: host.StealNS, now: time.Now,
+	b := &bench{settings: s, open: opener(host, *peers), steal: host.StealNS, now: time.Now, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	defer b.close()
 	last := 0

@@ -203,6 +203,6 @@ func (r result) line() string {
 	if r.Ratio != nil {
 		best = r.Peers[0].Name + " " + r.rate(r.Peers[0].NS.Median)
 	}
-	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %s", r.Group, r.Label, r.Threads,
-		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.goal())
+	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %.0f s, %s", r.Group, r.Label, r.Threads,
+		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.Seconds, r.goal())
 }

@@ -56,6 +56,7 @@ type settings struct {
 	Idle    time.Duration // before each, so that the others' spinning pools have gone to sleep
 	Keep    float64       // peers slower than this times the best peer's pilot leave after it
 	KeepMax int           // and at most so many stay
+	Slow    time.Duration // log answers that take longer; 0: none
 	Patient time.Duration // for one answer of a contender
 }
 
@@ -66,6 +67,7 @@ type bench struct {
 	steal func() (int64, error) // hypervisor's steal time so far, all CPUs
 	cpus  int                   // CPUs that steal is counted over
 	now   func() time.Time
+	log   func(string)
 
 	running  map[string]contender
 	Missing  map[string]error  // libraries that could not be opened
@@ -108,6 +110,12 @@ func (b *bench) close() {
 func (b *bench) ask(ctx context.Context, e entry, threads int, c contender, q request) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Patient)
 	defer cancel()
+	began := b.now()
+	defer func() {
+		if took := b.now().Sub(began); took > b.Slow && b.Slow > 0 {
+			b.log(fmt.Sprintf("    %s took %.1f s to %s", e.name, took.Seconds(), q.Verb))
+		}
+	}()
 	r, err := c.Ask(ctx, q)
 	if err != nil {
 		c.Close()
@@ -160,7 +168,9 @@ func (b *bench) row(ctx context.Context, r row) (result, error) {
 			return res, err
 		}
 	}
-	if took := b.now().Sub(began); steal0 >= 0 && took > 0 {
+	took := b.now().Sub(began)
+	res.Seconds = math.Round(10*took.Seconds()) / 10
+	if steal0 >= 0 && took > 0 {
 		res.StealShare = float64(b.stealNow()-steal0) / float64(took) / float64(b.cpus)
 	} else {
 		res.StealShare = -1
@@ -348,6 +358,7 @@ type result struct {
 	Version        string            `json:"ridge"` // revision of the code
 	Settings       string            `json:"settings"`
 	PrepareSeconds float64           `json:"prepare_seconds"`
+	Seconds        float64           `json:"seconds"`     // the row in all
 	StealShare     float64           `json:"steal_share"` // of the row's CPU time; -1 unknown
 	Ours           figures           `json:"ours"`
 	OursOther      []figures         `json:"ours_other,omitempty"` // our other layouts, from the pilot
