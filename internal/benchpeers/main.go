@@ -11,7 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"regexp"
@@ -186,7 +185,7 @@ func ints(list string) ([]int, error) {
 	return out, nil
 }
 
-// opener starts contenders: ridge and the C peers as this program, torch as a script. The
+// opener starts contenders: ridge and the C peers as this program, torch and zentorch as a script. The
 // OpenMP pools are pinned to the same CPUs as ridge's team. They spin between the launches of
 // a sample and go to sleep within the rest before the next contender.
 func opener(host *campaign.WorkerHost, dir string) func(string, int) (contender, error) {
@@ -208,25 +207,26 @@ func opener(host *campaign.WorkerHost, dir string) func(string, int) (contender,
 			return nil, err
 		}
 		argv := []string{self, "-cpus", strings.Join(list, ","), "-llc", strconv.FormatInt(host.LLCReached(cpus), 10), "-contend", "ridge"}
+		lib := ""
 		switch library {
 		case "ridge":
 			env = nil
-		case "torch":
-			argv = []string{filepath.Join(dir, "venv", "bin", "python"), "scripts/peers.d/torch_peer.py", strings.Join(list, ",")}
+		case "torch", "zentorch":
+			argv = []string{filepath.Join(dir, "venv", "bin", "python"), "scripts/peers.d/torch_peer.py", "torch", strings.Join(list, ",")}
+			if library == "zentorch" {
+				argv[0], argv[2] = filepath.Join(dir, "zen", "bin", "python"), "zen"
+			}
 			env = append(env, "THP_MEM_ALLOC_ENABLE=1", "MALLOC_MMAP_THRESHOLD_=4000000000", "MALLOC_TRIM_THRESHOLD_=8000000000")
 		default:
-			argv[len(argv)-1] = filepath.Join(dir, "libridgepeer_"+library+".so")
-			if argv[len(argv)-1], err = filepath.Abs(argv[len(argv)-1]); err != nil {
+			if lib, err = filepath.Abs(filepath.Join(dir, "libridgepeer_"+library+".so")); err != nil {
 				return nil, err
 			}
+			argv[len(argv)-1] = lib
 		}
-		for _, file := range []string{argv[0], argv[len(argv)-1]} {
-			if _, err := os.Stat(file); library != "ridge" && library != "torch" && err != nil {
+		for _, file := range []string{argv[0], lib} {
+			if _, err := os.Stat(file); file != "" && err != nil {
 				return nil, fmt.Errorf("%w: scripts/peers installs it", err)
 			}
-		}
-		if _, err := exec.LookPath(argv[0]); err != nil {
-			return nil, fmt.Errorf("%w: scripts/peers installs it", err)
 		}
 		p, err := start(argv, env)
 		if err != nil {

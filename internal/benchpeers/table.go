@@ -58,8 +58,10 @@ func peersOf(opName string) []use {
 			{"mkl", "plain", "MKL"}, {"mkl", "packed", "MKL packed"}, {"mkl", "jit", "MKL jit"}, {"mkl", "gemv", "MKL gemv"},
 			{"onednn", "plain", "oneDNN"}, {"onednn", "packed", "oneDNN packed"},
 			{"onednn_debian", "plain", "oneDNN (Debian)"}, {"onednn_debian", "packed", "oneDNN (Debian) packed"},
-			{"torch", "packed", "torch packed"},
+			{"torch", "packed", "torch packed"}, {"zentorch", "", "zentorch"}, {"zentorch", "packed", "zentorch linear"},
 		}, torch...)
+	case "attention", "rms_norm":
+		return append([]use{{"zentorch", "", "zentorch"}}, torch...)
 	case "conv2d":
 		return append([]use{
 			{"onednn", "packed", "oneDNN"}, {"onednn", "blocked", "oneDNN blocked"},

@@ -2,15 +2,18 @@
 descriptor 3, replies on descriptor 4 (internal/benchpeers/protocol.go). Its outputs are checked
 against float64 before it is timed; inputs have the distributions of goharness/op.
 
-usage: torch_peer.py CPU,CPU,...
+usage: torch_peer.py [zen] CPU,CPU,...   (zen: the operations of AMD's plug-in zentorch alone)
 """
 import json, math, os, statistics, sys, time
 
-CPUS = [int(c) for c in sys.argv[1].split(",")]
+CPUS = [int(c) for c in sys.argv[-1].split(",")]
+ZEN = "zen" in sys.argv
 os.sched_setaffinity(0, CPUS)
 import torch
 import torch.nn.functional as F
 
+if ZEN:
+    import zentorch
 torch.set_num_threads(len(CPUS))
 torch.set_grad_enabled(False)
 DTYPES = {"fp64": torch.float64, "fp32": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16,
@@ -22,6 +25,9 @@ C = 8  # as the C peers: scripts/peers.d/peer.h
 VERSION = f"PyTorch {torch.__version__}, " + ", ".join(
     l.strip("- ") for l in torch.__config__.show().splitlines()
     if "Math Kernel Library" in l or "MKL-DNN v" in l or "CPU capability" in l)
+if ZEN:
+    VERSION = f"zentorch {zentorch.__version__} on PyTorch {torch.__version__}, " + ", ".join(
+        l.strip("- ") for l in zentorch.__config__.splitlines() if "ZENDNN" in l)
 
 
 class Unsupported(Exception):
@@ -62,7 +68,16 @@ def gemm(p, d, variant):
     t = DTYPES[d]
     a, b = uniform((m, k), t), uniform((k, n), t)
     out = torch.zeros((m, n), dtype=torch.int32 if d == "int8" else t)
-    if d == "int8":
+    if ZEN:
+        if d not in ("fp32", "bf16"):
+            raise Unsupported("fp32 and bf16 alone")
+        w = b.t().contiguous()  # as a linear layer keeps its weights
+
+        def run():
+            c.out = torch.ops.zentorch.zentorch_linear_unary(a, w) if variant else torch.ops.zentorch.zentorch_mm(a, b)
+
+        c.run = run
+    elif d == "int8":
         if variant or m < 17 or n % 8 or k % 8:
             raise Unsupported("torch._int_mm alone, for m > 16")
         c.run = lambda: torch._int_mm(a, b, out=out)
@@ -85,7 +100,7 @@ def gemm(p, d, variant):
         c.run = lambda: torch.mm(a, b, out=out)
 
     def check():
-        got = (c.out if variant == "packed" else out)
+        got = c.out if variant == "packed" or ZEN else out
         rows = torch.randint(0, m, (min(m, 8),))
         cols = torch.randint(0, n, (min(n, 8),))
         got_dtype[0] = got.dtype
@@ -148,7 +163,10 @@ def attention(p, d, variant):
     c = Case()
 
     def run():
-        c.out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=hkv != h)
+        if ZEN:
+            c.out = torch.ops.zentorch.zentorch_sdpa(q, k, v, 0.0, causal)[0]
+        else:
+            c.out = F.scaled_dot_product_attention(q, k, v, is_causal=causal, enable_gqa=hkv != h)
 
     def check():
         i, j = int(torch.randint(0, b, ())), int(torch.randint(0, h, ()))
@@ -232,7 +250,7 @@ def reduction(name, p, d):
     elif name == "layer_norm":
         call = lambda: F.layer_norm(x, (cols,), gamma, beta, 1e-5)
     else:
-        call = lambda: F.rms_norm(x, (cols,), gamma, 1e-5)
+        call = lambda: torch.ops.zentorch.zentorch_rms_norm(x, gamma, 1e-5) if ZEN else F.rms_norm(x, (cols,), gamma, 1e-5)
 
     def run():
         c.out = call()
@@ -270,6 +288,8 @@ def build(q):
     name, p, d, variant = q["op"], q.get("params") or {}, q["dtype"], q.get("variant", "")
     if d not in DTYPES:
         raise Unsupported(f"no precision {d}")
+    if ZEN and name not in ("gemm", "attention", "rms_norm"):
+        raise Unsupported("as torch")
     if name in ("gemm", "conv2d", "attention"):
         return {"gemm": gemm, "conv2d": conv2d, "attention": attention}[name](p, d, variant)
     if variant:
