@@ -109,7 +109,7 @@ func TestVerdictLetsNoWrongOutputThrough(t *testing.T) {
 // newBench opens contenders that are named by how they behave.
 func newBench(t *testing.T) *bench {
 	t.Helper()
-	b := &bench{settings: settings{Rounds: 7, Budget: time.Minute, Pilot: 2, Sample: time.Millisecond, Keep: 1.2, KeepMax: 3, Patient: 2 * time.Second},
+	b := &bench{settings: settings{Rounds: 7, Budget: time.Minute, Pilot: 2, Sample: time.Millisecond, Keep: 1.2, KeepMax: 3, Patient: 20 * time.Second},
 		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, now: time.Now,
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	b.open = func(how string, _ int) (contender, error) {
@@ -174,7 +174,7 @@ func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
 
 func TestBadContendersAreRefusedAndTheRestGoesOn(t *testing.T) {
 	b := newBench(t)
-	b.Patient = 500 * time.Millisecond
+	b.Patient = 3 * time.Second
 	res, err := b.row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "wrong"},
 		entry{role: peer, library: "crash"}, entry{role: peer, library: "hang"}, entry{role: peer, library: "unchecked"}, entry{role: peer, library: "1100000"}))
 	if err != nil {

@@ -131,6 +131,9 @@ func run(args []string) error {
 	b := &bench{settings: s, open: opener(host, *peers), steal: host.StealNS, now: time.Now, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	defer b.close()
+	if d.header, err = b.header(ctx, id, counts, d.header); err != nil {
+		return err
+	}
 	last := 0
 	for i, r := range chosen {
 		if r.threads != last { // another pool: other processes
@@ -149,6 +152,7 @@ func run(args []string) error {
 		res.Version, res.Settings = *revision, s.String()
 		fmt.Fprintf(os.Stderr, "[%d/%d] %s\n", i+1, len(chosen), res.line())
 		d.put(res)
+		d.header.note(b)
 		if err := d.write(all); err != nil {
 			return err
 		}
@@ -156,12 +160,7 @@ func run(args []string) error {
 	for name, err := range b.Missing {
 		fmt.Fprintf(os.Stderr, "not measured: %s: %v\n", name, err)
 	}
-	h, err := b.header(ctx, id, counts, d.header)
-	if err != nil {
-		return err
-	}
-	d.header = h
-	return d.write(all)
+	return nil
 }
 
 func (s settings) String() string {

@@ -116,10 +116,11 @@ func (d *document) write(order []row) error {
 	return os.WriteFile(d.path, d.markdown(), 0o644)
 }
 
-// header reads what the machine is and adds what took part to an earlier header.
+// header reads what the machine is and measures its clock; versions and clocks of an earlier
+// header stay.
 func (b *bench) header(ctx context.Context, h record.Host, threads []int, old header) (header, error) {
 	out := header{Schema: schema, Chip: fmt.Sprintf("%s (%s), %s", h.CPU.Microarchitecture, h.CPU.Model, h.CPU.MicroarchitectureSource),
-		Features: h.CPU.Features, Versions: map[string]string{}, Missing: map[string]string{}, LoadedGHz: map[int]float64{}}
+		Features: h.CPU.Features, Versions: map[string]string{}, LoadedGHz: map[int]float64{}}
 	maps.Copy(out.Versions, old.Versions)
 	maps.Copy(out.LoadedGHz, old.LoadedGHz)
 	kernel, _ := h.Kernel.Get()
@@ -136,11 +137,16 @@ func (b *bench) header(ctx context.Context, h record.Host, threads []int, old he
 		}
 		out.IdleGHz, out.LoadedGHz[n] = r.IdleGHz, r.LoadedGHz
 	}
-	maps.Copy(out.Versions, b.versions)
-	for l, err := range b.Missing {
-		out.Missing[l] = err.Error()
-	}
 	return out, nil
+}
+
+// note adds the libraries that took part so far, and those that could not be opened.
+func (h *header) note(b *bench) {
+	maps.Copy(h.Versions, b.versions)
+	h.Missing = map[string]string{}
+	for l, err := range b.Missing {
+		h.Missing[l] = err.Error()
+	}
 }
 
 // rate of a row at a time, in its metric.

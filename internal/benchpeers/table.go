@@ -58,7 +58,7 @@ func peersOf(opName string) []use {
 			{"mkl", "plain", "MKL"}, {"mkl", "packed", "MKL packed"}, {"mkl", "jit", "MKL jit"}, {"mkl", "gemv", "MKL gemv"},
 			{"onednn", "plain", "oneDNN"}, {"onednn", "packed", "oneDNN packed"},
 			{"onednn_debian", "plain", "oneDNN (Debian)"}, {"onednn_debian", "packed", "oneDNN (Debian) packed"},
-			{"torch", "packed", "torch packed"}, {"zentorch", "", "zentorch"}, {"zentorch", "packed", "zentorch linear"},
+			{"torch", "packed", "torch packed"}, {"zentorch", "", "zentorch"},
 		}, torch...)
 	case "attention", "rms_norm":
 		return append([]use{{"zentorch", "", "zentorch"}}, torch...)

@@ -74,7 +74,7 @@ def gemm(p, d, variant):
         w = b.t().contiguous()  # as a linear layer keeps its weights
 
         def run():
-            c.out = torch.ops.zentorch.zentorch_linear_unary(a, w) if variant else torch.ops.zentorch.zentorch_mm(a, b)
+            c.out = torch.ops.zentorch.zentorch_linear_unary(a, w)
 
         c.run = run
     elif d == "int8":
