@@ -10,7 +10,11 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
+<<<<<<< HEAD
 .PHONY: help build calibrate calibrate-full test check race arm64 clang sanitize stamp selftest fuzz readme clean compiler
+=======
+.PHONY: bench-peers help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz readme clean compiler
+>>>>>>> w3-peers
 
 help:
 	@echo "make build           bin/ridge"
@@ -19,6 +23,7 @@ help:
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
 	@echo "make sanitize        the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make selftest        measure the measurement: known durations under known noise"
+	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
@@ -81,6 +86,14 @@ sanitize: compiler
 
 stamp:
 	$(GO) run ./internal/stamp/cmd
+
+# The peers go into build/peers; without them the rows have no peer. PEERS holds flags of the
+# program: -only REGEXP, -threads 1,2, -rounds N, -ms N, -update, -out FILE, -list.
+PEERS ?=
+bench-peers: compiler
+	@test -e build/peers/installed || scripts/peers
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/benchpeers ./internal/benchpeers
+	build/benchpeers -revision $(VERSION) $(PEERS)
 
 readme:
 	$(GO) run ./internal/readmetable

@@ -1,0 +1,419 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/native"
+)
+
+// fakeEnv makes the test binary a contender: "speed ns" or a misbehaviour.
+const fakeEnv = "BENCHPEERS_FAKE"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(fakeEnv); how != "" {
+		if err := serve(os.NewFile(3, "requests"), os.NewFile(4, "replies"), fake(how)); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// fake is a contender whose launches take the given nanoseconds, without doing anything.
+func fake(how string) func(request) reply {
+	return func(q request) reply {
+		var ns float64
+		_, _ = fmt.Sscan(how, &ns)
+		switch {
+		case how == "crash" && q.Verb == verbPrepare:
+			os.Exit(7)
+		case how == "hang" && q.Verb == verbPrepare:
+			time.Sleep(time.Minute)
+		case how == "wrong" && q.Verb == verbPrepare:
+			return reply{Error: "wrong output: c[0 1] is 2, expected 3"}
+		case how == "unchecked" && q.Verb == verbPrepare:
+			return reply{LaunchNS: 1e6}
+		case how == "lesser" && q.Verb == verbPrepare:
+			return reply{Checked: "some", Lesser: "saturates", LaunchNS: 1e5}
+		case how == "lesser" && q.Verb == verbMeasure:
+			return reply{NS: make1(q.Samples, 1e5)}
+		case how == "lacking" && q.Verb == verbPrepare:
+			return reply{Error: "no such op", Unsupported: true}
+		case q.Verb == verbPrepare:
+			return reply{Version: "fake " + how, Checked: "all", LaunchNS: ns}
+		case q.Verb == verbMeasure:
+			return reply{NS: make1(q.Samples, ns)}
+		}
+		return reply{}
+	}
+}
+
+func make1(n int, ns float64) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = ns
+	}
+	return out
+}
+
+func TestPeerThatDoesLessIsShownButIsNotTheBest(t *testing.T) {
+	res, err := newBench(t).row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "lesser"},
+		entry{role: peer, library: "1100000"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Peers[0].Name != "1100000" || res.Ratio.Median != 1.1 || len(res.Peers) != 2 || res.Peers[1].Lesser != "saturates" {
+		t.Errorf("peers %+v, ratio %+v", res.Peers, res.Ratio)
+	}
+}
+
+func TestVerdictLetsNoWrongOutputThrough(t *testing.T) {
+	bad := func(phase string) *record.Mismatch { return &record.Mismatch{Tensor: "c", Phase: phase} }
+	for _, c := range []struct {
+		name         string
+		v            record.Verification
+		peer         bool
+		fine, lesser bool
+	}{
+		{"passed", record.Verification{Passed: true}, false, true, false},
+		{"wrong", record.Verification{Mismatch: &record.Mismatch{Phase: "random", Bound: 1e-6}, IntegerTest: "exact"}, true, false, false},
+		{"other bits, ours", record.Verification{Mismatch: bad("repeat")}, false, false, false},
+		{"other bits, a peer", record.Verification{Mismatch: bad("repeat")}, true, true, false},
+		{"padding of a peer", record.Verification{Mismatch: bad("padding"), IntegerTest: "exact"}, true, false, false},
+		{"saturates, a peer", record.Verification{Mismatch: bad("random"), IntegerTest: "exact"}, true, true, true},
+		{"saturates, ours", record.Verification{Mismatch: bad("random"), IntegerTest: "exact"}, false, false, false},
+		{"small integers wrong", record.Verification{Mismatch: bad("integer"), IntegerTest: "exact"}, true, false, false},
+	} {
+		checked, lesser, err := verdict(c.v, c.peer)
+		if (err == nil) != c.fine || (checked != "") != c.fine || (lesser != "") != c.lesser {
+			t.Errorf("%s: %q, %q, %v", c.name, checked, lesser, err)
+		}
+	}
+}
+
+// newBench opens contenders that are named by how they behave.
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{settings: settings{Rounds: 7, Budget: time.Minute, Pilot: 2, Sample: time.Millisecond, Keep: 1.2, KeepMax: 3, Patient: 20 * time.Second},
+		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, now: time.Now,
+		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
+	b.open = func(how string, _ int) (contender, error) {
+		if how == "absent" {
+			return nil, errors.New("not installed")
+		}
+		return start([]string{os.Args[0]}, []string{fakeEnv + "=" + how})
+	}
+	t.Cleanup(b.close)
+	return b
+}
+
+func testRow(entries ...entry) row {
+	for i := range entries {
+		entries[i].seat = fmt.Sprint("seat ", i)
+		if entries[i].name == "" {
+			entries[i].name = entries[i].library
+		}
+	}
+	return row{group: "g", label: "l", op: "gemm", dtype: record.FP32, params: params("m=8,n=8,k=8"), threads: 1, metric: "gflops", entries: entries}
+}
+
+func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
+	b := newBench(t)
+	res, err := b.row(context.Background(), testRow(
+		entry{role: probe, library: "500000", limit: compute, work: 1e6, probeWork: 1e6},
+		entry{role: ours, library: "1000000"},
+		entry{role: peer, library: "2000000"},
+		entry{role: peer, library: "1500000"},
+		entry{role: peer, library: "1600000"},
+		entry{role: peer, library: "lacking"},
+		entry{role: peer, library: "absent"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.Ratio == nil || *res.Ratio != (interval{1.5, 1.5, 1.5}) || res.Peers[0].Name != "1500000" {
+		t.Errorf("ratio %+v to %s, want 1.5 to 1500000", res.Ratio, res.Peers[0].Name)
+	}
+	if res.OfProbe == nil || *res.OfProbe != (interval{0.5, 0.5, 0.5}) {
+		t.Errorf("of the probe %+v, want 0.5", res.OfProbe)
+	}
+	if res.goal() != "met" || len(res.Peers) != 3 || len(res.Refused) != 0 || res.StealShare != -1 {
+		t.Errorf("goal %s, peers %d, refused %v, steal %v", res.goal(), len(res.Peers), res.Refused, res.StealShare)
+	}
+	for name, want := range map[string]struct {
+		rounds int
+		pilot  bool
+	}{"1500000": {7, false}, "1600000": {7, false}, "2000000": {2, true}} {
+		for _, p := range res.Peers {
+			if p.Name == name && (p.Rounds != want.rounds || p.Pilot != want.pilot) {
+				t.Errorf("%s: %d rounds, pilot only %v; want %+v", name, p.Rounds, p.Pilot, want)
+			}
+		}
+	}
+	if b.Missing["absent"] == nil {
+		t.Error("the library that is not installed is not reported")
+	}
+	if want := "cpu/gemm/fp32/m=8,n=8,k=8/threads=1/hot"; res.ID != want {
+		t.Errorf("id %q, want %q", res.ID, want)
+	}
+}
+
+func TestBadContendersAreRefusedAndTheRestGoesOn(t *testing.T) {
+	b := newBench(t)
+	b.Patient = 3 * time.Second
+	res, err := b.row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "wrong"},
+		entry{role: peer, library: "crash"}, entry{role: peer, library: "hang"}, entry{role: peer, library: "unchecked"}, entry{role: peer, library: "1100000"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"wrong": "wrong output", "crash": "process ended", "hang": "too long", "unchecked": "not checked"} {
+		if !strings.Contains(res.Refused[name], want) {
+			t.Errorf("%s: refused with %q, want %q in it", name, res.Refused[name], want)
+		}
+	}
+	if len(res.Peers) != 1 || res.Peers[0].Name != "1100000" {
+		t.Errorf("peers %+v, want 1100000 alone", res.Peers)
+	}
+}
+
+func TestOursMustBeThere(t *testing.T) {
+	b := newBench(t)
+	_, err := b.row(context.Background(), testRow(entry{role: ours, library: "wrong"}, entry{role: peer, library: "1000"}))
+	if err == nil || !strings.Contains(err.Error(), "wrong output") {
+		t.Errorf("error %v, want one that says that ours is wrong", err)
+	}
+}
+
+// drifting contenders slow down together, so that only the ratio within a round tells.
+type drifting struct {
+	ns    float64
+	round *float64
+}
+
+func (d drifting) Ask(_ context.Context, q request) (reply, error) {
+	r := reply{Checked: "all", LaunchNS: 1e6}
+	for range q.Samples {
+		*d.round *= 1.01
+		r.NS = append(r.NS, d.ns**d.round)
+	}
+	return r, nil
+}
+func (drifting) Close() {}
+
+func TestRatioComesFromAdjacentRounds(t *testing.T) {
+	b := newBench(t)
+	clock := 1.0
+	b.open = func(how string, _ int) (contender, error) {
+		return drifting{map[string]float64{"a": 1e6, "b": 1.2e6}[how], &clock}, nil
+	}
+	res, err := b.row(context.Background(), testRow(entry{role: ours, library: "a"}, entry{role: peer, library: "b"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(res.Ratio.Median-1.2) > 0.02 {
+		t.Errorf("ratio %.3f of contenders that drift together, want 1.2", res.Ratio.Median)
+	}
+}
+
+// busy answers as if other processes had its CPUs in its first samples.
+type busy struct{ left *int }
+
+func (d busy) Ask(_ context.Context, q request) (reply, error) {
+	r := reply{Checked: "all", LaunchNS: 1e6}
+	for range q.Samples {
+		r.NS = append(r.NS, 1e6)
+	}
+	if q.Verb == verbMeasure && *d.left > 0 {
+		*d.left--
+		r.WaitedNS = 1e9
+		for i := range r.NS {
+			r.NS[i] *= 3
+		}
+	}
+	return r, nil
+}
+func (busy) Close() {}
+
+func TestDisturbedSamplesAreTakenAgain(t *testing.T) {
+	for _, c := range []struct{ left, repeats, disturbed int }{{0, 0, 0}, {2, 2, 0}, {4, 3, 1}} {
+		b := newBench(t)
+		l := &lane{c: busy{&c.left}, launches: 1, samples: 5}
+		ns, err := b.sample(context.Background(), l, 1)
+		if err != nil || (ns == 1e6) != (c.disturbed == 0) || l.repeats != c.repeats || l.disturbed != c.disturbed {
+			t.Errorf("%+v: %v ns, %d repeats, %d disturbed, %v", c, ns, l.repeats, l.disturbed, err)
+		}
+	}
+}
+
+func TestLongLaunchesHaveFewerRounds(t *testing.T) {
+	b := newBench(t)
+	b.Rounds, b.Budget, b.Idle = 25, 10*time.Second, 0
+	for ms, want := range map[float64]int{1: 25, 100: 10, 1000: leastRounds} {
+		l := &lane{rep: reply{LaunchNS: ms * 1e6}, launches: 1, samples: 9}
+		if got := b.rounds([]*lane{l}); got != want {
+			t.Errorf("%v ms a launch: %d rounds, want %d", ms, got, want)
+		}
+	}
+}
+
+func TestIntervalsAreExactOrderStatistics(t *testing.T) {
+	// Ranks from the binomial distribution: of 7, the 1st and 7th enclose the median with 98.4 %;
+	// of 9, the 2nd and 8th with 96.1 %; of 15, the 4th and 12th with 96.5 %.
+	for n, k := range map[int]int{3: 1, 6: 1, 7: 1, 8: 1, 9: 2, 12: 3, 15: 4} {
+		var xs []float64
+		for i := n; i > 0; i-- {
+			xs = append(xs, float64(i))
+		}
+		got, err := summarize(xs)
+		if want := (interval{float64(n+1) / 2, float64(k), float64(n + 1 - k)}); err != nil || got != want {
+			t.Errorf("n=%d: %+v, %v; want %+v", n, got, err, want)
+		}
+	}
+	for _, bad := range [][]float64{nil, {1, math.NaN()}, {1, math.Inf(1)}} {
+		if _, err := summarize(bad); err == nil {
+			t.Errorf("%v was summarized", bad)
+		}
+	}
+}
+
+func TestFloorsTakeTheFastestProbeOfALimitAndTheTighterLimit(t *testing.T) {
+	probes := []lane{
+		{entry: entry{limit: memory, work: 100, probeWork: 10}, ns: []float64{1, 1}},   // 10 a ns: 10 ns
+		{entry: entry{limit: memory, work: 100, probeWork: 10}, ns: []float64{2, 0.5}}, // 5, 20: 20 ns, 5 ns
+		{entry: entry{limit: compute, work: 7, probeWork: 1}, ns: []float64{1, 1}},     // 7 ns
+	}
+	if got := floors(probes, 2); got[0] != 10 || got[1] != 7 {
+		t.Errorf("floors %v, want [10 7]", got)
+	}
+}
+
+// Every row must be a case that ridge's own contender can be asked, and found again in a file.
+func TestTableHoldsDistinctCases(t *testing.T) {
+	rows, err := table([]plan.Peak{{ISA: "avx2", DType: record.FP32}, {ISA: "avx2", DType: record.FP64}}, []int{1, 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, r := range rows {
+		key := fmt.Sprint(r.group, r.label, r.threads)
+		if seen[key] {
+			t.Errorf("two rows %s, %s, %d threads", r.group, r.label, r.threads)
+		}
+		seen[key] = true
+		seats := map[string]bool{}
+		for _, e := range r.entries {
+			if seats[e.seat] {
+				t.Errorf("%s %s: two entries in process %s", r.group, r.label, e.seat)
+			}
+			seats[e.seat] = true
+		}
+	}
+	if len(rows) < 200 {
+		t.Errorf("%d rows, want the whole table", len(rows))
+	}
+}
+
+func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "chip", "peers.md")
+	order := []row{{group: "g", label: "a", threads: 1}, {group: "g", label: "b", threads: 1}}
+	one := interval{1, 1, 1}
+	d := &document{path: path, header: header{Chip: "test chip"}}
+	d.put(result{ID: "b", Group: "g", Label: "b", Threads: 1, Metric: "ns", Ours: figures{NS: one}, Date: "2026-01-01"})
+	if err := d.write(order); err != nil {
+		t.Fatal(err)
+	}
+	d = &document{path: path}
+	if err := d.read(); err != nil {
+		t.Fatal(err)
+	}
+	slow := interval{0.9, 0.8, 0.95}
+	d.put(result{ID: "a", Group: "g", Label: "a", Threads: 1, Metric: "ns", Ours: figures{NS: one}, Ratio: &slow, Date: "2026-01-02",
+		Peers: []figures{{Name: "p", NS: interval{0.9, 0.9, 0.9}}}, Refused: map[string]string{"q": "wrong output"}})
+	if err := d.write(order); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(b)
+	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**missed**", "q: wrong output", "slower in 1"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if strings.Index(text, "| a |") > strings.Index(text, "| b |") {
+		t.Error("the rows are not in the table's order")
+	}
+	if err := os.WriteFile(d.data(), []byte("{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&document{path: path}).read(); err == nil {
+		t.Error("a file of another schema was read")
+	}
+}
+
+func TestFolderNamesTheChip(t *testing.T) {
+	c := record.CPU{Microarchitecture: "Zen 3", MicroarchitectureSource: "AuthenticAMD family 25 model 1 (Milan): Linux"}
+	if got := folder(c); got != "zen3-milan" {
+		t.Errorf("folder %q, want zen3-milan", got)
+	}
+}
+
+// An adapter with a planted fault is built here and must be refused by the verifier; without
+// the fault the same adapter is timed.
+func TestPeerWithWrongOutputIsRefused(t *testing.T) {
+	cc := os.Getenv("CC")
+	if cc == "" {
+		cc = "gcc"
+	}
+	if _, err := exec.LookPath(cc); err != nil {
+		t.Skip("no C compiler to build the adapter with")
+	}
+	dir := t.TempDir()
+	for _, c := range []struct{ fault, want string }{{"0", ""}, {"1", "wrong output"}, {"2", "padding"}} {
+		so := filepath.Join(dir, "peer"+c.fault+".so")
+		args := append(strings.Fields(cc)[1:], "-shared", "-fPIC", "-O1", "-DFAULT="+c.fault, "-I../../native/include", "-I../../scripts/peers.d",
+			"-o", so, "testdata/peer.c")
+		if out, err := exec.Command(strings.Fields(cc)[0], args...).CombinedOutput(); err != nil {
+			t.Skipf("build the adapter: %v\n%s", err, out)
+		}
+		r := askPeer(t, so, request{Verb: verbPrepare, Op: "gemm", DType: record.FP32, Params: params("m=17,n=19,k=23"), Variant: "plain"})
+		switch {
+		case c.want == "" && (r.Error != "" || r.Checked == "" || r.Version != "test peer" || r.Kernel != "finished"):
+			t.Errorf("fault %s: %+v, want a checked answer", c.fault, r)
+		case !strings.Contains(r.Error, c.want):
+			t.Errorf("fault %s: error %q, want %q in it", c.fault, r.Error, c.want)
+		}
+	}
+}
+
+// askPeer asks an adapter in this process.
+func askPeer(t *testing.T, so string, q request) reply {
+	t.Helper()
+	lib, err := openPeer(so, []int{-1}, native.New().Families)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := (&native.Backend{Families: lib.families}).Open("cpu", backend.OpenOptions{CPUs: []int{-1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &nativeContender{dev: dev, lib: lib}
+	defer func() { c.release(); _ = dev.Close() }()
+	return c.answer(q)
+}

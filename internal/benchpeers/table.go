@@ -1,0 +1,321 @@
+//go:build cgo && linux
+
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+)
+
+// row is one line of the comparison.
+type row struct {
+	group, label string
+	op           string
+	params       map[string]string
+	dtype        record.DType
+	threads      int
+	metric       string // gflops, gbps or ns
+	network      string
+	count        int
+	limits       []string // compute, or accesses of the bandwidth probe
+	layouts      bool     // a convolution: ours and the peers in their best layout
+	entries      []entry
+}
+
+// id is the case id, as ridge bench takes it.
+func (r row) id(o op.Op) string {
+	id := record.CaseID{Device: "cpu", Op: r.op, DType: r.dtype, Threads: r.threads, Mode: record.Hot}
+	spec, _ := op.Builtin().Spec(r.op)
+	defaults := map[string]string{}
+	for _, p := range spec.Params {
+		defaults[p.Name] = p.Default
+	}
+	for _, p := range o.Params() {
+		if p.Value != defaults[p.Name] {
+			id.Params = append(id.Params, p)
+		}
+	}
+	return id.String()
+}
+
+// use is a peer library in one of its variants; which cases it takes is for it to say.
+type use struct{ library, variant, name string }
+
+// peersOf lists the peers for an op. A GEMM's B is packed by the call ("plain") or beforehand
+// ("packed"), both where the library offers both.
+func peersOf(opName string) []use {
+	torch := []use{{"torch", "", "torch"}}
+	switch opName {
+	case "gemm":
+		return append([]use{
+			{"openblas", "plain", "OpenBLAS"}, {"openblas", "gemv", "OpenBLAS gemv"},
+			{"openblas_debian", "plain", "OpenBLAS (Debian)"}, {"blis", "plain", "BLIS (Debian)"},
+			{"mkl", "plain", "MKL"}, {"mkl", "packed", "MKL packed"}, {"mkl", "jit", "MKL jit"}, {"mkl", "gemv", "MKL gemv"},
+			{"onednn", "plain", "oneDNN"}, {"onednn", "packed", "oneDNN packed"},
+			{"onednn_debian", "plain", "oneDNN (Debian)"}, {"onednn_debian", "packed", "oneDNN (Debian) packed"},
+			{"torch", "packed", "torch packed"}, {"zentorch", "", "zentorch"},
+		}, torch...)
+	case "attention", "rms_norm":
+		return append([]use{{"zentorch", "", "zentorch"}}, torch...)
+	case "conv2d":
+		return append([]use{
+			{"onednn", "packed", "oneDNN"}, {"onednn", "blocked", "oneDNN blocked"},
+			{"onednn_debian", "packed", "oneDNN (Debian)"}, {"onednn_debian", "blocked", "oneDNN (Debian) blocked"},
+			{"torch", "packed", "torch packed"},
+		}, torch...)
+	case "dispatch":
+		return []use{{"gomp", "plain", "libgomp"}, {"iomp", "plain", "libiomp5"}}
+	}
+	return append([]use{{"onednn", "plain", "oneDNN"}, {"mkl", "plain", "MKL"}}, torch...)
+}
+
+// table lists every row, for each of the thread counts.
+func table(peaks []plan.Peak, threads []int) ([]row, error) {
+	var out []row
+	for _, n := range threads {
+		for _, r := range rows() {
+			r.threads = n
+			if err := r.fill(peaks); err != nil {
+				return nil, fmt.Errorf("%s %s: %w", r.group, r.label, err)
+			}
+			out = append(out, r)
+		}
+	}
+	return out, nil
+}
+
+const (
+	compute = "compute"
+	memory  = "memory"
+)
+
+// fill makes the row's entries: the probes of its limits, ours, and the peers.
+func (r *row) fill(peaks []plan.Peak) error {
+	o, err := op.Builtin().New(r.op, r.params, r.dtype)
+	if err != nil {
+		return err
+	}
+	for _, limit := range r.limits {
+		e, ok, err := probeOf(limit, o, r.dtype, peaks, r.threads)
+		if err != nil {
+			return err
+		}
+		if ok {
+			r.entries = append(r.entries, e)
+		}
+	}
+	ask := func(variant string, more map[string]string) request {
+		p := map[string]string{}
+		for k, v := range r.params {
+			p[k] = v
+		}
+		for k, v := range more {
+			p[k] = v
+		}
+		return request{Op: r.op, Params: p, DType: r.dtype, Variant: variant}
+	}
+	nhwc := map[string]string{}
+	if r.layouts {
+		nhwc["layout"] = "nhwc"
+		r.entries = append(r.entries, entry{role: ours, name: "ridge nhwc", library: "ridge", ask: ask("", nhwc)},
+			entry{role: ours, name: "ridge nchw", library: "ridge", ask: ask("", map[string]string{"layout": "nchw"})})
+	} else {
+		r.entries = append(r.entries, entry{role: ours, name: "ridge", library: "ridge", ask: ask("", nil)})
+	}
+	for _, u := range peersOf(r.op) {
+		r.entries = append(r.entries, entry{role: peer, name: u.name, library: u.library, ask: ask(u.variant, nhwc)})
+	}
+	uses := map[string]int{} // each entry of a library has a process of its own
+	for i := range r.entries {
+		e := &r.entries[i]
+		e.seat = fmt.Sprintf("%s#%d", e.library, uses[e.library])
+		uses[e.library]++
+	}
+	return nil
+}
+
+// probeOf is the probe of a limit: the best arithmetic peak of the precision (of fp32 where the
+// chip has no arithmetic of that precision, as kernels then widen), or a stream of the given
+// access over a working set of the row's bytes.
+func probeOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads int) (entry, bool, error) {
+	e := entry{role: probe, library: "ridge"}
+	if limit != compute {
+		e.name, e.limit, e.work = limit+" stream", memory, float64(o.Bytes())
+		e.ask = request{Op: "bandwidth", DType: record.FP32, Params: map[string]string{"access": limit, "bytes": strconv.FormatInt(o.Bytes(), 10)}}
+	} else {
+		best, most := plan.Peak{}, int64(0)
+		for _, want := range []record.DType{d, map[record.DType]record.DType{record.U8S8: record.INT8}[d], record.FP32} {
+			for _, p := range peaks {
+				if n := opsOf(p); p.DType == want && n > most {
+					best, most = p, n
+				}
+			}
+			if most > 0 {
+				break
+			}
+		}
+		if most == 0 {
+			return e, false, nil
+		}
+		chunk, err := op.FindPeak(best.ISA, best.DType)
+		if err != nil {
+			return e, false, err
+		}
+		e.name, e.limit, e.work = fmt.Sprintf("%s %s peak", best.ISA, best.DType), compute, float64(o.FLOPs())
+		e.ask = request{Op: "peak", DType: best.DType, Params: map[string]string{"isa": best.ISA, "instructions": fmt.Sprint(chunk.Chunk * int64(threads))}}
+		if best.VL > 0 {
+			e.ask.Params["vl"] = fmt.Sprint(best.VL)
+		}
+	}
+	p, err := op.Builtin().New(e.ask.Op, e.ask.Params, e.ask.DType)
+	if err != nil {
+		return e, false, err
+	}
+	e.probeWork = float64(p.Bytes())
+	if limit == compute {
+		e.probeWork = float64(p.FLOPs())
+	}
+	return e, true, nil
+}
+
+func opsOf(p plan.Peak) int64 {
+	params := map[string]string{"isa": p.ISA}
+	if p.VL > 0 {
+		params["vl"] = fmt.Sprint(p.VL)
+	}
+	o, err := op.Builtin().New("peak", params, p.DType)
+	if err != nil {
+		return 0
+	}
+	return o.FLOPs() / o.Items()
+}
+
+// params reads "m=1,n=2".
+func params(format string, a ...any) map[string]string {
+	out := map[string]string{}
+	for _, kv := range strings.Split(fmt.Sprintf(format, a...), ",") {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+var (
+	floats = []record.DType{record.FP32, record.BF16}
+	// Accesses of streams that an op could at best be like.
+	unaryStreams  = []string{"copy", "nt_copy"}
+	binaryStreams = []string{"triad", "nt_triad"}
+	readStream    = []string{"read"}
+)
+
+// rows is the table without thread counts.
+func rows() []row {
+	var out []row
+	gemm := func(group string, d record.DType, limits []string, m, n, k int64) {
+		out = append(out, row{group: group, label: fmt.Sprintf("%d×%d×%d", m, n, k), op: "gemm", dtype: d, metric: "gflops",
+			params: params("m=%d,n=%d,k=%d", m, n, k), limits: limits})
+	}
+	arithmetic := []string{compute}
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, n := range []int64{256, 512, 1024, 2048, 4096} {
+			gemm("GEMM "+string(d), d, arithmetic, n, n, n)
+		}
+	}
+	for _, s := range [][3]int64{{1, 4096, 4096}, {4, 4096, 4096}, {8, 4096, 4096}, {16, 4096, 4096}, {64, 3072, 768}, {4096, 4096, 64}} {
+		limits := []string{compute, "read"}
+		if s[0] == 4096 { // the result is most of the bytes
+			limits = []string{compute, "write", "nt_write"}
+		}
+		gemm("GEMM skinny fp32", record.FP32, limits, s[0], s[1], s[2])
+	}
+	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.U8S8} {
+		for _, n := range []int64{512, 1024, 2048} {
+			gemm("GEMM "+string(d), d, arithmetic, n, n, n)
+		}
+	}
+	for _, n := range []int64{8, 16, 24, 32, 48, 64} {
+		gemm("GEMM small fp32", record.FP32, arithmetic, n, n, n)
+	}
+	out = append(out, convRows()...)
+	out = append(out, attentionRows()...)
+	out = append(out, streamingRows()...)
+	return append(out, row{group: "Team dispatch", label: "empty launch", op: "dispatch", dtype: record.FP64, metric: "ns"})
+}
+
+func convRows() []row {
+	var out []row
+	for _, d := range floats {
+		for _, n := range []int64{1, 16} {
+			network := fmt.Sprintf("ResNet-50 %s, batch %d", d, n)
+			for _, l := range plan.ResNet50() {
+				out = append(out, row{group: network, label: fmt.Sprintf("%d×%d×%d → %d, %d×%d/%d", l.C, l.H, l.H, l.K, l.R, l.R, l.Stride),
+					op: "conv2d", dtype: d, metric: "gflops", network: network, count: int(l.Repeats), layouts: true, limits: []string{compute},
+					params: params("n=%d,c=%d,h=%d,w=%d,k=%d,r=%d,s=%d,stride=%d,pad=%d", n, l.C, l.H, l.H, l.K, l.R, l.R, l.Stride, l.R/2)})
+			}
+		}
+	}
+	// MobileNet's and EfficientNet's shapes.
+	for _, s := range [][4]int64{{32, 112, 3, 1}, {144, 56, 3, 1}, {256, 28, 3, 1}, {512, 14, 3, 1}, {144, 56, 5, 2}, {240, 28, 5, 1}, {672, 14, 5, 1}} {
+		out = append(out, row{group: "Depthwise fp32", label: fmt.Sprintf("%d×%d×%d, %d×%d/%d", s[0], s[1], s[1], s[2], s[2], s[3]),
+			op: "conv2d", dtype: record.FP32, metric: "gflops", layouts: true, limits: []string{compute, "copy"},
+			params: params("n=1,c=%d,h=%d,w=%d,k=%d,r=%d,s=%d,stride=%d,pad=%d,groups=%d", s[0], s[1], s[1], s[0], s[2], s[2], s[3], s[2]/2, s[0])})
+	}
+	return out
+}
+
+func attentionRows() []row {
+	var out []row
+	// 32 heads of 4096 × 128 take 550 GFLOP; 4 of them show the same work per head.
+	for _, s := range [][3]int64{{12, 512, 64}, {12, 2048, 64}, {4, 4096, 128}} {
+		for _, d := range floats {
+			for _, causal := range []int{0, 1} {
+				label := fmt.Sprintf("%d heads, %d × %d", s[0], s[1], s[2])
+				if causal == 1 {
+					label += ", causal"
+				}
+				out = append(out, row{group: "Attention " + string(d), label: label, op: "attention", dtype: d, metric: "gflops", limits: []string{compute},
+					params: params("b=1,heads=%d,sq=%d,d=%d,causal=%d", s[0], s[1], s[2], causal)})
+			}
+		}
+	}
+	return out
+}
+
+// streamingRows are the ops that a stream bounds: about 4 MiB and 256 MiB an array.
+func streamingRows() []row {
+	var out []row
+	for _, size := range []struct {
+		name       string
+		rows, cols int64
+	}{{"1M", 1 << 10, 1 << 10}, {"64M", 1 << 16, 1 << 10}} {
+		add := func(group, name string, limits []string) {
+			out = append(out, row{group: group + " fp32", label: name + ", " + size.name, op: name, dtype: record.FP32, metric: "gbps",
+				params: params("rows=%d,cols=%d", size.rows, size.cols), limits: limits})
+		}
+		add("Elementwise", "add", binaryStreams)
+		for _, f := range []string{"relu", "gelu", "gelu_tanh", "exp", "sigmoid", "tanh", "sin", "cos"} {
+			add("Elementwise", f, unaryStreams)
+		}
+		for _, f := range []string{"sum", "mean", "max"} {
+			add("Reduction", f, readStream)
+		}
+		for _, f := range []string{"softmax", "layer_norm", "rms_norm"} {
+			add("Normalization", f, unaryStreams)
+		}
+	}
+	for _, f := range []string{"stream_copy", "stream_scale", "stream_add", "stream_triad"} {
+		limits := unaryStreams
+		if f == "stream_add" || f == "stream_triad" {
+			limits = binaryStreams
+		}
+		out = append(out, row{group: "STREAM fp64", label: strings.TrimPrefix(f, "stream_") + ", 32M", op: f, dtype: record.FP64, metric: "gbps",
+			params: params("n=%d", 1<<25), limits: limits})
+	}
+	return out
+}
