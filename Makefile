@@ -10,11 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-<<<<<<< HEAD
-.PHONY: help build calibrate calibrate-full test check race arm64 clang sanitize stamp selftest fuzz readme clean compiler
-=======
-.PHONY: bench-peers help build calibrate calibrate-full test check race arm64 clang stamp selftest fuzz readme clean compiler
->>>>>>> w3-peers
+.PHONY: help build calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler
 
 help:
 	@echo "make build           bin/ridge"
