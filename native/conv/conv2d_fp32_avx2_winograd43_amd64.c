@@ -3,7 +3,9 @@
 // Formula, blocking, error and source: conv_winograd_body.h. Preconditions: 3x3, step 1, no dilation, one
 // group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
 // bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
-// Versions: 1, this one.
+// Versions, GFLOP/s of the direct count, one core of Zen 3 (probe 102): 1, 64 channels of 56x56 182, 128 of 28x28 256, 256 of
+// 14x14 139, where the indirect kernel had 76, 88 and 82 in the same rounds; blocks of 1 or 4 MiB of inputs: the same within noise.
+// 2, NCHW too: 139, 177 and 95.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8

@@ -2,7 +2,10 @@
 //
 // Formula, layouts, limit and source: conv_depthwise_body.h. Preconditions: groups = C, and K = C
 // in NHWC; any alignment. FLOP 2*N*Ho*Wo*K*R*S; bytes x, w and y once.
-// Versions: 1, this one.
+// Versions, NHWC, GB/s of x and y on one core of Zen 3 at 256 channels of 28x28, 3x3 (a copy: 41, old version beside it
+// in each run): 1, one output at a time, 2.0. 2, seven outputs of 8 channels, three rows of columns read in place: 8.3 (busy core).
+// 3, whole cache lines of 16 channels: 13 (quiet). 4, a ring of copied lines, walked down the image: 7.2 (busy), 5x5 5.4
+// against 4.3 of version 3. 5, outputs fetched a row ahead, no tests in the plain end: 9.6; 5x5 5.8, 7x7 3.7 (before: 0.8, 0.5).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8

@@ -18,7 +18,7 @@ enum { DW_T = 4 }; // a product needs a register of its own
 #else
 enum { DW_T = 7 };
 #endif
-enum { DW_U = RIDGE_VL == 16 ? 1 : 2, DW_K = DW_U * RIDGE_VL, DW_L1 = 6144 }; // DW_L1: elements of a ring in L1
+enum { DW_U = RIDGE_VL == 16 ? 1 : 2, DW_K = DW_U * RIDGE_VL, DW_L1 = 3072 }; // DW_L1: elements of a group's ring: 12 KiB, beside the lines asked for
 
 // The ring of a group of chunks: [chunk][row][col][DW_K].
 typedef struct ring {
@@ -40,9 +40,11 @@ RIDGE_INLINE int64_t depthwise_chunk(int64_t K, int64_t i) { return (i + 1) * DW
 // Outputs at, at+K, ... of T columns; x: the ring's rows; first: the slot of the first input row.
 RIDGE_INLINE RIDGE_VT void depthwise_block(const ridge_conv_args *a, const ring *g, const int T, const int64_t step, const me *x,
                                            int64_t first, const me *w, int64_t k, int64_t at) {
+  int plain = a->act == RIDGE_ACT_NONE && !a->bias && !a->residual;
   mv acc[DW_T][DW_U];
   RIDGE_UNROLL_ALL
   for (int o = 0; o < T; o++) {
+    __builtin_prefetch((const yt *)a->y + at + (a->Wo + o) * a->K + k, 1); // the row after this one
     RIDGE_UNROLL_ALL
     for (int u = 0; u < DW_U; u++) acc[o][u] = (mv){0};
   }
@@ -63,7 +65,11 @@ RIDGE_INLINE RIDGE_VT void depthwise_block(const ridge_conv_args *a, const ring 
   RIDGE_UNROLL_ALL
   for (int o = 0; o < T; o++) {
     RIDGE_UNROLL_ALL
-    for (int u = 0; u < DW_U; u++) finish_channels(a, acc[o][u], k + u * VL, at + o * a->K + k + u * VL);
+    for (int u = 0; u < DW_U; u++) {
+      int64_t to = at + o * a->K + k + u * VL;
+      if (plain) store_out((yt *)a->y + to, acc[o][u]);
+      else finish_channels(a, acc[o][u], k + u * VL, to);
+    }
   }
 }
 

@@ -40,11 +40,24 @@ var depthwise = []string{
 	"n=1 c=5 h=8 w=19 k=10 groups=5 pad=1", "n=1 c=33 h=10 w=10 k=33 groups=33 dilation=2 pad=2", "n=1 c=4 h=5 w=40 k=4 groups=4 r=1",
 }
 
+// channelwise: depthwise in both layouts with more channels than a cache line and remainders of channels and outputs,
+// steps, dilation, large kernels, rows shorter than a block, several images, all epilogues.
+var channelwise = []string{
+	"n=2 c=37 h=5 w=16 k=37 groups=37 pad=1", "n=1 c=48 h=6 w=19 k=48 groups=48 r=5 pad=2 stride=2", "n=1 c=16 h=9 w=5 k=16 groups=16 r=7 pad=3",
+	"n=1 c=40 h=9 w=8 k=40 groups=40 dilation=2 pad=2 bias=1 act=relu residual=1", "n=1 c=19 h=7 w=30 k=19 groups=19 stride=3 bias=1",
+}
+
+// long: reductions of several slabs (in taps, in channels), rows longer than a block of pixels.
+var long = []string{
+	"n=1 c=300 h=2 w=3 k=17 pad=1", "n=1 c=4700 h=1 w=2 k=17 r=1 bias=1", "n=1 c=520 h=2 w=2 k=16 pad=1",
+	"n=1 c=2 h=1 w=900 k=17 pad=1", "n=1 c=3 h=2 w=801 k=16 r=2 s=7 pad=1 stride=2",
+}
+
 // shapes of the Winograd kernels (multiples of 16 and 32 channels), in both layouts: whole and cut tiles, paddings of 0 and
 // 1, more tiles than a block, a remainder of rows in the register tile, all epilogues.
 var winograd = []string{
-	"n=1 c=64 h=14 w=14 k=32 pad=1", "n=3 c=80 h=9 w=11 k=64 pad=0", "n=1 c=64 h=12 w=21 k=32 pad=1",
-	"n=1 c=128 h=23 w=41 k=32 pad=1 bias=1 act=relu residual=1", "n=2 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
+	"n=1 c=64 h=12 w=13 k=32 pad=1", "n=3 c=80 h=8 w=9 k=32 pad=0", "n=1 c=320 h=23 w=31 k=32 pad=1",
+	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
 }
 
 var epilogues = []string{
@@ -77,6 +90,21 @@ func TestConvKernelsMatchTheExpectation(t *testing.T) {
 		}
 		kerneltest.All(t, native.New(), list)
 	}
+}
+
+func TestConvKernelsMatchInBothLayouts(t *testing.T) {
+	var list []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+		for _, s := range slices.Concat(channelwise, long) {
+			if !d.Float() {
+				s = strings.ReplaceAll(s, " act=relu", "")
+			}
+			for _, layout := range []string{"nchw", "nhwc"} {
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), list)
 }
 
 func TestWinogradMatchesTheExpectation(t *testing.T) {
