@@ -340,8 +340,11 @@ func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
 	if err := d.read(); err != nil {
 		t.Fatal(err)
 	}
+	if !d.has(order[1]) || d.has(order[0]) {
+		t.Error("the rows that are there are not known")
+	}
 	slow := interval{0.9, 0.8, 0.95}
-	d.put(result{ID: "a", Group: "g", Label: "a", Threads: 1, Metric: "ns", Ours: figures{NS: one}, Ratio: &slow, Date: "2026-01-02",
+	d.put(result{ID: "a", Group: "g", Label: "a", Threads: 1, Metric: "ns", Ours: figures{NS: one, Rounds: 8, Disturbed: 3}, Ratio: &slow, Date: "2026-01-02",
 		Peers: []figures{{Name: "p", NS: interval{0.9, 0.9, 0.9}}}, Refused: map[string]string{"q": "wrong output"}})
 	if err := d.write(order); err != nil {
 		t.Fatal(err)
@@ -351,7 +354,7 @@ func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**missed**", "q: wrong output", "slower in 1"} {
+	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**missed**, disturbed", "q: wrong output", "slower in 1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

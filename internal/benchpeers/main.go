@@ -47,6 +47,7 @@ func run(args []string) error {
 	peers := f.String("peers", "build/peers", "where scripts/peers installed the libraries")
 	out := f.String("out", "", "Markdown file, with the data beside it as .jsonl; default docs/benchmarks/CHIP/peers.md")
 	update := f.Bool("update", false, "keep the file's other rows")
+	missing := f.Bool("missing", false, "with -update: only rows that the file lacks, to go on with a run that was interrupted")
 	render := f.Bool("render", false, "measure nothing: write the Markdown again from its data")
 	chip := f.String("chip", "", "name of the chip's folder; default from its identity")
 	revision := f.String("revision", "unknown", "revision of the code, for the record")
@@ -125,6 +126,9 @@ func run(args []string) error {
 	}
 	if *render {
 		return d.write(all)
+	}
+	if *missing {
+		chosen = slices.DeleteFunc(chosen, d.has)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

@@ -101,8 +101,12 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		if r.Count > 1 {
 			label += fmt.Sprintf(" (×%d)", r.Count)
 		}
+		goal := r.goal()
+		if r.disturbed() {
+			goal += ", disturbed"
+		}
 		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.both(r.Ours), r.Ours.Kernel, best, its,
-			ratioText(r.Ratio), shareText(r.OfProbe), r.goal(), strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
+			ratioText(r.Ratio), shareText(r.OfProbe), goal, strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
 	}
 }
 

@@ -88,6 +88,11 @@ func (d *document) put(r result) {
 	d.rows = append(d.rows, r)
 }
 
+// has reports whether a row is there already.
+func (d *document) has(r row) bool {
+	return slices.ContainsFunc(d.rows, func(x result) bool { return x.Group == r.group && x.Label == r.label && x.Threads == r.threads })
+}
+
 // write saves data and Markdown, rows in the table's order.
 func (d *document) write(order []row) error {
 	at := map[string]int{}
@@ -203,12 +208,16 @@ func spread(f figures) string {
 	return fmt.Sprintf("±%.0f %%", 50*(f.NS.Hi-f.NS.Lo)/f.NS.Median)
 }
 
+// disturbed reports whether other processes had our CPUs in more than a quarter of the rounds.
+func (r result) disturbed() bool { return 4*r.Ours.Disturbed > r.Ours.Rounds }
+
 // line is the row on one line of progress.
 func (r result) line() string {
 	best := "no peer"
 	if r.Ratio != nil {
 		best = r.Peers[0].Name + " " + r.rate(r.Peers[0].NS.Median)
 	}
-	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %.0f s, %s", r.Group, r.Label, r.Threads,
-		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.Seconds, r.goal())
+	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %.0f s, %s%s", r.Group, r.Label, r.Threads,
+		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.Seconds, r.goal(),
+		map[bool]string{true: ", disturbed"}[r.disturbed()])
 }
