@@ -54,6 +54,7 @@ type KernelInfo struct {
 	Portable   bool
 	BoundC     float64 // c of op.Expectation
 	IntExact   bool    // whether small integers are exact for it
+	FLOPShare  float64 // of the op's FLOP, what the algorithm executes at least (Winograd); 0 and 1: all of it
 	Available  error   // nil, or why this machine cannot run it
 	Doc        string
 	// PassedOver, of an executable's kernel, names the kernels that would have been picked

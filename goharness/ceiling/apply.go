@@ -20,7 +20,7 @@ func (m *Model) Apply(r *record.Result) {
 	if r.FLOPs > 0 {
 		if c := m.Compute("", r.DType, r.Threads); c != nil {
 			rc.ComputeGFLOPS = c.Measured.Value
-			compute = float64(r.FLOPs) / c.Measured.Value
+			compute = float64(r.Executed()) / c.Measured.Value
 		}
 	}
 	rc.MemoryLevel = m.LevelOf(footprint(r), r.Threads)

@@ -28,7 +28,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 	if !r.Status.Counts() || r.Time == nil {
 		return Finding{}
 	}
-	arms := []work{{r.ISA, r.Time.MedianNS, r.FLOPs, r.Bytes}}
+	arms := []work{{r.ISA, r.Time.MedianNS, r.Executed(), r.Bytes}}
 	if len(r.Arms) > 0 {
 		arms = nil // Time is that of the first arm
 	}
@@ -38,7 +38,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 			if isa == "" {
 				isa = r.ISA // a document from before arms had their own
 			}
-			arms = append(arms, work{isa, a.Time.MedianNS, a.FLOPs, a.Bytes})
+			arms = append(arms, work{isa, a.Time.MedianNS, a.Executed(), a.Bytes})
 		}
 	}
 	for _, w := range arms {

@@ -45,6 +45,8 @@ func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
 		{"the faster arm is judged with its own work", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
 			r.Arms = []record.Arm{{Name: "unfused", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "fused", Time: timeOf(1e5), FLOPs: 100e6}}
 		}), "1000 GFLOPS"},
+		{"Winograd above the probe by the definition's count", change(result(700e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs = 175e6 }), ""},
+		{"Winograd faster than its own products", change(result(900e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs = 225e6 }), "225 GFLOPS"},
 		{"an arm that does less work may be faster", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
 			r.Arms = []record.Arm{{Name: "direct", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "winograd", Time: timeOf(4.5e5), FLOPs: 44e6}}
 		}), ""},

@@ -76,7 +76,7 @@ func FillMetrics(r *Result, selected []string, ceilings []Ceiling, user UserPeak
 func standByUser(r *Result, user UserPeaks) {
 	floor := 0.0
 	if user.compute(r) {
-		floor = float64(r.FLOPs) / user.GFLOPS
+		floor = float64(r.Executed()) / user.GFLOPS
 	}
 	if user.bandwidth(r) {
 		floor = max(floor, float64(r.Bytes)/user.GBps)
@@ -109,7 +109,7 @@ func PeaksTooLow(results []Result, user UserPeaks) []string {
 		if !user.compute(r) {
 			return 0
 		}
-		return float64(r.FLOPs) / r.Time.MedianNS
+		return float64(r.Executed()) / r.Time.MedianNS
 	})
 	say("--peak-bandwidth", user.GBps, "GB/s", func(r *Result) float64 {
 		if !user.bandwidth(r) {
@@ -161,14 +161,14 @@ func memory(r *Result) *MemoryMetrics {
 }
 
 func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {
-	g := float64(r.FLOPs) / r.Time.MedianNS
+	g, run := float64(r.FLOPs)/r.Time.MedianNS, float64(r.Executed())/r.Time.MedianNS
 	m := &FLOPMetrics{FLOPs: r.FLOPs, GFLOPS: g, TFLOPS: g / 1e3}
 	measured := 0.0
 	if r.Ceiling != nil {
 		measured = r.Ceiling.ComputeGFLOPS
 	}
 	if measured > 0 {
-		m.HardwareEfficiency = g / measured
+		m.HardwareEfficiency = run / measured
 	} else {
 		m.Unavailable = "no compute ceiling was measured for this precision and thread count"
 	}
@@ -182,7 +182,7 @@ func flopMetrics(r *Result, ceilings []Ceiling, user UserPeaks) *FLOPMetrics {
 		peak, m.PeakSource = measured, "measured"
 	}
 	if peak > 0 {
-		m.UtilizationPct = 100 * g / peak
+		m.UtilizationPct = 100 * run / peak
 	}
 	return m
 }

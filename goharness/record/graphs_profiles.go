@@ -116,7 +116,8 @@ func (x graphsExport) precision(r, main *Result) graphsPrecision {
 // does arithmetic, DRAM bandwidth where it only moves data.
 func (x graphsExport) efficiency(r *Result) *float64 {
 	if r.FLOPs > 0 {
-		return quotient(&r.GFLOPS, x.theoretical(r.DType))
+		run := r.GFLOPS * float64(r.Executed()) / float64(r.FLOPs)
+		return quotient(&run, x.theoretical(r.DType))
 	}
 	_, peak := x.dram()
 	return quotient(&r.BandwidthGBps, peak)

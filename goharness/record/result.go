@@ -23,6 +23,19 @@ var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOu
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
 
+// Executed is the arithmetic that must have been done: FLOPs, but for algorithms that need less.
+func (r *Result) Executed() int64 { return executed(r.FLOPs, r.ExecutedFLOPs) }
+
+// Executed is the arm's, as the result's.
+func (a *Arm) Executed() int64 { return executed(a.FLOPs, a.ExecutedFLOPs) }
+
+func executed(flops, fewer int64) int64 {
+	if fewer > 0 {
+		return fewer
+	}
+	return flops
+}
+
 // Param is one parameter of an op, in the op's declared order.
 type Param struct {
 	Name  string `json:"name"`
@@ -56,6 +69,7 @@ type Result struct {
 	Time         *Time         `json:"time,omitempty"`
 
 	FLOPs           int64  `json:"flops"`
+	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is fewer than flops (Winograd); ceilings are held against it"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
 	WorkingSetBytes int64  `json:"working_set_bytes"`
 	ReadBytes       int64  `json:"read_bytes,omitempty" jsonschema:"description=modelled bytes of the input tensors"`
@@ -155,14 +169,15 @@ type Attempt struct {
 
 // Arm is one side of a comparison.
 type Arm struct {
-	Name         string           `json:"name"`
-	Kernels      []string         `json:"kernels"`
-	KernelParams map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters of the last kernel in place of its defaults"`
-	ISA          string           `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
-	Verification *Verification    `json:"verification,omitempty"`
-	Time         *Time            `json:"time,omitempty"`
-	FLOPs        int64            `json:"flops"`
-	Bytes        int64            `json:"bytes"`
+	Name          string           `json:"name"`
+	Kernels       []string         `json:"kernels"`
+	KernelParams  map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters of the last kernel in place of its defaults"`
+	ISA           string           `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
+	Verification  *Verification    `json:"verification,omitempty"`
+	Time          *Time            `json:"time,omitempty"`
+	FLOPs         int64            `json:"flops"`
+	ExecutedFLOPs int64            `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is fewer than flops (Winograd); ceilings are held against it"`
+	Bytes         int64            `json:"bytes"`
 
 	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`
 	BandwidthGBps float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=this arm's bytes over its median time in 10^9 bytes per second"`

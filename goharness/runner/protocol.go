@@ -93,8 +93,10 @@ type PreparedArm struct {
 	// PassedOver are quarantined kernels that would have been picked otherwise.
 	PassedOver []string `json:"passed_over,omitempty"`
 	FLOPs      int64    `json:"flops"`
-	Bytes      int64    `json:"bytes"`
-	Sets       int      `json:"sets"` // buffer sets it rotates through
+	// ExecutedFLOPs, where the kernels' algorithms execute fewer; else 0.
+	ExecutedFLOPs int64 `json:"executed_flops,omitempty"`
+	Bytes         int64 `json:"bytes"`
+	Sets          int   `json:"sets"` // buffer sets it rotates through
 }
 
 // Measured is the timing of a case, or of both arms with their ratio.

@@ -228,7 +228,13 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			return nil, err
 		}
 		pa := PreparedArm{Name: a.name, FLOPs: a.p.FLOPs(), Bytes: a.p.Bytes(), Sets: a.sets}
-		for _, k := range a.e.Kernels() {
+		executed := 0.0
+		for n, k := range a.e.Kernels() {
+			part := float64(a.p.Steps[n].Op.FLOPs())
+			if k.FLOPShare > 0 {
+				part *= k.FLOPShare
+			}
+			executed += part
 			pa.Kernels, pa.Ops = append(pa.Kernels, k.Name), append(pa.Ops, k.Op)
 			pa.PassedOver = append(pa.PassedOver, k.PassedOver...)
 			if len(k.ISA) > len(pa.ISA) {
@@ -236,6 +242,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			}
 			pa.Params = k.Params
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
+		}
+		if n := int64(executed); n < pa.FLOPs {
+			pa.ExecutedFLOPs = n
 		}
 		out.Arms = append(out.Arms, pa)
 	}

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=67be38fac5f2
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=53fefc43f09c
 #include "fault.h"
 */
 import "C"

@@ -43,14 +43,22 @@ int ridge_conv_is_depthwise(const void *args) {
   return a->groups == a->C && (a->layout == 0 || a->K == a->C);
 }
 
+// Winograd F(4x4, 3x3) has 36 products where the definition has 144, and its transforms besides.
+#define WINOGRAD43(name, isa, rank, c) \
+  RIDGE_DECLARE(name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name##_workspace, ridge_conv_winograd_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef WINOGRAD43
 
 static const ridge_kernel table[] = {
+#define WINOGRAD43(name, isa, rank, c)                                          \
+  {#name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, ridge_conv_winograd_wins, \
+   36.0 / 144},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef WINOGRAD43
 };
 
 const ridge_kernel *ridge_conv_table(void) { return table; }

@@ -116,6 +116,7 @@ typedef struct ridge_kernel {
   ridge_kernel_fn fn;
   ridge_workspace_fn workspace; // NULL: none needed
   ridge_supports_fn supports;   // NULL: everything
+  double flop_share; // of the op's FLOP, what the algorithm executes at least; 0: all of it
 } ridge_kernel;
 
 // A family's kernels.def holds lines

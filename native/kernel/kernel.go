@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67be38fac5f2
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=53fefc43f09c
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -33,6 +33,7 @@ type Kernel struct {
 	Rank       int // preferred first; negative: only when forced by name
 	BoundC     float64
 	IntExact   bool
+	FLOPShare  float64        // of the op's FLOP, what the algorithm executes at least; 1: all of it
 	Fn         unsafe.Pointer // ridge_kernel_fn
 	workspace  C.ridge_workspace_fn
 	supports   C.ridge_supports_fn
@@ -46,10 +47,17 @@ func Table(first unsafe.Pointer, n int) []Kernel {
 			Name: C.GoString(k.name), Ops: strings.Fields(C.GoString(k.ops)),
 			DType: record.DType(C.GoString(k.dtype)), Accumulate: record.DType(C.GoString(k.acc)),
 			ISA: Mask(k.isa), Rank: int(k.rank), BoundC: float64(k.bound_c), IntExact: k.int_exact != 0,
-			Fn: unsafe.Pointer(k.fn), workspace: k.workspace, supports: k.supports,
+			FLOPShare: share(float64(k.flop_share)), Fn: unsafe.Pointer(k.fn), workspace: k.workspace, supports: k.supports,
 		})
 	}
 	return out
+}
+
+func share(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return x
 }
 
 // Implements reports whether the kernel is registered for the op at that precision.
@@ -76,7 +84,7 @@ func (k Kernel) WorkspaceBytes(args unsafe.Pointer, threads int) int64 {
 // Info describes the kernel for listings and results.
 func (k Kernel) Info(opName string, have Mask) backend.KernelInfo {
 	info := backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate,
-		ISA: k.ISA.Names(), Portable: k.ISA == 0, BoundC: k.BoundC, IntExact: k.IntExact}
+		ISA: k.ISA.Names(), Portable: k.ISA == 0, BoundC: k.BoundC, IntExact: k.IntExact, FLOPShare: k.FLOPShare}
 	if missing := k.ISA &^ have; missing != 0 {
 		info.Available = fmt.Errorf("this CPU lacks %s", strings.Join(missing.Names(), ", "))
 	}
