@@ -19,6 +19,13 @@
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed V (bf16: and K) written and read besides.
 // Limit: arithmetic. For VL scores the two products take 2D multiply-adds, the exponential and
 // what belongs to it 7 on the same pipes and 9 other vector operations.
+// Versions (Zen 3, one thread, of the FMA probe at 12 heads x 2048 x 64 and at 4096 x 128, full; medians of
+// runs on a shared host, so only steps within one run are exact): 1, keys as lanes, K and V packed, 6x16
+// tiles: 0.62-0.75, 0.62-0.82. 2, queries as lanes, multiply-adds left to gcc, which reloads operands:
+// 0.66, 0.74. 3, multiply-adds spelled out: 0.82, 0.80. 4, masks out of line, then exponentials by
+// columns (in one run 0.76 to 0.81 and 0.77 to 0.77): 0.83, 0.82. 6x16 instead of 4x24 tiles: 0.80
+// against 0.84 and 0.75 against 0.83. Blocks of 128 to 256 keys, tasks of 48 to 192 queries, a
+// polynomial of degree 5, unrolling by 2 or 8: within the noise.
 // Source: Dao et al. 2022 (FlashAttention); Milakov and Gimelshein 2018 (running maximum).
 #include "../include/ridge_half.h"
 #include "attention.h"

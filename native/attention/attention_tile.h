@@ -84,6 +84,18 @@ RIDGE_INLINE RIDGE_VT vf exp2_low(vf x) {
     for (int v = 0; v < nv; v++) acc[r][v] = (vf){0};        \
   }
 
+// Hides the keys j .. j+MR-1 from the lanes that do not see them; in memory and out of line, for
+// the tile's sums fill the registers.
+__attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, const int32_t *seen, float *s) {
+  for (int v = 0; v < nv; v++) {
+    vi last = *(const vi_any *)(seen + v * VL);
+    for (int r = 0; r < MR; r++) {
+      vi hide = last <= (int32_t)(j + r), x = *(const vi_any *)(s + (r * nv + v) * VL);
+      *(vi_any *)(s + (r * nv + v) * VL) = (x & ~hide) | ((vi)((vf){0} + HIDDEN) & hide);
+    }
+  }
+}
+
 // Scores of n keys, ld apart, and the running maximum. Rows past the last key repeat it, which
 // leaves the maximum alone. Lane l sees keys below seen[l]; all lanes see those below clear.
 RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, int64_t ld, int64_t n, const float *q, float *s,
@@ -102,24 +114,19 @@ RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, 
     }
     RIDGE_UNROLL(1)
     for (; d < D; d++, b += nv * VL) ATT_STEP(nv, b, kr[r][d]);
-    if (j + MR > clear) {
+    float *at = s + j * nv * VL;
+    RIDGE_UNROLL_ALL
+    for (int r = 0; r < MR; r++) {
       RIDGE_UNROLL_ALL
-      for (int v = 0; v < nv; v++) {
-        vi last = *(const vi_any *)(seen + v * VL);
-        RIDGE_UNROLL_ALL
-        for (int r = 0; r < MR; r++) {
-          vi hide = last <= (int32_t)(j + r);
-          acc[r][v] = (vf)(((vi)acc[r][v] & ~hide) | ((vi)((vf){0} + HIDDEN) & hide));
-        }
-      }
+      for (int v = 0; v < nv; v++) *(vf_any *)(at + (r * nv + v) * VL) = acc[r][v];
     }
+    if (j + MR > clear) hide_tile(nv, j, seen, at);
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv; v++) {
       vf m = *(const vf_any *)(top + v * VL);
       RIDGE_UNROLL_ALL
       for (int r = 0; r < MR; r++) {
-        m = ridge_vmax(m, acc[r][v]);
-        *(vf_any *)(s + (j + r) * nv * VL + v * VL) = acc[r][v];
+        m = ridge_vmax(m, *(const vf_any *)(at + (r * nv + v) * VL));
       }
       *(vf_any *)(top + v * VL) = m;
     }
@@ -130,23 +137,19 @@ RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, 
 // weights, factor what sums so far are to be multiplied by.
 RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
                                        float *factor) {
-  vf m[NV], sum[NV];
-  RIDGE_UNROLL_ALL
-  for (int v = 0; v < nv; v++) m[v] = *(const vf_any *)(top + v * VL), sum[v] = (vf){0};
-  for (int64_t j = 0; j < n; j++) {
-    RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) {
-      vf_any *at = (vf_any *)(s + j * nv * VL + v * VL);
-      vf e = exp2_low(*at - m[v]);
-      sum[v] += e;
-      *at = e;
-    }
-  }
+  // One column of vectors after the other: the constants of the exponential then stay in registers.
   RIDGE_UNROLL_ALL
   for (int v = 0; v < nv; v++) {
-    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m[v]);
+    vf m = *(const vf_any *)(top + v * VL), sum = (vf){0};
+    for (int64_t j = 0; j < n; j++) {
+      vf_any *at = (vf_any *)(s + j * nv * VL + v * VL);
+      vf e = exp2_low(*at - m);
+      sum += e;
+      *at = e;
+    }
+    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m);
     *(vf_any *)(factor + v * VL) = f;
-    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum[v];
+    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum;
   }
 }
 
