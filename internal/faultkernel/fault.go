@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=9e12755d475d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=87fa415950ea
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=9e12755d475d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=87fa415950ea
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
