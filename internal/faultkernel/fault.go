@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=53fefc43f09c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3028025e5f9d
 #include "fault.h"
 */
 import "C"
