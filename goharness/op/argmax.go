@@ -51,7 +51,7 @@ func (a *Argmax) Expect(in *Inputs, out int, i int64) Expectation {
 		x := buf[:min(lineBlock, n-from)]
 		in.Span(0, start+from*step, step, x)
 		for k, v := range x {
-			if v > best {
+			if v > best || math.IsNaN(v) && !math.IsNaN(best) {
 				best, at = v, from+int64(k)
 			}
 		}

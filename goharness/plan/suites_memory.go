@@ -65,6 +65,12 @@ func reductionSuite() []row {
 			}
 		}
 	}
+	for _, a := range areas[:3] {
+		for _, dim := range []string{"all", "0", "1"} {
+			out = append(out, row{suite: "reduction", op: "argmax", use: fmt.Sprintf("%d x %d, dim %s", a.rows, a.cols, dim), dtypes: fp32,
+				quick: a == square(1024) && dim == "all", params: a.params(",dim=" + dim)})
+		}
+	}
 	out = append(out, row{suite: "reduction", op: "sum", use: "from DRAM", dtypes: fp32, quick: true, dram: true, params: dramArea(4, 1, ",dim=all")})
 	for _, a := range areas {
 		large := a.rows >= 16384

@@ -302,7 +302,7 @@ func streamingRows() []row {
 		for _, f := range []string{"relu", "gelu", "gelu_tanh", "exp", "sigmoid", "tanh", "sin", "cos"} {
 			add("Elementwise", f, unaryStreams)
 		}
-		for _, f := range []string{"sum", "mean", "max"} {
+		for _, f := range []string{"sum", "mean", "max", "argmax"} {
 			add("Reduction", f, readStream)
 		}
 		for _, f := range []string{"softmax", "layer_norm", "rms_norm"} {

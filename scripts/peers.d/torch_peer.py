@@ -240,10 +240,11 @@ def reduction(name, p, d):
     c = Case()
     gamma, beta = uniform((cols,), t, low=True), uniform((cols,), t)
     flat = x.view(-1)
-    if name in ("sum", "mean", "max"):
+    if name in ("sum", "mean", "max", "argmax"):
         if p.get("dim", "all") != "all":
             raise Unsupported("only over all elements")
-        call = {"sum": lambda: torch.sum(flat), "mean": lambda: torch.mean(flat), "max": lambda: torch.amax(flat)}[name]
+        call = {"sum": lambda: torch.sum(flat), "mean": lambda: torch.mean(flat), "max": lambda: torch.amax(flat),
+                "argmax": lambda: torch.argmax(flat)}[name]
     elif name == "softmax":
         out = torch.zeros_like(x)
         call = lambda: torch.softmax(x, int(p.get("dim", 1)), out=out)
@@ -257,6 +258,8 @@ def reduction(name, p, d):
 
     def check():
         got_dtype[0] = t
+        if name == "argmax":  # of equal elements any may be named
+            return compare(flat[c.out].double().view(1), flat.double().max().view(1), flat.double().abs().max().view(1), torch.float32, name)
         if name in ("sum", "mean", "max"):
             y = flat.double()
             n = flat.numel() if name == "mean" else 1
@@ -296,7 +299,7 @@ def build(q):
         raise Unsupported("no variants")
     if name in UNARY or name in BINARY:
         return elementwise(name, p, d)
-    if name in ("sum", "mean", "max", "softmax", "layer_norm", "rms_norm"):
+    if name in ("sum", "mean", "max", "argmax", "softmax", "layer_norm", "rms_norm"):
         return reduction(name, p, d)
     raise Unsupported(f"no op {name}")
 
