@@ -25,9 +25,11 @@
 // one load; FORMS: fp32 vectors in it.
 #if defined(ATT_BF16)
 enum { FORMS = 2 };
+// Pairs of elements, which lie where elements may.
+typedef uint32_t pairs __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias));
 // Even and odd elements: bf16 is the upper half of fp32.
 RIDGE_INLINE RIDGE_VT void load_forms(const et *p, vf x[FORMS]) {
-  ridge_vu u = (ridge_vu) * (const vi_any *)p;
+  ridge_vu u = *(const pairs *)p;
   x[0] = (vf)(u << 16), x[1] = (vf)(u & 0xffff0000u);
 }
 #else
