@@ -65,7 +65,7 @@ arm64:
 
 clang:
 	CGO_ENABLED=1 CC=clang $(GO) build -o bin/ridge-clang ./cmd/ridge
-	CGO_ENABLED=1 CC=clang $(GO) test ./native/...
+	CGO_ENABLED=1 CC=clang $(GO) test -short ./native/...
 
 # The kernels' tests with every memory access and every operation of undefined result checked; a
 # finding ends the test. Three checks are left out because they double the time to compile and what

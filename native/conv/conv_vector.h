@@ -22,7 +22,7 @@ typedef int32_t yt;
 #if defined(CONV_INT8)
 typedef int32_t me;
 typedef ridge_vi mv;
-typedef ridge_vi_any mv_any;
+typedef int32_t mv_any __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias)); // pairs lie where int16 may
 #else
 typedef float me;
 typedef ridge_vf mv;
