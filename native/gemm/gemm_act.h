@@ -5,6 +5,12 @@
 // and Stegun 7.1.26, absolute error 1.5e-7; GELU multiplies it by x/2, so the error is at
 // most 1.3 u(fp32) * |x| plus rounding, inside the bound 4u * (1.13*magnitude + |x|).
 
+// Below this the activations are less than 1e-36 in size, and at -infinity, where x times a
+// factor of zero would be NaN, their limit is 0.
+#ifndef GEMM_ACT_ZERO
+#define GEMM_ACT_ZERO (-88.0f)
+#endif
+
 GEMM_INLINE float GEMM_F(expf)(float x) {
   x = x < -87.0f ? -87.0f : x;
   x = x > 88.0f ? 88.0f : x;
@@ -43,17 +49,22 @@ GEMM_NOINLINE void GEMM_F(act_float)(float *v, int n, int act) {
     case RIDGE_ACT_GELU: // x/2 * (1 + erf(x/sqrt 2)), odd part by |x|
       for (int j = 0; j < n; j++) {
         float x = v[j], a = x < 0 ? -x : x;
-        v[j] = 0.5f * (x + a * GEMM_F(erff)(a * 0.70710678f));
+        float y = 0.5f * (x + a * GEMM_F(erff)(a * 0.70710678f));
+        v[j] = x < GEMM_ACT_ZERO ? -0.0f : y;
       }
       break;
     case RIDGE_ACT_GELU_TANH: // x/2 * (1 + tanh u) = x / (1 + exp(-2u))
       for (int j = 0; j < n; j++) {
         float x = v[j], u = 0.79788456f * (x + 0.044715f * x * x * x);
-        v[j] = x / (1.0f + GEMM_F(expf)(-2.0f * u));
+        float y = x / (1.0f + GEMM_F(expf)(-2.0f * u));
+        v[j] = x < GEMM_ACT_ZERO ? -0.0f : y;
       }
       break;
     case RIDGE_ACT_SILU:
-      for (int j = 0; j < n; j++) v[j] = v[j] / (1.0f + GEMM_F(expf)(-v[j]));
+      for (int j = 0; j < n; j++) {
+        float x = v[j], y = x / (1.0f + GEMM_F(expf)(-x));
+        v[j] = x < GEMM_ACT_ZERO ? -0.0f : y;
+      }
       break;
   }
 }
