@@ -8,8 +8,8 @@
 //
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs.
-// Floor on AVX2 (6x16): 12 FMA, 2 loads, 6 broadcasts and a prefetch for an element: 6 cycles at two
-// FMA and two loads a cycle, 24 instructions, 15 of 16 registers. AVX-512 (8x32): 16 FMA, 10 loads, 8 cycles, 19 of
+// Floor on AVX2 (6x16): 12 FMA, 2 loads and 6 broadcasts for an element: 6 cycles at two FMA and two loads a
+// cycle, 21 instructions, 15 of 16 registers. AVX-512 (8x32): 16 FMA, 10 loads, 8 cycles, 19 of
 // 32 registers; eight pointers fit the general registers, twelve would not. NEON (6x16): 24 FMA,
 // 29 of 32 registers.
 #ifndef RIDGE_CONV_TILE_H
@@ -18,7 +18,6 @@
 #include "conv_turn.h"
 
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
-enum { AHEAD = 256 }; // elements of the panel fetched ahead, 1 KiB: panels are longer than L1
 
 typedef me me_any __attribute__((aligned(2), may_alias)); // pairs of int16 lie at any even address
 
@@ -60,6 +59,10 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv; v++) acc[i][v] = (mv){0};
   }
+  if (!t->keep) { // the lines that the next tile will write
+    RIDGE_UNROLL_ALL
+    for (int i = 0; i < mr; i++) __builtin_prefetch((const yt *)t->a->y + t->at + (MR + i) * t->a->K, 1);
+  }
   const me *b = t->panel;
   const char *const *pixel = t->pixel;
   int64_t run = t->run, from = t->from;
@@ -67,10 +70,9 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     const char *p[RIDGE_MR];
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) p[i] = pixel[i] + from;
+    RIDGE_UNROLL(4)
     for (int64_t e = 0; e < run; e++, b += NR) {
       mv bv[RIDGE_NV];
-      RIDGE_UNROLL_ALL
-      for (int l = 0; l < nv * VL; l += 16) __builtin_prefetch(b + AHEAD + l);
       RIDGE_UNROLL_ALL
       for (int v = 0; v < nv; v++) bv[v] = *(const mv_any *)(b + v * VL);
       RIDGE_UNROLL_ALL

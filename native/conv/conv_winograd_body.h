@@ -46,7 +46,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (POS * p.v_pos + 15) / 16 * 16 * (int64_t)sizeof(float);
   p.wide = a->layout == 0 ? p.across * 4 + 2 : 0;
-  p.own = (POS * (p.u_pos + p.m_pos) + a->C + AHEAD + 6 * p.wide * a->C + 15) / 16 * 16 * (int64_t)sizeof(float);
+  p.own = (POS * (p.u_pos + p.m_pos) + a->C + 6 * p.wide * a->C + 15) / 16 * 16 * (int64_t)sizeof(float);
   return p;
 }
 
@@ -241,7 +241,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + POS * p.u_pos, *zeros = M + POS * p.m_pos, *window = zeros + p.a->C + AHEAD;
+  float *M = U + POS * p.u_pos, *zeros = M + POS * p.m_pos, *window = zeros + p.a->C;
   memset(zeros, 0, (size_t)p.a->C * sizeof(float));
   for (int64_t b = 0; b < p.blocks; b++) {
     int64_t first = p.tiles * b / p.blocks, n = p.tiles * (b + 1) / p.blocks - first, from, to, had = -1;
