@@ -52,6 +52,14 @@ RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
 #endif
 }
 
+// Elements a turn of the loop. A product of int8 pairs needs a register of its own: with the 12 sums, two
+// vectors of the panel and the pixel that is all 16, and clang spills when it may look at several elements at once.
+#if defined(CONV_INT8) && RIDGE_VL == 8
+#define CONV_AT_ONCE 1
+#else
+#define CONV_AT_ONCE 4
+#endif
+
 RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) {
   mv acc[RIDGE_MR][RIDGE_NV];
   RIDGE_UNROLL_ALL
@@ -65,13 +73,14 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
   }
   const me *b = t->panel;
   const char *const *pixel = t->pixel;
-  int64_t run = t->run, from = t->from;
+  // Eight pixel pointers leave no register to compare with: there the count ends at 0.
+  const int64_t run = t->run, from = t->from, first = RIDGE_MR > 6 ? -run : 0;
   for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) {
     const char *p[RIDGE_MR];
     RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) p[i] = pixel[i] + from;
-    RIDGE_UNROLL(4)
-    for (int64_t e = 0; e < run; e++, b += NR) {
+    for (int i = 0; i < mr; i++) p[i] = pixel[i] + from - first * (int64_t)sizeof(me);
+    RIDGE_UNROLL(CONV_AT_ONCE)
+    for (int64_t e = first; e < run + first; e++, b += NR) {
       mv bv[RIDGE_NV];
       RIDGE_UNROLL_ALL
       for (int v = 0; v < nv; v++) bv[v] = *(const mv_any *)(b + v * VL);

@@ -28,6 +28,8 @@ type Loop struct {
 	Others int
 	// Units a loop may hold: 0 any whole number (the compiler's unrolling), else exactly so many.
 	Units int
+	// Least: loops of fewer units are the tail of an unrolled one and not judged.
+	Least int
 }
 
 // Toolchain is a compiler and the objdump that reads what it makes.
@@ -110,7 +112,7 @@ func (l Loop) Problems(listing string) []string {
 		for key, n := range l.Main {
 			units = max(units, (count(turn, key)+n-1)/n)
 		}
-		if units == 0 {
+		if units == 0 || units < l.Least {
 			continue
 		}
 		judged++

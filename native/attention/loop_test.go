@@ -1,0 +1,27 @@
+//go:build cgo && linux
+
+package attention_test
+
+import (
+	"testing"
+
+	"ridge/native/internal/objtest"
+)
+
+// The two products of the streaming attention: for an element of d (scores) or a key (gather), mr
+// rows by three vectors of queries.
+func TestAttentionProductsHoldTheirMultiplyAddsInRegisters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the kernels with every compiler")
+	}
+	product := func(file, symbol string, mr int) objtest.Loop {
+		return objtest.Loop{File: file, Symbol: symbol, Main: map[string]int{"vfmadd231ps|vfmadd213ps|vfmadd132ps": 3 * mr},
+			Loads: map[string]int{"vmovaps|vmovups/m": 3, "vbroadcastss/m": mr}, Others: 4, Least: 4}
+	}
+	objtest.AMD64(t, []objtest.Loop{
+		product("attention_fp32_avx2_amd64.c", "scores_3", 4),
+		product("attention_fp32_avx2_amd64.c", "gather_3", 4),
+		product("attention_fp32_avx512_amd64.c", "scores_3", 8),
+		product("attention_fp32_avx512_amd64.c", "gather_3", 8),
+	})
+}
