@@ -191,9 +191,14 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
   }
 }
 
+#include "gemm_batch.h"
 #include "gemm_driver.h"
 
-int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) { return GEMM_F(run)(args, ctx); }
+int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+  const ridge_gemm_args *g = args;
+  if (g->batch <= 1) return GEMM_F(run)(g, ctx);
+  GEMM_BATCH(g, ctx, GEMM_F(run));
+}
 
 #undef GEMM_FLOAT
 #undef GEMM_TILES

@@ -91,12 +91,20 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
   }
 }
 
+#include "gemm_batch.h"
 #include "gemm_driver.h"
+#include "gemm_small.h"
+
+RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
+  return GEMM_F(run)(g, ctx);
+}
 
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
-  if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
-  return GEMM_F(run)(g, ctx);
+  if (GEMM_F(is_small)(g)) return GEMM_F(small)(g, ctx);
+  if (g->batch <= 1) return GEMM_F(one)(g, ctx);
+  GEMM_BATCH(g, ctx, GEMM_F(one));
 }
 
 #include "gemm_undef.h"
