@@ -3,7 +3,7 @@
 package toyop
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=5a874e4f3781
 #include "saxpby.h"
 */
 import "C"
