@@ -265,8 +265,9 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthr
   }
 }
 
+// With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g) {
-  return g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K && g->M * g->N * g->K <= GEMM_SMALL_MACS &&
+  return !(g->mc | g->kc | g->nc) && g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K && g->M * g->N * g->K <= GEMM_SMALL_MACS &&
          (GEMM_SAME || g->M * g->K <= GEMM_SMALL_A);
 }
 

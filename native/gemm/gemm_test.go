@@ -51,6 +51,9 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 	float := []map[string]string{
 		shape(19, 23, 29, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"),
 		shape(2, 20, 30, "alpha", "-3", "beta", "1"),
+		// K over 256: the ways that small products do not take.
+		shape(33, 35, 257), shape(1, 131, 258), shape(3, 70, 259), shape(12, 29, 270), shape(21, 35, 267, "tb", "1"),
+		shape(13, 29, 261, "lda", "270", "ldb", "37", "ldc", "45"), shape(3, 19, 262, "tb", "1", "ldb", "263"),
 	}
 	// Full tiles of every 8-bit variant over two K blocks.
 	bytes := []map[string]string{shape(33, 35, 1100)}
@@ -61,6 +64,37 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 			list = append(slices.Clone(shapes), float...)
 		}
 		for _, s := range list {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Every number of columns up to two of the widest vectors and beyond, and of rows up to two tiles:
+// the small products' tiles of all heights and widths, and of part of a vector.
+func TestSmallProductsOfEveryHeightAndWidth(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+		var ops []op.Op
+		for i := 1; i <= 33; i++ {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(1+i*5%26, i, 1+i%9)),
+				kerneltest.Op(t, "gemm", d, shape(i%13+1, 66-i, 5, "ldc", fmt.Sprint(66-i+i%2), "tb", fmt.Sprint(i%3/2), "beta", fmt.Sprint(i%5/4))))
+		}
+		kerneltest.All(t, native.New(), ops)
+	}
+}
+
+func TestBatchesOfProducts(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
+		for _, s := range []map[string]string{
+			shape(5, 7, 9, "batch", "1"), shape(5, 7, 9, "batch", "2"), shape(8, 16, 8, "batch", "3"), shape(3, 9, 5, "batch", "13"),
+			shape(4, 5, 6, "batch", "7", "lda", "8", "ldb", "9", "ldc", "7"), shape(4, 19, 6, "batch", "7", "tb", "1", "ldb", "9"),
+			shape(0, 5, 6, "batch", "3"), shape(4, 5, 0, "batch", "3"),
+			shape(17, 9, 261, "batch", "3"), shape(2, 9, 261, "batch", "3"), // the ordinary ways
+		} {
+			if d.Float() {
+				s["alpha"], s["beta"] = "2", fmt.Sprint(len(ops)%2)
+			}
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
 		}
 	}
