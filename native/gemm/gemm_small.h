@@ -17,9 +17,9 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #ifndef GEMM_SMALL_K // what the callers' stack holds: K x NR of B
 #define GEMM_SMALL_K 256
 #define GEMM_SMALL_A 4096 // elements of A when they are widened
-#define GEMM_SMALL_MACS (128 * 128 * 64)
-#define GEMM_SMALL_SHARE 8192 // multiply-adds that are worth another thread
-#define GEMM_SMALL_UNPACKED (96 * 96 * 96)
+#define GEMM_SMALL_MACS (1 << 21) // multiply-adds
+#define GEMM_SMALL_B (1 << 18) // bytes of B: more is better read in the order it lies in
+#define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index
 #define GEMM_SMALL_GROUP 1
 #else
@@ -237,7 +237,7 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
 
 GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, int64_t i0, int64_t m, int64_t j0, int64_t n) {
   if (m <= 0 || n <= 0) return;
-  if (!GEMM_SAME || g->trans_b || m * n * g->K > GEMM_SMALL_UNPACKED)
+  if (!GEMM_SAME || g->trans_b)
     GEMM_F(small_staged)(g, i0, (int32_t)m, j0, (int32_t)n);
 #if GEMM_SAME
   else
@@ -267,7 +267,8 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthr
 
 // With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g) {
-  return !(g->mc | g->kc | g->nc) && g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K && g->M * g->N * g->K <= GEMM_SMALL_MACS &&
+  return !(g->mc | g->kc | g->nc) && g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K &&
+         g->M * g->N * g->K <= GEMM_SMALL_MACS && g->N * g->K * (int64_t)sizeof(GEMM_S) <= GEMM_SMALL_B &&
          (GEMM_SAME || g->M * g->K <= GEMM_SMALL_A);
 }
 
