@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/record"
@@ -114,6 +115,9 @@ func (c *nativeContender) prepare(q request) (reply, error) {
 	if c.lib != nil {
 		c.exec = peerExecutable{c.exec, c.lib}
 		p.Reference = lenient{p.Reference}
+		if err := c.hopeful(q.LimitNS); err != nil {
+			return reply{Kernel: c.path()}, c.unsupported(err)
+		}
 	}
 	v, err := runner.Verify(context.Background(), c.exec, p, runner.Seed, runner.DefaultEffort)
 	if err != nil {
@@ -125,6 +129,24 @@ func (c *nativeContender) prepare(q request) (reply, error) {
 	}
 	r.LaunchNS, err = c.calibrate()
 	return r, err
+}
+
+// hopeful launches a peer's case once; one that takes longer than the limit is not worth verifying.
+func (c *nativeContender) hopeful(limitNS float64) error {
+	if limitNS <= 0 {
+		return nil
+	}
+	if err := c.exec.Fill(false, 0); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := c.exec.Run(1); err != nil {
+		return err
+	}
+	if took := float64(time.Since(began)); took > limitNS {
+		return backend.Unsupported("%.2g s for its first launch, the limit here is %.2g s: not a contender", took/1e9, limitNS/1e9)
+	}
+	return nil
 }
 
 // unsupported turns a peer's refusal of the arguments into the reply "unsupported".

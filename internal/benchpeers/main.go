@@ -71,6 +71,7 @@ func run(args []string) error {
 	s.Slow = 10 * time.Second
 	s.Budget = time.Duration(*budget * float64(time.Second))
 	s.Sample, s.Idle, s.Patient = time.Duration(*ms)*time.Millisecond, time.Duration(*idle)*time.Millisecond, time.Minute
+	s.Hopeless = 10
 	match, err := regexp.Compile(*only)
 	if err != nil {
 		return fmt.Errorf("-only: %w", err)

@@ -36,6 +36,9 @@ type request struct {
 	DType   record.DType      `json:"dtype,omitempty"`
 	Variant string            `json:"variant,omitempty"` // how the contender is to be used: a kernel's name, "packed", ...
 
+	// LimitNS ends the preparation of a peer whose first launch takes longer: it is no contender.
+	LimitNS float64 `json:"limit_ns,omitempty"`
+
 	Launches int `json:"launches,omitempty"` // in one sample
 	Samples  int `json:"samples,omitempty"`
 }

@@ -49,15 +49,16 @@ type lane struct {
 
 // settings of a run.
 type settings struct {
-	Rounds  int           // timed rounds
-	Budget  time.Duration // of a row's timed rounds: long launches have fewer, but never less than leastRounds
-	Pilot   int           // rounds of all contenders before them
-	Sample  time.Duration // of one contender in one round
-	Idle    time.Duration // before each, so that the others' spinning pools have gone to sleep
-	Keep    float64       // peers slower than this times the best peer's pilot leave after it
-	KeepMax int           // and at most so many stay
-	Slow    time.Duration // log answers that take longer; 0: none
-	Patient time.Duration // for one answer of a contender
+	Rounds   int           // timed rounds
+	Budget   time.Duration // of a row's timed rounds: long launches have fewer, but never less than leastRounds
+	Pilot    int           // rounds of all contenders before them
+	Sample   time.Duration // of one contender in one round
+	Idle     time.Duration // before each, so that the others' spinning pools have gone to sleep
+	Keep     float64       // peers slower than this times the best peer's pilot leave after it
+	KeepMax  int           // and at most so many stay
+	Slow     time.Duration // log answers that take longer; 0: none
+	Patient  time.Duration // for one answer of a contender
+	Hopeless float64       // a peer whose first launch takes so many times ours is not prepared further
 }
 
 // bench runs rows. Contenders are opened when first needed and kept.
@@ -142,7 +143,11 @@ func (b *bench) row(ctx context.Context, r row) (result, error) {
 			}
 		}
 	}()
+	var fastest float64 // launch of ours: entries list ours before the peers
 	for _, e := range r.entries {
+		if e.role == peer {
+			e.ask.LimitNS = max(b.Hopeless*fastest, hopelessFloor)
+		}
 		l, why, err := b.prepare(ctx, e, r.threads)
 		switch {
 		case ctx.Err() != nil:
@@ -151,13 +156,16 @@ func (b *bench) row(ctx context.Context, r row) (result, error) {
 			res.Refused[e.name] = err.Error()
 		case why == "":
 			lanes = append(lanes, l)
+			if e.role == ours && (fastest == 0 || l.rep.LaunchNS < fastest) {
+				fastest = l.rep.LaunchNS
+			}
 		}
 	}
 	if !slices.ContainsFunc(lanes, func(l *lane) bool { return l.role == ours }) {
 		return res, fmt.Errorf("%s: ours cannot be measured: %v", res.ID, res.Refused)
 	}
 	res.PrepareSeconds = math.Round(10*b.now().Sub(began).Seconds()) / 10
-	for i := range b.Pilot {
+	for i := range b.pilots(lanes) {
 		if err := b.round(ctx, lanes, r.threads, i, func(l *lane, ns float64) { l.pilot = append(l.pilot, ns) }); err != nil {
 			return res, err
 		}
@@ -229,6 +237,18 @@ func (b *bench) rounds(lanes []*lane) int {
 	}
 	return max(leastRounds, min(b.Rounds, int(b.Budget/max(one, 1))))
 }
+
+// pilots is how many pilot rounds a third of the budget allows, at least one.
+func (b *bench) pilots(lanes []*lane) int {
+	var one float64
+	for _, l := range lanes {
+		one += float64(b.Idle) + l.rep.LaunchNS*float64(l.launches*(l.samples+1))
+	}
+	return max(1, min(b.Pilot, int(float64(b.Budget)/3/max(one, 1))))
+}
+
+// hopelessFloor is the first launch of a peer that is always borne: libraries compile and allocate in it.
+const hopelessFloor = 100e6
 
 // round takes one value of every lane, in order, every other round in reverse.
 func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep func(*lane, float64)) error {

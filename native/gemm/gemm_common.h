@@ -30,7 +30,10 @@
 
 #define GEMM_THIN 3 // M up to here goes without packing B
 #ifndef GEMM_THIN_MAX
-#define GEMM_THIN_MAX 12 // where the rows of B lie in memory as they are read: gemm_thin.h
+#define GEMM_THIN_MAX 8 // where the rows of B lie in memory as they are read: gemm_thin.h
+#endif
+#ifndef GEMM_STRIP_MAX
+#define GEMM_STRIP_MAX 18 // the same, with sums in registers: gemm_strip.h
 #endif
 
 #define GEMM_PASTE_(a, b) a##_##b

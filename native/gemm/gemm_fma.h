@@ -14,6 +14,7 @@
 #endif
 #include "gemm_epilogue.h"
 #include "gemm_thin.h"
+#include "gemm_strip.h"
 
 // w rows of kc elements, pitch ld, to dst[k*w + i].
 GEMM_INLINE void GEMM_F(pack_rows)(GEMM_S *dst, const GEMM_T *src, int64_t ld, const int w, int64_t rows, int64_t kc) {
@@ -97,6 +98,12 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
 
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
+  if (g->M <= GEMM_STRIP_MAX && !g->trans_b) {
+    int64_t from, to;
+    ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
+    GEMM_F(strips)(g, from, to);
+    return RIDGE_OK;
+  }
   return GEMM_F(run)(g, ctx);
 }
 

@@ -13,5 +13,7 @@
 
 #undef RIDGE_UNROLL
 #define RIDGE_UNROLL(n)
+#undef RIDGE_UNROLL_FULL
+#define RIDGE_UNROLL_FULL
 
 #endif

@@ -341,7 +341,9 @@ def answer(q, state):
     if verb == "prepare":
         state.clear()
         case = build(q)
-        case.run()
+        first = batch(case, 1)
+        if first > q.get("limit_ns", 5e9):
+            raise Unsupported(f"{first / 1e9:.2g} s for its first launch, the limit here is {q['limit_ns'] / 1e9:.2g} s: not a contender")
         checked = case.check()
         launches = 1
         while True:

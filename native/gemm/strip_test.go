@@ -1,0 +1,29 @@
+//go:build cgo && linux
+
+package gemm_test
+
+import (
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+// Nine to eighteen rows go by strips of B: one tile (9 to 14 rows on AVX-512), several tiles of
+// different heights, strips that do not fill a tile's columns, blocks of 32 rows of B and one
+// more, several chunks of columns (7,000 of fp32), and what ends a tile.
+func TestAFewRowsGoByStripsOfB(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+		for _, s := range []map[string]string{
+			shape(9, 1, 1), shape(9, 15, 31), shape(13, 47, 32), shape(16, 64, 33), shape(18, 97, 70),
+			shape(10, 33, 65, "alpha", "-3", "beta", "1", "ldb", "37", "ldc", "41"), shape(17, 50, 64, "lda", "67"),
+			shape(9, 7000, 3),
+		} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
