@@ -25,8 +25,8 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #else
 #define GEMM_SMALL_GROUP 3
 #endif
-#define GEMM_SMALL_FEW(X, v) X(1, v) X(2, v) X(3, v)
-#define GEMM_SMALL_4(X, v) GEMM_SMALL_FEW(X, v) X(4, v)
+#define GEMM_SMALL_2(X, v) X(1, v) X(2, v)
+#define GEMM_SMALL_4(X, v) GEMM_SMALL_2(X, v) X(3, v) X(4, v)
 #define GEMM_SMALL_6(X, v) GEMM_SMALL_4(X, v) X(5, v) X(6, v)
 #define GEMM_SMALL_8(X, v) GEMM_SMALL_6(X, v) X(7, v) X(8, v)
 #define GEMM_SMALL_12(X, v) GEMM_SMALL_8(X, v) X(9, v) X(10, v) X(11, v) X(12, v)
@@ -34,13 +34,13 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 // Rows of the highest tile of a part of a vector, 1, 2, 3 and 4 vectors: 12 sums of 16 registers,
 // 16 to 18 of 32, which hide the latency of two pipes (4 x 2) and of four (4 x 4).
 #if GEMM_VEC == 32
-#define GEMM_SMALL_ROWS {12, 12, 6, 4, 3}
+#define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
 #define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_12(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_FEW(X, 4)
+  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
 #else
-#define GEMM_SMALL_ROWS {12, 12, 8, 6, 4}
+#define GEMM_SMALL_ROWS {8, 12, 8, 6, 4}
 #define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_12(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_8(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
+  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_8(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
 #endif
 
 // Which lanes of a vector lie inside the matrix: the first n.
@@ -222,8 +222,8 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
   int32_t vectors = (n + L - 1) / L;
   for (int32_t j = 0; j < n;) {
-    // Panels of 2 vectors, one of 3 where their number is odd; for few rows 4.
-    int v = vectors < 3 ? vectors : m < 4 ? (vectors == 3 || vectors == 5 ? 3 : 4) : vectors & 1 || m == 4 ? 3 : 2;
+    // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
+    int v = m <= 2 ? 4 : vectors & 1 || (m <= 4 && vectors > 4) ? 3 : 2;
     if (v > vectors) v = vectors;
     const int32_t w = (int32_t)gemm_min(v * L, n - j);
     if (w < L && j > 0) { // one vector is left: move it back
