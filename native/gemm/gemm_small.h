@@ -9,16 +9,12 @@
 // Threads share rows or columns of C once the work is worth two barriers; a batch by matrices.
 //
 // Floor, AVX2 (16 registers: 12 sums, up to 3 of B, a broadcast; two multiply-adds and two loads a
-// cycle): tiles of 12x1, 6x2, 4x3 and 3x4 need 6 cycles of multiply-adds a k, and 13, 8, 7, 7 loads
-// (6.5, 4, 3.5, 3.5 cycles). 8x8x8 is one tile of 8x1, 8 x 4.5 = 36 cycles.
+// cycle): tiles of 12x1, 6x2 and 4x3 need 6 cycles of multiply-adds a k, and 13, 8 and 7 loads (6.5, 4,
+// 3.5 cycles). 8x8x8 is one tile of 8x1: 9 loads a k, 36 cycles.
 
 typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
-#ifndef GEMM_SMALL_K // what the callers' stack holds: K x NR of B
-#define GEMM_SMALL_K 256
-#define GEMM_SMALL_A 4096 // elements of A when they are widened
-#define GEMM_SMALL_MACS (1 << 21) // multiply-adds
-#define GEMM_SMALL_B (1 << 18) // bytes of B: more is better read in the order it lies in
+#ifndef GEMM_SMALL_SHARE
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index
 #define GEMM_SMALL_GROUP 1
