@@ -80,7 +80,7 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n)
   GEMM_S t[GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
   *(GEMM_F(vec) *)t = *v;
   int64_t at = 0;
-  RIDGE_UNROLL(4) for (int w = GEMM_LANES / 2; w > 0; w /= 2)
+  RIDGE_UNROLL_FULL for (int w = GEMM_LANES / 2; w > 0; w /= 2)
     if (n & w) memcpy(c + at, t + at, (size_t)w * sizeof(GEMM_S)), at += w;
 }
 
@@ -96,33 +96,33 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   const char *p[12], *pb = (const char *)b; // A by groups of rows
   int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S, right = last * S;
   __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
-  RIDGE_UNROLL(12) for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
   V s[12][4];
-  RIDGE_UNROLL(12) for (int i = 0; i < r; i++) {
-    RIDGE_UNROLL(4) for (int j = 0; j < w; j++) s[i][j] = (V){0};
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
   }
 #define GEMM_SMALL_STEP                                                                              \
   V bv[4];                                                                                           \
-  RIDGE_UNROLL(4) for (int j = 0; j < w; j++) {                                                      \
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {                                                    \
     if (v == 0)                                                                                      \
       GEMM_F(load_lanes)(&bv[j], (const GEMM_S *)pb, in);                                            \
     else                                                                                             \
       bv[j] = *(const GEMM_F(vecu) *)(pb + (j > 0 && j == w - 1 ? right : j * L * S));               \
   }                                                                                                  \
-  RIDGE_UNROLL(12) for (int i = 0; i < r; i++) {                                                     \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
     const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
-    RIDGE_UNROLL(4) for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                       \
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
   }                                                                                                  \
   pb += down;                                                                                        \
   __asm__("" : "+r"(pb))
 #define GEMM_SMALL_ADVANCE(n)                                                                        \
-  RIDGE_UNROLL(12) for (int i = 0; i < r; i += G) {                                                  \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                 \
     p[i / G] += (n) * S;                                                                             \
     __asm__("" : "+r"(p[i / G]));                                                                    \
   }
   int64_t k = kc;
   for (; k >= 4; k -= 4) {
-    RIDGE_UNROLL(4) for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
+    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
     GEMM_SMALL_ADVANCE(4)
   }
   for (; k > 0; k--) {
@@ -132,19 +132,19 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   }
 #undef GEMM_SMALL_STEP
 #undef GEMM_SMALL_ADVANCE
-  RIDGE_UNROLL(12) for (int i = 0; i < r; i++, c += ldc) {
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
     if (v == 0)
       GEMM_F(store_lanes)(c, &s[i][0], last);
     else
-      RIDGE_UNROLL(4) for (int j = 0; j < w; j++)
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
         *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
   }
 }
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
-  GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,    \
-                                             int64_t last, GEMM_S *c, int64_t ldc) {                                    \
-    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc);                                                         \
+  GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
+                                             int64_t last, GEMM_S *c, int64_t ldc) {                 \
+    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc);                                      \
   }
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
