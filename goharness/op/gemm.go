@@ -11,10 +11,12 @@ import (
 var Activations = []string{"none", "relu", "gelu", "gelu_tanh", "silu"}
 
 // Gemm is C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias), row-major, op(B) = B[K,N] or,
-// with TransB, the transpose of B[N,K]. It serves the ops gemm and linear.
+// with TransB, the transpose of B[N,K]; with a Batch above 1 so many of them, the matrices of
+// each tensor one after another. It serves the ops gemm and linear.
 type Gemm struct {
 	opName        string
 	M, N, K       int64
+	Batch         int64 // products, at least 1
 	LDA, LDB, LDC int64 // row pitches in elements
 	Alpha, Beta   int64
 	TransB, Bias  bool
@@ -50,11 +52,12 @@ func GemmSpec() Spec {
 			{Name: "alpha", Doc: "factor of the product", Default: "1", Min: -8, Max: 8},
 			{Name: "beta", Doc: "1 adds matrix D", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "tb", Doc: "1: B is stored [N,K]", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "batch", Doc: "products of this shape, their matrices one after another", Default: "1", Min: 1, Max: maxDim},
 		},
 		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
-				LDC: v.Int("ldc"), Alpha: v.Int("alpha"), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List()}
+				LDC: v.Int("ldc"), Alpha: v.Int("alpha"), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch")}
 			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
 				return nil, fmt.Errorf("alpha=%d beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
 			}
@@ -77,7 +80,7 @@ func LinearSpec() Spec {
 		},
 		DTypes: []record.DType{record.FP32, record.BF16},
 		New: func(v Values, d record.DType) (Op, error) {
-			return &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true,
+			return &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true, Batch: 1,
 				Bias: v.Bool("bias"), Act: v.Str("act"), D: d, params: v.List()}, nil
 		},
 	}
@@ -91,33 +94,41 @@ func (g *Gemm) Items() int64 {
 	if g.opName == "linear" {
 		return g.M
 	}
-	return 1
+	return g.Batch
+}
+
+// dims are those of one matrix, behind the batch when there is one.
+func (g *Gemm) dims(rows, cols int64) []int64 {
+	if g.Batch > 1 {
+		return []int64{g.Batch, rows, cols}
+	}
+	return []int64{rows, cols}
 }
 
 // Tensors: A, B, [D], [bias], C.
 func (g *Gemm) Tensors() []Tensor {
 	dt := gemmDTypes[g.D]
-	b := Tensor{Name: "b", Role: In, DType: dt[1], Dims: []int64{g.K, g.N}, Pitch: g.LDB, Fill: FillUniform}
+	b := Tensor{Name: "b", Role: In, DType: dt[1], Dims: g.dims(g.K, g.N), Pitch: g.LDB, Fill: FillUniform}
 	if g.TransB {
-		b.Dims = []int64{g.N, g.K}
+		b.Dims = g.dims(g.N, g.K)
 	}
-	a := Tensor{Name: "a", Role: In, DType: dt[0], Dims: []int64{g.M, g.K}, Pitch: g.LDA, Fill: FillUniform}
+	a := Tensor{Name: "a", Role: In, DType: dt[0], Dims: g.dims(g.M, g.K), Pitch: g.LDA, Fill: FillUniform}
 	if !g.D.Float() {
 		a.Fill, b.Fill = FillBytes, FillBytes
 	}
 	ts := []Tensor{a, b}
 	if g.Beta != 0 {
-		ts = append(ts, Tensor{Name: "d", Role: In, DType: dt[2], Dims: []int64{g.M, g.N}})
+		ts = append(ts, Tensor{Name: "d", Role: In, DType: dt[2], Dims: g.dims(g.M, g.N)})
 	}
 	if g.Bias {
 		ts = append(ts, Tensor{Name: "bias", Role: In, DType: dt[2], Dims: []int64{g.N}})
 	}
-	return append(ts, Tensor{Name: "c", Role: Out, DType: dt[2], Dims: []int64{g.M, g.N}, Pitch: g.LDC})
+	return append(ts, Tensor{Name: "c", Role: Out, DType: dt[2], Dims: g.dims(g.M, g.N), Pitch: g.LDC})
 }
 
-// FLOPs is 2·M·N·K, plus M·N for a bias and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
+// FLOPs is 2·M·N·K for each product, plus M·N for a bias and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
 func (g *Gemm) FLOPs() int64 {
-	n := Product(2, g.M, g.N, g.K)
+	n := Product(2, g.Batch, g.M, g.N, g.K)
 	if n == math.MaxInt64 {
 		return n
 	}
@@ -166,11 +177,12 @@ func (g *Gemm) IntegerExact() (bool, string) {
 
 // Expect computes one dot product in float64. Integer sums wrap as int32 accumulators do.
 func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
-	row, col := i/g.N, i%g.N
+	row, col := i/g.N, i%g.N // row of all matrices
 	var sum, mag float64
-	ai, bi, step := row*g.K, col, g.N
+	first := row / g.M * g.K * g.N
+	ai, bi, step := row*g.K, first+col, g.N
 	if g.TransB {
-		bi, step = col*g.K, 1
+		bi, step = first+col*g.K, 1
 	}
 	for k := int64(0); k < g.K; k++ {
 		p := in.At(0, ai+k) * in.At(1, bi+k*step)
@@ -226,45 +238,50 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 	if g.Act != "none" || !g.D.Float() && g.K > wrapFree {
 		return nil
 	}
-	bx, bm := make([]float64, g.K), make([]float64, g.K)
-	for n := int64(0); n < g.N; n++ {
-		for k := int64(0); k < g.K; k++ {
-			i := k*g.N + n
-			if g.TransB {
-				i = n*g.K + k
-			}
-			v := in.At(1, i)
-			bx[k] += v * x[n]
-			bm[k] += math.Abs(v)
-		}
-	}
 	var addX, addM float64 // bias
-	next := 2
-	if g.Beta != 0 {
-		next++
-	}
 	if g.Bias {
 		for n := int64(0); n < g.N; n++ {
-			v := in.At(next, n)
+			v := in.At(len(g.Tensors())-2, n)
 			addX, addM = addX+v*x[n], addM+math.Abs(v)
 		}
 	}
-	res := make([]Expectation, g.M)
-	for m := int64(0); m < g.M; m++ {
+	res := make([]Expectation, g.Batch*g.M)
+	var bx, bm []float64
+	for m := range res {
+		if int64(m)%g.M == 0 {
+			bx, bm = g.projectB(in, int64(m)/g.M, x)
+		}
 		var s, a float64
 		for k := int64(0); k < g.K; k++ {
-			v := in.At(0, m*g.K+k)
+			v := in.At(0, int64(m)*g.K+k)
 			s += v * bx[k]
 			a += math.Abs(v) * bm[k]
 		}
 		s, a = s*float64(g.Alpha)+addX, a*math.Abs(float64(g.Alpha))+addM
 		if g.Beta != 0 {
 			for n := int64(0); n < g.N; n++ {
-				v := in.At(2, m*g.N+n)
+				v := in.At(2, int64(m)*g.N+n)
 				s, a = s+v*x[n], a+math.Abs(v)
 			}
 		}
 		res[m] = Expectation{Value: s, Magnitude: a}
 	}
 	return res
+}
+
+// projectB is op(B)·x of one product and the same of the magnitudes.
+func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm []float64) {
+	bx, bm = make([]float64, g.K), make([]float64, g.K)
+	for n := int64(0); n < g.N; n++ {
+		for k := int64(0); k < g.K; k++ {
+			i := k*g.N + n
+			if g.TransB {
+				i = n*g.K + k
+			}
+			v := in.At(1, product*g.K*g.N+i)
+			bx[k] += v * x[n]
+			bm[k] += math.Abs(v)
+		}
+	}
+	return bx, bm
 }

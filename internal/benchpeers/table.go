@@ -239,8 +239,15 @@ func rows() []row {
 			gemm("GEMM "+string(d), d, arithmetic, n, n, n)
 		}
 	}
-	for _, n := range []int64{8, 16, 24, 32, 48, 64} {
-		gemm("GEMM small fp32", record.FP32, arithmetic, n, n, n)
+	for _, s := range [][3]int64{{8, 8, 8}, {16, 16, 16}, {24, 24, 24}, {32, 32, 32}, {48, 48, 48}, {64, 64, 64}, {5, 7, 9}, {33, 33, 33}} {
+		gemm("GEMM small fp32", record.FP32, arithmetic, s[0], s[1], s[2])
+	}
+	for _, n := range []int64{8, 16, 32, 64} {
+		gemm("GEMM small fp64", record.FP64, arithmetic, n, n, n)
+	}
+	for _, s := range [][4]int64{{256, 16, 16, 16}, {64, 32, 32, 32}, {64, 64, 64, 64}, {12, 128, 128, 64}} {
+		out = append(out, row{group: "GEMM batched fp32", label: fmt.Sprintf("%d × %d×%d×%d", s[0], s[1], s[2], s[3]), op: "gemm", dtype: record.FP32,
+			metric: "gflops", params: params("m=%d,n=%d,k=%d,batch=%d", s[1], s[2], s[3], s[0]), limits: arithmetic})
 	}
 	out = append(out, convRows()...)
 	out = append(out, attentionRows()...)

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=05caa4d0da48
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2e1b878f367d
 #include "fault.h"
 */
 import "C"

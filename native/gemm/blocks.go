@@ -16,6 +16,7 @@ import (
 
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/native/kernel"
 )
 
@@ -27,10 +28,11 @@ import (
 //	small        at most 512^3 multiply-adds: the operands stay in the caches
 //	large        all others
 //
-// Up to 3 rows, which most kernels do not pack for, and GEMVs have none ("").
+// Up to 3 rows, which most kernels do not pack for, products that gemm_small.h takes, and GEMVs have
+// none ("").
 func Class(o op.Op) string {
 	g, ok := o.(*op.Gemm)
-	if !ok || g.M <= 3 || g.N == 0 || g.K == 0 {
+	if !ok || g.M <= 3 || g.N == 0 || g.K == 0 || small(g) {
 		return ""
 	}
 	switch {
@@ -44,6 +46,19 @@ func Class(o op.Op) string {
 		return "small"
 	}
 	return "large"
+}
+
+// small is is_small of gemm_small.h.
+func small(g *op.Gemm) bool {
+	size, half := int64(4), true
+	switch g.D {
+	case record.FP64:
+		size, half = 8, false
+	case record.FP32:
+		half = false
+	}
+	return g.D.Float() && g.M <= 1<<12 && g.N <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS &&
+		g.N*g.K*size <= C.GEMM_SMALL_B && (!half || g.M*g.K <= C.GEMM_SMALL_A)
 }
 
 // setBlocks writes mc, kc and nc (rows of A, depth, columns of B) to bound arguments.

@@ -21,12 +21,15 @@ var zen3 = backend.Caches{L1: 32 << 10, L2: 512 << 10, LLC: 16 << 20}
 
 func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 	for want, s := range map[string]map[string]string{
-		"": shape(3, 100, 100), "few_rows": shape(64, 4096, 4096), "few_columns": shape(65, 64, 4096), "short_k": shape(500, 500, 64),
+		"": shape(64, 64, 64), "few_rows": shape(64, 4096, 4096), "few_columns": shape(65, 64, 4096), "short_k": shape(500, 500, 64),
 		"small": shape(512, 512, 512), "large": shape(513, 512, 512),
 	} {
 		if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, s)); got != want {
 			t.Errorf("%v: class %q, want %q", s, got, want)
 		}
+	}
+	if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, shape(3, 1000, 1000))); got != "" {
+		t.Errorf("three rows have class %q", got)
 	}
 	if got := gemm.Class(kerneltest.Op(t, "gemv", record.FP32, map[string]string{"m": "5", "n": "5"})); got != "" {
 		t.Errorf("a GEMV has class %q", got)
@@ -110,8 +113,8 @@ func TestTheTuningTableIsAppliedInItsPlaceAlone(t *testing.T) {
 		shape   map[string]string
 		tuned   bool
 	}{
-		{"in place", 2, record.FP32, shape(80, 80, 80), true}, {"other threads", 1, record.FP32, shape(80, 80, 80), false},
-		{"other precision", 2, record.FP64, shape(80, 80, 80), false}, {"other class", 2, record.FP32, shape(10, 80, 80), false},
+		{"in place", 2, record.FP32, shape(150, 150, 150), true}, {"other threads", 1, record.FP32, shape(150, 150, 150), false},
+		{"other precision", 2, record.FP64, shape(150, 150, 150), false}, {"other class", 2, record.FP32, shape(10, 1000, 300), false},
 	} {
 		dev, err := native.New().Open("cpu", backend.OpenOptions{CPUs: slices.Repeat([]int{-1}, c.threads), Affinity: "none", Tuning: table})
 		if err != nil {

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=05caa4d0da48
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2e1b878f367d
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -54,21 +54,26 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	a := (*C.ridge_gemm_args)(p)
 	a.M, a.N, a.K = C.int64_t(g.M), C.int64_t(g.N), C.int64_t(g.K)
 	a.alpha, a.beta = C.double(g.Alpha), C.double(g.Beta)
+	a.batch = C.int64_t(g.Batch)
 	a.act = C.int32_t(slices.Index(op.Activations, g.Act))
 	if g.TransB {
 		a.trans_b = 1
 	}
 	for _, b := range bufs {
 		ld := C.int64_t(b.Tensor.LD())
+		var stride C.int64_t // from one matrix to the next
+		if d := b.Tensor.Dims; len(d) == 3 {
+			stride = C.int64_t(d[1]) * ld
+		}
 		switch b.Tensor.Name {
 		case "a":
-			a.A, a.lda = b.Ptr, ld
+			a.A, a.lda, a.stride_a = b.Ptr, ld, stride
 		case "b":
-			a.B, a.ldb = b.Ptr, ld
+			a.B, a.ldb, a.stride_b = b.Ptr, ld, stride
 		case "c":
-			a.C, a.ldc = b.Ptr, ld
+			a.C, a.ldc, a.stride_c = b.Ptr, ld, stride
 		case "d":
-			a.D, a.ldd = b.Ptr, ld
+			a.D, a.ldd, a.stride_d = b.Ptr, ld, stride
 		case "bias":
 			a.bias = b.Ptr
 		}

@@ -167,6 +167,9 @@ GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_
 #include "gemm_dot_tile.h"
 #endif
 
+#ifdef GEMM_TILE_ALONE // what loop_test.go looks at
+void *GEMM_F(alone)(void) { return GEMM_F(tile); }
+#else
 GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
   const int64_t units = gemm_ceil(kc, GEMM_KU) / GEMM_PK;
   char *p = to;
@@ -191,9 +194,15 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
   }
 }
 
+#include "gemm_batch.h"
 #include "gemm_driver.h"
 
-int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) { return GEMM_F(run)(args, ctx); }
+int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+  const ridge_gemm_args *g = args;
+  if (g->batch <= 1) return GEMM_F(run)(g, ctx);
+  GEMM_BATCH(g, ctx, GEMM_F(run));
+}
+#endif
 
 #undef GEMM_FLOAT
 #undef GEMM_TILES

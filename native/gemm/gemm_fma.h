@@ -92,10 +92,14 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
   }
 }
 
+#ifdef GEMM_TILE_ALONE // what loop_test.go looks at
+void *GEMM_F(alone)(void) { return GEMM_F(tile); }
+#else
+#include "gemm_batch.h"
 #include "gemm_driver.h"
+#include "gemm_small.h"
 
-int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
-  const ridge_gemm_args *g = args;
+RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
   if (g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
@@ -105,5 +109,13 @@ int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   }
   return GEMM_F(run)(g, ctx);
 }
+
+int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+  const ridge_gemm_args *g = args;
+  if (GEMM_F(is_small)(g)) return GEMM_F(small)(g, ctx);
+  if (g->batch <= 1) return GEMM_F(one)(g, ctx);
+  GEMM_BATCH(g, ctx, GEMM_F(one));
+}
+#endif
 
 #include "gemm_undef.h"

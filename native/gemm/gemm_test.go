@@ -33,34 +33,72 @@ func shape(m, n, k int, more ...string) map[string]string {
 // register tiles are 6..32 rows by 6..32 columns, MC 64..256, KC 256 (fp) to 1024 (8-bit),
 // NC 3072 and 4096.
 func TestGemmKernelsMatchTheExpectation(t *testing.T) {
-	shapes := []map[string]string{
-		shape(1, 1, 1), shape(0, 4, 4), shape(4, 0, 4), shape(5, 5, 0), shape(3, 5, 0), shape(7, 13, 17),
-		shape(33, 35, 37),  // one past the widest tile in M and N
+	any := []map[string]string{
+		shape(1, 1, 1), shape(0, 4, 4), shape(4, 0, 4), shape(5, 5, 0),
 		shape(14, 33, 270), // whole and partial tiles over two K blocks
 		shape(5, 7, 1100),  // over KC of the 8-bit kernels
-		shape(300, 3, 5),   // over MC
 		shape(5, 4100, 2),  // over NC
-		shape(1, 257, 129), // one row: no packing
-		shape(3, 70, 33),   // three rows
-		shape(129, 1, 40),  // one column
-		shape(13, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"),
-		shape(2, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"),
-		shape(21, 35, 67, "tb", "1"), shape(2, 19, 150, "tb", "1"),
-		shape(33, 35, 37, "tb", "1", "ldb", "41"), shape(3, 19, 150, "tb", "1", "ldb", "151"),
 	}
+	// K over 256: the ways that small products do not take (those: TestSmallProductsOfEveryHeightAndWidth).
 	float := []map[string]string{
-		shape(19, 23, 29, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"),
-		shape(2, 20, 30, "alpha", "-3", "beta", "1"),
+		shape(33, 35, 257),                    // one past the widest tile in M and N
+		shape(300, 3, 260),                    // over MC
+		shape(1, 131, 258), shape(3, 70, 259), // one row, three rows: no packing
+		shape(129, 1, 257), shape(12, 29, 270), // one column; a few rows
+		shape(21, 35, 267, "tb", "1"), shape(19, 29, 261, "lda", "270", "ldb", "37", "ldc", "45"),
+		shape(2, 29, 261, "lda", "270", "ldb", "37", "ldc", "45"), shape(3, 19, 262, "tb", "1", "ldb", "263"),
+		shape(19, 23, 290, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"),
+		shape(2, 20, 300, "alpha", "-3", "beta", "1"),
 	}
-	// Full tiles of every 8-bit variant over two K blocks.
-	bytes := []map[string]string{shape(33, 35, 1100)}
+	bytes := []map[string]string{
+		shape(7, 13, 17), shape(33, 35, 37), shape(300, 3, 5), shape(1, 257, 129), shape(129, 1, 40),
+		shape(13, 29, 31, "lda", "40", "ldb", "37", "ldc", "45"), shape(21, 35, 67, "tb", "1"),
+		shape(33, 35, 37, "tb", "1", "ldb", "41"), shape(2, 19, 150, "tb", "1"),
+		shape(33, 35, 1100), // full tiles of every 8-bit variant over two K blocks
+	}
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
-		list := append(slices.Clone(shapes), bytes...)
+		list := slices.Concat(any, bytes)
 		if d.Float() {
-			list = append(slices.Clone(shapes), float...)
+			list = slices.Concat(any, float)
 		}
 		for _, s := range list {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Every number of columns up to two of the widest vectors and beyond, and of rows up to two tiles:
+// the small products' tiles of all heights and widths, and of part of a vector.
+func TestSmallProductsOfEveryHeightAndWidth(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+		var ops []op.Op
+		for i := 1; i <= 33; i += 1 + i/9 {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(1+i*5%26, i, 1+i%9)))
+		}
+		for i := 1; i <= 13; i += 2 {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(i, 67-5*i, 6, "ldc", "70", "tb", fmt.Sprint(i%4/2), "beta", fmt.Sprint(i%3/2))))
+		}
+		// Shared by the threads: rows, columns, columns of B turned, rows of it.
+		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(37, 41, 43)), kerneltest.Op(t, "gemm", d, shape(3, 100, 70)),
+			kerneltest.Op(t, "gemm", d, shape(19, 103, 21, "tb", "1")), kerneltest.Op(t, "gemm", d, shape(37, 11, 50, "tb", "1")))
+		kerneltest.All(t, native.New(), ops)
+	}
+}
+
+func TestBatchesOfProducts(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
+		for _, s := range []map[string]string{
+			shape(5, 7, 9, "batch", "1"), shape(5, 7, 9, "batch", "2"), shape(8, 16, 8, "batch", "3"), shape(3, 9, 5, "batch", "13"),
+			shape(4, 5, 6, "batch", "7", "lda", "8", "ldb", "9", "ldc", "7"), shape(4, 19, 6, "batch", "7", "tb", "1", "ldb", "9"),
+			shape(0, 5, 6, "batch", "3"), shape(4, 5, 0, "batch", "3"), shape(20, 30, 40, "batch", "2"),
+			shape(17, 9, 261, "batch", "3"), shape(2, 9, 261, "batch", "3"), // the ordinary ways
+		} {
+			if d.Float() {
+				s["alpha"], s["beta"] = "2", fmt.Sprint(len(ops)%2)
+			}
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
 		}
 	}
@@ -219,14 +257,38 @@ func TestTheRankedKernelExists(t *testing.T) {
 	}
 }
 
+// wrapping computes the one long sum once, and without the integers from -3 to 3, whose sum does not wrap.
+type wrapping struct {
+	op.Op
+	sum func(*op.Inputs) op.Expectation
+}
+
+func (w wrapping) IntegerExact() (bool, string)                          { return false, "it does not wrap" }
+func (w wrapping) Expect(in *op.Inputs, out int, i int64) op.Expectation { return w.sum(in) }
+
 // The mean product of a random byte of 0..255 and one of -128..127 is -64: over 36 million of them
 // the sum leaves int32, and wraps in the kernels' accumulators and in the expectation.
 func TestIntegerSumsThatLeaveInt32WrapAsExpected(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a long sum")
 	}
+	const seed = 42
 	o := kerneltest.Op(t, "gemm", record.U8S8, shape(1, 1, 36_000_000))
-	if err := kerneltest.One(open(t, native.New(), 2), o, "", 0); err != nil {
-		t.Error(err)
+	p := op.Single(o)
+	var known *op.Expectation
+	p.Reference = wrapping{o, func(in *op.Inputs) op.Expectation {
+		if known == nil {
+			e := o.Expect(in, 2, 0)
+			known = &e
+		}
+		return *known
+	}}
+	e, err := open(t, native.New(), 2).Prepare(p, backend.PrepareOptions{Seed: seed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Release() }()
+	if v, err := runner.Verify(context.Background(), e, p, seed, runner.DefaultEffort); err != nil || !v.Passed {
+		t.Errorf("%+v, %v", v.Mismatch, err)
 	}
 }

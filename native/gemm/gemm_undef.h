@@ -32,3 +32,6 @@
 #undef GEMM_FLIP
 #undef GEMM_DOT
 #undef GEMM_TILE_DOT
+#undef GEMM_SMALL_ROWS
+#undef GEMM_SMALL_TILES
+#undef GEMM_LANES_OF

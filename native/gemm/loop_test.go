@@ -3,6 +3,7 @@
 package gemm_test
 
 import (
+	"fmt"
 	"testing"
 
 	"ridge/native/internal/objtest"
@@ -11,7 +12,7 @@ import (
 // tile is the loop over k of a register tile of mr rows x nv vectors: per unit of k mr*nv
 // multiply-adds and as many of the further instructions in math, nv loads of B and mr broadcasts of A.
 func tile(name, load, broadcast string, mr, nv, others int, math ...string) objtest.Loop {
-	l := objtest.Loop{File: name + "_amd64.c", Symbol: "tile_" + name, Main: map[string]int{},
+	l := objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_" + name, Main: map[string]int{},
 		Loads: map[string]int{load + "/m": nv, broadcast + "/m": mr}, Others: others}
 	for _, m := range math {
 		l.Main[m] = mr * nv
@@ -21,30 +22,38 @@ func tile(name, load, broadcast string, mr, nv, others int, math ...string) objt
 
 // amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.
 func amx(name, product string) objtest.Loop {
-	return objtest.Loop{File: name + "_amd64.c", Symbol: "tile_" + name, Main: map[string]int{product: 4},
+	return objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_" + name, Main: map[string]int{product: 4},
 		Loads: map[string]int{"tileloadd": 4}, Others: 7}
 }
 
 // neon is the tile of 8 rows x 3 vectors. Compilers load A and B in pairs or alone and broadcast
 // by element or by an instruction, so their number is only bounded.
 func neon(name, product string, others int) objtest.Loop {
-	return objtest.Loop{File: name + "_arm64.c", Symbol: "tile_" + name, Main: map[string]int{product: 24}, Others: others}
+	return objtest.Loop{File: name + "_arm64.c", Define: alone, Symbol: "tile_" + name, Main: map[string]int{product: 24}, Others: others}
+}
+
+// small is the loop of a small product's tile of r rows x v vectors, in the file as it is built.
+func small(name string, r, v int) objtest.Loop {
+	l := tile(name, floats, "vbroadcastss", r, v, 6, "vfmadd231ps|vfmadd132ps|vfmadd213ps")
+	l.Symbol, l.Define = fmt.Sprintf("small_%d_%d_%s", v, r, name), ""
+	return l
 }
 
 const (
+	alone  = "GEMM_TILE_ALONE" // leaves out all but the tile: compiling the rest takes seconds
 	floats = "vmovaps|vmovups"
 	bytes  = "vmovdqu|vmovdqu8|vmovdqu32|vmovdqu64|vmovdqa|vmovdqa64|vmovups"
 	dups   = "vpbroadcastd|vbroadcastss"
 )
 
-// Of variants that share their tile's text and instructions one stands for all: compiling takes
-// more than a second each. The multiply-add tiles have four units in a turn or one.
+// Of variants that share their tile's text and instructions one stands for all. The multiply-add tiles have four units in a turn or one.
 func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles every tile with every compiler")
 	}
 	objtest.AMD64(t, []objtest.Loop{
 		tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps"),
+		small("gemm_fp32_avx2_6x16", 6, 2),
 		tile("gemm_fp64_avx2_6x8", "vmovapd|vmovupd", "vbroadcastsd", 6, 2, 4, "vfmadd231pd"),
 		tile("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 14, 2, 4, "vfmadd231ps"),
 		tile("gemm_fp64_avx512_14x16", "vmovapd|vmovupd", "vbroadcastsd", 14, 2, 4, "vfmadd231pd"),

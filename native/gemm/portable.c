@@ -20,48 +20,53 @@ RIDGE_INLINE double act_double(double x, int act) {
 
 #define IDENTITY(x) (x)
 
+// Threads share the rows of all products of a batch; row r is row i of product z.
+#define GEMM_ROWS(g, ctx) ridge_share((g)->M * ((g)->batch > 1 ? (g)->batch : 1), 1, (ctx)->tid, (ctx)->nthreads, &from, &to)
+#define GEMM_ROW(g, TA, TB)                                                                \
+  const int64_t z = r / (g)->M, i = r % (g)->M, step = (g)->trans_b ? 1 : (g)->ldb;        \
+  const TA *a = A + z * (g)->stride_a + i * (g)->lda;                                      \
+  const TB *b = B + z * (g)->stride_b + ((g)->trans_b ? j * (g)->ldb : j)
+
 // One kernel: T stored type, S accumulator type, LOAD to accumulator, STORE from double or S.
-#define GEMM_FLOAT(name, T, S, LOAD, STORE)                                                  \
-  int ridge_##name(const void *args, const ridge_ctx *ctx) {                                 \
-    const ridge_gemm_args *g = args;                                                         \
-    const T *A = g->A, *B = g->B, *D = g->D, *bias = g->bias, *res = g->residual;            \
-    T *C = g->C;                                                                             \
-    int64_t from, to;                                                                        \
-    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                               \
-    for (int64_t i = from; i < to; i++)                                                      \
-      for (int64_t j = 0; j < g->N; j++) {                                                   \
-        S acc = 0;                                                                           \
-        const T *a = A + i * g->lda, *b = g->trans_b ? B + j * g->ldb : B + j;               \
-        int64_t step = g->trans_b ? 1 : g->ldb;                                              \
-        for (int64_t k = 0; k < g->K; k++) acc += (S)LOAD(a[k]) * (S)LOAD(b[k * step]);      \
-        double v = g->alpha * (double)acc;                                                   \
-        if (g->beta != 0) v += g->beta * (double)LOAD(D[i * g->ldd + j]);                    \
-        if (bias) v += (double)LOAD(bias[j]);                                                \
-        v = act_double(v, g->act);                                                           \
-        if (res) v += (double)LOAD(res[i * g->ldc + j]);                                     \
-        C[i * g->ldc + j] = STORE(v);                                                        \
-      }                                                                                      \
-    return RIDGE_OK;                                                                         \
+#define GEMM_FLOAT(name, T, S, LOAD, STORE)                                                \
+  int ridge_##name(const void *args, const ridge_ctx *ctx) {                               \
+    const ridge_gemm_args *g = args;                                                       \
+    const T *A = g->A, *B = g->B, *D = g->D, *bias = g->bias, *res = g->residual;          \
+    T *C = g->C;                                                                           \
+    int64_t from, to;                                                                      \
+    GEMM_ROWS(g, ctx);                                                                     \
+    for (int64_t r = from; r < to; r++)                                                    \
+      for (int64_t j = 0; j < g->N; j++) {                                                 \
+        S acc = 0;                                                                         \
+        GEMM_ROW(g, T, T);                                                                 \
+        for (int64_t k = 0; k < g->K; k++) acc += (S)LOAD(a[k]) * (S)LOAD(b[k * step]);    \
+        double v = g->alpha * (double)acc;                                                 \
+        const int64_t at = z * g->stride_c + i * g->ldc + j;                               \
+        if (g->beta != 0) v += g->beta * (double)LOAD(D[z * g->stride_d + i * g->ldd + j]); \
+        if (bias) v += (double)LOAD(bias[j]);                                              \
+        v = act_double(v, g->act);                                                         \
+        if (res) v += (double)LOAD(res[at]);                                               \
+        C[at] = STORE(v);                                                                  \
+      }                                                                                    \
+    return RIDGE_OK;                                                                       \
   }
 
-#define GEMM_INT(name, TA)                                                                   \
-  int ridge_##name(const void *args, const ridge_ctx *ctx) {                                 \
-    const ridge_gemm_args *g = args;                                                         \
-    const TA *A = g->A;                                                                      \
-    const int8_t *B = g->B;                                                                  \
-    int32_t *C = g->C;                                                                       \
-    int64_t from, to;                                                                        \
-    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                               \
-    for (int64_t i = from; i < to; i++)                                                      \
-      for (int64_t j = 0; j < g->N; j++) {                                                   \
-        uint32_t acc = 0; /* wraps as the hardware's 32-bit accumulators do */               \
-        const TA *a = A + i * g->lda;                                                        \
-        const int8_t *b = g->trans_b ? B + j * g->ldb : B + j;                               \
-        int64_t step = g->trans_b ? 1 : g->ldb;                                              \
-        for (int64_t k = 0; k < g->K; k++) acc += (uint32_t)((int32_t)a[k] * b[k * step]);   \
-        C[i * g->ldc + j] = (int32_t)acc;                                                    \
-      }                                                                                      \
-    return RIDGE_OK;                                                                         \
+#define GEMM_INT(name, TA)                                                                 \
+  int ridge_##name(const void *args, const ridge_ctx *ctx) {                               \
+    const ridge_gemm_args *g = args;                                                       \
+    const TA *A = g->A;                                                                    \
+    const int8_t *B = g->B;                                                                \
+    int32_t *C = g->C;                                                                     \
+    int64_t from, to;                                                                      \
+    GEMM_ROWS(g, ctx);                                                                     \
+    for (int64_t r = from; r < to; r++)                                                    \
+      for (int64_t j = 0; j < g->N; j++) {                                                 \
+        uint32_t acc = 0; /* wraps as the hardware's 32-bit accumulators do */             \
+        GEMM_ROW(g, TA, int8_t);                                                           \
+        for (int64_t k = 0; k < g->K; k++) acc += (uint32_t)((int32_t)a[k] * b[k * step]); \
+        C[z * g->stride_c + i * g->ldc + j] = (int32_t)acc;                                \
+      }                                                                                    \
+    return RIDGE_OK;                                                                       \
   }
 
 GEMM_FLOAT(gemm_fp64_portable, double, double, IDENTITY, (double))

@@ -2,6 +2,14 @@
 #define RIDGE_GEMM_TABLE_H
 #include "../include/ridge_gemm.h"
 
+// Floating-point products up to here go by gemm_small.h.
+enum {
+  GEMM_SMALL_K = 256,        // the callers' stack holds K x NR of B
+  GEMM_SMALL_A = 4096,       // elements of A, of 16 bits, which are widened on the stack
+  GEMM_SMALL_MACS = 1 << 21, // multiply-adds
+  GEMM_SMALL_B = 1 << 18,    // bytes of B in the accumulator's type: more is better read in the order it lies in
+};
+
 const ridge_kernel *ridge_gemm_table(void);
 int ridge_gemm_table_len(void);
 

@@ -4,7 +4,8 @@
 //
 // op(B) is B[K,N] (trans_b = 0) or the transpose of B[N,K] (trans_b = 1). The inner product
 // is accumulated in the kernel's accumulator type and rounded once to C's type. Integer
-// kernels (s8s8, u8s8) give int32 C with alpha = 1, beta 0 or 1 and no activation.
+// kernels (s8s8, u8s8) give int32 C with alpha = 1, beta 0 or 1 and no activation. With a batch
+// the same is done for each of batch matrices A, B, C, D.
 #ifndef RIDGE_GEMM_H
 #define RIDGE_GEMM_H
 
@@ -28,6 +29,10 @@ typedef struct ridge_gemm_args {
   // Block sizes of the loops around the register tile, rows of A, K and columns of B; each 0 for
   // the kernel's own. A kernel rounds them to its tile. Kernels without blocks ignore them.
   int32_t mc, kc, nc;
+  // Products of one shape in a row, 0 as 1; the elements from one matrix to the next of A, B, C (and
+  // the residual) and D. All share the bias.
+  int64_t batch;
+  int64_t stride_a, stride_b, stride_c, stride_d;
 } ridge_gemm_args;
 
 #endif

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=05caa4d0da48
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2e1b878f367d
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -1,5 +1,5 @@
 // OpenBLAS and BLIS through CBLAS: plain row-major products; M = 1 also as a matrix-vector
-// product. INT is the width of the interface; CBLAS(f) and BLAS(f) name its functions.
+// product; batches by ?gemm_batch_strided where the library has it, else one call a product. INT is the width of the interface; CBLAS(f) and BLAS(f) name its functions.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -16,6 +16,8 @@ enum { ROW_MAJOR = 101, NO_TRANS = 111, TRANS = 112 };
 
 #define DECLARE(T, f, g) \
   void CBLAS(f)(int layout, int ta, int tb, INT m, INT n, INT k, T alpha, const T *a, INT lda, const T *b, INT ldb, T beta, T *c, INT ldc); \
+  void CBLAS(f##_batch_strided)(int layout, int ta, int tb, INT m, INT n, INT k, T alpha, const T *a, INT lda, INT sa, const T *b, INT ldb, INT sb, T beta, \
+                                T *c, INT ldc, INT sc, INT batch) __attribute__((weak)); \
   void CBLAS(g)(int layout, int t, INT m, INT n, T alpha, const T *a, INT lda, const T *x, INT incx, T beta, T *y, INT incy);
 DECLARE(float, sgemm, sgemv)
 DECLARE(double, dgemm, dgemv)
@@ -25,12 +27,21 @@ static int plain(const void *args) {
   return !a->bias && !a->residual && a->act == RIDGE_ACT_NONE && a->beta == 0 && a->M > 0 && a->N > 0 && a->K > 0;
 }
 
-static int one_row(const void *args) { return plain(args) && ((const ridge_gemm_args *)args)->M == 1; }
+static int one_row(const void *args) { return plain(args) && ((const ridge_gemm_args *)args)->M == 1 && ((const ridge_gemm_args *)args)->batch <= 1; }
 
 #define DEFINE(T, f, g) \
   static int peer_##f(const void *args, const ridge_ctx *ctx) { \
     const ridge_gemm_args *a = args; \
-    CBLAS(f)(ROW_MAJOR, NO_TRANS, a->trans_b ? TRANS : NO_TRANS, a->M, a->N, a->K, (T)a->alpha, a->A, a->lda, a->B, a->ldb, 0, a->C, a->ldc); \
+    const int tb = a->trans_b ? TRANS : NO_TRANS; \
+    const int64_t batch = a->batch > 1 ? a->batch : 1; \
+    if (batch > 1 && CBLAS(f##_batch_strided)) { \
+      CBLAS(f##_batch_strided)(ROW_MAJOR, NO_TRANS, tb, a->M, a->N, a->K, (T)a->alpha, a->A, a->lda, a->stride_a, a->B, a->ldb, a->stride_b, 0, \
+                               a->C, a->ldc, a->stride_c, batch); \
+      return RIDGE_OK; \
+    } \
+    for (int64_t i = 0; i < batch; i++) \
+      CBLAS(f)(ROW_MAJOR, NO_TRANS, tb, a->M, a->N, a->K, (T)a->alpha, (const T *)a->A + i * a->stride_a, a->lda, \
+               (const T *)a->B + i * a->stride_b, a->ldb, 0, (T *)a->C + i * a->stride_c, a->ldc); \
     return RIDGE_OK; \
   } \
   static int peer_##g(const void *args, const ridge_ctx *ctx) { \

@@ -1,6 +1,6 @@
 // MKL: plain products, products with B packed beforehand (cblas_?gemm_pack and _compute), a
 // kernel made for the shape (mkl_jit_create_?gemm) for small ones, and M = 1 as a
-// matrix-vector product. bf16 and fp16 come with fp32 results only (gemm_bf16bf16f32): the
+// matrix-vector product; batches by cblas_?gemm_batch_strided. bf16 and fp16 come with fp32 results only (gemm_bf16bf16f32): the
 // fp32 result is rounded to the output tensor outside the timing, in MKL's favour.
 // Of elementwise functions, those of its vector math. u8s8 has row-major A unsigned and B signed; s8·s8 is not offered.
 #include <mkl.h>
@@ -35,8 +35,9 @@ static int plain(const void *args) {
   const ridge_gemm_args *a = args;
   return !a->bias && !a->residual && a->act == RIDGE_ACT_NONE && a->beta == 0 && a->M > 0 && a->N > 0 && a->K > 0;
 }
-static int untransposed(const void *args) { return plain(args) && !((const ridge_gemm_args *)args)->trans_b; }
-static int one_row(const void *args) { return plain(args) && ((const ridge_gemm_args *)args)->M == 1; }
+static int single(const void *args) { return plain(args) && ((const ridge_gemm_args *)args)->batch <= 1; }
+static int untransposed(const void *args) { return single(args) && !((const ridge_gemm_args *)args)->trans_b; }
+static int one_row(const void *args) { return single(args) && ((const ridge_gemm_args *)args)->M == 1; }
 // What mkl_jit_create_?gemm is meant for; above it falls back to the ordinary product.
 static int small(const void *args) {
   const ridge_gemm_args *a = args;
@@ -48,6 +49,11 @@ static int small(const void *args) {
 #define FLOATS(T, s, S) \
   static int peer_##s##gemm(const void *args, const ridge_ctx *ctx) { \
     const ridge_gemm_args *a = args; \
+    if (a->batch > 1) { \
+      cblas_##s##gemm_batch_strided(CblasRowMajor, CblasNoTrans, TRANSB(a), a->M, a->N, a->K, (T)a->alpha, a->A, a->lda, a->stride_a, a->B, a->ldb, \
+                                    a->stride_b, 0, a->C, a->ldc, a->stride_c, a->batch); \
+      return RIDGE_OK; \
+    } \
     cblas_##s##gemm(CblasRowMajor, CblasNoTrans, TRANSB(a), a->M, a->N, a->K, (T)a->alpha, a->A, a->lda, a->B, a->ldb, 0, a->C, a->ldc); \
     return RIDGE_OK; \
   } \
@@ -151,14 +157,14 @@ static const ridge_kernel table[] = {
     PEER_KERNEL("plain", "add multiply exp tanh sin cos", "fp32", "fp32", 0, peer_vml, NULL),
     PEER_KERNEL("plain", "gemm", "fp32", "fp32", 1, peer_sgemm, plain),
     PEER_KERNEL("plain", "gemm", "fp64", "fp64", 1, peer_dgemm, plain),
-    PEER_KERNEL("plain", "gemm", "bf16", "fp32", 1, peer_bf16bf16f32_plain, plain),
-    PEER_KERNEL("plain", "gemm", "fp16", "fp32", 1, peer_f16f16f32_plain, plain),
-    PEER_KERNEL("plain", "gemm", "u8s8", "int32", 1, peer_u8s8, plain),
-    PEER_KERNEL("packed", "gemm", "fp32", "fp32", 1, peer_sgemm_packed, plain),
-    PEER_KERNEL("packed", "gemm", "fp64", "fp64", 1, peer_dgemm_packed, plain),
-    PEER_KERNEL("packed", "gemm", "bf16", "fp32", 1, peer_bf16bf16f32_packed, plain),
-    PEER_KERNEL("packed", "gemm", "fp16", "fp32", 1, peer_f16f16f32_packed, plain),
-    PEER_KERNEL("packed", "gemm", "u8s8", "int32", 1, peer_u8s8_packed, plain),
+    PEER_KERNEL("plain", "gemm", "bf16", "fp32", 1, peer_bf16bf16f32_plain, single),
+    PEER_KERNEL("plain", "gemm", "fp16", "fp32", 1, peer_f16f16f32_plain, single),
+    PEER_KERNEL("plain", "gemm", "u8s8", "int32", 1, peer_u8s8, single),
+    PEER_KERNEL("packed", "gemm", "fp32", "fp32", 1, peer_sgemm_packed, single),
+    PEER_KERNEL("packed", "gemm", "fp64", "fp64", 1, peer_dgemm_packed, single),
+    PEER_KERNEL("packed", "gemm", "bf16", "fp32", 1, peer_bf16bf16f32_packed, single),
+    PEER_KERNEL("packed", "gemm", "fp16", "fp32", 1, peer_f16f16f32_packed, single),
+    PEER_KERNEL("packed", "gemm", "u8s8", "int32", 1, peer_u8s8_packed, single),
     PEER_KERNEL("jit", "gemm", "fp32", "fp32", 1, peer_sgemm_jit, small),
     PEER_KERNEL("jit", "gemm", "fp64", "fp64", 1, peer_dgemm_jit, small),
     PEER_KERNEL("gemv", "gemm", "fp32", "fp32", 1, peer_sgemv, one_row),

@@ -151,10 +151,12 @@ static int matmul(const void *args, const char *dtype, int packed) {
   if (rc || !q) return RIDGE_E_SYSTEM;
   if (q->ready) return run(q);
   dnnl_data_type_t tb, tc, ta = types(dtype, &tb, &tc);
-  const dnnl_dims_t da = {a->M, a->K}, db = {a->K, a->N}, dc = {a->M, a->N};
-  const dnnl_dims_t sa = {a->lda, 1}, sb = {a->trans_b ? 1 : a->ldb, a->trans_b ? a->ldb : 1}, sc = {a->ldc, 1};
-  md_t ma = describe(2, da, ta, sa), mb = describe(2, db, tb, sb), mc = describe(2, dc, tc, sc);
-  md_t wb = packed ? describe(2, db, tb, NULL) : mb;
+  // A batch is a first dimension; without one the matrices begin behind it.
+  const int n = a->batch > 1 ? 3 : 2, no = 3 - n;
+  const dnnl_dims_t da = {a->batch, a->M, a->K}, db = {a->batch, a->K, a->N}, dc = {a->batch, a->M, a->N};
+  const dnnl_dims_t sa = {a->stride_a, a->lda, 1}, sb = {a->stride_b, a->trans_b ? 1 : a->ldb, a->trans_b ? a->ldb : 1}, sc = {a->stride_c, a->ldc, 1};
+  md_t ma = describe(n, da + no, ta, sa + no), mb = describe(n, db + no, tb, sb + no), mc = describe(n, dc + no, tc, sc + no);
+  md_t wb = packed ? describe(n, db + no, tb, NULL) : mb;
   dnnl_primitive_desc_t pd;
 #if DNNL_VERSION_MAJOR >= 3
   TRY(dnnl_matmul_primitive_desc_create(&pd, engine, ma, wb, NULL, mc, NULL));

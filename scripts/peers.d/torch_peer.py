@@ -60,11 +60,31 @@ class Case:
     """run() computes once; check() compares the outputs of a run."""
 
 
+def bmm(p, d, variant):
+    if variant or ZEN or d == "int8":
+        raise Unsupported("batches by torch.bmm alone")
+    z, m, n, k = (int(p[x]) for x in ("batch", "m", "n", "k"))
+    c, t = Case(), DTYPES[d]
+    a, b, out = uniform((z, m, k), t), uniform((z, k, n), t), torch.zeros((z, m, n), dtype=t)
+    c.run = lambda: torch.bmm(a, b, out=out)
+
+    def check():
+        some = torch.randint(0, z, (min(z, 4),))
+        x, y = a[some].double(), b[some].double()
+        got_dtype[0] = t
+        return compare(out[some], x @ y, x.abs() @ y.abs(), t if t == torch.float64 else torch.float32, "the products")
+
+    c.check = check
+    return c
+
+
 def gemm(p, d, variant):
     m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
     c = Case()
     if d == "u8s8":
         raise Unsupported("no product of unsigned and signed bytes")
+    if int(p.get("batch", 1)) > 1:
+        return bmm(p, d, variant)
     t = DTYPES[d]
     a, b = uniform((m, k), t), uniform((k, n), t)
     out = torch.zeros((m, n), dtype=torch.int32 if d == "int8" else t)

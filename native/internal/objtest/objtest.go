@@ -16,6 +16,7 @@ import (
 // none of Main (copies, tails of another kind) are not judged; at least one must have it.
 type Loop struct {
 	File   string // in the test's own folder
+	Define string // a macro to compile it with, such as one that leaves out all but the loop, or ""
 	Symbol string // the function, which must be neither static inline nor renamed by the compiler
 	// Main is the arithmetic of one unit of work, such as "vfmadd231ps" of one k: exact counts by
 	// mnemonic. Keys may have alternatives ("vmovaps|vmovups"), and a suffix "/m" counts only
@@ -63,15 +64,15 @@ func check(t *testing.T, loops []Loop, tools ...Toolchain) {
 			dir := t.TempDir()
 			objects := map[string]func() (string, error){}
 			for _, l := range loops {
-				if objects[l.File] == nil {
-					objects[l.File] = sync.OnceValues(func() (string, error) { return c.Disassemble(l.File, dir) })
+				if objects[l.File+l.Define] == nil {
+					objects[l.File+l.Define] = sync.OnceValues(func() (string, error) { return c.Disassemble(l.File, l.Define, dir) })
 				}
 			}
 			t.Run("loops", func(t *testing.T) { // waits for the parallel ones before dir goes
 				for _, l := range loops {
 					t.Run(l.Symbol, func(t *testing.T) {
 						t.Parallel()
-						text, err := objects[l.File]()
+						text, err := objects[l.File+l.Define]()
 						if err != nil {
 							t.Fatal(err)
 						}
@@ -85,10 +86,15 @@ func check(t *testing.T, loops []Loop, tools ...Toolchain) {
 	}
 }
 
-// Disassemble compiles a source file as cgo does and lists its object's instructions.
-func (c Toolchain) Disassemble(file, dir string) (string, error) {
-	obj := filepath.Join(dir, filepath.Base(file)+".o")
-	args := append(append([]string{}, c.Flags...), "-O2", "-O3", "-Wall", "-Wno-psabi", "-I../include", "-c", file, "-o", obj)
+// Disassemble compiles a source file as cgo does, with a macro if define names one, and lists its
+// object's instructions.
+func (c Toolchain) Disassemble(file, define, dir string) (string, error) {
+	obj := filepath.Join(dir, filepath.Base(file)+define+".o")
+	args := append([]string{}, c.Flags...)
+	if define != "" {
+		args = append(args, "-D"+define)
+	}
+	args = append(args, "-O2", "-O3", "-Wall", "-Wno-psabi", "-I../include", "-c", file, "-o", obj)
 	if out, err := exec.Command(c.CC, args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compile %s with %s: %w\n%s", file, c.CC, err, out)
 	}

@@ -82,7 +82,7 @@ void spill(long n, const float *a, const v *b, v *c) {
 	}
 	ran := 0
 	for _, c := range []Toolchain{gccAMD64, clangAMD64, gccARM64} {
-		listing, err := c.Disassemble(source, t.TempDir())
+		listing, err := c.Disassemble(source, "", t.TempDir())
 		if err != nil {
 			t.Logf("%s: %v", c.Name, err)
 			continue

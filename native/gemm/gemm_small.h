@@ -1,0 +1,290 @@
+// Small products (template, in gemm_fma.h): no packing of A, no workspace, no barrier.
+//
+// The tile reads A by broadcast and the rows of B where they lie, up to 4 vectors of them, and
+// stores to C itself; only what is not a plain product goes through gemm_epilogue.h. Tiles of all
+// heights are made, so rows are split evenly and none is padded. The last vector of columns is moved
+// back to end with the matrix (columns computed twice are the same numbers); only where the
+// matrix is narrower than one vector is a part of one loaded and stored.
+// B stored [N,K], and A and B of 16 bits, are turned or widened on the stack, a panel at a time.
+// Threads share rows or columns of C once the work is worth two barriers; a batch by matrices.
+//
+// Floor, AVX2 (16 registers: 12 sums, up to 3 of B, a broadcast; two multiply-adds and two loads a
+// cycle): tiles of 12x1, 6x2 and 4x3 need 6 cycles of multiply-adds a k, and 13, 8 and 7 loads (6.5, 4,
+// 3.5 cycles). 8x8x8 is one tile of 8x1: 9 loads a k, 36 cycles.
+//
+// One Zen 3 core, fp32, GFLOP/s, before (packed, or past sums in L1), with the compiler's addressing and
+// with pointers it cannot see through: 16x16x16 24, 36, 69; 32x32x32 44, 49, 72; 64x64x64 65, 58, 82.
+// Panels of B copied to the stack: 8x256x256 63 instead of 84, 32x32x32 59 instead of 64.
+
+typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
+
+#ifndef GEMM_SMALL_SHARE
+#define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
+#if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index
+#define GEMM_SMALL_GROUP 1
+#else
+#define GEMM_SMALL_GROUP 3
+#endif
+#define GEMM_SMALL_2(X, v) X(1, v) X(2, v)
+#define GEMM_SMALL_4(X, v) GEMM_SMALL_2(X, v) X(3, v) X(4, v)
+#define GEMM_SMALL_6(X, v) GEMM_SMALL_4(X, v) X(5, v) X(6, v)
+#define GEMM_SMALL_8(X, v) GEMM_SMALL_6(X, v) X(7, v) X(8, v)
+#define GEMM_SMALL_12(X, v) GEMM_SMALL_8(X, v) X(9, v) X(10, v) X(11, v) X(12, v)
+#endif
+// Rows of the highest tile of a part of a vector, 1, 2, 3 and 4 vectors: 12 sums of 16 registers,
+// 16 to 18 of 32, which hide the latency of two pipes (4 x 2) and of four (4 x 4).
+#if GEMM_VEC == 32
+#define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
+#define GEMM_SMALL_TILES(X) \
+  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
+#else
+#define GEMM_SMALL_ROWS {8, 12, 8, 6, 4}
+#define GEMM_SMALL_TILES(X) \
+  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_8(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
+#endif
+
+// Which lanes of a vector lie inside the matrix: the first n.
+#if defined(GEMM_MODEL) || !defined(__x86_64__)
+#define GEMM_LANES_OF int64_t
+#elif GEMM_VEC == 64
+#define GEMM_LANES_OF uint32_t
+#else
+#define GEMM_LANES_OF __m256i
+#endif
+
+GEMM_INLINE GEMM_LANES_OF GEMM_F(lanes_of)(int64_t n) {
+#if defined(GEMM_MODEL) || !defined(__x86_64__)
+  return n;
+#elif GEMM_VEC == 64
+  return (1u << n) - 1;
+#else
+  const int32_t l = (int32_t)n * (int32_t)(sizeof(GEMM_S) / 4);
+  return _mm256_cmpgt_epi32(_mm256_set1_epi32(l), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+#endif
+}
+
+GEMM_INLINE void GEMM_F(load_lanes)(GEMM_F(vec) *v, const GEMM_S *p, GEMM_LANES_OF in) {
+#if defined(GEMM_MODEL) || !defined(__x86_64__)
+  *v = (GEMM_F(vec)){0};
+  for (int64_t l = 0; l < in; l++) (*v)[l] = p[l];
+#elif GEMM_VEC == 64
+  *v = sizeof(GEMM_S) == 8 ? (GEMM_F(vec))_mm512_maskz_loadu_pd((__mmask8)in, p)
+                           : (GEMM_F(vec))_mm512_maskz_loadu_ps((__mmask16)in, p);
+#else
+  *v = (GEMM_F(vec))_mm256_maskload_ps((const float *)p, in);
+#endif
+}
+
+// The first n lanes, in pieces of halves: AVX2's store under a mask takes 42 operations on Zen 3.
+GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n) {
+  GEMM_S t[GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
+  *(GEMM_F(vec) *)t = *v;
+  int64_t at = 0;
+  RIDGE_UNROLL_FULL for (int w = GEMM_LANES / 2; w > 0; w /= 2)
+    if (n & w) memcpy(c + at, t + at, (size_t)w * sizeof(GEMM_S)), at += w;
+}
+
+// c[r x v vectors] = a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
+// vector; with v = 0, part of one vector, how many columns there are. The compiler is kept from
+// seeing through pointers and strides: it would derive a dozen addresses and spill them.
+GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
+                                    int64_t kc, int64_t last, GEMM_S *c, int64_t ldc) {
+  typedef GEMM_F(vec) V;
+  enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
+  const int w = v ? v : 1;
+  const GEMM_LANES_OF in = GEMM_F(lanes_of)(v ? 0 : last);
+  const char *p[12], *pb = (const char *)b; // A by groups of rows
+  int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S, right = last * S;
+  __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
+  V s[12][4];
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
+  }
+#define GEMM_SMALL_STEP                                                                              \
+  V bv[4];                                                                                           \
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {                                                    \
+    if (v == 0)                                                                                      \
+      GEMM_F(load_lanes)(&bv[j], (const GEMM_S *)pb, in);                                            \
+    else                                                                                             \
+      bv[j] = *(const GEMM_F(vecu) *)(pb + (j > 0 && j == w - 1 ? right : j * L * S));               \
+  }                                                                                                  \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
+    const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
+  }                                                                                                  \
+  pb += down;                                                                                        \
+  __asm__("" : "+r"(pb))
+#define GEMM_SMALL_ADVANCE(n)                                                                        \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                 \
+    p[i / G] += (n) * S;                                                                             \
+    __asm__("" : "+r"(p[i / G]));                                                                    \
+  }
+  int64_t k = kc;
+  for (; k >= 4; k -= 4) {
+    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
+    GEMM_SMALL_ADVANCE(4)
+  }
+  for (; k > 0; k--) {
+    const int q = 0;
+    GEMM_SMALL_STEP;
+    GEMM_SMALL_ADVANCE(1)
+  }
+#undef GEMM_SMALL_STEP
+#undef GEMM_SMALL_ADVANCE
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
+    if (v == 0)
+      GEMM_F(store_lanes)(c, &s[i][0], last);
+    else
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
+        *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
+  }
+}
+
+#define GEMM_SMALL_DEFINE(r, v)                                                                                         \
+  GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
+                                             int64_t last, GEMM_S *c, int64_t ldc) {                 \
+    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc);                                      \
+  }
+GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
+#undef GEMM_SMALL_DEFINE
+
+typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, GEMM_S *, int64_t);
+static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][13] = {
+#define GEMM_SMALL_ENTRY(r, v) [v][r] = GEMM_F(small_##v##_##r),
+    GEMM_SMALL_TILES(GEMM_SMALL_ENTRY)
+#undef GEMM_SMALL_ENTRY
+};
+static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
+
+// m rows from i0 and w columns (at most v vectors) from j0 of C: a points at the rows of A, b at the
+// first row of the columns of B.
+GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const GEMM_S *a, int64_t lda, const GEMM_S *b,
+                                     int64_t ldb, int64_t i0, int32_t m, int64_t j0, int32_t w, int v) {
+  enum { L = GEMM_LANES };
+  const int kind = w < L ? 0 : v, last = kind ? w - L : w;
+  const GEMM_F(small_fn) *tile = GEMM_F(small_tiles)[kind];
+  const int32_t most = GEMM_F(small_rows)[kind];
+  int32_t rows = m, higher = 0; // rows of a tile; so many tiles have one more
+  if (m > most) {
+    const int32_t tiles = (m + most - 1) / most;
+    rows = m / tiles, higher = m % tiles;
+  }
+  if (plain) {
+    GEMM_S *c = (GEMM_S *)g->C + i0 * g->ldc + j0;
+    for (int32_t i = 0; i < m;) {
+      const int32_t r = rows + (higher-- > 0);
+      tile[r](a, lda, b, ldb, g->K, last, c, g->ldc);
+      a += r * lda, c += r * g->ldc, i += r;
+    }
+    return;
+  }
+  GEMM_S t[12 * 4 * L] __attribute__((aligned(64)));
+  for (int32_t i = 0; i < m;) {
+    const int32_t r = rows + (higher-- > 0), pitch = v * L;
+    tile[r](a, lda, b, ldb, g->K, last, t, pitch);
+    for (int32_t j = 0; j < w; j += GEMM_MAXN)
+      GEMM_F(finish)(g, i0 + i, j0 + j, r, (int)gemm_min(GEMM_MAXN, w - j), t + j, pitch, NULL, 0);
+    a += r * lda, i += r;
+  }
+}
+
+// Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to the stack.
+GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, int64_t i0, int32_t m, int64_t j0, int32_t n) {
+  enum { L = GEMM_LANES };
+  GEMM_S bp[GEMM_SMALL_K * GEMM_NR] __attribute__((aligned(64)));
+  const int plain = GEMM_C_IS_S && GEMM_F(plain)(g);
+  const GEMM_T *from = (const GEMM_T *)g->A + i0 * g->lda;
+#if GEMM_SAME
+  const GEMM_S *a = from;
+  const int64_t lda = g->lda;
+#else
+  GEMM_S a[GEMM_SMALL_A] __attribute__((aligned(64)));
+  const int64_t lda = g->K;
+  for (int32_t i = 0; i < m; i++) {
+    const GEMM_T *s = from + i * g->lda;
+    int64_t k = 0;
+    for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(a + i * lda + k) = GEMM_LOADV(s + k);
+    for (; k < lda; k++) a[i * lda + k] = GEMM_LOADS(s[k]);
+  }
+#endif
+  for (int32_t j = 0; j < n; j += GEMM_NR) {
+    const int32_t w = (int32_t)gemm_min(GEMM_NR, n - j);
+    GEMM_F(pack_b)(bp, (const GEMM_T *)g->B + (g->trans_b ? (j0 + j) * g->ldb : j0 + j), g->ldb, g->trans_b, w, g->K);
+    GEMM_F(small_panel)(g, plain, a, lda, bp, GEMM_NR, i0, m, j0 + j, w, (w + L - 1) / L);
+  }
+}
+
+// The same with B where it lies.
+GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, int32_t m, int64_t j0, int32_t n) {
+  enum { L = GEMM_LANES };
+  const int plain = GEMM_F(plain)(g);
+  const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
+  int32_t vectors = (n + L - 1) / L;
+  for (int32_t j = 0; j < n;) {
+    // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
+    int v = m <= 2 ? 4 : vectors & 1 || (m <= 4 && vectors > 4) ? 3 : 2;
+    if (v > vectors) v = vectors;
+    const int32_t w = (int32_t)gemm_min(v * L, n - j);
+    if (w < L && j > 0) { // one vector is left: move it back
+      GEMM_F(small_panel)(g, plain, a, g->lda, b + n - L, g->ldb, i0, m, j0 + n - L, L, 1);
+      return;
+    }
+    GEMM_F(small_panel)(g, plain, a, g->lda, b + j, g->ldb, i0, m, j0 + j, w, v);
+    j += w, vectors -= v;
+  }
+}
+
+GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, int64_t i0, int64_t m, int64_t j0, int64_t n) {
+  if (m <= 0 || n <= 0) return;
+  if (!GEMM_SAME || g->trans_b)
+    GEMM_F(small_staged)(g, i0, (int32_t)m, j0, (int32_t)n);
+#if GEMM_SAME
+  else
+    GEMM_F(small_direct)(g, i0, (int32_t)m, j0, (int32_t)n);
+#endif
+}
+
+// One thread's share of one product.
+GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthreads) {
+  const int64_t worth = 1 + g->M * g->N * g->K / GEMM_SMALL_SHARE;
+  if (nthreads > worth) nthreads = (int)worth;
+  if (tid >= nthreads) return;
+  if (nthreads == 1) {
+    GEMM_F(small_part)(g, 0, g->M, 0, g->N);
+    return;
+  }
+  const int turned = !GEMM_SAME || g->trans_b; // then columns: each thread turns its own
+  int64_t from, to;
+  if (turned ? g->N >= nthreads * GEMM_NR : g->M < 4 * nthreads) {
+    ridge_share(g->N, GEMM_LANES, tid, nthreads, &from, &to);
+    GEMM_F(small_part)(g, 0, g->M, from, to - from);
+  } else {
+    ridge_share(g->M, 1, tid, nthreads, &from, &to);
+    GEMM_F(small_part)(g, from, to - from, 0, g->N);
+  }
+}
+
+// With block sizes given the packed loops are wanted.
+RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g) {
+  return !(g->mc | g->kc | g->nc) && g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K &&
+         g->M * g->N * g->K <= GEMM_SMALL_MACS && g->N * g->K * (int64_t)sizeof(GEMM_S) <= GEMM_SMALL_B &&
+         (GEMM_SAME || g->M * g->K <= GEMM_SMALL_A);
+}
+
+GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  if (g->batch <= 1) {
+    GEMM_F(small_share)(g, ctx->tid, ctx->nthreads);
+    return RIDGE_OK;
+  }
+  int64_t from = 0, to = g->batch;
+  int tid = ctx->tid, nthreads = ctx->nthreads;
+  if (to % nthreads == 0 || to >= 4 * nthreads) { // each thread takes whole products
+    ridge_share(g->batch, 1, tid, nthreads, &from, &to);
+    tid = 0, nthreads = 1;
+  }
+  ridge_gemm_args each = *g;
+  GEMM_F(advance)(&each, from);
+  for (; from < to; from++, GEMM_F(advance)(&each, 1)) GEMM_F(small_share)(&each, tid, nthreads);
+  return RIDGE_OK;
+}
