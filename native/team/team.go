@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=86ce41eab9ac
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
