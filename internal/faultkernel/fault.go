@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=86ce41eab9ac
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=67e081a3c486
 #include "fault.h"
 */
 import "C"

@@ -23,10 +23,10 @@ typedef struct ridge_conv_args {
   const void *x, *w;
   const void *bias;     // [K] or NULL; fp32 and bf16: in y's type; int8: int32
   const void *residual; // y's shape and type or NULL
-  const float *scale;   // [K], int8 alone: y is requantised; or NULL
   void *y;
   int32_t layout;
   int32_t act; // RIDGE_ACT_*
+  const float *scale; // [K], int8 alone: y is requantised; or NULL
 } ridge_conv_args;
 
 #endif
