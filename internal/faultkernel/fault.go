@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c048aeca2328
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package toyop
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=c048aeca2328
 #include "saxpby.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c048aeca2328
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }

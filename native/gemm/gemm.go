@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c048aeca2328
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c048aeca2328
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

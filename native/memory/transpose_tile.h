@@ -1,13 +1,13 @@
-// The body of the vector transposes: y[C,R] = a[R,C]^T, both contiguous and row-major.
+// The body of the vector transposes: y[C,R] = a[R,C]^T of each image, contiguous and row-major.
 //
 // Preconditions: pointers aligned to their element, y does not overlap a; any R and C. 0 FLOP;
-// bytes 2*R*C elements. Binding limit: memory. A plain 2-D loop falls far below it for pitches
+// bytes 2*R*C elements an image. Binding limit: memory. A plain 2-D loop falls far below it for pitches
 // that are powers of two: the lines of a column of tiles then share a few cache sets and are
 // evicted half used. So each tile of TR x TC elements goes through a stage in L1 in two steps:
 //   1. blocks of MR x MC elements are transposed in registers from a to the stage; a block row
 //      reads whole lines of MR rows of a, each line once;
 //   2. the stage's TC rows of TR contiguous elements are stored to y, whole lines at a time.
-// Tiles are numbered along the rows of y, so that neighbouring tiles extend the same rows, and
+// Tiles are numbered image by image along the rows of y, so that neighbouring tiles extend the same rows, and
 // shared in contiguous runs.
 //
 // The including file defines T, TARGET, MR, MC, TR, TC, MICRO(src, ld, dst, ldd) (a block; dst has
@@ -29,18 +29,18 @@ RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64
     const T *a = g->a;                                                                       \
     T *y = g->y;                                                                             \
     T stage[PITCH * TC] __attribute__((aligned(RIDGE_CACHE_LINE)));                          \
-    int64_t R = g->rows, C = g->cols, across = (R + TR - 1) / TR, from, to;                  \
-    ridge_share(across * ((C + TC - 1) / TC), 1, ctx->tid, ctx->nthreads, &from, &to);       \
+    int64_t R = g->rows, C = g->cols, across = (R + TR - 1) / TR, down = (C + TC - 1) / TC, from, to; \
+    ridge_share(g->images * across * down, 1, ctx->tid, ctx->nthreads, &from, &to);          \
     for (int64_t t = from; t < to; t++) {                                                    \
-      int64_t r0 = t % across * TR, c0 = t / across * TC;                                    \
+      int64_t r0 = t % across * TR, c0 = t / across % down * TC, image = t / across / down * R * C; \
       int64_t h = R - r0 < TR ? R - r0 : TR, w = C - c0 < TC ? C - c0 : TC;                  \
       int64_t hb = h / MR * MR, wb = w / MC * MC;                                            \
-      const T *x = a + r0 * C + c0;                                                          \
+      const T *x = a + image + r0 * C + c0;                                                  \
       for (int64_t r = 0; r < hb; r += MR)                                                   \
         for (int64_t c = 0; c < wb; c += MC) MICRO(x + r * C + c, C, stage + c * PITCH + r, PITCH); \
       transpose_tile_scalar(x, C, stage, hb, h, 0, wb);                                      \
       transpose_tile_scalar(x, C, stage, 0, h, wb, w);                                       \
-      for (int64_t c = 0; c < w; c++) ROW(y + (c0 + c) * R + r0, stage + c * PITCH, h);      \
+      for (int64_t c = 0; c < w; c++) ROW(y + image + (c0 + c) * R + r0, stage + c * PITCH, h); \
     }                                                                                        \
     FINISH();                                                                                \
     return RIDGE_OK;                                                                         \

@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c048aeca2328
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }

@@ -5,7 +5,7 @@
 package badconv
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=c048aeca2328
 #include "badconv.h"
 */
 import "C"

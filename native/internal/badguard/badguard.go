@@ -5,7 +5,7 @@
 package badguard
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=67e081a3c486
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=c048aeca2328
 #include "badguard.h"
 */
 import "C"
