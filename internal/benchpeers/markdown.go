@@ -156,7 +156,7 @@ func layouts(w *bytes.Buffer, rows []result) {
 			parts = append(parts, fmt.Sprintf("%s in %d", l, of[l]))
 		}
 		if len(parts) == 0 {
-			return "no row"
+			return "nowhere, for there is none to beat"
 		}
 		return strings.Join(parts, ", ")
 	}

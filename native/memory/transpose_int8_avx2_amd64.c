@@ -33,7 +33,7 @@
     SHUFFLE(u_, q_)                                                                   \
     SHUFFLE(q_, u_)                                                                   \
     SHUFFLE(u_, q_)                                                                   \
-    RIDGE_UNROLL(8) for (int i = 0; i < 8; i++) _mm256_store_si256((__m256i *)(d_ + i * (ldd)), u_[i]); \
+    RIDGE_UNROLL(8) for (int i = 0; i < 8; i++) _mm256_storeu_si256((__m256i *)(d_ + i * (ldd)), u_[i]); \
   } while (0)
 
 #define MICRO(src, ld, dst, ldd)                                          \

@@ -5,22 +5,24 @@
 // that are powers of two: the lines of a column of tiles then share a few cache sets and are
 // evicted half used. So each tile of TR x TC elements goes through a stage in L1 in two steps:
 //   1. blocks of MR x MC elements are transposed in registers from a to the stage; a block row
-//      reads whole lines of MR rows of a, each line once;
+//      reads whole lines of MR rows of a, each line once. The last blocks of a tile overlap the ones before them where
+//      its height or width is no multiple;
 //   2. the stage's TC rows of TR contiguous elements are stored to y, whole lines at a time.
 // Tiles are numbered image by image along the rows of y, so that neighbouring tiles extend the same rows, and
 // shared in contiguous runs.
 //
 // The including file defines T, TARGET, MR, MC, TR, TC, MICRO(src, ld, dst, ldd) (a block; dst has
-// MC rows of MR elements, ldd apart), ROW(y, stage, n) (stores n elements) and FINISH().
+// MC rows of MR elements, ldd apart, at any alignment), ROW(y, stage, n) (stores n elements) and FINISH().
 #include "memory.h"
 
 // The stage's rows are a line more apart than they are long: at a power of two the lines that a
 // block row writes would share a few sets of L1.
 enum { PITCH = TR + (int)(RIDGE_CACHE_LINE / sizeof(T)) };
 
-RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64_t r0, int64_t r1, int64_t c0, int64_t c1) {
-  for (int64_t c = c0; c < c1; c++)
-    for (int64_t r = r0; r < r1; r++) stage[c * PITCH + r] = a[r * lda + c];
+// A tile that holds no whole block.
+RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64_t h, int64_t w) {
+  for (int64_t c = 0; c < w; c++)
+    for (int64_t r = 0; r < h; r++) stage[c * PITCH + r] = a[r * lda + c];
 }
 
 #define TRANSPOSE_KERNEL(function, ROW, FINISH)                                              \
@@ -34,12 +36,16 @@ RIDGE_INLINE void transpose_tile_scalar(const T *a, int64_t lda, T *stage, int64
     for (int64_t t = from; t < to; t++) {                                                    \
       int64_t r0 = t % across * TR, c0 = t / across % down * TC, image = t / across / down * R * C; \
       int64_t h = R - r0 < TR ? R - r0 : TR, w = C - c0 < TC ? C - c0 : TC;                  \
-      int64_t hb = h / MR * MR, wb = w / MC * MC;                                            \
       const T *x = a + image + r0 * C + c0;                                                  \
-      for (int64_t r = 0; r < hb; r += MR)                                                   \
-        for (int64_t c = 0; c < wb; c += MC) MICRO(x + r * C + c, C, stage + c * PITCH + r, PITCH); \
-      transpose_tile_scalar(x, C, stage, hb, h, 0, wb);                                      \
-      transpose_tile_scalar(x, C, stage, 0, h, wb, w);                                       \
+      if (h < MR || w < MC) transpose_tile_scalar(x, C, stage, h, w);                        \
+      else                                                                                   \
+        for (int64_t r = 0; r < h; r += MR) {                                                \
+          if (r + MR > h) r = h - MR;                                                        \
+          for (int64_t c = 0; c < w; c += MC) {                                              \
+            if (c + MC > w) c = w - MC;                                                      \
+            MICRO(x + r * C + c, C, stage + c * PITCH + r, PITCH);                           \
+          }                                                                                  \
+        }                                                                                    \
       for (int64_t c = 0; c < w; c++) ROW(y + image + (c0 + c) * R + r0, stage + c * PITCH, h); \
     }                                                                                        \
     FINISH();                                                                                \
