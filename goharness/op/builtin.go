@@ -13,6 +13,7 @@ func Builtin() *Registry {
 		ArgmaxSpec(),
 		ChaseSpec(),
 		BandwidthSpec(),
+		LayoutSpec(),
 		PeakSpec(),
 		DispatchSpec(),
 		ClockSpec(),

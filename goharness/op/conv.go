@@ -12,11 +12,18 @@ import (
 //	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s]) + residual
 //
 // with c running over the C/groups channels of k's group and x zero outside the image.
+//
+// int8 sums wrap as int32 and are stored as int32. Requantised ones (Requant) are stored as int8:
+//
+//	y = saturate(round(scale[k] · float32(sum + bias[k]))), with ReLU saturated to [0, 127], else to [-128, 127]
+//
+// The conversion to float32 and the product round once each, to nearest, and round is to the nearest
+// integer, halves to even: each step as written, nothing fused, so that there is one right result.
 type Conv struct {
 	N, C, H, W, K, R, S                 int64
 	Ho, Wo                              int64 // output height and width
 	Stride, Pad, Dilation, Groups       int64
-	Bias, Residual, NHWC                bool
+	Bias, Residual, NHWC, Requant       bool
 	Act                                 string
 	D                                   record.DType
 	params                              []record.Param
@@ -34,7 +41,9 @@ var convDTypes = map[record.DType][3]record.DType{
 func Conv2dSpec() Spec {
 	return Spec{
 		Name: "conv2d", Family: "conv", Suite: "conv", Item: "image", Metric: "gflops", Batch: "n",
-		Doc: "2-D convolution with optional bias, activation and residual; groups = c is depthwise; int8 accumulates in int32 and stores it",
+		Doc: "2-D convolution with optional bias, activation and residual; groups = c is depthwise; int8 accumulates in int32 and stores it, " +
+			"or with requant=1 y = saturate(round(scale[k]*float32(sum+bias[k]))) as int8: the conversion and the product rounded to nearest " +
+			"in fp32, not fused, halves to even, range -128..127 or with act=relu 0..127",
 		Params: []ParamSpec{
 			{Name: "n", Doc: "images", Min: 0, Max: maxDim},
 			{Name: "c", Doc: "input channels", Min: 1, Max: maxDim},
@@ -52,6 +61,7 @@ func Conv2dSpec() Spec {
 			{Name: "residual", Doc: "1 adds a tensor of y's shape after the activation", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "layout", Doc: "order of x and y; weights are [K,C/groups,R,S] with nchw and [K,R,S,C/groups] with nhwc",
 				Default: "nchw", Enum: []string{"nchw", "nhwc"}},
+			{Name: "requant", Doc: "int8: 1 scales the sums by scale[k] and stores int8, no residual", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
 		New:    newConv,
@@ -61,7 +71,7 @@ func Conv2dSpec() Spec {
 func newConv(v Values, d record.DType) (Op, error) {
 	c := &Conv{N: v.Int("n"), C: v.Int("c"), H: v.Int("h"), W: v.Int("w"), K: v.Int("k"), R: v.Int("r"), S: v.Int("s"),
 		Stride: v.Int("stride"), Pad: v.Int("pad"), Dilation: v.Int("dilation"), Groups: v.Int("groups"),
-		Bias: v.Bool("bias"), Residual: v.Bool("residual"), NHWC: v.Str("layout") == "nhwc", Act: v.Str("act"),
+		Bias: v.Bool("bias"), Residual: v.Bool("residual"), NHWC: v.Str("layout") == "nhwc", Act: v.Str("act"), Requant: v.Bool("requant"),
 		D: d, params: normalised(v.List(), "s", v.Str("r"))}
 	if c.S == 0 {
 		c.S = c.R
@@ -69,8 +79,8 @@ func newConv(v Values, d record.DType) (Op, error) {
 	if c.C%c.Groups != 0 || c.K%c.Groups != 0 {
 		return nil, fmt.Errorf("groups=%d must divide c=%d and k=%d", c.Groups, c.C, c.K)
 	}
-	if !d.Float() && c.Act != "none" {
-		return nil, fmt.Errorf("act=%s: integer convolution has no activation", c.Act)
+	if err := c.checkEpilogue(); err != nil {
+		return nil, err
 	}
 	var err error
 	if c.Ho, err = convOut("height", c.H, c.R, c); err != nil {
@@ -85,6 +95,21 @@ func newConv(v Values, d record.DType) (Op, error) {
 		c.chanX, c.pixX, c.chanW, c.tapW = 1, c.C, 1, c.chanGroup
 	}
 	return c, nil
+}
+
+// checkEpilogue refuses what integer sums, requantised or not, do not have.
+func (c *Conv) checkEpilogue() error {
+	switch {
+	case c.Requant && c.D != record.INT8:
+		return fmt.Errorf("requant=1 at %s: only the sums of int8 are requantised", c.D)
+	case c.Requant && c.Residual:
+		return fmt.Errorf("requant=1 with residual=1: a requantised convolution adds no residual")
+	case c.Requant && c.Act != "none" && c.Act != "relu":
+		return fmt.Errorf("act=%s with requant=1: expected none or relu", c.Act)
+	case !c.D.Float() && !c.Requant && c.Act != "none":
+		return fmt.Errorf("act=%s: integer convolution has no activation (relu with requant=1)", c.Act)
+	}
+	return nil
 }
 
 // normalised replaces a parameter that repeats what its default 0 means, so that one
@@ -115,7 +140,7 @@ func (c *Conv) DType() record.DType      { return c.D }
 func (c *Conv) Accumulate() record.DType { return convDTypes[c.D][2] }
 func (c *Conv) Items() int64             { return c.N }
 
-// Tensors: x, w, [bias], [residual], y.
+// Tensors: x, w, [bias], [residual], [scale], y.
 func (c *Conv) Tensors() []Tensor {
 	dt := convDTypes[c.D]
 	x := Tensor{Name: "x", Role: In, DType: dt[0], Dims: []int64{c.N, c.C, c.H, c.W}}
@@ -138,11 +163,23 @@ func (c *Conv) Tensors() []Tensor {
 	if c.Residual {
 		ts = append(ts, res)
 	}
+	if c.Requant {
+		ts = append(ts, Tensor{Name: "scale", Role: In, DType: record.FP32, Dims: []int64{c.K}, Fill: FillScales, IntRange: c.scaleExponent()})
+		y.DType = record.INT8
+	}
 	return append(ts, y)
 }
 
+// scaleExponent e makes scales near 2^-e bring a sum's standard deviation to about 48: most of the
+// range of int8 is used and about 1 % saturates. A uniform byte has the variance (256²-1)/12.
+func (c *Conv) scaleExponent() int64 {
+	product := float64(256*256-1) / 12
+	e := math.Round(math.Log2(product * math.Sqrt(float64(Product(c.chanGroup, c.R, c.S))) / 48))
+	return int64(math.Max(0, e))
+}
+
 // FLOPs is 2·N·Ho·Wo·K·(C/groups)·R·S, taps in the padding included as in every published
-// count, plus one per output for a bias, one for a residual and the activation's cost.
+// count, plus one per output for a bias, one for a residual, one for a scale and the activation's cost.
 func (c *Conv) FLOPs() int64 {
 	out := Product(c.N, c.Ho, c.Wo, c.K)
 	n := Product(2, out, c.chanGroup, c.R, c.S)
@@ -156,6 +193,9 @@ func (c *Conv) FLOPs() int64 {
 	if c.Residual {
 		per++
 	}
+	if c.Requant {
+		per++
+	}
 	extra := Product(out, per)
 	if extra > math.MaxInt64/2 {
 		return math.MaxInt64
@@ -163,10 +203,11 @@ func (c *Conv) FLOPs() int64 {
 	return n + extra
 }
 
-// Bytes reads x, w, bias and residual once and writes y once.
+// Bytes reads x, w, bias, residual and scale once and writes y once; a requantised y has one byte an element.
 func (c *Conv) Bytes() int64 { return tensorBytes(c.Tensors()) }
 
-// IntegerExact: sums of small integers are exact below 2^24, activations other than ReLU are not.
+// IntegerExact: sums of small integers are exact below 2^24, their scales are powers of two;
+// activations other than ReLU are not exact.
 func (c *Conv) IntegerExact() (bool, string) {
 	if c.Act != "none" && c.Act != "relu" {
 		return false, "the activation " + c.Act + " is not exact on integers"
@@ -175,7 +216,7 @@ func (c *Conv) IntegerExact() (bool, string) {
 }
 
 // Expect computes one output pixel of one channel in float64. Integer sums wrap as int32
-// accumulators do.
+// accumulators do; of a requantised one Value is the fp32 product, which the output's format rounds.
 func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	var n, k, ho, wo int64
 	if c.NHWC {
@@ -210,6 +251,9 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		b := in.At(next, k)
 		sum, mag, next = sum+b, mag+math.Abs(b), next+1
 	}
+	if c.Requant {
+		return Expectation{Value: c.requantised(sum, in.At(next, k))}
+	}
 	e := activate(c.Act, sum, mag)
 	if c.Residual {
 		r := in.At(next, i)
@@ -219,4 +263,13 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		e.Value = wrapInt32(e.Value)
 	}
 	return e
+}
+
+// requantised is a sum in units of the output before it is rounded and saturated to int8.
+func (c *Conv) requantised(sum, scale float64) float64 {
+	v := float64(float32(float32(wrapInt32(sum)) * float32(scale)))
+	if c.Act == "relu" {
+		return math.Max(v, 0)
+	}
+	return v
 }

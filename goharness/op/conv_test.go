@@ -1,6 +1,7 @@
 package op_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -45,6 +46,7 @@ func TestConvRefusesWhatHasNoOutput(t *testing.T) {
 		"n=1 c=1 h=9 w=4 k=1 dilation=2":                 "padded input width is 4",
 		"n=1 c=4 h=9 w=9 k=6 groups=4":                   "groups=4 must divide",
 		"n=1 c=1 h=9 w=9 k=1 r=1000000 dilation=1000000": "the output is empty",
+		"n=1 c=1 h=9 w=9 k=1 requant=1":                  "only the sums of int8",
 	} {
 		if _, err := build(t, "conv2d", params); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", params, err, want)
@@ -91,6 +93,71 @@ func TestTheSameCaseHasOneSpelling(t *testing.T) {
 			if p != b.Params()[i] {
 				t.Errorf("%s: parameter %v and %v", c[0], p, b.Params()[i])
 			}
+		}
+	}
+}
+
+func int8Conv(t *testing.T, params string) (op.Op, error) {
+	t.Helper()
+	p := map[string]string{}
+	for _, f := range strings.Fields(params) {
+		k, v, _ := strings.Cut(f, "=")
+		p[k] = v
+	}
+	return op.Builtin().New("conv2d", p, record.INT8)
+}
+
+func TestOnlyRequantisedIntegersHaveReLU(t *testing.T) {
+	const shape = "n=1 c=2 h=5 w=6 k=3 r=1 "
+	for params, want := range map[string]string{
+		"act=relu": "no activation", "act=gelu requant=1": "expected none or relu", "residual=1 requant=1": "adds no residual",
+		"act=relu requant=1": "", "bias=1 requant=1": "", "residual=1 bias=1": "",
+	} {
+		if _, err := int8Conv(t, shape+params); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", params, err, want)
+		}
+	}
+	for params, want := range map[string][2]int64{ // FLOP, bytes
+		"":                          {2 * 30 * 3 * 2, 60 + 6 + 4*90},
+		"requant=1":                 {2*30*3*2 + 30*3, 60 + 6 + 4*3 + 90},
+		"requant=1 bias=1 act=relu": {2*30*3*2 + 3*30*3, 60 + 6 + 4*3 + 4*3 + 90},
+	} {
+		o, err := int8Conv(t, shape+params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.FLOPs() != want[0] || o.Bytes() != want[1] {
+			t.Errorf("%s: FLOP %d, bytes %d, want %v", params, o.FLOPs(), o.Bytes(), want)
+		}
+	}
+}
+
+// What the inputs of a requantised convolution must show: in integer mode sums whose scaled value is a half, which
+// halves away from zero would round otherwise; in random mode the width of int8, with a few outputs saturated.
+func TestRequantisedInputsShowRoundingAndSaturation(t *testing.T) {
+	for _, shape := range []string{"n=1 c=32 h=20 w=20 k=40 r=1", "n=1 c=64 h=12 w=12 k=40", "n=1 c=64 h=12 w=12 k=64 groups=64", "n=1 c=3 h=30 w=30 k=16 r=7 bias=1"} {
+		o, err := int8Conv(t, shape+" requant=1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ts := o.Tensors()
+		out := len(ts) - 1
+		count := func(integer bool, f func(v float64) bool) float64 {
+			in, n := op.NewInputs(1, integer, ts), 0
+			for i := range ts[out].Elements() {
+				if f(o.Expect(in, out, i).Value) {
+					n++
+				}
+			}
+			return float64(n) / float64(ts[out].Elements())
+		}
+		if ties := count(true, func(v float64) bool { return math.RoundToEven(v) != math.Round(v) }); ties < 0.02 {
+			t.Errorf("%s: %.1f %% of the integer outputs are ties that show halves rounded away from zero, expected 2 %%", shape, 100*ties)
+		}
+		saturated := count(false, func(v float64) bool { return math.Abs(v) > 128 })
+		wide := count(false, func(v float64) bool { return math.Abs(v) > 32 })
+		if saturated < 0.001 || saturated > 0.1 || wide < 0.25 || wide > 0.9 {
+			t.Errorf("%s: %.2f %% of the outputs saturate, %.0f %% are beyond ±32", shape, 100*saturated, 100*wide)
 		}
 	}
 }

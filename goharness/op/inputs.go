@@ -119,6 +119,9 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 		return float64(chaseNext(key, t.Elements()/ChaseStride, i))
 	}
 	h := mix64(key + (uint64(i)+1)*0x9E3779B97F4A7C15)
+	if t.Fill == FillScales {
+		return Round(t.DType, scaleValue(h, integer, t.IntRange))
+	}
 	if integer {
 		r := intRange(t)
 		switch {
@@ -143,6 +146,14 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 		return Round(t.DType, (float64(h>>40)*0x1p-23-1)*8)
 	}
 	return Round(t.DType, float64(h>>40)*0x1p-23-1)
+}
+
+// scaleValue is a scale near 2^-e.
+func scaleValue(h uint64, integer bool, e int64) float64 {
+	if integer {
+		return math.Ldexp(0.5, -int((h>>32)*3>>32))
+	}
+	return math.Ldexp(0.5+float64(h>>41)*0x1p-23, -int(e))
 }
 
 // balanced is the integer fill of what is summed up: none of the n numbers is 0, and for n > 1

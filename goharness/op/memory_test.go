@@ -20,6 +20,8 @@ func TestMemoryOpsCountFLOPAndBytesAsTheReferenceSays(t *testing.T) {
 		{"copy", record.FP32, rc, 0, 2 * N * 4}, {"copy", record.BF16, rc, 0, 2 * N * 2},
 		{"transpose", record.FP32, rc, 0, 2 * N * 4}, {"fill", record.FP32, rc, 0, N * 4},
 		{"add_scalar", record.BF16, rc, N, 2 * N * 2},
+		{"layout", record.INT8, map[string]string{"n": "2", "c": "3", "h": "5", "w": "7"}, 0, 2 * 2 * 105},
+		{"layout", record.FP32, map[string]string{"n": "1", "c": "64", "h": "56", "w": "56", "to": "nchw"}, 0, 2 * 64 * 56 * 56 * 4},
 		{"stream_copy", record.FP64, n, 0, 2 * 8000}, {"stream_scale", record.FP64, n, 1000, 2 * 8000},
 		{"stream_add", record.FP64, n, 1000, 3 * 8000}, {"stream_triad", record.FP32, n, 2000, 3 * 4000},
 		{"dot", record.FP32, n, 2000, 2 * 4000}, {"axpy", record.FP64, n, 2000, 3 * 8000},
@@ -76,6 +78,30 @@ func TestReadProbeSumsEveryWordOnceAPass(t *testing.T) {
 		}
 		if got := o.Expect(in, 1, 0).Value; got != float64(int32(sum)) {
 			t.Errorf("%s passes: %v, expected %v", passes, got, int32(sum))
+		}
+	}
+}
+
+// Both conversions against the coordinates that the names of the layouts say.
+func TestLayoutMovesEachElementToItsCoordinates(t *testing.T) {
+	const n, c, h, w = 2, 3, 4, 5
+	for _, to := range []string{"nhwc", "nchw"} {
+		o, err := Builtin().New("layout", map[string]string{"n": "2", "c": "3", "h": "4", "w": "5", "to": to}, record.INT8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		in := NewInputs(1, false, o.Tensors())
+		for i := range int64(n * c * h * w) {
+			x := i % w
+			y, ch, image := i/w%h, i/w/h%c, i/w/h/c
+			nchw, nhwc := i, ((image*h+y)*w+x)*c+ch
+			from, at := nchw, nhwc
+			if to == "nchw" {
+				from, at = nhwc, nchw
+			}
+			if got, want := o.Expect(in, 1, at).Value, in.At(0, from); got != want {
+				t.Errorf("to %s, image %d, channel %d, row %d, column %d: %v, want %v", to, image, ch, y, x, got, want)
+			}
 		}
 	}
 }

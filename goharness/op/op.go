@@ -27,6 +27,9 @@ const (
 	FillChase    Fill = 3 // int64: one random cycle through all cache lines (pointer chase)
 	FillWide     Fill = 4 // uniform in [-8, 8): arguments of exp, tanh, sigmoid, sin, ...
 	FillBalanced Fill = 5 // as FillUniform; in integer mode numbers that are never 0 and sum to 0 (see balanced)
+	// FillScales: uniform in [0.5, 1.5)·2^-IntRange; in integer mode 1/2, 1/4 or 1/8, so that the
+	// scaled integers are exact and often halfway between two.
+	FillScales Fill = 6
 )
 
 // Tensor describes one operand. Logical elements are numbered row-major over Dims.
@@ -39,7 +42,7 @@ type Tensor struct {
 	Pitch int64 // elements between rows; 0 means Dims[len-1]
 	Fill  Fill
 	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
-	// ones); 0 means 3.
+	// ones); 0 means 3. FillScales: the exponent, 0 to 126.
 	IntRange int64
 }
 

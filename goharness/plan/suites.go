@@ -123,6 +123,14 @@ func convSuite() []row {
 	for _, l := range ResNet50() {
 		add(fmt.Sprintf("ResNet-50 x%d", l.Repeats), 1, l.C, l.H, l.K, l.R, l.Stride, l.R/2, "", fp32, false)
 	}
+	// The other layout, beside which the memory suite has the conversions: every 3x3 layer, and the 1x1 layers with the
+	// largest and smallest images and with a step.
+	add("early block, NHWC", 1, 64, 56, 128, 3, 1, 1, ",layout=nhwc", fp32, true)
+	for _, l := range ResNet50() {
+		if l.R == 3 || l.C == 64 && l.K == 256 || l.C == 2048 || l.K == 2048 {
+			add(fmt.Sprintf("ResNet-50 x%d, NHWC", l.Repeats), 1, l.C, l.H, l.K, l.R, l.Stride, l.R/2, ",layout=nhwc", fp32, false)
+		}
+	}
 	return out
 }
 

@@ -105,7 +105,16 @@ func memorySuite() []row {
 			out = append(out, r)
 		}
 	}
-	return out
+	return append(out, layoutRows()...)
+}
+
+// layoutRows are images of ResNet-50 between the layouts of a convolution: what changing the layout costs beside it.
+func layoutRows() []row {
+	return []row{
+		{suite: "memory", op: "layout", use: "early block, NCHW to NHWC", dtypes: fp32, quick: true, params: fixed("n=1,c=64,h=56,w=56")},
+		{suite: "memory", op: "layout", use: "early block, NHWC to NCHW", dtypes: fp32, params: fixed("n=1,c=64,h=56,w=56,to=nchw")},
+		{suite: "memory", op: "layout", use: "late block, NCHW to NHWC", dtypes: fp32, params: fixed("n=1,c=512,h=7,w=7")},
+	}
 }
 
 // streamSuite: REFERENCE 1.2; sizes in MB (10^6 bytes) per array. The DRAM-sized triad is

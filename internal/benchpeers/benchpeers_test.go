@@ -15,8 +15,10 @@ import (
 	"time"
 
 	"ridge/goharness/backend"
+	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 	"ridge/native"
 )
 
@@ -402,6 +404,56 @@ func TestPeerWithWrongOutputIsRefused(t *testing.T) {
 		case !strings.Contains(r.Error, c.want):
 			t.Errorf("fault %s: error %q, want %q in it", c.fault, r.Error, c.want)
 		}
+	}
+}
+
+// offBy is a requantised convolution whose every byte is wrong by the same distance.
+type offBy struct {
+	backend.Executable
+	in *op.Inputs
+	o  *op.Conv
+	by float64
+}
+
+func (offBy) Fill(bool, int) error { return nil }
+func (offBy) Run(int) error        { return nil }
+func (e offBy) Read(_ string, first, _ int64, dst []float64) error {
+	dst[0] = op.Round(record.INT8, e.o.Expect(e.in, 3, first).Value) + e.by
+	return nil
+}
+
+func TestAPeerThatLosesBitsOfBytesIsShownButFarOnesAreNot(t *testing.T) {
+	built, err := op.Builtin().New("conv2d", params("n=1,c=8,h=6,w=6,k=9,requant=1"), record.INT8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, p := built.(*op.Conv), op.Single(built)
+	for by, fine := range map[float64]bool{1: true, -3: true, coarsest: true, coarsest + 1: false, -200: false} {
+		checked, lesser, err := coarse(offBy{in: op.NewInputs(runner.Seed, false, p.Tensors), o: o, by: by}, p, o)
+		if (err == nil) != fine || (checked != "") != fine || (lesser != "") != fine {
+			t.Errorf("off by %g: %q, %q, %v", by, checked, lesser, err)
+		}
+	}
+}
+
+// Each row of a convolution says which layout won, and the group how often.
+func TestConvolutionsNameTheLayoutThatWon(t *testing.T) {
+	even := interval{1, 1, 1}
+	conv := func(id, ours, best string) result {
+		return result{ID: id, Group: "convolutions", Label: id, Op: "conv2d", Threads: 1, Metric: "gflops", FLOPs: 1, Ratio: &even,
+			Ours: figures{Name: ours, Kernel: "k", NS: even, Best: 1}, Peers: []figures{{Name: best, NS: even, Best: 1}}}
+	}
+	d := &document{rows: []result{conv("a", "ridge nhwc", "oneDNN"), conv("b", "ridge nchw", "oneDNN blocked"), conv("c", "ridge nhwc", "oneDNN blocked")}}
+	text := string(d.markdown())
+	for _, want := range []string{"(NHWC, k) | oneDNN, NHWC |", "(NCHW, k) | oneDNN blocked |", "ours NHWC in 2, NCHW in 1; the best peer's blocked in 2, NHWC in 1."} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	other := conv("d", "ridge", "MKL")
+	other.Op = "gemm"
+	if text := string((&document{rows: []result{other}}).markdown()); strings.Contains(text, "ayout") || strings.Contains(text, "NHWC") {
+		t.Errorf("a layout of a GEMM in\n%s", text)
 	}
 }
 

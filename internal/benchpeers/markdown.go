@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,7 +83,7 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 				continue
 			}
 			if i == 0 {
-				best, its = p.Name, r.both(p)
+				best, its = r.inLayout(p.Name), r.both(p)
 				continue
 			}
 			others = append(others, p.Name+" "+r.rate(p.NS.Median))
@@ -105,9 +106,61 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		if r.disturbed() {
 			goal += ", disturbed"
 		}
-		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.both(r.Ours), r.Ours.Kernel, best, its,
+		kernel := r.Ours.Kernel
+		if l := r.layout(r.Ours.Name); l != "" {
+			kernel = l + ", " + kernel
+		}
+		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.both(r.Ours), kernel, best, its,
 			ratioText(r.Ratio), shareText(r.OfProbe), goal, strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
 	}
+	layouts(w, rows)
+}
+
+// layout is the order of x and y in which a contender computed a convolution, "" of other ops. Peers are asked for NHWC; what
+// "blocked" names, the library chooses (nChw8c on AVX2, nChw16c on AVX-512).
+func (r result) layout(name string) string {
+	switch {
+	case r.Op != "conv2d":
+		return ""
+	case strings.HasSuffix(name, "nchw"):
+		return "NCHW"
+	case strings.HasSuffix(name, "blocked"):
+		return "blocked"
+	}
+	return "NHWC"
+}
+
+// inLayout is a peer's name with the layout it had, unless the name says it.
+func (r result) inLayout(name string) string {
+	if l := r.layout(name); l != "" && !strings.HasSuffix(name, l) {
+		return name + ", " + l
+	}
+	return name
+}
+
+// layouts says in how many rows of a group which layout was the fastest, on each side.
+func layouts(w *bytes.Buffer, rows []result) {
+	ours, peers := map[string]int{}, map[string]int{}
+	for _, r := range rows {
+		if r.Op != "conv2d" {
+			return
+		}
+		ours[r.layout(r.Ours.Name)]++
+		if r.Ratio != nil {
+			peers[r.layout(r.Peers[0].Name)]++
+		}
+	}
+	count := func(of map[string]int) string {
+		var parts []string
+		for _, l := range slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Or(of[b]-of[a], strings.Compare(a, b)) }) {
+			parts = append(parts, fmt.Sprintf("%s in %d", l, of[l]))
+		}
+		if len(parts) == 0 {
+			return "nowhere, for there is none to beat"
+		}
+		return strings.Join(parts, ", ")
+	}
+	fmt.Fprintf(w, "\nFastest layout: ours %s; the best peer's %s.\n", count(ours), count(peers))
 }
 
 // networks adds the layers of each network up, each as often as the network has it: ours, the

@@ -267,6 +267,15 @@ func convRows() []row {
 			}
 		}
 	}
+	// Requantised as within a network: bytes in, bytes out. Of each block's stage the 3×3 layer, and 1×1 layers.
+	for _, l := range plan.ResNet50() {
+		if l.Stride != 1 || l.R == 1 && !(l.C == 64 && l.K == 256 || l.C == 1024 && l.K == 256) {
+			continue
+		}
+		out = append(out, row{group: "ResNet-50 int8, batch 1", label: fmt.Sprintf("%d×%d×%d → %d, %d×%d/%d", l.C, l.H, l.H, l.K, l.R, l.R, l.Stride),
+			op: "conv2d", dtype: record.INT8, metric: "gflops", layouts: true, limits: []string{compute},
+			params: params("n=1,c=%d,h=%d,w=%d,k=%d,r=%d,s=%d,pad=%d,requant=1", l.C, l.H, l.H, l.K, l.R, l.R, l.R/2)})
+	}
 	// MobileNet's and EfficientNet's shapes.
 	for _, s := range [][4]int64{{32, 112, 3, 1}, {144, 56, 3, 1}, {256, 28, 3, 1}, {512, 14, 3, 1}, {144, 56, 5, 2}, {240, 28, 5, 1}, {672, 14, 5, 1}} {
 		out = append(out, row{group: "Depthwise fp32", label: fmt.Sprintf("%d×%d×%d, %d×%d/%d", s[0], s[1], s[1], s[2], s[2], s[3]),

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2e1b878f367d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6047a675f12d
 #include "fault.h"
 */
 import "C"

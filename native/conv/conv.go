@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=2e1b878f367d
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=6047a675f12d
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -56,6 +56,8 @@ func Bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 			a.bias = b.Ptr
 		case "residual":
 			a.residual = b.Ptr
+		case "scale":
+			a.scale = (*C.float)(b.Ptr)
 		case "y":
 			a.y = b.Ptr
 		}

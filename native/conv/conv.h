@@ -3,6 +3,7 @@
 #define RIDGE_CONV_LOCAL_H
 
 #include <math.h>
+#include <string.h>
 
 #include "../include/ridge_conv.h"
 #include "../include/ridge_gemm.h"
@@ -17,6 +18,20 @@ RIDGE_INLINE ridge_conv_strides ridge_conv_layout(const ridge_conv_args *a) {
   int64_t cg = a->C / a->groups;
   if (a->layout == 0) return (ridge_conv_strides){a->H * a->W, 1, a->Ho * a->Wo, 1, a->R * a->S, 1};
   return (ridge_conv_strides){1, a->C, 1, a->K, 1, cg};
+}
+
+// The bounds of a requantised result: the lower one is 0 with ReLU.
+RIDGE_INLINE float ridge_requant_low(int act) { return act == RIDGE_ACT_RELU ? 0 : -128; }
+
+// One requantised result (ridge_conv.h): round by adding 1.5*2^23, whose low bits then hold the integer.
+RIDGE_INLINE int8_t ridge_requantise(uint32_t sum, float scale, float low) {
+  float v = (float)(int32_t)sum * scale;
+  v = v < low ? low : v;
+  v = v > 127 ? 127 : v;
+  v += 12582912.0f;
+  uint32_t bits;
+  memcpy(&bits, &v, sizeof bits);
+  return (int8_t)(uint8_t)bits;
 }
 
 RIDGE_INLINE double ridge_act_double(double x, int act) {

@@ -40,7 +40,7 @@ RIDGE_INLINE int64_t depthwise_chunk(int64_t K, int64_t i) { return (i + 1) * DW
 // Outputs at, at+K, ... of T columns; x: the ring's rows; first: the slot of the first input row.
 RIDGE_INLINE RIDGE_VT void depthwise_block(const ridge_conv_args *a, const ring *g, const int T, const int64_t step, const me *x,
                                            int64_t first, const me *w, int64_t k, int64_t at) {
-  int plain = a->act == RIDGE_ACT_NONE && !a->bias && !a->residual;
+  int plain = a->act == RIDGE_ACT_NONE && !a->bias && !a->residual && !a->scale;
   mv acc[DW_T][DW_U];
   RIDGE_UNROLL_ALL
   for (int o = 0; o < T; o++) {

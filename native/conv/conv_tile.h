@@ -68,8 +68,13 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     for (int v = 0; v < nv; v++) acc[i][v] = (mv){0};
   }
   if (!t->keep) { // the lines that the next tile will write
+#if defined(CONV_INT8)
+    const int64_t size = t->a->scale ? 1 : sizeof(yt);
+#else
+    const int64_t size = sizeof(yt);
+#endif
     RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) __builtin_prefetch((const yt *)t->a->y + t->at + (MR + i) * t->a->K, 1);
+    for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + (MR + i) * t->a->K) * size, 1);
   }
   const me *b = t->panel;
   const char *const *pixel = t->pixel;
@@ -116,7 +121,20 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
       for (int i = 0; i < mr; i++) acc[i][v] = plus(acc[i][v], bias);
     }
   }
-#if !defined(CONV_INT8)
+#if defined(CONV_INT8)
+  if (a->scale) {
+    const float low = ridge_requant_low(a->act), *scales = a->scale + t->k;
+    int8_t *y = (int8_t *)a->y + t->at; // stores of bytes may change anything, so what they need is read first
+    const int64_t K = a->K;
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) {
+      ridge_vf scale = (ridge_vf) * (const ridge_vf_any *)(scales + v * VL);
+      RIDGE_UNROLL_ALL
+      for (int i = 0; i < mr; i++) store_requantised(y + i * K + v * VL, acc[i][v], scale, low);
+    }
+    return;
+  }
+#else
   if (a->act == RIDGE_ACT_RELU) {
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) {

@@ -29,6 +29,9 @@ typedef ridge_vf mv;
 typedef ridge_vf_any mv_any;
 #endif
 enum { VL = RIDGE_VL };
+#if defined(CONV_INT8)
+#include "conv_requant.h"
+#endif
 
 #define CONV_CAT2(a, b) a##b
 #define CONV_CAT(a, b) CONV_CAT2(a, b)
@@ -107,7 +110,8 @@ RIDGE_INLINE void finish_one(const ridge_conv_args *a, me v, int64_t k, int64_t 
   uint32_t u = (uint32_t)v;
   if (bias) u += (uint32_t)bias[k];
   if (res) u += (uint32_t)res[at];
-  ((yt *)a->y)[at] = (int32_t)u;
+  if (a->scale) ((int8_t *)a->y)[at] = ridge_requantise(u, a->scale[k], ridge_requant_low(a->act));
+  else ((yt *)a->y)[at] = (int32_t)u;
 #elif defined(CONV_BF16)
   double d = v;
   if (bias) d += (double)ridge_bf16_to_float(bias[k]);
@@ -132,7 +136,12 @@ RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, mv v, int64_t
   if (bias && channels) u += (ridge_vu) * (const ridge_vi_any *)(bias + k);
   if (bias && !channels) u += (uint32_t)bias[k];
   if (res) u += (ridge_vu) * (const ridge_vi_any *)(res + at);
-  *(ridge_vi_any *)((yt *)a->y + at) = (ridge_vi)u;
+  if (!a->scale) {
+    *(ridge_vi_any *)((yt *)a->y + at) = (ridge_vi)u;
+    return;
+  }
+  ridge_vf scale = channels ? (ridge_vf) * (const ridge_vf_any *)(a->scale + k) : a->scale[k] - (ridge_vf){0};
+  store_requantised((int8_t *)a->y + at, (ridge_vi)u, scale, ridge_requant_low(a->act));
 #elif defined(CONV_BF16)
   if (bias && channels) v += (ridge_vf)ridge_bf16_load(bias + k);
   if (bias && !channels) v += ridge_bf16_to_float(bias[k]);
@@ -154,16 +163,18 @@ __attribute__((noinline, unused)) RIDGE_VT static void finish_slowly(const ridge
 
 // VL channels from k of one pixel, where the code of every activation would be in the way.
 RIDGE_INLINE RIDGE_VT void finish_channels(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+#if defined(CONV_INT8)
+  finish_vector(a, v, k, 1, at);
+#else
   if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
     finish_slowly(a, v, k, at);
     return;
   }
   if (a->bias) v = plus(v, load_out((const yt *)a->bias + k));
-#if !defined(CONV_INT8)
   if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
-#endif
   if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
   store_out((yt *)a->y + at, v);
+#endif
 }
 
 // The same for VL pixels of channel k, neighbours in y.
@@ -171,8 +182,12 @@ __attribute__((noinline, unused)) RIDGE_VT static void finish_pixels_slowly(cons
   finish_vector(a, v, k, 0, at);
 }
 RIDGE_INLINE RIDGE_VT void finish_pixels(const ridge_conv_args *a, mv v, int64_t k, int64_t at) {
+#if defined(CONV_INT8)
+  finish_vector(a, v, k, 0, at);
+#else
   if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) store_out((yt *)a->y + at, v);
   else finish_pixels_slowly(a, v, k, at);
+#endif
 }
 
 #endif

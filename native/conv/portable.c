@@ -1,7 +1,7 @@
 // conv2d_*_portable: the direct seven-deep loop, one kernel per dtype.
 //
 // y[n,k,ho,wo] = act(bias[k] + sum over c,r,s of x[n,c,ho*stride-pad+r*dil,...] * w[k,c,r,s]) + residual
-// in either layout (ridge_conv.h); any shape and alignment, groups from 1 to C.
+// in either layout, int8 requantised where there are scales (ridge_conv.h); any shape and alignment, groups from 1 to C.
 // FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w, y once if caches hold them. Limited by the load
 // ports and the chain of additions: it is the fallback for unknown chips and the plain
 // statement of what the other kernels compute.
@@ -12,8 +12,8 @@
 #define IDENTITY(x) (x)
 
 // One kernel: T stored type of x and w, Y of bias, residual and y, SUM accumulator, LOAD to SUM,
-// LOADY from Y to the epilogue's type E, STORE back. Threads share the rows of y.
-#define CONV(name, T, Y, SUM, E, LOAD, LOADY, ACT, STORE)                                              \
+// LOADY from Y to the epilogue's type E, PUT the result v to y. Threads share the rows of y.
+#define CONV(name, T, Y, SUM, E, LOAD, LOADY, ACT, PUT)                                                \
   int ridge_##name(const void *args, const ridge_ctx *ctx) {                                         \
     const ridge_conv_args *a = args;                                                                 \
     const T *x = a->x, *w = a->w;                                                                    \
@@ -44,16 +44,21 @@
         if (bias) v += (E)LOADY(bias[k]);                                                            \
         v = ACT(v, a->act);                                                                          \
         if (res) v += (E)LOADY(res[at]);                                                             \
-        y[at] = STORE(v);                                                                            \
+        PUT(v);                                                                                      \
       }                                                                                              \
     }                                                                                                \
     return RIDGE_OK;                                                                                 \
   }
 
 #define NO_ACT(v, act) (v)
+#define PUT_FP32(v) y[at] = (float)(v)
+#define PUT_BF16(v) y[at] = ridge_float_to_bf16(v)
+#define PUT_INT8(v)                                                                                    \
+  if (a->scale) ((int8_t *)a->y)[at] = ridge_requantise(v, a->scale[k], ridge_requant_low(a->act)); \
+  else y[at] = (int32_t)(v)
 
-CONV(conv2d_fp32_portable, float, float, float, double, (float)IDENTITY, IDENTITY, ridge_act_double, (float))
+CONV(conv2d_fp32_portable, float, float, float, double, (float)IDENTITY, IDENTITY, ridge_act_double, PUT_FP32)
 CONV(conv2d_bf16_portable, ridge_bf16, ridge_bf16, float, double, ridge_bf16_to_float, ridge_bf16_to_float,
-     ridge_act_double, ridge_float_to_bf16)
+     ridge_act_double, PUT_BF16)
 CONV(conv2d_int8_portable, int8_t, int32_t, uint32_t, uint32_t, (uint32_t)(int32_t)IDENTITY, (uint32_t)IDENTITY,
-     NO_ACT, (int32_t))
+     NO_ACT, PUT_INT8)

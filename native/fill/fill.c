@@ -93,6 +93,16 @@ RIDGE_INLINE int64_t integer_value(uint64_t h, const ridge_fill_args *a) {
   return (int64_t)((h >> 32) * (uint64_t)(2 * a->range + 1) >> 32) - a->range;
 }
 
+RIDGE_INLINE double scale_value(uint64_t h, const ridge_fill_args *a) {
+  if (a->integer) return ldexp(0.5, -(int)((h >> 32) * 3 >> 32));
+  return ldexp(random_value(h, RIDGE_FILL_POSITIVE), -(int)a->range);
+}
+
+// Scales, a few per output channel: fp32 alone.
+static void fill_scales(const ridge_fill_args *a, float *row, int64_t i0, int64_t n) {
+  for (int64_t j = 0; j < n; j++) row[j] = (float)scale_value(ridge_hash(a->key, i0 + j), a);
+}
+
 // One loop per dtype keeps the random value and the store in registers.
 #define FILL_ROW(type, expr)                                         \
   for (int64_t j = 0; j < n; j++) {                                  \
@@ -122,6 +132,10 @@ static void fill_balanced(const ridge_fill_args *a, char *row, int64_t i0, int64
 static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n) {
   if (a->integer && a->kind == RIDGE_FILL_BALANCED && a->dtype != RIDGE_D_UINT8) {
     fill_balanced(a, row, i0, n);
+    return;
+  }
+  if (a->kind == RIDGE_FILL_SCALES) {
+    fill_scales(a, (float *)row, i0, n);
     return;
   }
   switch (a->dtype) {

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2e1b878f367d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6047a675f12d
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }
@@ -52,12 +52,15 @@ func Args(t op.Tensor, ptr unsafe.Pointer, key uint64, integer bool, poison int)
 	if t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() != 1) {
 		return nil, fmt.Errorf("fill tensor %s of %s%v: a pointer chase is one row of int64", t.Name, t.DType, t.Dims)
 	}
+	if t.Fill == op.FillScales && t.DType != record.FP32 {
+		return nil, fmt.Errorf("fill tensor %s of %s: scales are fp32", t.Name, t.DType)
+	}
 	p := kernel.Alloc(C.sizeof_ridge_fill_args)
 	a := (*C.ridge_fill_args)(p)
 	a.ptr, a.rows, a.row, a.ld = ptr, C.int64_t(t.Rows()), C.int64_t(t.Row()), C.int64_t(t.LD())
 	a.key, a.dtype, a.kind = C.uint64_t(key), d, C.int32_t(t.Fill)
 	a._range = C.int64_t(t.IntRange)
-	if t.IntRange == 0 {
+	if t.IntRange == 0 && t.Fill != op.FillScales {
 		a._range = 3
 	}
 	if integer {

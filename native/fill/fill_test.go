@@ -111,6 +111,20 @@ func TestTheFillKernelIsBitEqualToFillValue(t *testing.T) {
 	}
 }
 
+func TestScalesAreBitEqualToFillValue(t *testing.T) {
+	tms := teams(t)
+	for _, exponent := range []int64{0, 1, 12, 126} {
+		for _, integer := range []bool{false, true} {
+			x := op.Tensor{Name: "x", DType: record.FP32, Dims: []int64{8195}, Fill: op.FillScales, IntRange: exponent}
+			for _, tm := range tms {
+				if got := run(t, tm, x, 7, integer, -1); string(got) != string(want(x, 7, integer, 0)) {
+					t.Errorf("exponent %d integer %v: byte %d differs", exponent, integer, firstDifference(got, want(x, 7, integer, 0)))
+				}
+			}
+		}
+	}
+}
+
 // Element i under key k is element i-m under k + m·golden: so the stream beyond 2^32 is
 // reached without an array of that size.
 func TestElementsBeyondFourBillionFollowTheSameStream(t *testing.T) {
@@ -195,6 +209,7 @@ func TestArgsRefuseWhatCannotBeFilled(t *testing.T) {
 		{Name: "x", DType: record.INT4, Dims: []int64{4}},
 		{Name: "x", DType: record.FP32, Dims: []int64{64}, Fill: op.FillChase},
 		{Name: "x", DType: record.INT64, Dims: []int64{2, 64}, Fill: op.FillChase},
+		{Name: "x", DType: record.BF16, Dims: []int64{64}, Fill: op.FillScales},
 	} {
 		if p, err := fill.Args(x, nil, 1, false, -1); err == nil {
 			kernel.Free(p)

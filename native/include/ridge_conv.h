@@ -5,6 +5,13 @@
 // layout 0: NCHW, x[N,C,H,W], w[K,C/groups,R,S], y[N,K,Ho,Wo]
 // layout 1: NHWC, x[N,H,W,C], w[K,R,S,C/groups], y[N,Ho,Wo,K]
 // fp32: fp32 throughout; bf16: fp32 accumulation, y bf16; int8: s8*s8 -> int32 y, no act.
+// int8 with scale (requantised): y is int8, act none or ReLU, no residual,
+//
+//   y = low(round(scale[k] * (float)(bias[k] + sum))), at most 127
+//
+// The sum and bias[k] wrap as int32; its conversion to float rounds once and the product once more (one
+// multiplication, never fused with what follows); low raises to -128, with ReLU to 0; round is to the nearest
+// integer, halves to even. Each step is exactly this one, so all kernels give the same bits. scale[k] is finite and >= 0.
 #ifndef RIDGE_CONV_H
 #define RIDGE_CONV_H
 
@@ -19,6 +26,7 @@ typedef struct ridge_conv_args {
   void *y;
   int32_t layout;
   int32_t act; // RIDGE_ACT_*
+  const float *scale; // [K], int8 alone: y is requantised; or NULL
 } ridge_conv_args;
 
 #endif

@@ -18,7 +18,7 @@ enum {
 
 typedef struct ridge_memory_args {
   int64_t n;          // elements of each array (all threads together)
-  int64_t rows, cols; // transpose: y[cols,rows] = x[rows,cols]^T; else 1, n
+  int64_t rows, cols; // transpose, layout: y[cols,rows] = a[rows,cols]^T of every image; else 1, n
   const void *a, *b;
   void *y;
   double s;            // scalar of scale, triad, add_scalar, fill, axpy
@@ -26,6 +26,7 @@ typedef struct ridge_memory_args {
   int64_t working_set; // bytes of all arrays together: the predicate of _nt kernels
   int64_t llc;         // bytes of last-level cache that the team reaches; 0: unknown
   int32_t access;      // RIDGE_ACCESS_* of the bandwidth probe
+  int64_t images;      // layout: matrices, one after the other; transpose: 1
 } ridge_memory_args;
 
 #endif

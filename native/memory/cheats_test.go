@@ -27,6 +27,8 @@ func TestKernelsThatCheatAreRefused(t *testing.T) {
 	}{
 		{"a transpose that is only a view", kerneltest.Op(t, "transpose", record.FP32, params("rows", 64, "cols", 64)), "transpose_fp32_view"},
 		{"a transpose of one element that moves nothing", kerneltest.Op(t, "transpose", record.FP32, params("rows", 1, "cols", 1)), "transpose_fp32_view"},
+		{"a conversion that keeps the order", kerneltest.Op(t, "layout", record.FP32, params("n", 2, "c", 5, "h", 6, "w", 7)), "layout_fp32_same_order"},
+		{"a conversion of the first image alone", kerneltest.Op(t, "layout", record.FP32, params("n", 2, "c", 5, "h", 6, "w", 7)), "layout_fp32_first_image"},
 		{"a copy without its last element", kerneltest.Op(t, "copy", record.FP32, params("rows", 100, "cols", 999)), "copy_fp32_short"},
 		{"a large copy without its last element", kerneltest.Op(t, "stream_copy", record.FP32, params("n", 5<<20)), "copy_fp32_short"},
 		{"a probe that reads once for three passes", kerneltest.Op(t, "bandwidth", record.FP32, params("access", "read", "bytes", 40000, "passes", 3)), "bandwidth_fp32_once"},

@@ -1,11 +1,11 @@
 //go:build cgo && linux
 
 // Package memory holds the CPU kernels that move data: copies, transposes, fills, the STREAM
-// kernels, dot and axpy, the pointer chase and the bandwidth probe.
+// kernels, dot and axpy, layout conversions, the pointer chase and the bandwidth probe.
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2e1b878f367d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6047a675f12d
 #include "table.h"
 */
 import "C"
@@ -37,7 +37,10 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	case *op.Stream:
 		a.n = C.int64_t(m.N)
 	case *op.Transpose:
-		a.n, a.rows, a.cols = C.int64_t(m.Items()), C.int64_t(m.Rows), C.int64_t(m.Cols)
+		a.n, a.rows, a.cols, a.images = C.int64_t(m.Items()), C.int64_t(m.Rows), C.int64_t(m.Cols), 1
+	case *op.Layout:
+		rows, cols := m.Matrix()
+		a.n, a.rows, a.cols, a.images = C.int64_t(m.Items()), C.int64_t(rows), C.int64_t(cols), C.int64_t(m.N)
 	case *op.Dot:
 		a.n = C.int64_t(m.N)
 	case *op.Chase:

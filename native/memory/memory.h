@@ -9,6 +9,7 @@
 //   axpy                z = s*x + y      3          2         out of place
 //   transpose           y = a^T          2          0         through an L1-resident tile: outside L1 each
 //                                                             element is read once and written once
+//   layout              y = a^T per image    2     0         the same, image after image: NCHW [C, H*W] to NHWC or back
 //   dot                 y = sum a*b      2          2         one partial line a thread besides
 //   chase               i = a[i]         one line a step
 //   bandwidth           the probe of the ceilings: read, write, copy, triad, and nt_ forms

@@ -59,6 +59,21 @@ func TestTransposeMatchesTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// In both directions: blocks of 8, 16 and 32 rows and their remainders, tiles and theirs, few channels, several images.
+func TestLayoutConversionMatchesTheExpectation(t *testing.T) {
+	shapes := [][4]int{{0, 3, 4, 5}, {2, 0, 4, 5}, {1, 1, 1, 1}, {1, 3, 31, 33}, {3, 3, 5, 7}, {2, 16, 8, 8}, {1, 32, 4, 8}, {2, 37, 9, 11},
+		{1, 64, 16, 16}, {3, 67, 13, 21}, {1, 300, 7, 9}, {2, 24, 19, 1}}
+	var ops []op.Op
+	for _, s := range shapes {
+		for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+			for _, to := range []string{"nhwc", "nchw"} {
+				ops = append(ops, kerneltest.Op(t, "layout", d, params("n", s[0], "c", s[1], "h", s[2], "w", s[3], "to", to)))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
 func TestTheChaseEndsWhereTheCycleSays(t *testing.T) {
 	var ops []op.Op
 	for _, lines := range []int{1, 2, 3, 7, 64, 1000} {
@@ -101,6 +116,7 @@ func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	for _, d := range []record.DType{record.FP32, record.BF16} {
 		ops = append(ops, kerneltest.Op(t, "transpose", d, params("rows", 4099, "cols", 8209/d.Size())))
 	}
+	ops = append(ops, kerneltest.Op(t, "layout", record.INT8, params("n", 3, "c", 1031, "h", 107, "w", 103)))
 	for _, o := range ops {
 		for _, k := range kerneltest.Names(b, o) {
 			if !strings.HasSuffix(k, "_nt") {

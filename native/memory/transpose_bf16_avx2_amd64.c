@@ -31,8 +31,8 @@
       q_[4 * i + 3] = _mm256_unpackhi_epi32(u_[4 * i + 1], u_[4 * i + 3]);                          \
     }                                                                                               \
     RIDGE_UNROLL(4) for (int i = 0; i < 4; i++) {                                                   \
-      _mm256_store_si256((__m256i *)(d_ + 2 * i * (ldd)), _mm256_unpacklo_epi64(q_[i], q_[i + 4])); \
-      _mm256_store_si256((__m256i *)(d_ + (2 * i + 1) * (ldd)), _mm256_unpackhi_epi64(q_[i], q_[i + 4])); \
+      _mm256_storeu_si256((__m256i *)(d_ + 2 * i * (ldd)), _mm256_unpacklo_epi64(q_[i], q_[i + 4])); \
+      _mm256_storeu_si256((__m256i *)(d_ + (2 * i + 1) * (ldd)), _mm256_unpackhi_epi64(q_[i], q_[i + 4])); \
     }                                                                                               \
   } while (0)
 

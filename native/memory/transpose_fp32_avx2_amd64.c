@@ -25,10 +25,10 @@
         _mm256_castps128_ps256(_mm_loadu_ps(s_ + i * (ld))), _mm_loadu_ps(s_ + (i + 4) * (ld)), 1); \
     u_[0] = _mm256_unpacklo_ps(q_[0], q_[1]), u_[1] = _mm256_unpackhi_ps(q_[0], q_[1]);         \
     u_[2] = _mm256_unpacklo_ps(q_[2], q_[3]), u_[3] = _mm256_unpackhi_ps(q_[2], q_[3]);         \
-    _mm256_store_ps(d_, _mm256_shuffle_ps(u_[0], u_[2], 0x44));                                 \
-    _mm256_store_ps(d_ + (ldd), _mm256_shuffle_ps(u_[0], u_[2], 0xee));                         \
-    _mm256_store_ps(d_ + 2 * (ldd), _mm256_shuffle_ps(u_[1], u_[3], 0x44));                     \
-    _mm256_store_ps(d_ + 3 * (ldd), _mm256_shuffle_ps(u_[1], u_[3], 0xee));                     \
+    _mm256_storeu_ps(d_, _mm256_shuffle_ps(u_[0], u_[2], 0x44));                                 \
+    _mm256_storeu_ps(d_ + (ldd), _mm256_shuffle_ps(u_[0], u_[2], 0xee));                         \
+    _mm256_storeu_ps(d_ + 2 * (ldd), _mm256_shuffle_ps(u_[1], u_[3], 0x44));                     \
+    _mm256_storeu_ps(d_ + 3 * (ldd), _mm256_shuffle_ps(u_[1], u_[3], 0xee));                     \
   } while (0)
 
 #define MICRO(src, ld, dst, ldd)                             \

@@ -1,7 +1,8 @@
 // oneDNN: matmul with B as stored ("plain") and in the format that the library asks for,
 // reordered beforehand ("packed"); conv2d with weights reordered beforehand and images as
 // stored ("packed") or everything in the library's own format ("blocked": the images are
-// reordered outside the timing, as inside a network). From version 3 on also elementwise
+// reordered outside the timing, as inside a network). From version 3 on convolutions of int8, requantised
+// by a scale for each output channel of the weights, which the library rounds as ridge_conv.h does; and also elementwise
 // functions, sums, softmax and layer norm. Reference implementations are refused: they are
 // what the library falls back on where it has no code for the chip.
 #include <oneapi/dnnl/dnnl.h>
@@ -181,6 +182,7 @@ static int conv(const void *args, const char *dtype, int blocked) {
   dnnl_data_type_t tw, ty, tx = types(dtype, &tw, &ty);
   const int64_t g = a->groups, cg = a->C / g, kg = a->K / g;
   const dnnl_dims_t dx = {a->N, a->C, a->H, a->W}, dy = {a->N, a->K, a->Ho, a->Wo};
+  if (a->scale) ty = dnnl_s8;
   dnnl_dims_t sx, sy, sw, dw = {g, kg, cg, a->R, a->S};
   dense(4, dx, sx), dense(4, dy, sy), dense(5, dw, sw);
   if (a->layout == 1) {
@@ -198,7 +200,12 @@ static int conv(const void *args, const char *dtype, int blocked) {
   md_t wx = blocked ? describe(4, dx, tx, NULL) : mx, wy = blocked ? describe(4, dy, ty, NULL) : my;
   dnnl_primitive_desc_t pd;
 #if DNNL_VERSION_MAJOR >= 3
-  TRY(dnnl_convolution_forward_primitive_desc_create(&pd, engine, dnnl_forward_inference, dnnl_convolution_direct, wx, any, NULL, wy, st, dil, pl, pr, NULL));
+  dnnl_primitive_attr_t attr = NULL;
+  if (a->scale) {
+    TRY(dnnl_primitive_attr_create(&attr));
+    TRY(dnnl_primitive_attr_set_scales_mask(attr, DNNL_ARG_WEIGHTS, grouped ? 3 : 1));
+  }
+  TRY(dnnl_convolution_forward_primitive_desc_create(&pd, engine, dnnl_forward_inference, dnnl_convolution_direct, wx, any, NULL, wy, st, dil, pl, pr, attr));
 #else
   dnnl_convolution_desc_t d;
   TRY(dnnl_dilated_convolution_forward_desc_init(&d, dnnl_forward_inference, dnnl_convolution_direct, wx, any, NULL, wy, st, dil, pl, pr));
@@ -207,6 +214,13 @@ static int conv(const void *args, const char *dtype, int blocked) {
   if ((rc = make(q, pd)) || (rc = operate(q, DNNL_ARG_SRC, 0, mx, WANT(pd, src), a->x)) ||
       (rc = operate(q, DNNL_ARG_WEIGHTS, 0, mw, WANT(pd, weights), a->w)) || (rc = operate(q, DNNL_ARG_DST, 1, my, WANT(pd, dst), a->y)))
     return rc;
+#if DNNL_VERSION_MAJOR >= 3
+  if (a->scale) {
+    const dnnl_dims_t channels = {a->K}, one = {1};
+    md_t ms = describe(1, channels, dnnl_f32, one);
+    if ((rc = operate(q, DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS, 0, ms, ms, a->scale))) return rc;
+  }
+#endif
   q->ready = 1;
   return run(q);
 }
@@ -322,6 +336,8 @@ EACH(conv_bf16_blocked, conv, "bf16", 1)
 #if DNNL_VERSION_MAJOR >= 3
 #define EACH2(name, fn, dtype) \
   static int name(const void *args, const ridge_ctx *ctx) { return fn(args, dtype); }
+EACH(conv_int8, conv, "int8", 0)
+EACH(conv_int8_blocked, conv, "int8", 1)
 EACH2(ew_fp32, elementwise, "fp32")
 EACH2(ew_bf16, elementwise, "bf16")
 EACH2(rd_fp32, reduction, "fp32")
@@ -344,6 +360,8 @@ static const ridge_kernel table[] = {
     PEER_KERNEL("blocked", "conv2d", "fp32", "fp32", 1, conv_fp32_blocked, plain_conv),
     PEER_KERNEL("blocked", "conv2d", "bf16", "fp32", 1, conv_bf16_blocked, plain_conv),
 #if DNNL_VERSION_MAJOR >= 3
+    PEER_KERNEL("packed", "conv2d", "int8", "int32", 1, conv_int8, plain_conv),
+    PEER_KERNEL("blocked", "conv2d", "int8", "int32", 1, conv_int8_blocked, plain_conv),
     PEER_KERNEL("plain", "add multiply relu gelu gelu_tanh sigmoid tanh exp", "fp32", "fp32", 0, ew_fp32, NULL),
     PEER_KERNEL("plain", "add multiply relu gelu gelu_tanh sigmoid tanh exp", "bf16", "fp32", 0, ew_bf16, NULL),
     PEER_KERNEL("plain", "sum mean max min softmax layer_norm", "fp32", "fp32", 0, rd_fp32, NULL),

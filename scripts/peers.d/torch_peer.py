@@ -144,7 +144,7 @@ def conv2d(p, d, variant):
     g = lambda name, default=None: int(p.get(name, default))
     t = DTYPES[d]
     if d == "int8":
-        raise Unsupported("no convolution of bytes with int32 sums")
+        raise Unsupported("no convolution of signed bytes")
     n, ch, h, w, k, r = g("n"), g("c"), g("h"), g("w"), g("k"), g("r", 3)
     s = g("s", 0) or r
     stride, pad, dil, groups = g("stride", 1), g("pad", 0), g("dilation", 1), g("groups", 1)

@@ -44,3 +44,31 @@ func TestPlantedFaultsAreCaught(t *testing.T) {
 		}
 	}
 }
+
+// Small integers times 1/2, 1/4 or 1/8 are often halves: the integer phase sees every way to round them.
+func TestWrongRequantisationIsCaught(t *testing.T) {
+	dev, err := native.New(badconv.Family()).Open("cpu", backend.OpenOptions{CPUs: []int{-1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := dev.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	for _, c := range []struct{ kernel, act, want string }{
+		{"badconv_requant", "none", ""}, {"badconv_requant", "relu", ""},
+		{"badconv_requant_away", "none", "Phase:integer"}, {"badconv_requant_away", "relu", "Phase:integer"},
+		{"badconv_requant_wraps", "none", "Phase:random"}, {"badconv_requant_down", "none", "Phase:integer"},
+		{"badconv_requant_no_relu", "none", ""}, {"badconv_requant_no_relu", "relu", "Phase:integer"},
+	} {
+		params := map[string]string{"n": "1", "c": "32", "h": "9", "w": "9", "k": "40", "r": "1", "requant": "1", "act": c.act}
+		err := kerneltest.One(dev, kerneltest.Op(t, "conv2d", record.INT8, params), c.kernel, 0)
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s, act %s: %v", c.kernel, c.act, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s, act %s: got %v, want a mismatch with %q", c.kernel, c.act, err, c.want)
+		}
+	}
+}

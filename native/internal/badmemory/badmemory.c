@@ -16,6 +16,23 @@ static int short_copy(const void *args, const ridge_ctx *ctx) {
   return RIDGE_OK;
 }
 
+// A conversion of images that keeps their order, as if the two layouts were one.
+static int same_order(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  if (ctx->tid == 0)
+    for (int64_t i = 0; i < g->n; i++) ((float *)g->y)[i] = ((const float *)g->a)[i];
+  return RIDGE_OK;
+}
+
+// A conversion of the first image alone.
+static int first_image(const void *args, const ridge_ctx *ctx) {
+  const ridge_memory_args *g = args;
+  if (ctx->tid == 0)
+    for (int64_t i = 0; i < g->rows * g->cols; i++)
+      ((float *)g->y)[i] = ((const float *)g->a)[i % g->rows * g->cols + i / g->rows];
+  return RIDGE_OK;
+}
+
 // Reads the working set once, whatever the passes.
 static int read_once(const void *args, const ridge_ctx *ctx) {
   const ridge_memory_args *g = args;
@@ -59,6 +76,8 @@ static int short_chase(const void *args, const ridge_ctx *ctx) {
 
 static const ridge_kernel table[] = {
     {"transpose_fp32_view", "transpose", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, view, NULL, NULL},
+    {"layout_fp32_same_order", "layout", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, same_order, NULL, NULL},
+    {"layout_fp32_first_image", "layout", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, first_image, NULL, NULL},
     {"copy_fp32_short", "copy stream_copy", "fp32", "fp32", RIDGE_ISA_NONE, 99, 0, 1, short_copy, NULL, NULL},
     {"bandwidth_fp32_once", "bandwidth", "fp32", "fp32", RIDGE_ISA_NONE, 99, 1, 1, read_once, NULL, NULL},
     {"bandwidth_fp32_written_once", "bandwidth", "fp32", "fp32", RIDGE_ISA_NONE, 98, 1, 1, write_once, NULL, NULL},

@@ -1,0 +1,42 @@
+// The requantising end of int8 convolutions (ridge_conv.h): VL sums of the register tile become VL bytes.
+//
+// On AVX2: cvtdq2ps, mulps, maxps, minps, cvtps2dq and three instructions that narrow, 9 with the store of 8 bytes, where
+// the int32 result takes one store of 32. Both bounds are whole numbers, so they may be applied before the rounding:
+// products beyond int32 then cannot wrap, and ReLU is the lower bound 0. Between the product and the rounding
+// stands the comparison, so that no compiler can fuse them.
+#ifndef RIDGE_CONV_REQUANT_H
+#define RIDGE_CONV_REQUANT_H
+
+#include "conv.h"
+
+#if defined(RIDGE_MODEL)
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#elif defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+// scale times sums, rounded and saturated, to p; low: ridge_requant_low.
+RIDGE_INLINE RIDGE_VT void store_requantised(int8_t *p, ridge_vi sums, ridge_vf scale, float low) {
+#if defined(RIDGE_MODEL)
+  for (int l = 0; l < RIDGE_VL; l++) p[l] = ridge_requantise((uint32_t)sums[l], scale[l], low);
+#elif defined(__aarch64__)
+  float32x4_t v = vmulq_f32(vcvtq_f32_s32((int32x4_t)sums), (float32x4_t)scale);
+  v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(low)), vdupq_n_f32(127));
+  int16x4_t half = vmovn_s32(vcvtnq_s32_f32(v));
+  uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(half, half))), 0);
+  memcpy(p, &bytes, sizeof bytes);
+#elif RIDGE_VL == 16
+  __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums), (__m512)scale);
+  v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(low)), _mm512_set1_ps(127));
+  _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+#else
+  __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps((__m256i)sums), (__m256)scale);
+  v = _mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(low)), _mm256_set1_ps(127));
+  __m256i i = _mm256_cvtps_epi32(v);
+  __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+  _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(half, half));
+#endif
+}
+
+#endif

@@ -1,0 +1,177 @@
+//go:build cgo && linux
+
+package conv_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/conv"
+	"ridge/native/kernel"
+	"ridge/native/kerneltest"
+	"ridge/native/team"
+)
+
+// requantised: every kernel's register tiles, tails of channels and of pixels, several slabs, depthwise.
+var requantised = []string{
+	"n=1 c=1 h=1 w=1 k=1 r=1", "n=0 c=3 h=5 w=5 k=4", "n=2 c=5 h=9 w=7 k=13 stride=2 pad=1 bias=1 act=relu", "n=2 c=17 h=7 w=7 k=33 r=1",
+	"n=1 c=3 h=19 w=21 k=10 r=7 stride=2 pad=3 bias=1", "n=1 c=12 h=9 w=9 k=24 groups=4 pad=1 act=relu", "n=1 c=40 h=6 w=6 k=48 pad=1 bias=1",
+	"n=1 c=520 h=2 w=2 k=16 pad=1 act=relu", "n=1 c=4700 h=1 w=2 k=17 r=1 bias=1", "n=1 c=2 h=1 w=900 k=17 pad=1", "n=1 c=8 h=6 w=21 k=100 r=1 act=relu",
+	"n=2 c=37 h=5 w=16 k=37 groups=37 pad=1 bias=1", "n=1 c=48 h=6 w=19 k=48 groups=48 r=5 pad=2 stride=2 act=relu", "n=1 c=5 h=8 w=19 k=10 groups=5 pad=1",
+}
+
+func TestRequantisedConvolutionsMatchTheExpectation(t *testing.T) {
+	var list []op.Op
+	for _, s := range requantised {
+		for _, layout := range []string{"nchw", "nhwc"} {
+			list = append(list, kerneltest.Op(t, "conv2d", record.INT8, params(s+" requant=1 layout="+layout)))
+		}
+	}
+	kerneltest.All(t, native.New(), list)
+}
+
+// corner is a sum with a scale at which some other way to requantise gives another byte.
+type corner struct {
+	why   string
+	sum   int32
+	scale float32
+}
+
+// right is the byte as ridge_conv.h has it.
+func (c corner) right(relu bool) int8 {
+	v := math.RoundToEven(float64(float32(c.sum) * c.scale))
+	if relu {
+		v = max(v, 0)
+	}
+	return int8(max(-128, min(127, v)))
+}
+
+func corners(t *testing.T) []corner {
+	var out []corner
+	for n := int32(-301); n <= 301; n += 2 {
+		out = append(out, corner{"half of an odd number: ties, and what saturates", n, 0.5})
+	}
+	out = append(out, corner{"largest sum", math.MaxInt32, 1}, corner{"smallest sum", math.MinInt32, 1},
+		corner{"product beyond int32", 1 << 30, 3}, corner{"product beyond int32", -1 << 30, 3},
+		corner{"product beyond fp32", math.MaxInt32, 3e38}, corner{"product beyond fp32", math.MinInt32, 3e38},
+		corner{"2^24+1 becomes 2^24 in fp32", 1<<24 + 1, 2.5 * 0x1p-24}, corner{"2^24+3 becomes 2^24+4", 1<<24 + 3, 2.5 * 0x1p-24},
+		corner{"smallest scale", math.MaxInt32, math.SmallestNonzeroFloat32}, corner{"scale 0", 77, 0}, corner{"sum 0", 0, 1})
+	// Products that one rounding to fp32 takes to a half: unrounded, as in a fused multiply-add, they lie beside it.
+	rng := rand.New(rand.NewPCG(1, 2))
+	fused := 0
+	for tries := 0; fused < 200; tries++ {
+		if tries > 1e6 {
+			t.Fatalf("only %d products that fusing would change", fused)
+		}
+		sum := int32(rng.IntN(1<<24)) - 1<<23
+		if sum == 0 {
+			continue
+		}
+		half := float64(rng.IntN(127)) + 0.5
+		scale := float32(half / math.Abs(float64(sum)))
+		exact := float64(sum) * float64(scale)
+		c := corner{"product that fp32 rounds to a half", sum, scale}
+		if float64(c.right(false)) != math.RoundToEven(exact) {
+			out, fused = append(out, c), fused+1
+		}
+	}
+	return out
+}
+
+// Every sum is 1·1 and a bias, wrapped: each output channel is one corner, for pixels in whole vectors and a tail.
+func TestEveryKernelRequantisesCornersAsWritten(t *testing.T) {
+	all := corners(t)
+	const width = 37
+	shapes := []string{fmt.Sprintf("c=1 k=%d", len(all)), fmt.Sprintf("c=%[1]d k=%[1]d groups=%[1]d", len(all))} // and depthwise
+	for _, shape := range shapes {
+		for _, layout := range []string{"nchw", "nhwc"} {
+			for _, act := range []string{"none", "relu"} {
+				text := fmt.Sprintf("n=1 h=1 w=%d r=1 bias=1 requant=1 layout=%s act=%s %s", width, layout, act, shape)
+				o := kerneltest.Op(t, "conv2d", record.INT8, params(text))
+				ran := 0
+				for _, k := range conv.Family().Kernels {
+					if !k.Implements("conv2d", record.INT8) || !kernel.Detect().Has(k.ISA) {
+						continue
+					}
+					y, ok := requantise(t, k, o, all)
+					if !ok {
+						continue
+					}
+					ran++
+					for i, got := range y {
+						ch := i / width
+						if layout == "nhwc" {
+							ch = i % len(all)
+						}
+						if want := all[ch].right(act == "relu"); got != want {
+							t.Errorf("%s %s: %s: sum %d, scale %g: %d, want %d", k.Name, text, all[ch].why, all[ch].sum, all[ch].scale, got, want)
+							break
+						}
+					}
+				}
+				if ran < 2 {
+					t.Errorf("%s: %d kernels ran", text, ran)
+				}
+			}
+		}
+	}
+}
+
+// requantise runs a kernel with one input and one filter of 1 per channel; false where it does not support the shape.
+func requantise(t *testing.T, k kernel.Kernel, o op.Op, all []corner) ([]int8, bool) {
+	t.Helper()
+	var bufs []kernel.Buffer
+	var out []int8
+	for _, x := range o.Tensors() {
+		p := kernel.Alloc(uintptr(x.StorageBytes()))
+		defer kernel.Free(p)
+		bufs = append(bufs, kernel.Buffer{Ptr: p, Tensor: x})
+		switch x.Name {
+		case "x", "w":
+			b := unsafe.Slice((*int8)(p), x.Elements())
+			for i := range b {
+				b[i] = 1
+			}
+		case "bias":
+			for i, c := range all {
+				unsafe.Slice((*int32)(p), len(all))[i] = c.sum - 1 // wraps
+			}
+		case "scale":
+			for i, c := range all {
+				unsafe.Slice((*float32)(p), len(all))[i] = c.scale
+			}
+		case "y":
+			out = unsafe.Slice((*int8)(p), x.Elements())
+		}
+	}
+	a, err := conv.Bind(o, bufs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kernel.Free(a)
+	if !k.Supports(a) {
+		return nil, false
+	}
+	const threads = 2
+	n := k.WorkspaceBytes(a, threads)
+	raw := kernel.Alloc(uintptr(n + 64))
+	defer kernel.Free(raw)
+	work := unsafe.Add(raw, 64-uintptr(raw)%64)
+	tm, err := team.New(threads, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tm.Close()
+	l := team.NewList([][]team.Step{{{Fn: k.Fn, Args: a, Workspace: work, WorkspaceBytes: n}}})
+	defer l.Free()
+	if err := tm.Run(l, 1); err != nil {
+		t.Fatalf("%s: %v", k.Name, err)
+	}
+	return append([]int8(nil), out...), true
+}
