@@ -168,7 +168,13 @@ RIDGE_INLINE RIDGE_VT void block_sums(const ridge_conv_args *a, const window *v,
     } else {
       mv sums[DW_SUMS];
       DW_UNROLL
-      for (int i = 0; i < G * T * U; i++) sums[i] = acc[i / (T * U)][i / U % T][i % U];
+      for (int g = 0; g < G; g++) {
+        DW_UNROLL
+        for (int o = 0; o < T; o++) {
+          DW_UNROLL
+          for (int u = 0; u < U; u++) sums[(g * T + o) * U + u] = acc[g][o][u];
+        }
+      }
       block_finish(a, sums, G, T, ANY ? n : T, U, c, v->at + c);
     }
     if (c == last) return;
@@ -244,6 +250,7 @@ DEPTHWISE(depthwise_31, 3, 1, 1, 1, 7)
 DEPTHWISE(depthwise_31_lines, 3, 1, DW_LINES)
 DEPTHWISE(depthwise_32_lines, 3, 2, DW_LINES)
 DEPTHWISE(depthwise_51, 5, 1, DW_5)
+DEPTHWISE(depthwise_51_narrow, 5, 1, 1, 1, 7)
 DEPTHWISE(depthwise_52, 5, 2, DW_5)
 DEPTHWISE(depthwise_71, 7, 1, DW_7)
 #define DEPTHWISE_TAPS(name, U, T)                                                                           \
@@ -269,7 +276,10 @@ RIDGE_INLINE plan plan_of(const ridge_conv_args *a) {
     if (S == 3 && st == 1 && conflicts && vectors >= 2) return (plan){depthwise_31_lines, 2, DW_LINES_T, 0};
     if (S == 3 && st == 1) return (plan){depthwise_31, 1, 7, a->R == 3 && a->dil_h == 1 && a->stride_h == 1 && a->pad_h <= 1 ? DW_PAIR_T : 0};
     if (S == 3 && st == 2 && vectors >= 2) return (plan){depthwise_32_lines, 2, DW_LINES_T, 0};
-    if (S == 5 && st == 1 && vectors >= DW_5_U) return (plan){depthwise_51, DW_5_U, DW_5_T, 0};
+    // Rows that blocks of 10 would do half again.
+    const int narrow = 10 * ceil_div(a->Wo, DW_5_T) * DW_5_T > 11 * ceil_div(a->Wo, 7) * 7;
+    if (S == 5 && st == 1 && (narrow || vectors < DW_5_U)) return (plan){depthwise_51_narrow, 1, 7, 0};
+    if (S == 5 && st == 1) return (plan){depthwise_51, DW_5_U, DW_5_T, 0};
     if (S == 5 && st == 2 && vectors >= DW_5_U) return (plan){depthwise_52, DW_5_U, DW_5_T, 0};
     if (S == 7 && st == 1 && vectors >= DW_7_U) return (plan){depthwise_71, DW_7_U, DW_7_T, 0};
   }
