@@ -10,6 +10,7 @@
 // Padding: whole blocks have no tests of columns; blocks cut by the padding of "same" convolutions are forms of their own; all others
 // test each column. Rows outside are skipped. Filters lie as [chunk][tap][vector of channels], turned once per thread and launch.
 // Channels that fill no chunk are done with their neighbours again (the last chunk overlaps the one before), as are outputs.
+// gcc keeps all sums in registers; clang 14 stores those of single rows besides, once per FMA (pairs are clean).
 #ifndef RIDGE_CONV_DEPTHWISE_NHWC_H
 #define RIDGE_CONV_DEPTHWISE_NHWC_H
 
