@@ -49,12 +49,8 @@ RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
   return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
 }
 
-// NHWC: a thread's turned filters (the last chunk of channels may overlap the one before) and its ring.
-RIDGE_INLINE int64_t nhwc_filters(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 16) * 16; }
-RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) {
-  ring g = ring_of(a);
-  return nhwc_filters(a) + (g.blocked ? g.group * g.span * g.cols * DW_K : 0);
-}
+// NHWC: a thread's turned filters.
+RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 32) * 32; }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_conv_args *a = args;
@@ -155,15 +151,17 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   int64_t from, to, taps = a->R * a->S;
   if (a->layout == 1) {
     // Each thread turns the filters for itself: cheaper than to wait for the others.
-    me *w = (me *)ctx->workspace + ctx->tid * nhwc_elements(a), *rows = w + nhwc_filters(a);
-    ring g = ring_of(a);
-    int blocked = g.blocked != 0;
-    if (blocked) turn_filters(a, w);
-    for (int64_t k = 0; k < a->K && !blocked; k++)
-      for (int64_t t = 0; t < taps; t++) w[t * a->K + k] = load_one((const xt *)a->w + k * taps + t);
+    me *w = (me *)ctx->workspace + ctx->tid * nhwc_elements(a);
     ridge_share(a->N * a->Ho, 1, ctx->tid, ctx->nthreads, &from, &to);
-    if (blocked) depthwise_rows(a, &g, from, to, w, rows);
-    for (int64_t u = from; u < to && !blocked; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
+    if (a->K >= VL) {
+      plan p = plan_of(a);
+      turn_filters(a, p.vectors, 0, a->K, w);
+      depthwise_rows(a, &p, from, to, 0, a->K, w);
+      return RIDGE_OK;
+    }
+    for (int64_t k = 0; k < a->K; k++)
+      for (int64_t t = 0; t < taps; t++) w[t * a->K + k] = load_one((const xt *)a->w + k * taps + t);
+    for (int64_t u = from; u < to; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
     return RIDGE_OK;
   }
   me *scratch = (me *)ctx->workspace + ctx->tid * (ceil_div(thread_elements(a), 16) * 16);

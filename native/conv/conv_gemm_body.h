@@ -18,8 +18,8 @@
 // so that one small image still feeds many threads.
 // Source of the scheme: Goto and van de Geijn 2008 (blocking); implicit-GEMM convolution as in
 // cuDNN (Chetlur et al. 2014), with packing as the place where the image is unfolded.
-#include "../include/ridge_micro.h"
 #include "conv_vector.h"
+#include "../include/ridge_micro.h"
 
 #ifndef CONV_NC
 #define CONV_NC 96 // pixels of a task

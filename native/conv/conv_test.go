@@ -43,8 +43,16 @@ var depthwise = []string{
 // channelwise: depthwise in both layouts with more channels than a cache line and remainders of channels and outputs,
 // steps, dilation, large kernels, rows shorter than a block, several images, all epilogues.
 var channelwise = []string{
-	"n=2 c=37 h=5 w=16 k=37 groups=37 pad=1", "n=1 c=48 h=6 w=19 k=48 groups=48 r=5 pad=2 stride=2", "n=1 c=16 h=9 w=5 k=16 groups=16 r=7 pad=3",
+	"n=2 c=37 h=5 w=16 k=37 groups=37 pad=1", "n=1 c=48 h=6 w=37 k=48 groups=48 r=5 pad=2 stride=2", "n=1 c=32 h=9 w=22 k=32 groups=32 r=7 pad=3",
 	"n=1 c=40 h=9 w=8 k=40 groups=40 dilation=2 pad=2 bias=1 act=relu residual=1", "n=1 c=19 h=7 w=30 k=19 groups=19 stride=3 bias=1",
+}
+
+// blocks: the depthwise blocks, which are NHWC's alone: chunks of channels with remainders, pairs of rows and single ones, no edge,
+// one, two, fewer outputs than a block, 2 KiB of channels, steps, dilation, large kernels, wide padding, several images, all epilogues.
+var blocks = []string{
+	"n=2 c=33 h=5 w=29 k=33 groups=33 pad=1 bias=1 act=relu residual=1", "n=1 c=512 h=3 w=17 k=512 groups=512 pad=1 bias=1", "n=1 c=33 h=6 w=31 k=33 groups=33 r=5 pad=2",
+	"n=1 c=35 h=7 w=33 k=35 groups=35 pad=1 stride=2 residual=1", "n=1 c=9 h=4 w=3 k=9 groups=9 pad=3", "n=1 c=7 h=5 w=6 k=7 groups=7 pad=2", "n=1 c=1 h=6 w=11 k=1 groups=1 r=5 pad=2",
+	"n=1 c=8 h=2 w=15 k=8 groups=8 pad=0 r=2 s=3", "n=1 c=9 h=9 w=12 k=9 groups=9 stride=2 dilation=2 r=2 s=5 pad=1",
 }
 
 // long: reductions of several slabs (in taps, in channels), rows longer than a block of pixels.
@@ -102,6 +110,12 @@ func TestConvKernelsMatchInBothLayouts(t *testing.T) {
 			for _, layout := range []string{"nchw", "nhwc"} {
 				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
 			}
+		}
+		for _, s := range blocks {
+			if !d.Float() {
+				s = strings.ReplaceAll(s, " act=relu", "")
+			}
+			list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout=nhwc")))
 		}
 	}
 	kerneltest.All(t, native.New(), list)

@@ -5,6 +5,11 @@
 #ifndef RIDGE_CONV_VECTOR_H
 #define RIDGE_CONV_VECTOR_H
 
+// Vectors wider than the target's registers pass between functions of one file only: no ABI is at stake.
+#if defined(RIDGE_MODEL) && defined(__clang__)
+#pragma clang diagnostic ignored "-Wpsabi"
+#endif
+
 #include "../include/ridge_half.h"
 #include "../include/ridge_vector.h"
 #include "conv.h"
