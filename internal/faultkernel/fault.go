@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b7e50598b750
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package toyop
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=b7e50598b750
 #include "saxpby.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b7e50598b750
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b7e50598b750
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

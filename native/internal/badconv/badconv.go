@@ -5,7 +5,7 @@
 package badconv
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=b7e50598b750
 #include "badconv.h"
 */
 import "C"

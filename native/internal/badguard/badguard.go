@@ -5,7 +5,7 @@
 package badguard
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=3028025e5f9d
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=b7e50598b750
 #include "badguard.h"
 */
 import "C"
