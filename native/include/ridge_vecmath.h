@@ -6,12 +6,11 @@
 // lane the same bits. NaN gives NaN, infinities give the function's limits (sin and cos NaN).
 //
 // Operations per vector (multiply, multiply-add, divide | add, compare, logic, shift | worst error):
-//   exp        9         |  6 | 0.87 ulp     tanh      11 + 1 div | 11 | 1.99 ulp
-//   sigmoid    9 + 1 div |  7 | 1.66         silu      10 + 1     |  7 | 1.79
-//   gelu      24 + 2     | 14 | 2.015        gelu_tanh 20 + 1     | 13 | 1.87
+//   exp        9         |  6 | 0.87 ulp     tanh      11 + 1 div | 11 | 1.98 ulp
+//   sigmoid    9 + 1 div |  7 | 1.66         silu      10 + 1     |  7 | 1.87
+//   gelu      24 + 2     | 14 | 2.015        gelu_tanh 20 + 1     | 13 | 1.93
 //   sin       10         | 11 | 1.81         cos       10         | 11 | 1.81
-// The error of gelu is that of every float; of tanh, gelu_tanh, silu and sigmoid of every 3rd to 7th, of the others of
-// every 37th float of their range.
+// Over every float for gelu, gelu_tanh and tanh, every 2nd for silu, every 7th for sigmoid, every 37th for the others.
 //
 // Polynomials are minimax in relative error (Lawson-weighted least squares on 2,000
 // Chebyshev nodes, evaluated with 50 digits; each coefficient rounded to fp32 before the
