@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b7e50598b750
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=84298bbfdabe
 #include "fault.h"
 */
 import "C"

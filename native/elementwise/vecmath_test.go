@@ -109,6 +109,29 @@ func sweep(lo, hi float64, n int) []float32 {
 	return x
 }
 
+func TestVectorFunctionsKeepTheSignOfTheirLimits(t *testing.T) {
+	inf, negZero := math.Inf(1), math.Copysign(0, -1)
+	for _, c := range []struct {
+		name    string
+		x, want float64
+	}{
+		{"gelu", -inf, negZero}, {"gelu", -1e30, negZero}, {"gelu", negZero, negZero}, {"gelu", 0, 0}, {"gelu", inf, inf},
+		{"gelu_tanh", -inf, negZero}, {"gelu_tanh", -1e30, negZero}, {"gelu_tanh", negZero, negZero}, {"gelu_tanh", 0, 0}, {"gelu_tanh", inf, inf},
+		{"silu", -inf, negZero}, {"silu", -1e30, negZero}, {"silu", negZero, negZero}, {"silu", 0, 0}, {"silu", inf, inf},
+		{"sigmoid", -inf, 0}, {"sigmoid", inf, 1}, {"tanh", -inf, -1}, {"tanh", negZero, negZero}, {"exp", -inf, 0}, {"exp", inf, inf},
+	} {
+		for _, k := range unaryKernels(t) {
+			if strings.HasSuffix(k, "portable") {
+				continue // the C library's functions
+			}
+			y := float64(apply(t, k, c.name, []float32{1, float32(c.x), -2})[1])
+			if y != c.want || math.Signbit(y) != math.Signbit(c.want) {
+				t.Errorf("%s %s(%g) = %g, want %g", k, c.name, c.x, y, c.want)
+			}
+		}
+	}
+}
+
 func TestVectorFunctionsOnSpecialValues(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	negZero := float32(math.Copysign(0, -1))

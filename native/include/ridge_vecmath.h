@@ -191,7 +191,7 @@ VFN vg vgelu(vg x, int safe) {
   EACH p.v[u] = vfma(-g.v[u], k.v[u], vfma(-g.v[u], d.v[u], a.v[u]));
   EACH d.v[u] = (vf)((vi)(e.v[u] + 1) - (vi)d.v[u] + 0x3f7a0000);
   EACH p.v[u] = vfma(e.v[u], g.v[u], p.v[u] * d.v[u]) + g.v[u];
-  EACH p.v[u] = vmax(vset(0), x.v[u]) - vscale(p.v[u], n.v[u], safe);
+  EACH p.v[u] = vmax(vset(-0.0f), x.v[u]) - vscale(p.v[u], n.v[u], safe); // -0 in the far left tail
   return p;
 }
 

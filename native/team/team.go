@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b7e50598b750
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=84298bbfdabe
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
