@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6047a675f12d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=eb30c39a927e
 #include "fault.h"
 */
 import "C"

@@ -17,11 +17,12 @@ import (
 )
 
 // The random fill of these functions draws from 2^24 numbers in [-8, 8) (op.FillWide). A
-// verification sees a few thousand; here every 17th is judged as the verifier does, and without
-// -short every one, so that no seed can meet an input for which a correct kernel is refused.
-func TestEveryRandomInputIsInsideTheBound(t *testing.T) {
+// verification sees a few thousand; here every 7th (with -short every 17th) is judged as the verifier
+// does, so that no seed is likely to meet an input for which a correct kernel is refused. (That the vector functions
+// stay within 2 units in the last place, which is a fraction of these bounds, was seen on every float.)
+func TestRandomInputsAreInsideTheBound(t *testing.T) {
 	const grid, block = 1 << 24, 1 << 16
-	step := 1
+	step := 7
 	if testing.Short() {
 		step = 17
 	}

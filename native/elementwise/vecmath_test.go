@@ -40,9 +40,10 @@ var reference = map[string]func(float64) float64{
 	"exp":     math.Exp,
 	"tanh":    math.Tanh,
 	"sigmoid": func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
-	"silu":    func(x float64) float64 { return x / (1 + math.Exp(-x)) },
+	"silu":    func(x float64) float64 { return max(x, -800) / (1 + math.Exp(-max(x, -800))) },
 	"gelu":    func(x float64) float64 { return op.Activate("gelu", x) },
 	"gelu_tanh": func(x float64) float64 {
+		x = max(x, -20)
 		return x / (1 + math.Exp(-2*math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 	},
 	"sin": math.Sin,
@@ -55,6 +56,51 @@ func ulps(got float32, want float64) float64 {
 	return math.Abs(float64(got)-want) / math.Ldexp(1, max(e-24, -149))
 }
 
+// floats takes every step-th of the finite fp32 numbers of either sign.
+func floats(step int) []float32 {
+	var x []float32
+	for b := 0; b < 0x7f800000; b += step {
+		x = append(x, math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b)|1<<31))
+	}
+	return x
+}
+
+// The claim of ridge_vecmath.h: at most 2 units in the last place over the whole range (gelu 2.015). The step is a prime, so that the
+// low bits vary; the arguments at which each function was found worst are judged too.
+func TestVectorFunctionsStayWithinTwoUlps(t *testing.T) {
+	x := append(floats(60013), sweep(-16, 16, 30000)...)
+	x = append(x, 0x1.791a98p+2, -0x1.767474p+2, 0x1.ff0a78p-5, 0x1.f54deep-5, -0x1.1a9d4ep+0, -0x1.0a40acp+4, -0x1.6cc65p+6, -0x1.0af39ap+4,
+		-0x1.3a8b0ep+2, -0x1.7c3d4cp+5, -0x1.61ba8cp+1, -0x1.9a2e2p-1, -0x1.6caeep+0, 0x1.e7c57cp-5, 0x1.d226d6p+10, -0x1.b61adep+16)
+	for name, f := range reference {
+		limit := 2.0
+		if name == "gelu" {
+			limit = 2.02
+		}
+		want := make([]float64, len(x))
+		for i, v := range x {
+			want[i] = f(float64(v))
+		}
+		for _, k := range unaryKernels(t) {
+			if strings.HasSuffix(k, "portable") {
+				continue // the C library's functions, judged by the verifier
+			}
+			worst, at := 0.0, float32(0)
+			for i, y := range apply(t, k, name, x) {
+				if float64(y) == want[i] || float32(want[i]) == y {
+					continue // also the infinities
+				}
+				if u := ulps(y, want[i]); !(u <= worst) {
+					worst, at = u, x[i]
+				}
+			}
+			t.Logf("%s %s: %.3f ulp at %g", k, name, worst, at)
+			if !(worst <= limit) {
+				t.Errorf("%s %s(%g): %.3f ulp, limit %g", k, name, at, worst, limit)
+			}
+		}
+	}
+}
+
 func sweep(lo, hi float64, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -63,32 +109,24 @@ func sweep(lo, hi float64, n int) []float32 {
 	return x
 }
 
-func TestVectorFunctionsStayWithinTheirUlps(t *testing.T) {
+func TestVectorFunctionsKeepTheSignOfTheirLimits(t *testing.T) {
+	inf, negZero := math.Inf(1), math.Copysign(0, -1)
 	for _, c := range []struct {
-		name   string
-		lo, hi float64
-		limit  float64
+		name    string
+		x, want float64
 	}{
-		{"exp", -8, 8, 1.1}, {"exp", -103, 88.7, 1.1},
-		{"tanh", -8, 8, 2.5}, {"tanh", -0.01, 0.01, 2.5},
-		{"sigmoid", -8, 8, 2.2}, {"sigmoid", -87, 20, 2.2},
-		{"silu", -8, 8, 2.7}, {"sin", -8, 8, 1.8}, {"sin", -131072, 131072, 1.8}, {"cos", -8, 8, 1.8}, {"cos", -131072, 131072, 1.8},
-		{"gelu", -1, 8, 3}, {"gelu", -13, -1, 6}, {"gelu_tanh", -1, 8, 2.2}, {"gelu_tanh", -11, -1, 2.2},
+		{"gelu", -inf, negZero}, {"gelu", -1e30, negZero}, {"gelu", negZero, negZero}, {"gelu", 0, 0}, {"gelu", inf, inf},
+		{"gelu_tanh", -inf, negZero}, {"gelu_tanh", -1e30, negZero}, {"gelu_tanh", negZero, negZero}, {"gelu_tanh", 0, 0}, {"gelu_tanh", inf, inf},
+		{"silu", -inf, negZero}, {"silu", -1e30, negZero}, {"silu", negZero, negZero}, {"silu", 0, 0}, {"silu", inf, inf},
+		{"sigmoid", -inf, 0}, {"sigmoid", inf, 1}, {"tanh", -inf, -1}, {"tanh", negZero, negZero}, {"exp", -inf, 0}, {"exp", inf, inf},
 	} {
-		x := sweep(c.lo, c.hi, 40000)
 		for _, k := range unaryKernels(t) {
 			if strings.HasSuffix(k, "portable") {
-				continue // the C library's functions, judged by the verifier
+				continue // the C library's functions
 			}
-			worst, at := 0.0, float32(0)
-			for i, y := range apply(t, k, c.name, x) {
-				if u := ulps(y, reference[c.name](float64(x[i]))); u > worst || u != u {
-					worst, at = u, x[i]
-				}
-			}
-			t.Logf("%s %s [%g, %g]: %.2f ulp at %g", k, c.name, c.lo, c.hi, worst, at)
-			if !(worst <= c.limit) {
-				t.Errorf("%s %s [%g, %g]: %.2f ulp at %g, limit %g", k, c.name, c.lo, c.hi, worst, at, c.limit)
+			y := float64(apply(t, k, c.name, []float32{1, float32(c.x), -2})[1])
+			if y != c.want || math.Signbit(y) != math.Signbit(c.want) {
+				t.Errorf("%s %s(%g) = %g, want %g", k, c.name, c.x, y, c.want)
 			}
 		}
 	}

@@ -6,12 +6,11 @@
 // lane the same bits. NaN gives NaN, infinities give the function's limits (sin and cos NaN).
 //
 // Operations per vector (multiply, multiply-add, divide | add, compare, logic, shift | worst error):
-//   exp        9         |  6 | 0.88 ulp     tanh      10 + 1 div | 10 | 2.48 ulp
-//   sigmoid    9 + 1 div |  7 | 2.45         silu       9 + 1     |  7 | 2.33
-//   gelu      23 + 1     |  9 | 5.4          gelu_tanh 18 + 1     | 10 | 2.36
-//   sin       10         | 11 | 1.79         cos       10         | 11 | 1.79
-// The errors are those of every 11th float of the whole range; gelu's is 3.3 ulp between -1 and 1 and
-// 1.1 above 1, the rest in its left tail.
+//   exp        9         |  6 | 0.87 ulp     tanh      11 + 1 div | 11 | 1.98 ulp
+//   sigmoid    9 + 1 div |  7 | 1.66         silu      10 + 1     |  7 | 1.87
+//   gelu      24 + 2     | 14 | 2.015        gelu_tanh 20 + 1     | 13 | 1.93
+//   sin       10         | 11 | 1.81         cos       10         | 11 | 1.81
+// Over every float for gelu, gelu_tanh and tanh, every 2nd for silu, every 7th for sigmoid, every 37th for the others.
 //
 // Polynomials are minimax in relative error (Lawson-weighted least squares on 2,000
 // Chebyshev nodes, evaluated with 50 digits; each coefficient rounded to fp32 before the
@@ -34,27 +33,38 @@ VFN int vbad(vg x, float limit) {
   return vany(bad);
 }
 
-// exp(s*x) = 2^n (1 + q*r): x = n ln(2)/s + r, |s*r| <= ln(2)/2. s is a power of two or its negative,
-// so scaling the constants by it is exact. low is added to r: the part of the argument that x
-// could not hold. n comes as n + RIDGE_MAGIC. ln(2) = 0x1.62e43p-1 - 0x1.05c61p-29 - ...
-// exp(r) = 1 + r (1 + r (1/2 + ...)), |r| <= ln(2)/2; the fit's error is 0.05.
+// Whether a number lies outside [lo, hi]; of NaN, which the functions pass on by themselves, it may say either.
+VFN int voutside(vg x, float lo, float hi) {
+  vf least = x.v[0], most = x.v[0];
+  EACH least = vmin(x.v[u], least), most = vmax(x.v[u], most);
+  return vany(~((least >= lo) & (most <= hi)));
+}
+
+// exp(s*r) = 1 + q*r, |s*r| <= ln(2)/2; the fit's error is 0.05. (s = 1, or a constant that the coefficients take up.)
+VFN vg vexp_poly(vg r, float s) {
+  vg q;
+  EACH q.v[u] = vfma(vset(0x1.6a4b36p-10f * s * s * s * s * s * s), r.v[u], vset(0x1.12398ep-7f * s * s * s * s * s));
+  EACH q.v[u] = vfma(q.v[u], r.v[u], vset(0x1.5558b2p-5f * s * s * s * s));
+  EACH q.v[u] = vfma(q.v[u], r.v[u], vset(0x1.555492p-3f * s * s * s));
+  EACH q.v[u] = vfma(q.v[u], r.v[u], vset(0x1.fffffcp-2f * s * s));
+  EACH q.v[u] = vfma(q.v[u], r.v[u], vset(s));
+  return q;
+}
+
+// x = n ln(2) + r: exp(x) = 2^n exp(r) and exp(-x) = 2^-n exp(-r), where exp(s*r) = 1 + q*r, s = 1 or -1. n comes
+// as n + RIDGE_MAGIC. ln(2) = 0x1.62e43p-1 - 0x1.05c61p-29 - ...
 typedef struct {
   vg q, r, n;
 } vexp_parts;
 
-VFN vexp_parts vexp_core(vg x, float s, const vg *low) {
+VFN vexp_parts vexp_core(vg x, float s) {
   vexp_parts e;
   vg k;
-  EACH e.n.v[u] = vfma(x.v[u], vset(s * 0x1.715476p+0f), vset(RIDGE_MAGIC));
+  EACH e.n.v[u] = vfma(x.v[u], vset(0x1.715476p+0f), vset(RIDGE_MAGIC));
   EACH k.v[u] = e.n.v[u] - RIDGE_MAGIC;
-  EACH e.r.v[u] = vfma(k.v[u], vset(-0x1.62e43p-1f / s), x.v[u]);
-  EACH e.r.v[u] = vfma(k.v[u], vset(0x1.05c61p-29f / s), e.r.v[u]);
-  if (low) EACH e.r.v[u] = e.r.v[u] + low->v[u];
-  EACH e.q.v[u] = vfma(vset(0x1.6a4b36p-10f * s * s * s * s * s * s), e.r.v[u], vset(0x1.12398ep-7f * s * s * s * s * s));
-  EACH e.q.v[u] = vfma(e.q.v[u], e.r.v[u], vset(0x1.5558b2p-5f * s * s * s * s));
-  EACH e.q.v[u] = vfma(e.q.v[u], e.r.v[u], vset(0x1.555492p-3f * s * s * s));
-  EACH e.q.v[u] = vfma(e.q.v[u], e.r.v[u], vset(0x1.fffffcp-2f * s * s));
-  EACH e.q.v[u] = vfma(e.q.v[u], e.r.v[u], vset(s));
+  EACH e.r.v[u] = vfma(k.v[u], vset(-0x1.62e43p-1f), x.v[u]);
+  EACH e.r.v[u] = vfma(k.v[u], vset(0x1.05c61p-29f), e.r.v[u]);
+  e.q = vexp_poly(e.r, s);
   return e;
 }
 
@@ -78,123 +88,140 @@ VFN vg vclamp(vg x, float lo, float hi) {
 VFN int vexp_bad(vg x) { return vbad(x, 87); }
 VFN vg vexp(vg x, int safe) {
   if (safe) x = vclamp(x, -104, 89);
-  vexp_parts e = vexp_core(x, 1, NULL);
+  vexp_parts e = vexp_core(x, 1);
   vg y;
   EACH y.v[u] = vscale(vfma(e.q.v[u], e.r.v[u], vset(1)), e.n.v[u], safe);
   return y;
 }
 
-// exp(-x) for |x| <= 87.
-VFN vg vexp_minus(vg x) {
-  vexp_parts e = vexp_core(x, -1, NULL);
-  EACH x.v[u] = vscale(vfma(e.q.v[u], e.r.v[u], vset(1)), e.n.v[u], 0);
-  return x;
-}
+// a/(1 + exp(-x)) from x = n ln(2) + r as a t/(t + exp(-r)), t = 2^n: with exp(-r) = 1 + q r the sum is
+// (1 + t) + q r, and the first term is exact from n = -23 to 23. It takes one rounding where 1 + exp(-x) takes two.
+// Above it t alone is as good; below, where the quotient is as sensitive to the lost t, t goes to q r, and
+// the power of two is applied last so that denormal results are rounded once.
+VFN vf vlogistic(vf a, vf q, vf r, vf t) { return a * t / vfma(q, r, t + 1); }
+VFN vf vlogistic_tail(vf a, vf q, vf r, vf t, vf n) { return vscale(a / (vfma(q, r, t) + 1), n, 1); }
 
-// 1/(1 + exp(-x)); below -87, where exp(-x) ends, it is exp(x). (exp(x)/(1 + exp(x)) for negative x
-// costs a selection and is hardly closer: 2.40 ulp.)
-VFN int vsigmoid_bad(vg x) { return vbad(x, 87); }
+// 1/(1 + exp(-x)). At -110 it rounds to 0, at 80 to 1.
+VFN int vsigmoid_bad(vg x) { return voutside(x, -16, 80); }
 VFN vg vsigmoid(vg x, int safe) {
-  vg e = vexp_minus(safe ? vclamp(x, -87, 87) : x), y;
-  EACH y.v[u] = vset(1) / (e.v[u] + 1);
-  if (safe) {
-    vg tail = vexp(x, 1);
-    EACH y.v[u] = vselect(x.v[u] < -87, tail.v[u], y.v[u]);
-  }
+  vexp_parts e = vexp_core(safe ? vclamp(x, -110, 80) : x, -1);
+  vg t, y;
+  EACH t.v[u] = vscale(vset(1), e.n.v[u], safe);
+  EACH y.v[u] = vlogistic(vset(1), e.q.v[u], e.r.v[u], t.v[u]);
+  if (safe) EACH y.v[u] = vselect(x.v[u] < -16, vlogistic_tail(vset(1), e.q.v[u], e.r.v[u], t.v[u], e.n.v[u]), y.v[u]);
   return y;
 }
 
-// x/(1 + exp(-x)); below -87 it is x * exp(x), scaled after the product.
-VFN int vsilu_bad(vg x) { return vbad(x, 87); }
+// x/(1 + exp(-x)). At -110 it rounds to -0, at 80 to x.
+VFN int vsilu_bad(vg x) { return voutside(x, -16, 80); }
 VFN vg vsilu(vg x, int safe) {
-  vg e = vexp_minus(safe ? vclamp(x, -87, 87) : x), y;
-  EACH y.v[u] = x.v[u] / (e.v[u] + 1);
+  const vg c = safe ? vclamp(x, -110, 80) : x;
+  vexp_parts e = vexp_core(c, -1);
+  vg t, y;
+  EACH t.v[u] = vscale(vset(1), e.n.v[u], safe);
+  EACH y.v[u] = vlogistic(c.v[u], e.q.v[u], e.r.v[u], t.v[u]);
   if (safe) {
-    vg low = vclamp(x, -110, 0);
-    vexp_parts t = vexp_core(low, 1, NULL);
-    EACH y.v[u] = vselect(x.v[u] < -87, vscale(low.v[u] * vfma(t.q.v[u], t.r.v[u], vset(1)), t.n.v[u], 1), y.v[u]);
+    EACH y.v[u] = vselect(x.v[u] < -16, vlogistic_tail(c.v[u], e.q.v[u], e.r.v[u], t.v[u], e.n.v[u]), y.v[u]);
+    EACH y.v[u] = vselect(x.v[u] > 80, x.v[u], y.v[u]);
   }
   return y;
 }
 
 // tanh(x) = m/(m+2), m = expm1(2|x|), computed with relative accuracy for small x:
 // m = 2^n * expm1(r) + (2^n - 1). expm1(r) = r + r^2 P(r), its relative error 0.23. Beyond
-// 9.1 tanh rounds to 1 in fp32.
+// 9.1 tanh rounds to 1 in fp32. Numerator and denominator carry the factor RIDGE_TANH_SCALE: for small x they are then
+// about 1.5 times a power of two, where a rounding weighs 2/3 of what it does just above the power.
+#define RIDGE_TANH_SCALE 1.4765625f
 VFN int vtanh_bad(vg x) { return (void)x, 0; }
 VFN vg vtanh(vg x, int safe) {
   (void)safe;
+  const float c = RIDGE_TANH_SCALE;
   vg a, n, r, p, y;
   EACH a.v[u] = vabs(x.v[u]);
   EACH a.v[u] = vmin(vset(18.2f), a.v[u] + a.v[u]);
   EACH n.v[u] = vfma(a.v[u], vset(0x1.715476p+0f), vset(RIDGE_MAGIC));
   EACH r.v[u] = vfma(n.v[u] - RIDGE_MAGIC, vset(-0x1.62e43p-1f), a.v[u]);
   EACH r.v[u] = vfma(n.v[u] - RIDGE_MAGIC, vset(0x1.05c61p-29f), r.v[u]);
-  EACH p.v[u] = vfma(vset(0x1.6b9c66p-10f), r.v[u], vset(0x1.12254ap-7f));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5556f2p-5f));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5554b4p-3f));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.fffffep-2f));
-  EACH p.v[u] = vfma(p.v[u] * r.v[u], r.v[u], r.v[u]);
-  EACH n.v[u] = (vf)(((vi)n.v[u] << 23) + 0x3f800000); // 2^n, n in [0, 27]
-  EACH p.v[u] = vfma(n.v[u], p.v[u], n.v[u] - 1);
-  EACH y.v[u] = p.v[u] / (p.v[u] + 2);
+  EACH p.v[u] = vfma(vset(0x1.6b9c66p-10f * c), r.v[u], vset(0x1.12254ap-7f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5556f2p-5f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5554b4p-3f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.fffffep-2f * c));
+  EACH p.v[u] = vfma(vset(c), r.v[u], p.v[u] * (r.v[u] * r.v[u]));
+  EACH y.v[u] = vscale(vset(c), n.v[u], 0); // n in [0, 27]
+  EACH p.v[u] = vfma(vscale(vset(1), n.v[u], 0), p.v[u], y.v[u] - c);
+  EACH y.v[u] = p.v[u] / (p.v[u] + 2 * c);
   EACH y.v[u] = (vf)((vi)y.v[u] | ((vi)x.v[u] & (int32_t)0x80000000));
   return y;
 }
 
-// Exact GELU x*Phi(x) = max(x,0) - |x| Q(|x|), Q(a) = erfc(a/sqrt(2))/2 = exp(-a^2/2) R(a).
-// No cancellation: for x < 0 the first term is 0, for x > 0 the second at most 0.17. R is a
-// ratio of polynomials with positive coefficients on [0, 14.5], error 0.36. In the left tail the result
-// is as sensitive to a^2 as a^2 is large, so a^2 is kept in two floats.
+// Exact GELU x*Phi(x) = max(x,0) - |x| Q(|x|), Q(a) = erfc(a/sqrt(2))/2 = exp(-a^2/2)/M(a).
+// No cancellation: for x < 0 the first term is 0, for x > 0 the second at most 0.17.
+//
+// M is almost a straight line: M(a) = c a + K, c = sqrt(2 pi), K = 2 - a L(a) between 2 and 0. L, a ratio of
+// polynomials on [0, 14.5] (error of M about 0.4), is at most a fifth of M, so its roundings count a fifth. The rounding errors of
+// D = c a + K and g = a/D are computed and g corrected: (a - g D - g dD)/D, for which exp(-r/2)/D from the
+// exponent bits is near enough (within 1/8).
+//
+// exp(-a^2/2) = 2^n exp(-r/2), r = a^2 + n 2 ln(2): the left tail is as sensitive to r as a^2 is large. The first part
+// of 2 ln(2) has 16 bits, so its product with n is exact and so is a^2 - that product before its rounding.
 VFN int vgelu_bad(vg x) { return vbad(x, 13); }
 VFN vg vgelu(vg x, int safe) {
-  vg a, h, low, p, q;
+  const vf c = vset(0x1.40d932p+1f);
+  vg a, n, k, r, p, q, d, g, e;
   EACH a.v[u] = vabs(x.v[u]);
   if (safe) EACH a.v[u] = vmin(vset(14.5f), a.v[u]); // Q(14.5) * 14.5 rounds to 0
-  EACH h.v[u] = a.v[u] * a.v[u];
-  EACH low.v[u] = vfma(a.v[u], a.v[u], -h.v[u]);
-  vexp_parts e = vexp_core(h, -0.5f, &low);
-  EACH p.v[u] = vfma(vset(0x1.0b3b8p-8f), a.v[u], vset(0x1.4abbd2p-5f));
-  EACH p.v[u] = vfma(p.v[u], a.v[u], vset(0x1.75aedcp-3f));
-  EACH p.v[u] = vfma(p.v[u], a.v[u], vset(0x1.bfbee6p-2f));
-  EACH p.v[u] = vfma(p.v[u] * a.v[u], a.v[u], a.v[u] * 0.5f); // a P(a): P's own last rounding is saved
-  EACH q.v[u] = vfma(vset(0x1.4eec06p-7f), a.v[u], vset(0x1.9e8a84p-4f));
-  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.dea624p-2f));
-  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.3304ep+0f));
-  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.ac21a4p+0f));
-  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(1));
-  EACH p.v[u] = vfma(p.v[u], e.q.v[u] * e.r.v[u], p.v[u]) / q.v[u];
-  EACH p.v[u] = vmax(vset(0), x.v[u]) - vscale(p.v[u], e.n.v[u], safe);
+  EACH p.v[u] = a.v[u] + 0x1.04fec6p+3f;
+  EACH p.v[u] = vfma(p.v[u], a.v[u], vset(0x1.cfe20ap+4f));
+  EACH p.v[u] = vfma(p.v[u], a.v[u], vset(0x1.7a4546p+5f));
+  EACH q.v[u] = vfma(vset(0x1.00085ep-1f), a.v[u], vset(0x1.2cebbep+2f));
+  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.471f02p+4f));
+  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.7b3612p+5f));
+  EACH q.v[u] = vfma(q.v[u], a.v[u], vset(0x1.9f4a66p+5f));
+  EACH p.v[u] = p.v[u] / q.v[u];
+  EACH n.v[u] = vfma(a.v[u] * -0x1.715476p-1f, a.v[u], vset(RIDGE_MAGIC));
+  EACH k.v[u] = n.v[u] - RIDGE_MAGIC;
+  EACH r.v[u] = vfma(a.v[u], a.v[u], k.v[u] * 0x1.62e4p+0f);
+  EACH r.v[u] = vfma(k.v[u], vset(0x1.7f7d1cp-19f), r.v[u]);
+  EACH k.v[u] = vfma(-a.v[u], p.v[u], vset(2)); // K
+  EACH d.v[u] = vfma(c, a.v[u], k.v[u]);
+  EACH g.v[u] = a.v[u] / d.v[u];
+  q = vexp_poly(r, -0.5f);
+  EACH e.v[u] = q.v[u] * r.v[u];
+  EACH k.v[u] = k.v[u] - vfma(-c, a.v[u], d.v[u]); // dD
+  EACH p.v[u] = vfma(-g.v[u], k.v[u], vfma(-g.v[u], d.v[u], a.v[u]));
+  EACH d.v[u] = (vf)((vi)(e.v[u] + 1) - (vi)d.v[u] + 0x3f7a0000);
+  EACH p.v[u] = vfma(e.v[u], g.v[u], p.v[u] * d.v[u]) + g.v[u];
+  EACH p.v[u] = vmax(vset(-0.0f), x.v[u]) - vscale(p.v[u], n.v[u], safe); // -0 in the far left tail
   return p;
 }
 
-// v = x (c + d x^2) in two floats: c = 2 sqrt(2/pi), d = 0.044715 c, each in two floats (to 2^-46). w = c + d x^2
-// rounds to w + wl; c - w is exact because c's first part ends at 2^-19.
-VFN vg vgelu_tanh_argument(vg x, vg *low) {
-  const vf c = vset(0x1.98846p+0f), cl = vset(-0x1.985794p-21f), d = vset(0x1.2444f2p-4f), dl = vset(0x1.49b16ap-29f);
-  vg s, sl, w, wl, v;
-  EACH s.v[u] = x.v[u] * x.v[u];
-  EACH sl.v[u] = vfma(x.v[u], x.v[u], -s.v[u]);
-  EACH w.v[u] = vfma(d, s.v[u], c);
-  EACH wl.v[u] = vfma(d, s.v[u], c - w.v[u]) + cl;
-  EACH wl.v[u] = vfma(d, sl.v[u], vfma(dl, s.v[u], wl.v[u]));
-  EACH v.v[u] = x.v[u] * w.v[u];
-  EACH low->v[u] = vfma(x.v[u], wl.v[u], vfma(x.v[u], w.v[u], -v.v[u]));
-  return v;
-}
-
-// The tanh form of GELU: x/2 (1 + tanh(v/2)) = x/(1 + exp(-v)). In the left tail the result is as
-// sensitive to v as v is large (up to 87): hence the two floats.
-VFN int vgelu_tanh_bad(vg x) { return vbad(x, 9.97f); }
+// The tanh form of GELU: x/2 (1 + tanh(v/2)) = x/(1 + exp(-v)), v = x (c + d x^2), c = 2 sqrt(2/pi), d = 0.044715 c, each in
+// two floats (to 2^-46). In the left tail the result is as sensitive to v as v is large (up to 87). c + d x^2 rounds
+// to w + low; c - w is exact because c's first part ends at 2^-19. v = n ln(2) + r: the first part of ln(2) has 16 bits,
+// so its product with n is exact and so is x w - that product before its rounding. Between -5 and -9.9 1 + t would
+// lose t = 2^n (see vlogistic): what it lost goes to r.
+VFN int vgelu_tanh_bad(vg x) { return vbad(x, 9.9f); }
 VFN vg vgelu_tanh(vg x, int safe) {
-  vg low, v = vgelu_tanh_argument(safe ? vclamp(x, -9.97f, 9.97f) : x, &low), y;
-  vexp_parts e = vexp_core(v, -1, &low);
-  EACH y.v[u] = x.v[u] / (vscale(vfma(e.q.v[u], e.r.v[u], vset(1)), e.n.v[u], 0) + 1);
-  if (safe) { // below -9.97 it is x * exp(v), scaled after the product; at -11 it rounds to 0
-    vg a = vclamp(x, -11, 0);
-    v = vgelu_tanh_argument(a, &low);
-    e = vexp_core(v, 1, &low);
-    EACH a.v[u] = vscale(vfma(e.q.v[u] * e.r.v[u], a.v[u], a.v[u]), e.n.v[u], 1);
-    EACH y.v[u] = vselect(x.v[u] < -9.97f, a.v[u], y.v[u]);
+  const vg c = safe ? vclamp(x, -11, 9.9f) : x; // at -11 it rounds to -0
+  const vf c0 = vset(0x1.98846p+0f), c1 = vset(-0x1.985794p-21f), d0 = vset(0x1.2444f2p-4f), d1 = vset(0x1.49b16ap-29f);
+  vg w, low, n, k, r, t, q, y;
+  EACH t.v[u] = c.v[u] * c.v[u];
+  EACH r.v[u] = vfma(c.v[u], c.v[u], -t.v[u]);
+  EACH w.v[u] = vfma(d0, t.v[u], c0);
+  EACH low.v[u] = vfma(d0, t.v[u], c0 - w.v[u]) + c1;
+  EACH low.v[u] = vfma(d0, r.v[u], vfma(d1, t.v[u], low.v[u]));
+  EACH n.v[u] = vfma(c.v[u] * w.v[u], vset(0x1.715476p+0f), vset(RIDGE_MAGIC));
+  EACH k.v[u] = n.v[u] - RIDGE_MAGIC;
+  EACH r.v[u] = vfma(c.v[u], w.v[u], k.v[u] * -0x1.62e4p-1f);
+  EACH t.v[u] = vscale(vset(1), n.v[u], safe);
+  EACH w.v[u] = t.v[u] + 1;
+  EACH r.v[u] = r.v[u] + vfma(c.v[u], low.v[u], vfma(k.v[u], vset(-0x1.7f7d1cp-20f), (w.v[u] - 1) - t.v[u]));
+  q = vexp_poly(r, -1);
+  EACH w.v[u] = vfma(q.v[u], r.v[u], w.v[u]);
+  EACH y.v[u] = c.v[u] * t.v[u] / w.v[u];
+  if (safe) {
+    EACH y.v[u] = vselect(x.v[u] < -9.9f, vlogistic_tail(c.v[u], q.v[u], r.v[u], t.v[u], n.v[u]), y.v[u]);
+    EACH y.v[u] = vselect(x.v[u] > 9.9f, x.v[u], y.v[u]);
   }
   return y;
 }
