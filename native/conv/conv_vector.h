@@ -57,10 +57,13 @@ RIDGE_INLINE RIDGE_VT ridge_vi even_lanes(ridge_vi a, ridge_vi b) {
 #if !defined(CONV_INT8)
 // The activations in fp32, errors of a few u*|x|: sigmoid forms over 2^x, and
 // erfc by Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7 = 2.5 u).
+// Below -88 the other activations are less than 1e-36 in size; there -infinity, whose limit is 0, would meet a factor of 0.
 RIDGE_INLINE RIDGE_VT ridge_vf activate(ridge_vf x, int act) {
   const float log2e = 1.44269504f;
+  if (act == RIDGE_ACT_NONE) return x;
+  if (act == RIDGE_ACT_RELU) return (ridge_vf)((ridge_vi)x & ~(x < 0));
+  x = (ridge_vf)((ridge_vi)x & ~(x < -88.0f)); // NaN stays
   switch (act) {
-    case RIDGE_ACT_RELU: return (ridge_vf)((ridge_vi)x & ~(x < 0));
     case RIDGE_ACT_SILU: return x / (1.0f + ridge_vexp2(x * -log2e));
     case RIDGE_ACT_GELU_TANH: {
       ridge_vf z = x * (x * x * 0.044715f + 1.0f);
