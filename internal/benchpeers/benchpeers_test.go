@@ -74,8 +74,8 @@ func make1(n int, ns float64) []float64 {
 }
 
 func TestPeerThatDoesLessIsShownButIsNotTheBest(t *testing.T) {
-	res, err := newBench(t).row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "lesser"},
-		entry{role: peer, library: "1100000"}))
+	res, err := newBench(t).row(context.Background(), testRow(entry{role: ours, maker: "1000000"}, entry{role: peer, maker: "lesser"},
+		entry{role: peer, maker: "1100000"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func testRow(entries ...entry) row {
 	for i := range entries {
 		entries[i].seat = fmt.Sprint("seat ", i)
 		if entries[i].name == "" {
-			entries[i].name = entries[i].library
+			entries[i].name = entries[i].maker
 		}
 	}
 	return row{group: "g", label: "l", op: "gemm", dtype: record.FP32, params: params("m=8,n=8,k=8"), threads: 1, metric: "gflops", entries: entries}
@@ -137,13 +137,13 @@ func testRow(entries ...entry) row {
 func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
 	b := newBench(t)
 	res, err := b.row(context.Background(), testRow(
-		entry{role: probe, library: "500000", limit: compute, work: 1e6, probeWork: 1e6},
-		entry{role: ours, library: "1000000"},
-		entry{role: peer, library: "2000000"},
-		entry{role: peer, library: "1500000"},
-		entry{role: peer, library: "1600000"},
-		entry{role: peer, library: "lacking"},
-		entry{role: peer, library: "absent"}))
+		entry{role: probe, maker: "500000", limit: compute, work: 1e6, probeWork: 1e6},
+		entry{role: ours, maker: "1000000"},
+		entry{role: peer, maker: "2000000"},
+		entry{role: peer, maker: "1500000"},
+		entry{role: peer, maker: "1600000"},
+		entry{role: peer, maker: "lacking"},
+		entry{role: peer, maker: "absent"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,8 +177,8 @@ func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
 func TestBadContendersAreRefusedAndTheRestGoesOn(t *testing.T) {
 	b := newBench(t)
 	b.Patient = 3 * time.Second
-	res, err := b.row(context.Background(), testRow(entry{role: ours, library: "1000000"}, entry{role: peer, library: "wrong"},
-		entry{role: peer, library: "crash"}, entry{role: peer, library: "hang"}, entry{role: peer, library: "unchecked"}, entry{role: peer, library: "1100000"}))
+	res, err := b.row(context.Background(), testRow(entry{role: ours, maker: "1000000"}, entry{role: peer, maker: "wrong"},
+		entry{role: peer, maker: "crash"}, entry{role: peer, maker: "hang"}, entry{role: peer, maker: "unchecked"}, entry{role: peer, maker: "1100000"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +194,7 @@ func TestBadContendersAreRefusedAndTheRestGoesOn(t *testing.T) {
 
 func TestOursMustBeThere(t *testing.T) {
 	b := newBench(t)
-	_, err := b.row(context.Background(), testRow(entry{role: ours, library: "wrong"}, entry{role: peer, library: "1000"}))
+	_, err := b.row(context.Background(), testRow(entry{role: ours, maker: "wrong"}, entry{role: peer, maker: "1000"}))
 	if err == nil || !strings.Contains(err.Error(), "wrong output") {
 		t.Errorf("error %v, want one that says that ours is wrong", err)
 	}
@@ -222,7 +222,7 @@ func TestRatioComesFromAdjacentRounds(t *testing.T) {
 	b.open = func(how string, _ int) (contender, error) {
 		return drifting{map[string]float64{"a": 1e6, "b": 1.2e6}[how], &clock}, nil
 	}
-	res, err := b.row(context.Background(), testRow(entry{role: ours, library: "a"}, entry{role: peer, library: "b"}))
+	res, err := b.row(context.Background(), testRow(entry{role: ours, maker: "a"}, entry{role: peer, maker: "b"}))
 	if err != nil {
 		t.Fatal(err)
 	}

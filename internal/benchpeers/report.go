@@ -132,11 +132,11 @@ func (b *bench) header(ctx context.Context, h record.Host, threads []int, old he
 	hypervisor, _ := h.Hypervisor.Get()
 	out.System = fmt.Sprintf("%s %s, hypervisor %s", h.OS, kernel, hypervisor)
 	for _, n := range threads {
-		c, err := b.contender(entry{library: "ridge", seat: "ridge#0"}, n)
+		c, err := b.contender(entry{maker: "ridge", seat: "ridge#0"}, n)
 		if err != nil {
 			return out, err
 		}
-		r, err := b.ask(ctx, entry{library: "ridge", seat: "ridge#0"}, n, c, request{Verb: verbClock})
+		r, err := b.ask(ctx, entry{maker: "ridge", seat: "ridge#0"}, n, c, request{Verb: verbClock})
 		if err != nil {
 			return out, err
 		}

@@ -23,11 +23,11 @@ const (
 
 // entry is one way of computing a row: a contender and what it is asked for.
 type entry struct {
-	role    string
-	name    string // shown: "mkl packed"
-	library string // what bench.open opens
-	seat    string // the process it runs in: no two entries of a row share one
-	ask     request
+	role  string
+	name  string // shown: "mkl packed"
+	maker string // what bench.open opens
+	seat  string // the process it runs in: no two entries of a row share one
+	ask   request
 	// Of a probe: the limit it measures ("compute", "memory"), the row's work in that limit's
 	// unit and the probe's own work in one launch.
 	limit           string
@@ -81,15 +81,15 @@ const subSamples = 5
 
 // contender finds or starts the process of an entry.
 func (b *bench) contender(e entry, threads int) (contender, error) {
-	if err := b.Missing[e.library]; err != nil {
+	if err := b.Missing[e.maker]; err != nil {
 		return nil, err
 	}
 	if c := b.running[e.key(threads)]; c != nil {
 		return c, nil
 	}
-	c, err := b.open(e.library, threads)
+	c, err := b.open(e.maker, threads)
 	if err != nil {
-		b.Missing[e.library] = err
+		b.Missing[e.maker] = err
 		return nil, err
 	}
 	b.running[e.key(threads)] = c
@@ -216,7 +216,7 @@ func (b *bench) prepare(ctx context.Context, e entry, threads int) (l *lane, why
 	case !(rep.LaunchNS > 0):
 		return nil, "", fmt.Errorf("it took %v ns for one launch", rep.LaunchNS)
 	}
-	b.versions[e.library] = rep.Version
+	b.versions[e.maker] = rep.Version
 	l = &lane{entry: e, c: c, rep: rep}
 	part := float64(b.Sample) / subSamples
 	l.launches, l.samples = max(1, int(math.Round(part/rep.LaunchNS))), subSamples

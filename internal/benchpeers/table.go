@@ -44,7 +44,7 @@ func (r row) id(o op.Op) string {
 }
 
 // use is a peer library in one of its variants; which cases it takes is for it to say.
-type use struct{ library, variant, name string }
+type use struct{ maker, variant, name string }
 
 // peersOf lists the peers for an op. A GEMM's B is packed by the call ("plain") or beforehand
 // ("packed"), both where the library offers both.
@@ -122,19 +122,19 @@ func (r *row) fill(peaks []plan.Peak) error {
 	nhwc := map[string]string{}
 	if r.layouts {
 		nhwc["layout"] = "nhwc"
-		r.entries = append(r.entries, entry{role: ours, name: "ridge nhwc", library: "ridge", ask: ask("", nhwc)},
-			entry{role: ours, name: "ridge nchw", library: "ridge", ask: ask("", map[string]string{"layout": "nchw"})})
+		r.entries = append(r.entries, entry{role: ours, name: "ridge nhwc", maker: "ridge", ask: ask("", nhwc)},
+			entry{role: ours, name: "ridge nchw", maker: "ridge", ask: ask("", map[string]string{"layout": "nchw"})})
 	} else {
-		r.entries = append(r.entries, entry{role: ours, name: "ridge", library: "ridge", ask: ask("", nil)})
+		r.entries = append(r.entries, entry{role: ours, name: "ridge", maker: "ridge", ask: ask("", nil)})
 	}
 	for _, u := range peersOf(r.op) {
-		r.entries = append(r.entries, entry{role: peer, name: u.name, library: u.library, ask: ask(u.variant, nhwc)})
+		r.entries = append(r.entries, entry{role: peer, name: u.name, maker: u.maker, ask: ask(u.variant, nhwc)})
 	}
 	uses := map[string]int{} // each entry of a library has a process of its own
 	for i := range r.entries {
 		e := &r.entries[i]
-		e.seat = fmt.Sprintf("%s#%d", e.library, uses[e.library])
-		uses[e.library]++
+		e.seat = fmt.Sprintf("%s#%d", e.maker, uses[e.maker])
+		uses[e.maker]++
 	}
 	return nil
 }
@@ -143,7 +143,7 @@ func (r *row) fill(peaks []plan.Peak) error {
 // chip has no arithmetic of that precision, as kernels then widen), or a stream of the given
 // access over a working set of the row's bytes.
 func probeOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads int) (entry, bool, error) {
-	e := entry{role: probe, library: "ridge"}
+	e := entry{role: probe, maker: "ridge"}
 	if limit != compute {
 		e.name, e.limit, e.work = limit+" stream", memory, float64(o.Bytes())
 		e.ask = request{Op: "bandwidth", DType: record.FP32, Params: map[string]string{"access": limit, "bytes": strconv.FormatInt(o.Bytes(), 10)}}
