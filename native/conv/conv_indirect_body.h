@@ -13,7 +13,7 @@
 // Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
-// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels) stays in L2 and is fetched ahead from
+// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels) stays in L2 and streams from
 // there for every tile, 64 bytes in 6 cycles; most reductions fit one slab and finish in registers. Panels that
 // stay in L1 (slabs of 256) were slower: L1 also holds what else runs on the core, and sums come and go more often.
 // Between slabs sums wait in the thread's scratch.
