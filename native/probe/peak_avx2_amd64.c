@@ -10,7 +10,8 @@
 // t in ymm8..11), acc <- acc + t (vpaddd); each counts as an instruction. 16-bit operands are
 // what exact 8-bit products take: vpmaddubsw saturates, and with its second step (vpmaddwd by
 // ones) needs as many multiplications. Limit: two multiplications a cycle.
-// Version 1: as described.
+// Version 1: as described. Version 2: int8 in groups of four products and their four sums (Zen 4:
+// 0.82 of four instructions a cycle in every run; in turn, 0.33 to 0.81).
 #include "peak.h"
 
 #define OP(c, a, b, op) op " %%ymm" #b ", %%ymm" #a ", %%ymm" #c "\n\t"
@@ -32,21 +33,23 @@
                      : "memory", "cc", RIDGE_XMM0_15);                                       \
   }
 
-#define MADD(c, a, b, t) "vpmaddwd %%ymm" #b ", %%ymm" #a ", %%ymm" #t "\n\tvpaddd %%ymm" #t ", %%ymm" #c ", %%ymm" #c "\n\t"
+#define MADD_MUL(c, a, b, t) "vpmaddwd %%ymm" #b ", %%ymm" #a ", %%ymm" #t "\n\t"
+#define MADD_ADD(c, a, b, t) "vpaddd %%ymm" #t ", %%ymm" #c ", %%ymm" #c "\n\t"
+#define MADD_NONE(c, a, b, t)
 #define MADD_ZERO(c, a, b, t) "vpxor %%ymm" #c ", %%ymm" #c ", %%ymm" #c "\n\t"
 #define MADD_STORE(c, a, b, t) "vmovups %%ymm" #c ", 32*" #c "(%[acc])\n\t"
-#define MADD_ALL(X)                                                  \
-  RIDGE_MADD4(X, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)            \
-  RIDGE_MADD4(X, 4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11)
+#define MADD_ALL(P, S)                                                  \
+  RIDGE_MADD4(P, S, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11)            \
+  RIDGE_MADD4(P, S, 4, 5, 6, 7, 12, 13, 14, 15, 8, 9, 10, 11)
 
 RIDGE_INLINE void run_int8(int64_t turns, const void *operands, int32_t *acc) {
   __asm__ volatile("vmovups 0(%[regs]), %%ymm12\n\tvmovups 32(%[regs]), %%ymm13\n\t"
                    "vmovups 64(%[regs]), %%ymm14\n\tvmovups 96(%[regs]), %%ymm15\n\t"
-                   MADD_ALL(MADD_ZERO)
+                   MADD_ALL(MADD_ZERO, MADD_NONE)
                    ".p2align 6\n1:\n\t"
-                   RIDGE_TWICE(RIDGE_3TIMES(MADD_ALL(MADD)))
+                   RIDGE_TWICE(RIDGE_3TIMES(MADD_ALL(MADD_MUL, MADD_ADD)))
                    "dec %[n]\n\tjnz 1b\n\t"
-                   MADD_ALL(MADD_STORE) "vzeroupper\n\t"
+                   MADD_ALL(MADD_STORE, MADD_NONE) "vzeroupper\n\t"
                    : [n] "+r"(turns)
                    : [regs] "r"(operands), [acc] "r"(acc)
                    : "memory", "cc", RIDGE_XMM0_15);
