@@ -104,6 +104,9 @@ func (e *executable) prepare() error {
 func (e *executable) allocate() ([]buffer, error) {
 	var set []buffer
 	for n, t := range e.p.Tensors {
+		if t.Role == op.Latent {
+			continue
+		}
 		lead := int64(4096+576*(n%7)) + e.opts.Misalign
 		b, err := e.d.mem.take(lead + t.StorageBytes() + fill.Guard + 64)
 		if err != nil {
@@ -196,17 +199,35 @@ func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
 
 // Fill writes inputs and poisons the rest, in all sets.
 func (e *executable) Fill(integer bool, poison int) error {
+	defer e.derive(integer)
 	return e.fill(func(t op.Tensor) (bool, int) {
-		if t.Role == op.In {
+		if t.Role.Input() {
 			return true, -1
 		}
 		return true, poison
 	}, integer)
 }
 
+// derive computes the Derived tensors of all sets on the host.
+func (e *executable) derive(integer bool) {
+	in := op.NewInputs(e.opts.Seed, integer, e.p.Tensors)
+	for _, set := range e.sets {
+		for _, b := range set {
+			if b.t.Role != op.Derived {
+				continue
+			}
+			from, size := in.Bind(b.t.DeriveFrom), b.t.DType.Size()
+			mem := unsafe.Slice((*byte)(b.ptr), b.t.StorageBytes())
+			for i := range b.t.Elements() {
+				op.Encode(b.t.DType, mem[b.t.Offset(i)*size:], op.Round(b.t.DType, b.t.Derive(from, i)))
+			}
+		}
+	}
+}
+
 // Poison poisons outputs and scratch only.
 func (e *executable) Poison(poison int) error {
-	return e.fill(func(t op.Tensor) (bool, int) { return t.Role != op.In, poison }, false)
+	return e.fill(func(t op.Tensor) (bool, int) { return !t.Role.Input(), poison }, false)
 }
 
 func (e *executable) fill(choose func(op.Tensor) (do bool, poison int), integer bool) error {

@@ -24,7 +24,7 @@ func calibrateCommand() *cli.Command {
 		Description: "Runs the preflight checks, probes the ceilings, verifies and times every selected kernel, and prints a\ntable. The full run takes up to 15 minutes, --quick less than 90 seconds.",
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
-			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure (none)"},
+			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure: all, none, groups or names, comma-separated (ridge list patterns)"},
 			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
 		),
 		Action: calibrate,
@@ -48,8 +48,8 @@ func calibrate(c *cli.Context) error {
 	if cfg.Plan.Batches, err = batches(c); err != nil {
 		return err
 	}
-	if p := c.String("fusion-patterns"); p != "none" {
-		return fmt.Errorf("--fusion-patterns %q: this build has no fusion patterns, expected none", p)
+	if cfg.Plan.Fusion, err = patterns(c, "fusion-patterns"); err != nil {
+		return err
 	}
 	if err := cfg.Plan.CheckSelection(); err != nil {
 		return err
@@ -66,6 +66,11 @@ func calibrate(c *cli.Context) error {
 
 // runCampaign runs a campaign with its views and writes the document.
 func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error) {
+	return runThen(c, cfg, func(doc record.Calibration) error { return deliver(c, cfg, doc) })
+}
+
+// runThen runs a campaign with its views and delivers its document, a part of it when interrupted.
+func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
 	v := newView(c)
 	cfg.View = v
 	doc, err := campaign.Run(c.Context, cfg)
@@ -77,7 +82,7 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 	if err != nil && !campaign.Interrupted(err) {
 		return doc, err
 	}
-	werr := deliver(c, cfg, doc)
+	werr := deliver(doc)
 	if err != nil {
 		if werr != nil {
 			err = fmt.Errorf("%w (and %w)", err, werr)
@@ -90,27 +95,37 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 // deliver writes the document where it was asked for and prints the tables. The file comes
 // first, so that a full or closed standard output does not cost the document.
 func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		return err
+	}
+	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID+".json", data); printed || err != nil {
+		return err
+	}
+	return report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer))
+}
+
+// deliverFile writes a document to --output, or under its name among the runs, and prints it
+// where standard output is to be the document.
+func deliverFile(c *cli.Context, dataDir, name string, data []byte) (printed bool, err error) {
 	out := c.String("output")
 	file := out
 	if out == "" {
-		file = filepath.Join(cfg.DataDir, "runs", doc.RunID+".json")
+		file = filepath.Join(dataDir, "runs", name)
 	}
 	if file != "-" {
-		data, err := record.EncodeCalibration(doc)
-		if err != nil {
-			return err
-		}
 		if err := record.WriteFile(file, data); err != nil {
-			return fmt.Errorf("write the document: %w", err)
+			return false, fmt.Errorf("write the document: %w", err)
 		}
 		if !c.Bool("quiet") {
 			fmt.Fprintln(c.App.ErrWriter, "document:", file)
 		}
 	}
 	if out == "-" || c.Bool("json") {
-		return record.WriteCalibration(c.App.Writer, doc)
+		_, err = c.App.Writer.Write(data)
+		return true, err
 	}
-	return report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer))
+	return false, nil
 }
 
 // judge turns what was found wrong into the exit code.

@@ -12,6 +12,7 @@ import (
 
 	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
+	"ridge/goharness/fusion"
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -198,7 +199,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 		return fail(err)
 	}
 	p := &cfg.Plan
-	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), op.Builtin()
+	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), fusion.WithPatterns(op.Builtin(), fusion.Builtin())
 	p.Peaks = peaks()
 	if err := checkDevice(p.Device); err != nil {
 		return fail(err)

@@ -11,6 +11,7 @@ import (
 	"ridge/docs/benchmarks"
 	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
+	"ridge/goharness/fusion"
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
@@ -192,13 +193,37 @@ func listCases(c *cli.Context) error {
 	return nil
 }
 
-// listPatterns lists the fusion patterns, of which this build has none.
+// listPatterns lists the fusion patterns.
 func listPatterns(c *cli.Context) error {
-	if c.Bool("json") {
-		return writeJSON(c, []string{})
+	type entry struct {
+		Name       string         `json:"name"`
+		Group      string         `json:"group"`
+		Doc        string         `json:"doc"`
+		Operators  []string       `json:"operators"`
+		Precisions []record.DType `json:"precisions"`
+		Shapes     int            `json:"shapes"`
 	}
-	_, err := fmt.Fprintln(c.App.Writer, "this build has no fusion patterns")
-	return err
+	out := []entry{}
+	for _, p := range fusion.Builtin() {
+		out = append(out, entry{p.Name, p.Group, p.Doc, p.Operators, p.DTypes, len(p.Shapes)})
+	}
+	if c.Bool("json") {
+		return writeJSON(c, out)
+	}
+	w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "pattern\tgroup\tprecisions\tshapes\toperators\twhat")
+	for _, e := range out {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", e.Name, e.Group, joinDTypes(e.Precisions), e.Shapes, strings.Join(e.Operators, "+"), e.Doc)
+	}
+	return w.Flush()
+}
+
+func joinDTypes(ds []record.DType) string {
+	var out []string
+	for _, d := range ds {
+		out = append(out, string(d))
+	}
+	return strings.Join(out, " ")
 }
 
 func listDevices(c *cli.Context) error {

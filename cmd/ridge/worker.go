@@ -4,8 +4,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"ridge/goharness/campaign"
+	"ridge/goharness/fusion"
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/goharness/runner"
 	"ridge/goharness/tune"
 	"ridge/native"
@@ -28,6 +30,7 @@ func workerCommand() *cli.Command {
 			return runner.ServeProcess(&runner.Server{
 				Backends: backends(), Ops: op.Builtin(), Host: campaign.NewWorkerHost(machine.Source{}),
 				Affinity: c.String("affinity"), Tuning: tuned.Tuning(), Priority: runner.RaisePriority(),
+				Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) },
 			})
 		},
 	}

@@ -88,6 +88,10 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		return r, nil
 	}
 	c.cfg.View.Started(k)
+	k, err := c.pilot(ctx, k)
+	if err != nil {
+		return record.Result{}, err
+	}
 	r, err := c.run(ctx, k)
 	if err != nil {
 		return r, err
@@ -215,6 +219,7 @@ func (c *campaign) assemble(complete bool) {
 			c.cfg.View.Warn("metrics of %s: %v", c.doc.Results[i].ID, err)
 		}
 	}
+	c.addFusion(complete)
 	c.doc.Summary = record.Summarize(c.doc.Results)
 	c.doc.Summary.Quick, c.doc.Summary.Complete, c.doc.Summary.Resumed = c.cfg.Plan.Quick, complete, c.resumed
 	c.doc.Summary.WallSeconds = c.cfg.Now().Sub(c.started).Seconds()

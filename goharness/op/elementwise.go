@@ -110,6 +110,13 @@ func ElementwiseSpecs() []Spec {
 	return out
 }
 
+// NewScale is y = factor·a with a real factor, for steps of programs.
+func NewScale(rows, cols int64, factor float64, d record.DType) (*Elementwise, error) {
+	e := &Elementwise{fn: functions[len(functions)-1], Rows: rows, Cols: cols, Factor: factor, D: d}
+	e.fn.f = func(a, _ float64) float64 { return factor * a }
+	return e, checkSizes(e)
+}
+
 func matrixParams(least int64) []ParamSpec {
 	return []ParamSpec{
 		{Name: "rows", Doc: "rows", Min: least, Max: maxDim},

@@ -18,7 +18,8 @@ type Gemm struct {
 	M, N, K       int64
 	Batch         int64 // products, at least 1
 	LDA, LDB, LDC int64 // row pitches in elements
-	Alpha, Beta   int64
+	Alpha         float64
+	Beta          int64
 	TransB, Bias  bool
 	Act           string
 	D             record.DType
@@ -57,9 +58,9 @@ func GemmSpec() Spec {
 		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
-				LDC: v.Int("ldc"), Alpha: v.Int("alpha"), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch")}
+				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch")}
 			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
-				return nil, fmt.Errorf("alpha=%d beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
+				return nil, fmt.Errorf("alpha=%g beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
 			}
 			return g, nil
 		},
@@ -84,6 +85,15 @@ func LinearSpec() Spec {
 				Bias: v.Bool("bias"), Act: v.Str("act"), D: d, params: v.List()}, nil
 		},
 	}
+}
+
+// NewGemm is batch products C[M,N] = alpha·A[M,K]·op(B) with a real alpha, for steps of programs.
+func NewGemm(batch, m, n, k int64, transB bool, alpha float64, d record.DType) (*Gemm, error) {
+	if _, ok := gemmDTypes[d]; !ok || !d.Float() && alpha != 1 {
+		return nil, fmt.Errorf("gemm at %q with alpha %g: there is none", d, alpha)
+	}
+	g := &Gemm{opName: "gemm", M: m, N: n, K: k, Batch: batch, Alpha: alpha, TransB: transB, Act: "none", D: d}
+	return g, checkSizes(g)
 }
 
 func (g *Gemm) Name() string             { return g.opName }
@@ -172,6 +182,9 @@ func (g *Gemm) IntegerExact() (bool, string) {
 	if g.Act != "none" && g.Act != "relu" {
 		return false, "the activation " + g.Act + " is not exact on integers"
 	}
+	if f, _ := math.Frexp(g.Alpha); g.Alpha != math.Trunc(g.Alpha) && math.Abs(f) != 0.5 {
+		return false, "multiples of alpha are not exact"
+	}
 	return true, ""
 }
 
@@ -189,7 +202,7 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 		sum += p
 		mag += math.Abs(p)
 	}
-	sum, mag = sum*float64(g.Alpha), mag*math.Abs(float64(g.Alpha))
+	sum, mag = sum*g.Alpha, mag*math.Abs(g.Alpha)
 	next := 2
 	add := func(v float64) { sum, mag, next = sum+v, mag+math.Abs(v), next+1 }
 	if g.Beta != 0 {
@@ -257,7 +270,7 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 			s += v * bx[k]
 			a += math.Abs(v) * bm[k]
 		}
-		s, a = s*float64(g.Alpha)+addX, a*math.Abs(float64(g.Alpha))+addM
+		s, a = s*g.Alpha+addX, a*math.Abs(g.Alpha)+addM
 		if g.Beta != 0 {
 			for n := int64(0); n < g.N; n++ {
 				v := in.At(2, int64(m)*g.N+n)

@@ -13,7 +13,16 @@ const (
 	In Role = iota
 	Out
 	Scratch // an intermediate of a program, written and read by its steps
+	// Derived: an input that no fill kernel makes: element i is Tensor.Derive of the other
+	// inputs, computed on the host before timing (weights with a batch norm folded in).
+	Derived
+	// Latent: an input of the reference that no step reads, because tensors derived from it
+	// take its place. It has a random stream and no memory.
+	Latent
 )
+
+// Input reports whether steps read the tensor and never write it.
+func (r Role) Input() bool { return r == In || r == Derived }
 
 // Fill is the distribution of an input tensor in random mode. In integer mode every kind
 // becomes small integers (see Inputs.At).
@@ -44,6 +53,10 @@ type Tensor struct {
 	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
 	// ones); 0 means 3. FillScales: the exponent, 0 to 126.
 	IntRange int64
+	// Derive gives element i of a Derived tensor from the program's inputs, bound in the order
+	// of DeriveFrom; the value is rounded once to the dtype.
+	Derive     func(in *Inputs, i int64) float64
+	DeriveFrom []string
 }
 
 // Elements is the number of logical elements.
@@ -209,11 +222,13 @@ func (p Program) Bytes() int64 {
 	return n
 }
 
-// WorkingSet is the bytes of all tensors together.
+// WorkingSet is the bytes of all tensors that have memory.
 func (p Program) WorkingSet() int64 {
 	var n int64
 	for _, t := range p.Tensors {
-		n += t.StorageBytes()
+		if t.Role != Latent {
+			n += t.StorageBytes()
+		}
 	}
 	return n
 }

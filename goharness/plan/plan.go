@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"ridge/goharness/ceiling"
+	"ridge/goharness/fusion"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -24,8 +25,9 @@ type Options struct {
 	Mode       string         // hot (default) or cold
 	Warmup     int            // with Trials: fixed counts in place of the stop rule
 	Trials     int
-	Kernel     string // force a kernel by name
-	ProbesOnly bool   // plan no suites: the caller brings the cases
+	Kernel     string           // force a kernel by name
+	ProbesOnly bool             // plan no suites: the caller brings the cases
+	Fusion     []fusion.Pattern // measured after the suites
 	Ops        *op.Registry
 	// Levels of memory for Threads threads and for one, from machine.
 	Levels, Levels1 []ceiling.Level
@@ -107,6 +109,9 @@ func Build(o Options) (Plan, error) {
 			return Plan{}, err
 		}
 	}
+	if err := b.fusions(); err != nil {
+		return Plan{}, err
+	}
 	return Plan{Probes: probes, Cases: b.cases, Warnings: warnings}, nil
 }
 
@@ -182,6 +187,11 @@ func NewCase(ops *op.Registry, device string, ref record.ProgramRef, threads int
 	}
 	c.ID = id.String()
 	c.Suite = spec.Suite
+	if spec.Family == fusionFamily {
+		if err := twoArms(&c); err != nil {
+			return c, err
+		}
+	}
 	if spec.Batch != "" {
 		c.Batch, _ = strconv.ParseInt(ref.Params[spec.Batch], 10, 64)
 	}

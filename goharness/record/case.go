@@ -26,6 +26,10 @@ type Case struct {
 	Arms    []ProgramRef `json:"arms,omitempty"`
 	Threads int          `json:"threads"`
 	Mode    string       `json:"mode"`
+	// Baselines are candidates for the first arm, by name; a pilot whose samples are thrown
+	// away decides. Cuts are the ratios at which the verdict changes.
+	Baselines []string  `json:"baselines,omitempty"`
+	Cuts      []float64 `json:"cuts,omitempty"`
 
 	Suite   string `json:"suite,omitempty"`
 	UseCase string `json:"use_case,omitempty"`

@@ -54,6 +54,19 @@ func EncodeCalibration(doc Calibration) ([]byte, error) {
 	return append(foldNumbers(data), '\n'), nil
 }
 
+// EncodeFusion gives a fusion profile's text, as EncodeCalibration does a calibration's.
+func EncodeFusion(f Fusion) ([]byte, error) {
+	f.Schema = SchemaFusion
+	if err := normalize(reflect.ValueOf(&f), ""); err != nil {
+		return nil, fmt.Errorf("writing the fusion profile: %w", err)
+	}
+	data, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the fusion profile: %w", err)
+	}
+	return append(foldNumbers(data), '\n'), nil
+}
+
 // WriteCalibration writes the document's text to w.
 func WriteCalibration(w io.Writer, doc Calibration) error {
 	data, err := EncodeCalibration(doc)

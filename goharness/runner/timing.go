@@ -47,7 +47,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	if len(s.cur.arms) == 2 {
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
 			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold,
-			Quartets: c.Trials, Warmup: c.Warmup})
+			Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
 		if err != nil {
 			return nil, err
 		}

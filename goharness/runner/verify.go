@@ -164,7 +164,7 @@ const hashInputsBelow = 64 << 20
 func (v *verifier) inputs(seed maphash.Seed) (map[string][2]uint64, error) {
 	sums := map[string][2]uint64{}
 	for _, t := range v.p.Tensors {
-		if t.Role != op.In {
+		if !t.Role.Input() {
 			continue
 		}
 		mem, before, after, err := v.e.ReadRaw(t.Name)
@@ -192,7 +192,10 @@ func (v *verifier) untouched(seed maphash.Seed, before map[string][2]uint64, poi
 		return err
 	}
 	for _, t := range v.p.Tensors {
-		if t.Role != op.In {
+		if t.Role == op.Latent {
+			continue
+		}
+		if !t.Role.Input() {
 			if err := v.padding(t, poison); err != nil || v.out.Mismatch != nil {
 				return err
 			}

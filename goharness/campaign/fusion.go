@@ -1,0 +1,83 @@
+package campaign
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"ridge/goharness/fusion"
+	"ridge/goharness/record"
+)
+
+// Quartets of a pilot and the launches before them.
+const (
+	pilotQuartets = 5
+	pilotWarmup   = 3
+)
+
+// pilot decides which candidate is the baseline of a comparison, by comparing each with the best
+// so far. Its samples are thrown away: a candidate that won by luck gets no credit for it. A candidate
+// that cannot run or is wrong loses; its verdict is not lost where it is the only one.
+func (c *campaign) pilot(ctx context.Context, k record.Case) (record.Case, error) {
+	if len(k.Baselines) < 2 || len(k.Arms) != 2 {
+		return k, nil
+	}
+	best := k.Arms[0]
+	best.Name = fusion.Unfused + ":" + k.Baselines[0]
+	for _, name := range k.Baselines[1:] {
+		other := best
+		other.Name = fusion.Unfused + ":" + name
+		trial := k
+		trial.Arms, trial.Trials, trial.Warmup, trial.Cuts = []record.ProgramRef{best, other}, pilotQuartets, pilotWarmup, nil
+		r, err := c.run(ctx, trial)
+		if err != nil {
+			return k, err
+		}
+		if r.Status.Counts() && r.Ratio != nil && r.Ratio.Value > 1 {
+			best = other
+		}
+	}
+	k.Arms = []record.ProgramRef{best, k.Arms[1]}
+	return k, nil
+}
+
+// fusionProfile makes the profile of the results that are patterns; nil without any.
+func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
+	if len(c.cfg.Plan.Fusion) == 0 {
+		return nil, nil
+	}
+	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, c.dispatchNS())
+	if err != nil {
+		return nil, err
+	}
+	f := &record.Fusion{Schema: record.SchemaFusion, RunID: c.doc.RunID, Created: c.doc.Created, Tool: c.doc.Tool, Host: c.doc.Host,
+		Quick: c.cfg.Plan.Quick, Complete: complete, Patterns: patterns}
+	if len(c.doc.Devices) > 0 {
+		f.Device = c.doc.Devices[0]
+	}
+	return f, nil
+}
+
+// dispatchNS is the measured cost of one launch with all threads; 0 when it was not measured.
+func (c *campaign) dispatchNS() float64 {
+	for _, x := range c.doc.Ceilings {
+		if x.Kind == record.CeilingLaunch && x.Threads == c.cfg.Plan.Threads {
+			return x.Measured.Value
+		}
+	}
+	return 0
+}
+
+// addFusion puts the profile into the calibration document.
+func (c *campaign) addFusion(complete bool) {
+	f, err := c.fusionProfile(complete)
+	if err == nil && f != nil {
+		var raw []byte
+		if raw, err = json.Marshal(f); err == nil {
+			c.doc.FusionProfiles = []json.RawMessage{raw}
+		}
+	}
+	if err != nil {
+		c.cfg.View.Warn("%v", fmt.Errorf("fusion profile: %w", err))
+	}
+}

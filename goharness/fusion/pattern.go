@@ -1,0 +1,165 @@
+// Package fusion holds the fusion patterns: pairs of programs over the same inputs, the chain of
+// primitive ops and the fused kernel, with the shapes they are measured at, the verdict on each
+// shape and the recommendation for the pattern. Adding a pattern is one file with one Pattern
+// and its line in Builtin.
+package fusion
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Names of the two arms of a case. A ratio is unfused over fused: the speed-up.
+const (
+	Unfused = "unfused"
+	Fused   = "fused"
+)
+
+// Pattern is one fusion: what is computed, how the two programs compute it, and where it is measured.
+type Pattern struct {
+	Name      string   // key of the profile, as REFERENCE 1.3 spells it: "Linear_Bias_ReLU"
+	Group     string   // linear, conv, attention or elementwise: what --patterns selects
+	Doc       string   // the formula, one line
+	Operators []string // the primitive ops, in order
+	DTypes    []record.DType
+	Params    []op.ParamSpec
+	// Shapes in the order of their size, the seeds of REFERENCE 1.3 (the first two are quick's) marked.
+	Shapes []Shape
+	// Build makes the programs of one shape.
+	Build func(v op.Values, d record.DType) (Pair, error)
+	// Input is input_shape of the profile.
+	Input func(v op.Values) []int64
+	// Size orders shapes for the crossover: the parameter that grows, and its value.
+	Size func(v op.Values) (name string, value int64)
+	// GraphsBytes gives unfused and fused bytes by system C's own formula; nil where it is ours.
+	GraphsBytes func(v op.Values, element int64) (unfused, fused int64)
+}
+
+// Shape is one set of parameters.
+type Shape struct {
+	Params map[string]string
+	Quick  bool
+}
+
+// Pair is both ways to compute one shape. Programs have the same reference and inputs.
+type Pair struct {
+	// Unfused are the candidates for the baseline; their names tell them apart. Which one it
+	// is, a pilot decides.
+	Unfused []op.Program
+	Fused   op.Program
+}
+
+// Builtin lists ridge's patterns: a new one adds one line.
+func Builtin() []Pattern {
+	return slices.Concat(linearPatterns(), convPatterns(), attentionPatterns())
+}
+
+// Groups are the values of --patterns beside all, none and the patterns' names.
+func Groups(all []Pattern) []string {
+	var out []string
+	for _, p := range all {
+		if !slices.Contains(out, p.Group) {
+			out = append(out, p.Group)
+		}
+	}
+	return out
+}
+
+// Select finds the patterns that a list of names and groups asks for, in the order of all.
+func Select(all []Pattern, names []string) ([]Pattern, error) {
+	var out []Pattern
+	want := map[string]bool{}
+	for _, n := range names {
+		known := n == "all" || slices.Contains(Groups(all), n) || slices.ContainsFunc(all, func(p Pattern) bool { return p.Name == n })
+		if !known {
+			var list []string
+			for _, p := range all {
+				list = append(list, p.Name)
+			}
+			return nil, fmt.Errorf("unknown fusion pattern %q: expected all, a group (%s) or some of %s", n, strings.Join(Groups(all), ", "), strings.Join(list, ", "))
+		}
+		want[n] = true
+	}
+	for _, p := range all {
+		if want["all"] || want[p.Group] || want[p.Name] {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+// Specs declares the patterns as ops, so that their parameters are checked and their cases named
+// as every op's are. The op is the reference of both programs.
+func Specs(all []Pattern) *op.Registry {
+	var specs []op.Spec
+	for _, p := range all {
+		specs = append(specs, op.Spec{
+			Name: p.Name, Family: "fusion", Suite: "fusion", Doc: p.Doc, Item: "execution", Metric: "gflops", Params: p.Params, DTypes: p.DTypes,
+			New: func(v op.Values, d record.DType) (op.Op, error) {
+				pair, err := p.Build(v, d)
+				if err != nil {
+					return nil, err
+				}
+				return pair.Fused.Reference, nil
+			},
+		})
+	}
+	return op.NewRegistry(specs...)
+}
+
+// find gives the pattern of a name.
+func find(all []Pattern, name string) (Pattern, bool) {
+	i := slices.IndexFunc(all, func(p Pattern) bool { return p.Name == name })
+	if i < 0 {
+		return Pattern{}, false
+	}
+	return all[i], true
+}
+
+// values checks a shape's parameters.
+func (p Pattern) values(params map[string]string, d record.DType) (op.Values, error) {
+	var got op.Values
+	spec := op.Spec{Name: p.Name, Params: p.Params, DTypes: p.DTypes, New: func(v op.Values, d record.DType) (op.Op, error) {
+		got = v
+		pair, err := p.Build(v, d)
+		if err != nil {
+			return nil, err
+		}
+		return pair.Fused.Reference, nil
+	}}
+	_, err := op.NewRegistry(spec).New(p.Name, params, d)
+	return got, err
+}
+
+// Program resolves an arm: ref.Pattern names the pattern, ref.Name the arm ("fused", "unfused"
+// or "unfused:CANDIDATE"; "" is the reference, as the fused program).
+func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
+	p, ok := find(all, ref.Pattern)
+	if !ok {
+		return op.Program{}, fmt.Errorf("unknown fusion pattern %q", ref.Pattern)
+	}
+	v, err := p.values(ref.Params, ref.DType)
+	if err != nil {
+		return op.Program{}, err
+	}
+	pair, err := p.Build(v, ref.DType)
+	if err != nil {
+		return op.Program{}, err
+	}
+	arm, candidate, _ := strings.Cut(ref.Name, ":")
+	switch arm {
+	case Fused, "":
+		return pair.Fused, nil
+	case Unfused:
+		for _, u := range pair.Unfused {
+			if candidate == "" || u.Name == candidate {
+				return u, nil
+			}
+		}
+	}
+	return op.Program{}, fmt.Errorf("pattern %s has no arm %q", p.Name, ref.Name)
+}

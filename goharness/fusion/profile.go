@@ -1,0 +1,146 @@
+package fusion
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Profiles makes a pattern's entry per precision and mode of the results of its cases, in the order of all.
+// dispatchNS is what handing one launch to the team costs, 0 when it was not measured.
+func Profiles(all []Pattern, results []record.Result, quick bool, dispatchNS float64) ([]record.FusionPattern, error) {
+	var out []record.FusionPattern
+	for _, p := range all {
+		for _, d := range p.DTypes {
+			for _, mode := range []string{record.Hot, record.Cold} {
+				var shapes []sized
+				for _, r := range results {
+					if r.Op != p.Name || r.DType != d || r.Mode != mode {
+						continue
+					}
+					s, err := p.shape(r, dispatchNS)
+					if err != nil {
+						return nil, fmt.Errorf("fusion profile of %s: %w", r.ID, err)
+					}
+					shapes = append(shapes, s)
+				}
+				if len(shapes) == 0 {
+					continue
+				}
+				slices.SortStableFunc(shapes, func(a, b sized) int { return int(a.size - b.size) })
+				f := record.FusionPattern{Pattern: p.Name, Operators: p.Operators, DType: d, Mode: mode, Recommendation: recommend(shapes, quick)}
+				for _, s := range shapes {
+					f.Shapes = append(f.Shapes, s.FusionShape)
+				}
+				out = append(out, f)
+			}
+		}
+	}
+	return out, nil
+}
+
+// shape is one result in the profile's terms.
+func (p Pattern) shape(r record.Result, dispatchNS float64) (sized, error) {
+	v, err := p.values(r.Params, r.DType)
+	if err != nil {
+		return sized{}, err
+	}
+	pair, err := p.Build(v, r.DType)
+	if err != nil {
+		return sized{}, err
+	}
+	s := sized{FusionShape: record.FusionShape{
+		Pattern: p.Name, InputShape: p.Input(v), Params: r.Params, Extra: map[string]int64{}, CaseID: r.ID, Status: r.Status, Reason: r.Reason,
+		UnfusedBytes: pair.Unfused[0].Bytes(), FusedBytes: pair.Fused.Bytes(), FLOPs: pair.Unfused[0].FLOPs(), Verdict: NotMeasured, Energy: r.Energy,
+	}}
+	for _, x := range v.List() {
+		if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
+			s.Extra[x.Name] = n
+		}
+	}
+	s.name, s.size = p.Size(v)
+	s.MemoryReduction = reduction(s.UnfusedBytes, s.FusedBytes)
+	if p.GraphsBytes != nil {
+		g := reduction(p.GraphsBytes(v, r.DType.Size()))
+		s.GraphsReduction = &g
+	}
+	if r.Ratio == nil || len(r.Arms) != 2 || !r.Status.Counts() {
+		return s, nil
+	}
+	u, f := r.Arms[0], r.Arms[1]
+	_, s.Baseline, _ = strings.Cut(u.Name, ":")
+	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
+	s.UnfusedMS, s.FusedMS = u.Time.MedianNS/1e6, f.Time.MedianNS/1e6
+	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/u.Time.MedianNS, float64(s.FLOPs)/f.Time.MedianNS
+	s.Improvement = s.FusedGFLOPS/s.UnfusedGFLOPS - 1
+	s.Speedup, s.SpeedupCI95, s.Trials = r.Ratio.Value, r.Ratio.CI95, len(r.Ratio.Quartets)
+	verdict := Decide(*r.Ratio)
+	s.Verdict = verdict.Class
+	if verdict.AtLeast != measure.Inconclusive {
+		s.AtLeast = verdict.AtLeast
+	}
+	s.Explanation = explain(s.FusionShape, pair, r, dispatchNS)
+	return s, nil
+}
+
+func reduction(unfused, fused int64) float64 {
+	if unfused == 0 {
+		return 0
+	}
+	return 1 - float64(fused)/float64(unfused)
+}
+
+// explain says in one line what the fused program spares and how that compares with what it gained.
+func explain(s record.FusionShape, pair Pair, r record.Result, dispatchNS float64) string {
+	saved := s.UnfusedBytes - s.FusedBytes
+	text := fmt.Sprintf("%.2f×: %s less moved (modelled), %d launches instead of %d", s.Speedup, size(saved), len(pair.Fused.Steps), len(pair.Unfused[0].Steps))
+	gained := r.Arms[0].Time.MedianNS - r.Arms[1].Time.MedianNS
+	if spared := dispatchNS * float64(len(pair.Unfused[0].Steps)-len(pair.Fused.Steps)); spared > 0 && gained > 0 {
+		text += fmt.Sprintf(", dispatch %.0f %% of the gain", min(100, 100*spared/gained))
+	}
+	if gained > 0 && saved > 0 {
+		text += fmt.Sprintf("; the bytes spared went at %.3g GB/s", float64(saved)/gained)
+	}
+	return text
+}
+
+func size(n int64) string {
+	switch {
+	case n >= 1e9:
+		return fmt.Sprintf("%.3g GB", float64(n)/1e9)
+	case n >= 1e6:
+		return fmt.Sprintf("%.3g MB", float64(n)/1e6)
+	}
+	return fmt.Sprintf("%.3g kB", float64(n)/1e3)
+}
+
+// Candidates are the names of a shape's unfused programs.
+func Candidates(all []Pattern, ref record.ProgramRef) ([]string, error) {
+	p, ok := find(all, ref.Op)
+	if !ok {
+		return nil, fmt.Errorf("unknown fusion pattern %q", ref.Op)
+	}
+	v, err := p.values(ref.Params, ref.DType)
+	if err != nil {
+		return nil, err
+	}
+	pair, err := p.Build(v, ref.DType)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, u := range pair.Unfused {
+		out = append(out, u.Name)
+	}
+	return out, nil
+}
+
+// WithPatterns is a registry of ops that knows the patterns too, so that their cases have ids.
+func WithPatterns(ops *op.Registry, all []Pattern) *op.Registry {
+	return ops.With(Specs(all).Specs()...)
+}

@@ -1,0 +1,57 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+
+	"ridge/goharness/fusion"
+	"ridge/goharness/record"
+)
+
+// fusionFamily is the family of the patterns among the ops.
+const fusionFamily = "fusion"
+
+// Budgets of a comparison in nanoseconds.
+const (
+	quickFusionBudget = 400e6
+	fullFusionBudget  = 2500e6
+)
+
+// twoArms makes a case of a pattern: the unfused chain against the fused kernel.
+func twoArms(c *record.Case) error {
+	ref := c.Program
+	ref.Pattern = ref.Op
+	names, err := fusion.Candidates(fusion.Builtin(), ref)
+	if err != nil {
+		return fmt.Errorf("case %s: %w", c.ID, err)
+	}
+	unfused, fused := ref, ref
+	unfused.Name, fused.Name = fusion.Unfused+":"+names[0], fusion.Fused
+	c.Program, c.Arms, c.Baselines, c.Cuts = ref, []record.ProgramRef{unfused, fused}, names, fusion.Cuts()
+	return nil
+}
+
+// fusions adds the shapes of the selected patterns.
+func (b *builder) fusions() error {
+	for _, p := range b.o.Fusion {
+		for _, d := range p.DTypes {
+			if len(b.o.Precisions) > 0 && !slices.Contains(b.o.Precisions, d) {
+				continue
+			}
+			for _, s := range p.Shapes {
+				if b.o.Quick && !s.Quick {
+					continue
+				}
+				c, err := b.newCase(record.ProgramRef{Op: p.Name, DType: d, Params: s.Params}, b.o.Threads)
+				if err != nil {
+					return fmt.Errorf("plan the fusion patterns: %w", err)
+				}
+				if c.BudgetNS = fullFusionBudget; b.o.Quick {
+					c.BudgetNS = quickFusionBudget
+				}
+				b.cases = append(b.cases, c)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package record
+
+// SchemaFusion names the fusion profile's schema.
+const SchemaFusion = "ridge.fusion/1"
+
+// Fusion is a fusion profile: for every pattern and shape measured on one device whether the
+// fused kernel or the chain of primitive kernels is faster, by how much, and what to do.
+type Fusion struct {
+	Schema   string          `json:"schema" jsonschema:"const=ridge.fusion/1"`
+	RunID    string          `json:"run_id"`
+	Created  string          `json:"created" jsonschema:"description=RFC 3339"`
+	Tool     Tool            `json:"tool"`
+	Host     Host            `json:"host"`
+	Device   Device          `json:"device"`
+	Quick    bool            `json:"quick"`
+	Complete bool            `json:"complete" jsonschema:"description=false when the run was interrupted"`
+	Patterns []FusionPattern `json:"patterns"`
+}
+
+// FusionPattern is a pattern in one precision and mode.
+type FusionPattern struct {
+	Pattern        string         `json:"pattern"`
+	Operators      []string       `json:"operators"`
+	DType          DType          `json:"dtype"`
+	Mode           string         `json:"mode" jsonschema:"description=hot or cold"`
+	Shapes         []FusionShape  `json:"shapes"`
+	Recommendation Recommendation `json:"recommendation"`
+}
+
+// FusionShape is one shape of a pattern. The first fields are the result of one pattern under
+// the names that other tools know; what they cannot say follows.
+type FusionShape struct {
+	Pattern         string            `json:"fusion_pattern"`
+	InputShape      []int64           `json:"input_shape"`
+	Params          map[string]string `json:"params"`
+	UnfusedMS       float64           `json:"unfused_latency_ms" jsonschema:"description=median of the baseline"`
+	UnfusedGFLOPS   float64           `json:"unfused_gflops"`
+	UnfusedBytes    int64             `json:"unfused_bytes" jsonschema:"description=modelled: each stage reads its inputs and writes its output once"`
+	FusedMS         float64           `json:"fused_latency_ms" jsonschema:"description=median of the fused program"`
+	FusedGFLOPS     float64           `json:"fused_gflops"`
+	FusedBytes      int64             `json:"fused_bytes" jsonschema:"description=modelled: inputs read and output written once"`
+	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused: median of the quartets' ratios"`
+	MemoryReduction float64           `json:"memory_reduction" jsonschema:"description=1 - fused_bytes/unfused_bytes"`
+	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused - unfused)/unfused"`
+	Extra           map[string]int64  `json:"extra_params"`
+	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain; both programs do this work"`
+
+	CaseID          string     `json:"case_id"`
+	Status          Status     `json:"status"`
+	Reason          string     `json:"reason,omitempty"`
+	SpeedupCI95     [2]float64 `json:"speedup_ci95"`
+	Trials          int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
+	Verdict         string     `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
+	AtLeast         string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
+	Baseline        string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
+	UnfusedKernels  []string   `json:"unfused_kernels,omitempty"`
+	FusedKernels    []string   `json:"fused_kernels,omitempty"`
+	Explanation     string     `json:"explanation,omitempty"`
+	GraphsReduction *float64   `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
+	Energy          *Energy    `json:"energy,omitempty"`
+}
+
+// Recommendation is what the shapes of a pattern amount to.
+type Recommendation struct {
+	Verdict   string     `json:"verdict" jsonschema:"enum=fuse,enum=do_not_fuse,enum=depends_on_size,enum=inconclusive"`
+	Reason    string     `json:"reason"`
+	Crossover *Crossover `json:"crossover,omitempty"`
+}
+
+// Crossover is the size at which the answer changes, bracketed by shapes with a verdict.
+type Crossover struct {
+	Parameter string   `json:"parameter"`
+	Between   [2]int64 `json:"between" jsonschema:"description=the largest size with one answer and the smallest with the other"`
+	FuseAbove bool     `json:"fuse_above" jsonschema:"description=true: fuse from the upper size on; false: fuse up to the lower one"`
+}

@@ -1,0 +1,89 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+var fusionColumns = []column{
+	{name: "pattern"}, {name: "shape"}, {name: "precision", drop: 1}, {name: "unfused ms", right: true, drop: 4}, {name: "fused ms", right: true, drop: 3},
+	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "bytes", right: true, drop: 5}, {name: "baseline", drop: 6}, {name: "verdict"},
+}
+
+// WriteFusion shows a fusion profile: its shapes, the recommendations, and what to do.
+func WriteFusion(w io.Writer, f record.Fusion, o Options) error {
+	var rows, advice []gridRow
+	lists := map[string][]string{}
+	for _, p := range f.Patterns {
+		for _, s := range p.Shapes {
+			rows = append(rows, fusionRow(p, s))
+		}
+		r := p.Recommendation
+		name := clean(p.Pattern) + " " + clean(string(p.DType))
+		text := r.Reason
+		if c := r.Crossover; c != nil {
+			at := fmt.Sprintf("up to %s %d", c.Parameter, c.Between[0])
+			if c.FuseAbove {
+				at = fmt.Sprintf("from %s %d", c.Parameter, c.Between[1])
+			}
+			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d); %s", at, c.Between[0], c.Between[1], text)
+		}
+		advice = append(advice, gridRow{cells: []string{name, r.Verdict}, below: clean(text)})
+		lists[r.Verdict] = append(lists[r.Verdict], name)
+	}
+	parts := []string{
+		section("Fusion patterns", fusionColumns, rows, o),
+		section("Recommendations", []column{{name: "pattern"}, {name: "recommendation"}}, advice, o),
+		fusionLists(lists, o),
+	}
+	for _, p := range parts {
+		if p == "" {
+			continue
+		}
+		if _, err := io.WriteString(w, p+"\n"); err != nil {
+			return fmt.Errorf("writing the table: %w", err)
+		}
+	}
+	return nil
+}
+
+func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
+	var params []string
+	for k, v := range s.Params {
+		params = append(params, k+"="+v)
+	}
+	sort.Strings(params)
+	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), clean(string(p.DType)), none, none, none, none, none, none, clean(s.Verdict)}}
+	if s.Trials == 0 {
+		row.below = clean(string(s.Status) + ": " + s.Reason)
+		return row
+	}
+	c := row.cells
+	c[3], c[4] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS)
+	c[5], c[6] = fmt.Sprintf("%.2f", s.Speedup), fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
+	c[7], c[8] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
+	if s.AtLeast != "" && s.AtLeast != s.Verdict {
+		c[9] += ", at least " + clean(s.AtLeast)
+	}
+	return row
+}
+
+// fusionLists are the three lists that a reader acts on, and what is open.
+func fusionLists(of map[string][]string, o Options) string {
+	var b strings.Builder
+	for _, l := range []struct{ verdict, title string }{
+		{"fuse", "fuse always"}, {"depends_on_size", "fuse by size"}, {"do_not_fuse", "do not fuse"}, {"inconclusive", "inconclusive"},
+	} {
+		if len(of[l.verdict]) > 0 {
+			b.WriteString(l.title + ": " + strings.Join(of[l.verdict], ", ") + "\n")
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return wrapLines(b.String(), o.Width)
+}
