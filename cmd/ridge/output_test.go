@@ -72,7 +72,7 @@ func TestEveryViewShowsADocument(t *testing.T) {
 
 func TestListsNameWhatIsThere(t *testing.T) {
 	for _, tc := range []struct{ what, want string }{
-		{"kernels", "gemm_fp32_portable"}, {"ops", "gemm"}, {"devices", "cpu"}, {"patterns", "no fusion patterns"},
+		{"kernels", "gemm_fp32_portable"}, {"ops", "gemm"}, {"devices", "cpu"}, {"patterns", "Conv2d_BN_ReLU"},
 	} {
 		code, stdout, stderr := ridge(t, "list", tc.what)
 		if code != exitOK || !strings.Contains(stdout, tc.want) || stderr != "" {

@@ -197,6 +197,9 @@ func (c *campaign) begin(ctx context.Context) error {
 	if cfg.NoProbes {
 		c.plan.Probes = nil
 	}
+	if cfg.ProbesFor == nil && o.ProbesOnly && len(o.Fusion) > 0 {
+		cfg.ProbesFor = c.plan.Cases
+	}
 	c.plan.Probes = neededProbes(c.plan.Probes, cfg.ProbesFor)
 	if cfg.Cases != nil {
 		c.plan.Cases = cfg.Cases
@@ -318,7 +321,7 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 		c := p.Ceiling
 		switch {
 		case p.Sweep, !threads[c.Threads]:
-		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth:
+		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth, c.Kind == record.CeilingLaunch:
 			out = append(out, p)
 		}
 	}

@@ -72,9 +72,9 @@ func (c *campaign) dispatchNS() float64 {
 func (c *campaign) addFusion(complete bool) {
 	f, err := c.fusionProfile(complete)
 	if err == nil && f != nil {
-		var raw []byte
-		if raw, err = json.Marshal(f); err == nil {
-			c.doc.FusionProfiles = []json.RawMessage{raw}
+		var text []byte
+		if text, err = record.EncodeFusion(*f); err == nil {
+			c.doc.FusionProfiles = []json.RawMessage{text}
 		}
 	}
 	if err != nil {

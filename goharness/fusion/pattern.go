@@ -97,18 +97,43 @@ func Select(all []Pattern, names []string) ([]Pattern, error) {
 func Specs(all []Pattern) *op.Registry {
 	var specs []op.Spec
 	for _, p := range all {
-		specs = append(specs, op.Spec{
-			Name: p.Name, Family: "fusion", Suite: "fusion", Doc: p.Doc, Item: "execution", Metric: "gflops", Params: p.Params, DTypes: p.DTypes,
-			New: func(v op.Values, d record.DType) (op.Op, error) {
-				pair, err := p.Build(v, d)
-				if err != nil {
-					return nil, err
-				}
-				return pair.Fused.Reference, nil
-			},
-		})
+		specs = append(specs, p.spec(nil))
 	}
 	return op.NewRegistry(specs...)
+}
+
+// spec declares the pattern; seen hears the values of an op that is made.
+func (p Pattern) spec(seen func(op.Values, Pair)) op.Spec {
+	return op.Spec{
+		Name: p.Name, Family: "fusion", Suite: "fusion", Doc: p.Doc, Item: "execution", Metric: "gflops", Params: p.Params, DTypes: p.DTypes,
+		Candidates: p.candidates,
+		New: func(v op.Values, d record.DType) (op.Op, error) {
+			pair, err := p.Build(v, d)
+			if err != nil {
+				return nil, err
+			}
+			if seen != nil {
+				seen(v, pair)
+			}
+			return pair.Fused.Reference, nil
+		},
+	}
+}
+
+// pair checks a shape's parameters and makes its programs.
+func (p Pattern) pair(params map[string]string, d record.DType) (v op.Values, pair Pair, err error) {
+	_, err = op.NewRegistry(p.spec(func(x op.Values, y Pair) { v, pair = x, y })).New(p.Name, params, d)
+	return v, pair, err
+}
+
+// candidates are the names of a shape's unfused programs.
+func (p Pattern) candidates(params map[string]string, d record.DType) ([]string, error) {
+	_, pair, err := p.pair(params, d)
+	var out []string
+	for _, u := range pair.Unfused {
+		out = append(out, u.Name)
+	}
+	return out, err
 }
 
 // find gives the pattern of a name.
@@ -120,21 +145,6 @@ func find(all []Pattern, name string) (Pattern, bool) {
 	return all[i], true
 }
 
-// values checks a shape's parameters.
-func (p Pattern) values(params map[string]string, d record.DType) (op.Values, error) {
-	var got op.Values
-	spec := op.Spec{Name: p.Name, Params: p.Params, DTypes: p.DTypes, New: func(v op.Values, d record.DType) (op.Op, error) {
-		got = v
-		pair, err := p.Build(v, d)
-		if err != nil {
-			return nil, err
-		}
-		return pair.Fused.Reference, nil
-	}}
-	_, err := op.NewRegistry(spec).New(p.Name, params, d)
-	return got, err
-}
-
 // Program resolves an arm: ref.Pattern names the pattern, ref.Name the arm ("fused", "unfused"
 // or "unfused:CANDIDATE"; "" is the reference, as the fused program).
 func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
@@ -142,11 +152,7 @@ func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	if !ok {
 		return op.Program{}, fmt.Errorf("unknown fusion pattern %q", ref.Pattern)
 	}
-	v, err := p.values(ref.Params, ref.DType)
-	if err != nil {
-		return op.Program{}, err
-	}
-	pair, err := p.Build(v, ref.DType)
+	_, pair, err := p.pair(ref.Params, ref.DType)
 	if err != nil {
 		return op.Program{}, err
 	}

@@ -46,11 +46,7 @@ func Profiles(all []Pattern, results []record.Result, quick bool, dispatchNS flo
 
 // shape is one result in the profile's terms.
 func (p Pattern) shape(r record.Result, dispatchNS float64) (sized, error) {
-	v, err := p.values(r.Params, r.DType)
-	if err != nil {
-		return sized{}, err
-	}
-	pair, err := p.Build(v, r.DType)
+	v, pair, err := p.pair(r.Params, r.DType)
 	if err != nil {
 		return sized{}, err
 	}
@@ -117,27 +113,6 @@ func size(n int64) string {
 		return fmt.Sprintf("%.3g MB", float64(n)/1e6)
 	}
 	return fmt.Sprintf("%.3g kB", float64(n)/1e3)
-}
-
-// Candidates are the names of a shape's unfused programs.
-func Candidates(all []Pattern, ref record.ProgramRef) ([]string, error) {
-	p, ok := find(all, ref.Op)
-	if !ok {
-		return nil, fmt.Errorf("unknown fusion pattern %q", ref.Op)
-	}
-	v, err := p.values(ref.Params, ref.DType)
-	if err != nil {
-		return nil, err
-	}
-	pair, err := p.Build(v, ref.DType)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	for _, u := range pair.Unfused {
-		out = append(out, u.Name)
-	}
-	return out, nil
 }
 
 // WithPatterns is a registry of ops that knows the patterns too, so that their cases have ids.

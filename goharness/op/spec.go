@@ -33,6 +33,9 @@ type Spec struct {
 	DTypes []record.DType
 	// Batch is the parameter that --batch sets, or "".
 	Batch string
+	// Candidates, of a fusion pattern, names the programs that may be the baseline of a shape: its
+	// cases compare two arms. Nil for ops.
+	Candidates func(params map[string]string, d record.DType) ([]string, error)
 	// New builds the op from complete, range-checked values.
 	New func(v Values, d record.DType) (Op, error)
 }

@@ -5,11 +5,9 @@ import (
 	"slices"
 
 	"ridge/goharness/fusion"
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
-
-// fusionFamily is the family of the patterns among the ops.
-const fusionFamily = "fusion"
 
 // Budgets of a comparison in nanoseconds.
 const (
@@ -18,10 +16,10 @@ const (
 )
 
 // twoArms makes a case of a pattern: the unfused chain against the fused kernel.
-func twoArms(c *record.Case) error {
+func twoArms(c *record.Case, spec op.Spec) error {
 	ref := c.Program
 	ref.Pattern = ref.Op
-	names, err := fusion.Candidates(fusion.Builtin(), ref)
+	names, err := spec.Candidates(ref.Params, ref.DType)
 	if err != nil {
 		return fmt.Errorf("case %s: %w", c.ID, err)
 	}

@@ -187,8 +187,8 @@ func NewCase(ops *op.Registry, device string, ref record.ProgramRef, threads int
 	}
 	c.ID = id.String()
 	c.Suite = spec.Suite
-	if spec.Family == fusionFamily {
-		if err := twoArms(&c); err != nil {
+	if spec.Candidates != nil {
+		if err := twoArms(&c, spec); err != nil {
 			return c, err
 		}
 	}

@@ -67,6 +67,15 @@ func EncodeFusion(f Fusion) ([]byte, error) {
 	return append(foldNumbers(data), '\n'), nil
 }
 
+// ValidateFusion checks a fusion profile against its schema, with an error as Validate gives it.
+func ValidateFusion(data []byte) error {
+	s, err := CompileSchema("ridge.fusion-1.schema.json")
+	if err != nil {
+		return err
+	}
+	return ValidateAgainst(s, data)
+}
+
 // WriteCalibration writes the document's text to w.
 func WriteCalibration(w io.Writer, doc Calibration) error {
 	data, err := EncodeCalibration(doc)

@@ -50,6 +50,14 @@ func TestSchemaFileIsWhatTheTypesGive(t *testing.T) {
 	golden(t, "../../schemas/ridge.calibration-1.schema.json", got)
 }
 
+func TestFusionSchemaFileIsWhatTheTypesGive(t *testing.T) {
+	got, err := record.GenerateSchema("ridge.fusion/1", &record.Fusion{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "../../schemas/ridge.fusion-1.schema.json", got)
+}
+
 func encode(t *testing.T, doc record.Calibration) []byte {
 	t.Helper()
 	data, err := record.EncodeCalibration(doc)

@@ -210,12 +210,14 @@ type fusionDocument struct {
 			Speedup       float64         `json:"speedup_factor"`
 			Trials        *int            `json:"num_trials"`
 			Extra         json.RawMessage `json:"extra_params"`
+			Reduction     *float64        `json:"graphs_memory_reduction"`
 		} `json:"shapes"`
 	} `json:"patterns"`
 }
 
-// graphsFusions lists every shape of every pattern; memory_reduction and
-// gflops_improvement follow from the numbers beside them.
+// graphsFusions lists every shape measured of every pattern; memory_reduction and
+// gflops_improvement follow from the numbers beside them, unless the format counts bytes by a
+// formula of its own.
 func graphsFusions(profiles []json.RawMessage) (map[string]graphsFusion, error) {
 	out := map[string]graphsFusion{}
 	fp32 := map[string]bool{}
@@ -226,6 +228,9 @@ func graphsFusions(profiles []json.RawMessage) (map[string]graphsFusion, error) 
 		}
 		for _, p := range d.Patterns {
 			for _, s := range p.Shapes {
+				if s.Trials != nil && *s.Trials == 0 {
+					continue // not measured
+				}
 				f := graphsFusion{Pattern: p.Pattern, Operators: p.Operators, NumOperators: len(p.Operators),
 					UnfusedMS: s.UnfusedMS, UnfusedGFLOPS: s.UnfusedGFLOPS, UnfusedBytes: s.UnfusedBytes,
 					FusedMS: s.FusedMS, FusedGFLOPS: s.FusedGFLOPS, FusedBytes: s.FusedBytes, Speedup: s.Speedup,
@@ -235,6 +240,9 @@ func graphsFusions(profiles []json.RawMessage) (map[string]graphsFusion, error) 
 				}
 				if s.UnfusedBytes > 0 {
 					f.MemoryReduction = 1 - float64(s.FusedBytes)/float64(s.UnfusedBytes)
+				}
+				if s.Reduction != nil {
+					f.MemoryReduction = *s.Reduction
 				}
 				if s.UnfusedGFLOPS > 0 {
 					f.Improvement = (s.FusedGFLOPS - s.UnfusedGFLOPS) / s.UnfusedGFLOPS

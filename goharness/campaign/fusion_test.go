@@ -1,0 +1,187 @@
+//go:build cgo && linux
+
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/ceiling"
+	"ridge/goharness/fusion"
+	"ridge/goharness/machine"
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/native"
+)
+
+// oddShapes are small shapes with remainders everywhere, by group.
+func oddShapes(p fusion.Pattern) []map[string]string {
+	switch {
+	case p.Group == "linear":
+		return []map[string]string{{"m": "1", "k": "7", "n": "5"}, {"m": "37", "k": "129", "n": "67"}}
+	case p.Group == "attention":
+		return []map[string]string{{"b": "3", "s": "17", "d": "9"}, {"b": "2", "s": "65", "d": "128"}}
+	case strings.HasPrefix(p.Name, "Depthwise"):
+		return []map[string]string{{"n": "2", "c": "19", "k": "19", "hw": "13", "r": "3"}, {"n": "1", "c": "33", "k": "33", "hw": "9", "r": "5", "layout": "nhwc"}}
+	}
+	return []map[string]string{{"n": "2", "c": "5", "k": "19", "hw": "13", "r": "3"}, {"n": "1", "c": "16", "k": "33", "hw": "9", "r": "1", "layout": "nhwc"}}
+}
+
+func openCPU(t *testing.T) backend.Device {
+	t.Helper()
+	dev, err := native.New().Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = dev.Close() })
+	return dev
+}
+
+func verifyProgram(t *testing.T, dev backend.Device, p op.Program) record.Verification {
+	t.Helper()
+	e, err := dev.Prepare(p, backend.PrepareOptions{Seed: 7, Sets: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Release() }()
+	v, err := runner.Verify(context.Background(), e, p, 7, runner.DefaultEffort)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
+	dev := openCPU(t)
+	for _, p := range fusion.Builtin() {
+		for _, d := range p.DTypes {
+			for _, params := range oddShapes(p) {
+				ref := record.ProgramRef{Op: p.Name, Pattern: p.Name, DType: d, Params: params}
+				spec, _ := fusion.Specs(fusion.Builtin()).Spec(p.Name)
+				names, err := spec.Candidates(params, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				arms := []string{fusion.Fused}
+				for _, n := range names {
+					arms = append(arms, fusion.Unfused+":"+n)
+				}
+				for _, arm := range arms {
+					ref.Name = arm
+					prog, err := fusion.Program(fusion.Builtin(), ref)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if v := verifyProgram(t, dev, prog); !v.Passed || !v.Repeatable {
+						t.Errorf("%s %s %v, %s: %+v", p.Name, d, params, arm, v.Mismatch)
+					}
+				}
+			}
+		}
+	}
+}
+
+// Trap 3: a fold that leaves out a part of the batch norm must show, so none of its parts may be trivial.
+func TestAWrongFoldOfBatchNormIsFound(t *testing.T) {
+	dev := openCPU(t)
+	ref := record.ProgramRef{Op: "Conv2d_BN_ReLU", Pattern: "Conv2d_BN_ReLU", DType: record.FP32, Name: fusion.Fused,
+		Params: map[string]string{"n": "2", "c": "5", "k": "19", "hw": "13", "r": "3"}}
+	for _, leave := range []string{"", "gamma", "beta", "mean", "variance", "bias"} {
+		p, err := fusion.Program(fusion.Builtin(), ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range p.Tensors {
+			if x.Role != op.Derived {
+				continue
+			}
+			vector, without := x.Dims, leave
+			right := x.Derive
+			// The tensor that is left out reads as the value that makes it trivial: 1 where it scales, else 0.
+			p.Tensors[i].Derive = func(in *op.Inputs, n int64) float64 {
+				at, ch := -1, n
+				for j, name := range x.DeriveFrom {
+					if name == without {
+						at = j
+					}
+				}
+				if at < 0 {
+					return right(in, n)
+				}
+				if len(vector) > 1 {
+					ch = n / (x.Elements() / vector[0])
+				}
+				value := right(in, n)
+				k := in.At(1, ch) / math.Sqrt(in.At(4, ch)+op.NormEps)
+				switch without {
+				case "gamma":
+					return value / in.At(1, ch)
+				case "beta":
+					if len(vector) == 1 {
+						return value - in.At(2, ch)
+					}
+				case "mean":
+					if len(vector) == 1 {
+						return value + in.At(3, ch)*k
+					}
+				case "variance":
+					return value * math.Sqrt(in.At(4, ch)+op.NormEps)
+				case "bias":
+					if len(vector) == 1 {
+						return value - in.At(0, ch)*k
+					}
+				}
+				return value
+			}
+		}
+		if v := verifyProgram(t, dev, p); v.Passed != (leave == "") {
+			t.Errorf("without %q: passed %v", leave, v.Passed)
+		}
+	}
+}
+
+func TestAFusionCampaignGivesAProfile(t *testing.T) {
+	patterns, err := fusion.Select(fusion.Builtin(), []string{"Linear_Bias_ReLU", "QK_AttentionScores"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range patterns {
+		patterns[i].Shapes = []fusion.Shape{{Params: oddShapes(patterns[i])[0], Quick: true}}
+	}
+	ops := fusion.WithPatterns(op.Builtin(), fusion.Builtin())
+	levels := []ceiling.Level{{Name: "L1", Capacity: 32 << 10}}
+	server := &runner.Server{Backends: []backend.Backend{native.New()}, Ops: op.Builtin(), Host: NewWorkerHost(machine.Source{}), Affinity: "scatter", Priority: "inherited",
+		Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) }}
+	cfg := Config{SkipPreflight: true, NoProbes: true, DataDir: t.TempDir(), Command: []string{"test"}, Affinity: "scatter", Launch: runner.InProcess(server),
+		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Trials: 8, Ops: ops, Levels: levels, Levels1: levels, ProbesOnly: true, Fusion: patterns}}
+	doc := mustRun(t, cfg)
+	if len(doc.FusionProfiles) != 1 {
+		t.Fatalf("%d fusion profiles", len(doc.FusionProfiles))
+	}
+	if err := record.ValidateFusion(doc.FusionProfiles[0]); err != nil {
+		t.Fatal(err)
+	}
+	text := string(doc.FusionProfiles[0])
+	for _, want := range []string{`"pattern": "Linear_Bias_ReLU"`, `"pattern": "QK_AttentionScores"`, `"num_trials": 8`, `"dtype": "bf16"`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the profile lacks %s: %s", want, fmt.Sprintf("%.400s", text))
+		}
+	}
+	if len(doc.Results) != 3 {
+		t.Fatalf("%d results, want 3", len(doc.Results))
+	}
+	for _, r := range doc.Results {
+		if len(r.Arms) != 2 || r.Ratio == nil || !strings.HasPrefix(r.Arms[0].Name, fusion.Unfused+":") || r.Arms[1].Name != fusion.Fused {
+			t.Errorf("%s: %s %s, arms %+v", r.ID, r.Status, r.Reason, r.Arms)
+		}
+		if again, err := plan.FromID(ops, r.ID); err != nil || again.ID != r.ID || len(again.Arms) != 2 {
+			t.Errorf("%s does not name its case: %v", r.ID, err)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package fusion
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+func mustFind(t *testing.T, name string) Pattern {
+	t.Helper()
+	p, ok := find(Builtin(), name)
+	if !ok {
+		t.Fatalf("no pattern %s", name)
+	}
+	return p
+}
+
+func build(t *testing.T, name string, d record.DType, params map[string]string) Pair {
+	t.Helper()
+	_, pair, err := mustFind(t, name).pair(params, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair
+}
+
+// The formulas of REFERENCE 1.3, and the reductions that system C published for the second size of each.
+func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
+	const e = 4
+	linear := map[string]string{"m": "512", "k": "1024", "n": "1024"}
+	m, k, n := int64(512), int64(1024), int64(1024)
+	conv := map[string]string{"n": "4", "c": "128", "k": "128", "hw": "28", "r": "3"}
+	in, w, out, cout := int64(4*128*28*28), int64(128*128*9), int64(4*128*28*28), int64(128)
+	mac := 2 * out * 128 * 9
+	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
+	b, s, d := int64(4), int64(256), int64(64)
+	for _, c := range []struct {
+		name                  string
+		params                map[string]string
+		flops, unfused, fused int64
+		published             float64 // per cent; 0: none
+	}{
+		{"Linear_Bias", linear, 2*m*k*n + m*n, m*k + n*k + n + 3*m*n, m*k + n*k + n + m*n, 33.3},
+		{"Linear_Bias_ReLU", linear, 2*m*k*n + 2*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 50},
+		{"Linear_Bias_GELU", linear, 2*m*k*n + 9*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 0},
+		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 0},
+		// One FLOP an output and Cout elements on the unfused side more than without the bias.
+		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
+		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
+		{"QK_AttentionScores", attn, b * (2*s*s*d + s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 57.1},
+		{"FullAttention_SDPA", attn, b * (4*s*s*d + 6*s*s), 4*b*s*d + 6*b*s*s, 4 * b * s * d, 75},
+	} {
+		pair := build(t, c.name, record.FP32, c.params)
+		for _, u := range pair.Unfused {
+			if u.FLOPs() != c.flops || u.Bytes() != c.unfused*e {
+				t.Errorf("%s, %s: %d FLOP and %d bytes, want %d and %d", c.name, u.Name, u.FLOPs(), u.Bytes(), c.flops, c.unfused*e)
+			}
+		}
+		if pair.Fused.Bytes() != c.fused*e {
+			t.Errorf("%s: fused %d bytes, want %d", c.name, pair.Fused.Bytes(), c.fused*e)
+		}
+		p := mustFind(t, c.name)
+		v, _, _ := p.pair(c.params, record.FP32)
+		got := reduction(pair.Unfused[0].Bytes(), pair.Fused.Bytes())
+		if p.GraphsBytes != nil {
+			got = reduction(p.GraphsBytes(v, e))
+		}
+		if c.published != 0 && math.Abs(100*got-c.published) > 0.05 {
+			t.Errorf("%s: a reduction of %.2f %%, system C published %.1f", c.name, 100*got, c.published)
+		}
+	}
+}
+
+func TestEveryPatternHasProgramsForEveryShape(t *testing.T) {
+	for _, p := range Builtin() {
+		quick := 0
+		for _, d := range p.DTypes {
+			for _, s := range p.Shapes {
+				pair := build(t, p.Name, d, s.Params)
+				if len(pair.Fused.Steps) != 1 || len(pair.Unfused) == 0 {
+					t.Fatalf("%s %v: %d fused steps, %d baselines", p.Name, s.Params, len(pair.Fused.Steps), len(pair.Unfused))
+				}
+				for _, u := range pair.Unfused {
+					if len(u.Steps) != len(p.Operators) {
+						t.Errorf("%s %s: %d steps for the operators %v", p.Name, u.Name, len(u.Steps), p.Operators)
+					}
+					checkBinding(t, u)
+				}
+				checkBinding(t, pair.Fused)
+				if s.Quick {
+					quick++
+				}
+			}
+		}
+		if quick != 2*len(p.DTypes) || len(p.Shapes) < 8 {
+			t.Errorf("%s: %d quick shapes of %d", p.Name, quick, len(p.Shapes))
+		}
+	}
+}
+
+// checkBinding: every tensor that a step names is there with the elements the step's op expects.
+func checkBinding(t *testing.T, p op.Program) {
+	t.Helper()
+	for _, s := range p.Steps {
+		for i, want := range s.Op.Tensors() {
+			got, ok := p.Tensor(s.Bind[i])
+			if !ok || got.Elements() != want.Elements() || got.DType != want.DType || got.Role == op.Latent {
+				t.Errorf("%s: step %s binds %s to %q: %v of %v, want %v", p.Name, s.Op.Name(), want.Name, s.Bind[i], got.Role, got.Dims, want.Dims)
+			}
+		}
+	}
+}
+
+func TestInPlaceCandidatesTakeNoBufferForElementwiseStages(t *testing.T) {
+	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3"} {
+		p := mustFind(t, name)
+		var got []string
+		for _, u := range build(t, name, record.FP32, p.Shapes[0].Params).Unfused {
+			n := 0
+			for _, x := range u.Tensors {
+				if x.Role == op.Scratch {
+					n++
+				}
+			}
+			got = append(got, fmt.Sprint(n))
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%s: scratch tensors %s, want %s", name, s, want)
+		}
+	}
+}
+
+func ratio(lo, value, hi float64, quartets int) record.Ratio {
+	return record.Ratio{Value: value, CI95: [2]float64{lo, hi}, Quartets: make([]float64, quartets)}
+}
+
+func TestVerdictNeedsTheWholeInterval(t *testing.T) {
+	for _, c := range []struct {
+		r              record.Ratio
+		class, atLeast string
+	}{
+		{ratio(1.5, 1.6, 1.7, 8), Strong, Strong},
+		{ratio(1.49, 1.6, 1.7, 8), measure.Inconclusive, Moderate},
+		{ratio(1.1, 1.2, 1.49, 8), Moderate, Moderate},
+		{ratio(0.95, 1, 1.09, 8), Minimal, Minimal},
+		{ratio(0.95, 1, 1.1, 8), measure.Inconclusive, Minimal},
+		{ratio(0.8, 0.9, 0.94, 8), Slower, measure.Inconclusive},
+		{ratio(0.8, 0.9, 0.95, 8), measure.Inconclusive, measure.Inconclusive},
+		{ratio(1.6, 1.7, 1.8, 7), measure.Inconclusive, measure.Inconclusive},
+	} {
+		if v := Decide(c.r); v.Class != c.class || v.AtLeast != c.atLeast {
+			t.Errorf("%v: %v, want %s, at least %s", c.r.CI95, v, c.class, c.atLeast)
+		}
+	}
+}
+
+// shapes of sizes 1, 2, 4, …: + gains, 0 neither, - slower, ? inconclusive, x not measured.
+func sweep(answers string) []sized {
+	var out []sized
+	for i, a := range answers {
+		s := sized{name: "m", size: 1 << i, FusionShape: record.FusionShape{Status: record.OK, Trials: 8}}
+		s.SpeedupCI95 = map[rune][2]float64{'+': {1.1, 2}, '0': {0.95, 1.09}, '-': {0.5, 0.94}, '?': {0.9, 1.3}, 'x': {}}[a]
+		if a == 'x' {
+			s.Status, s.Trials = record.Skipped, 0
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+func TestRecommendation(t *testing.T) {
+	for _, c := range []struct {
+		answers string
+		quick   bool
+		want    string
+	}{
+		{"++++", false, Fuse}, {"00+?", false, Fuse}, {"0+0x", false, Fuse},
+		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"000?", false, measure.Inconclusive}, {"000x", false, measure.Inconclusive},
+		{"--++", false, Depends + " m 2 4 true"}, {"-0?+", false, Depends + " m 1 8 true"}, {"++--", false, Depends + " m 2 4 false"},
+		{"-+-+", false, measure.Inconclusive}, {"+-+", false, measure.Inconclusive}, {"--++", true, measure.Inconclusive},
+		{"", false, measure.Inconclusive}, {"????", false, measure.Inconclusive},
+	} {
+		r := recommend(sweep(c.answers), c.quick)
+		got := r.Verdict
+		if x := r.Crossover; x != nil {
+			got += fmt.Sprintf(" %s %d %d %v", x.Parameter, x.Between[0], x.Between[1], x.FuseAbove)
+		}
+		if got != c.want {
+			t.Errorf("%q: %s, want %s (%s)", c.answers, got, c.want, r.Reason)
+		}
+	}
+}
+
+func TestSelectTakesGroupsAndNames(t *testing.T) {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 4, "attention": 2, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
+			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
+		}
+	}
+	if _, err := Select(Builtin(), []string{"relu"}); err == nil || !strings.Contains(err.Error(), "Conv2d_ReLU") {
+		t.Errorf("an unknown name: %v", err)
+	}
+}
