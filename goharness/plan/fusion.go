@@ -9,10 +9,13 @@ import (
 	"ridge/goharness/record"
 )
 
-// Budgets of a comparison in nanoseconds.
+// Budgets of a comparison in nanoseconds. To them comes the time of fusionLaunches at 200 GFLOP/s:
+// a quartet has eight launches at least.
 const (
-	quickFusionBudget = 400e6
+	quickFusionBudget = 300e6
 	fullFusionBudget  = 2500e6
+	fusionLaunches    = 128
+	maxFusionBudget   = 20e9
 )
 
 // twoArms makes a case of a pattern: the unfused chain against the fused kernel.
@@ -44,9 +47,14 @@ func (b *builder) fusions() error {
 				if err != nil {
 					return fmt.Errorf("plan the fusion patterns: %w", err)
 				}
+				o, err := b.o.Ops.New(p.Name, s.Params, d)
+				if err != nil {
+					return fmt.Errorf("plan the fusion patterns: %w", err)
+				}
 				if c.BudgetNS = fullFusionBudget; b.o.Quick {
 					c.BudgetNS = quickFusionBudget
 				}
+				c.BudgetNS = min(c.BudgetNS+o.FLOPs()/200*fusionLaunches, maxFusionBudget)
 				b.cases = append(b.cases, c)
 			}
 		}
