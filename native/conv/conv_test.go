@@ -10,6 +10,8 @@ import (
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/conv"
+	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -138,4 +140,35 @@ func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
 		list = append(list, ops(t, d, []string{"n=1 c=131 h=3 w=4 k=27 pad=1 bias=1", "n=1 c=2 h=3 w=8 k=601 pad=1"})...)
 	}
 	kerneltest.All(t, native.New(), list)
+}
+
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first.
+func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
+	var slow kernel.Mask
+	for b := range 64 {
+		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
+			slow = m
+		}
+	}
+	dots := 0
+	for _, c := range []struct {
+		name  string
+		have  kernel.Mask
+		above bool
+	}{{"Zen 4", 0, true}, {"Sapphire Rapids", slow, false}} {
+		table := []kernel.Kernel{{Name: "conv2d_bf16_avx512_indirect", Rank: 32}, {Name: "conv2d_bf16_avx512", Rank: 30},
+			{Name: "conv2d_bf16_avx512bf16_indirect", Rank: 34}, {Name: "conv2d_bf16_avx512bf16_indirect_model", Rank: -1}}
+		got := conv.Ranked(table, c.have)
+		if above := got[2].Rank > got[0].Rank; above != c.above || above != (got[2].Rank > got[1].Rank) || got[3].Rank != -1 {
+			t.Errorf("%s: ranks %d, %d, %d, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank)
+		}
+	}
+	for _, k := range conv.Family().Kernels { // or the rank would silently stay
+		if strings.HasPrefix(k.Name, "conv2d_bf16_avx512bf16_indirect") {
+			dots++
+		}
+	}
+	if dots == 0 {
+		t.Error("no kernel has the name")
+	}
 }
