@@ -101,6 +101,22 @@ RIDGE_INLINE RIDGE_VT void turn_elements(const xt *src, int64_t ld, mv out[4]) {
   CONV_TURN(out, r0, r1, r2, r3);
 }
 
+#if RIDGE_VL == 16
+// The same of eight rows: half the inserts a vector, and stores of 32 bytes, which Zen 4 makes in a cycle (5.2 to 7 cycles for 16
+// elements where turn_elements takes 8 to 10).
+typedef me half __attribute__((vector_size(32)));
+typedef me half_any __attribute__((vector_size(32), aligned(2), may_alias));
+RIDGE_INLINE RIDGE_VT void turn_eight(const xt *src, int64_t ld, half out[4]) {
+  half r[4];
+  RIDGE_UNROLL_ALL
+  for (int j = 0; j < 4; j++) r[j] = CONV_JOIN8(load_quad, src + j * ld, ld);
+  half a = __builtin_shufflevector(r[0], r[1], 0, 8, 1, 9, 4, 12, 5, 13), b = __builtin_shufflevector(r[0], r[1], 2, 10, 3, 11, 6, 14, 7, 15);
+  half c = __builtin_shufflevector(r[2], r[3], 0, 8, 1, 9, 4, 12, 5, 13), d = __builtin_shufflevector(r[2], r[3], 2, 10, 3, 11, 6, 14, 7, 15);
+  out[0] = __builtin_shufflevector(a, c, 0, 1, 8, 9, 4, 5, 12, 13), out[1] = __builtin_shufflevector(a, c, 2, 3, 10, 11, 6, 7, 14, 15);
+  out[2] = __builtin_shufflevector(b, d, 0, 1, 8, 9, 4, 5, 12, 13), out[3] = __builtin_shufflevector(b, d, 2, 3, 10, 11, 6, 7, 14, 15);
+}
+#endif
+
 #if defined(CONV_INT8) || defined(CONV_DOT)
 // The same of units (src[e], src[e + next], ...) where elements lie apart; bytes in pairs are widened to int16. Row l is src + l*ld.
 typedef int8_t quad_b4_any __attribute__((vector_size(4), aligned(1), may_alias));
