@@ -27,6 +27,15 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
     widen_run(row, (c1 - c0) * pixel, dst + c0 * pixel);
     return;
   }
+#if defined(CONV_DOT)
+  if (s->cg == 3) { // pixels of a photograph, padded to four
+    for (int64_t c = c0; c < c1; c++) {
+      const xt *rgb = row + (c - c0) * a->C;
+      dst[4 * c] = widen(rgb[0]), dst[4 * c + 1] = widen(rgb[1]), dst[4 * c + 2] = widen(rgb[2]), dst[4 * c + 3] = PADDING;
+    }
+    return;
+  }
+#endif
   for (int64_t c = c0; c < c1; c++) {
     widen_run(row + (c - c0) * a->C, s->cg, dst + c * pixel);
     for (int64_t i = s->cg; i < pixel; i++) dst[c * pixel + i] = PADDING;
