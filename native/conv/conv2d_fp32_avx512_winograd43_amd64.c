@@ -3,7 +3,8 @@
 // Formula, blocking, error and source: conv_winograd_body.h. Preconditions: 3x3, step 1, no dilation, one
 // group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
 // bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
-// Versions: 1, this one; its logic was tested through the model only.
+// Versions, two threads of Zen 4: 1, 486 GFLOP/s for 64 channels of 56x56. 2, threads apart where each has 48 tiles: 1.10 times (0.90 of it with 24
+// tiles each, 0.8 with 8); filters asked for ahead: 1 to 1.05.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16
@@ -11,5 +12,6 @@
 #define RIDGE_NV 2
 #define RIDGE_VT RIDGE_TARGET_AVX512
 #define CONV_FP32
+#define CONV_APART 48
 #define CONV_FN ridge_conv2d_fp32_avx512_winograd43
 #include "conv_winograd_body.h"

@@ -13,5 +13,6 @@
 #define RIDGE_NV 2
 #define RIDGE_VT
 #define CONV_FP32
+#define CONV_APART 48
 #define CONV_FN ridge_conv2d_fp32_avx512_winograd43_model
 #include "conv_winograd_body.h"

@@ -76,10 +76,12 @@ RIDGE_VT static void copy_row(const ridge_conv_args *a, const xt *plane, int64_t
 // One output row from the ring: rows[r] starts at the row's padding.
 RIDGE_INLINE RIDGE_VT void row_sums(const ridge_conv_args *a, const me *ring, int64_t first, int64_t span, int64_t len,
                                     const me *w, const int64_t R, const int64_t S, const int64_t stride, me *out) {
+  const me *rows[16]; // a division for each row, not for each vector
+  for (int64_t r = 0; r < R && r < 16; r++) rows[r] = ring + (first + r * a->dil_h) % span * len;
   for (int64_t o = 0; o < a->Wo; o += VL) {
     mv acc = {0};
     for (int64_t r = 0; r < R; r++) {
-      const me *row = ring + (first + r * a->dil_h) % span * len + o * stride;
+      const me *row = (r < 16 ? rows[r] : ring + (first + r * a->dil_h) % span * len) + o * stride;
       for (int64_t s = 0; s < S; s++) {
         const me *p = row + s * a->dil_w;
         mv x;
@@ -114,6 +116,12 @@ RIDGE_VT static void plane_rows(const ridge_conv_args *a, int64_t n, int64_t k, 
     else row_sums(a, ring, first, span, len, w, a->R, a->S, a->stride_w, out);
     int64_t at = ((n * a->K + k) * a->Ho + ho) * a->Wo, wo = 0;
     for (; wo + VL <= a->Wo; wo += VL) finish_vector(a, *(const mv_any *)(out + wo), k, 0, at + wo);
+#if defined(CONV_FP32)
+    if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) {
+      for (; wo < a->Wo; wo++) ((yt *)a->y)[at + wo] = out[wo];
+      continue;
+    }
+#endif
     for (; wo < a->Wo; wo++) finish_one(a, out[wo], k, at + wo);
   }
 }

@@ -5,7 +5,7 @@
 // per group, where X' (im2col) exists only as panels: KC reduction rows by NR pixels, packed
 // straight from x with zeros for the padding, used by all channels of the task while in cache.
 // Rows of W are used where they lie (they run along the reduction in both layouts); bf16 is
-// widened to fp32 and int8 to int16 pairs first, in the shared part of the workspace.
+// widened to fp32 (CONV_DOT: brought to pairs of channels) and int8 to int16 pairs first, in the shared part of the workspace.
 // Pixels run over all images, so small images fill whole panels together. Partial sums of a
 // task stay in fp32 (int32) scratch over the whole reduction; bias, activation and residual are
 // applied, and the only rounding to bf16 done, when a tile's last block is finished.
@@ -25,10 +25,17 @@
 #define CONV_NC 96 // pixels of a task
 #endif
 enum { KC = 256, KB = 384, MC = 96, NR = RIDGE_NR, NCP = CONV_NC / RIDGE_NR };
-#if defined(CONV_INT8)
+#if defined(CONV_INT8) || defined(CONV_DOT)
 enum { CHAN = 2 }; // channels in a panel element
 #else
 enum { CHAN = 1 };
+#endif
+
+typedef ridge_me ue; // element of a panel and of the filters
+#if defined(CONV_FP32)
+typedef xt we;
+#else
+typedef ue we;
 #endif
 
 // Everything about one convolution that tasks share.
@@ -41,14 +48,14 @@ typedef struct shape {
   int64_t kc_chan, kc_tap; // reduction index of (c, tap) = c*kc_chan + tap*kc_tap
   int64_t P, Q;         // pixels of an image, of all
   int64_t x_len;        // elements of x
-  const me *w;          // filters [K, red]
+  const we *w;          // filters [K, red]
   int64_t ps, cs;       // pixel and channel splits
 } shape;
 
 // Scratch of one thread.
 typedef struct scratch {
   me sums[KB * CONV_NC];
-  me panels[KC * CONV_NC];
+  ue panels[KC * CONV_NC];
   int64_t off[CONV_NC];  // element offset of the pixel's first tap, may be outside x
   int64_t yoff[CONV_NC]; // element offset of channel 0 in y
   int32_t hi[CONV_NC], wi[CONV_NC]; // row and column of the first tap
@@ -57,7 +64,7 @@ typedef struct scratch {
 
 RIDGE_INLINE shape shape_of(const ridge_conv_args *a) {
   shape s = {.a = a, .st = ridge_conv_layout(a), .cg = a->C / a->groups, .kg = a->K / a->groups, .taps = a->R * a->S};
-#if defined(CONV_INT8)
+#if defined(CONV_INT8) || defined(CONV_DOT)
   s.cp = (s.cg + CHAN - 1) / CHAN, s.kc_chan = 1, s.kc_tap = s.cp;
 #else
   s.cp = s.cg, s.kc_chan = s.st.w_chan, s.kc_tap = s.st.w_tap;
@@ -89,7 +96,7 @@ static int64_t filter_bytes(const shape *s) {
   (void)s;
   return 0;
 #else
-  return (s->a->K * s->red * (int64_t)sizeof(me) + 63) / 64 * 64;
+  return (s->a->K * s->red * (int64_t)sizeof(ue) + 63) / 64 * 64;
 #endif
 }
 
@@ -100,13 +107,19 @@ int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
 
 #if !defined(CONV_FP32)
 // Widens this thread's share of the filters.
-static void widen_filters(const shape *s, me *w, int tid, int nthreads) {
+static void widen_filters(const shape *s, ue *w, int tid, int nthreads) {
   const xt *src = s->a->w;
   int64_t from, to;
   ridge_share(s->a->K, 1, tid, nthreads, &from, &to);
-#if defined(CONV_BF16)
+#if defined(CONV_BF16) && !defined(CONV_DOT)
   for (int64_t i = from * s->red; i < to * s->red; i++) w[i] = ridge_bf16_to_float(src[i]);
 #else
+#if defined(CONV_DOT)
+  if (s->st.w_chan == 1 && s->cg % 2 == 0) {
+    memcpy(w + from * s->red, src + from * s->red * 2, (size_t)((to - from) * s->red) * sizeof *w);
+    return;
+  }
+#endif
   for (int64_t k = from; k < to; k++)
     for (int64_t t = 0; t < s->taps; t++)
       for (int64_t c = 0; c < s->cp; c++) {
@@ -118,11 +131,11 @@ static void widen_filters(const shape *s, me *w, int tid, int nthreads) {
 }
 #endif
 
-// Element of the panel from x[i] (int8: and the next channel, where there is one).
-RIDGE_INLINE me load_one(const shape *s, const xt *x, int64_t i, int64_t c) {
+// Element of the panel from x[i] (pairs: and the next channel, where there is one).
+RIDGE_INLINE ue load_one(const shape *s, const xt *x, int64_t i, int64_t c) {
 #if defined(CONV_FP32)
   return x[i];
-#elif defined(CONV_BF16)
+#elif defined(CONV_BF16) && !defined(CONV_DOT)
   return ridge_bf16_to_float(x[i]);
 #else
   uint32_t hi = 2 * c + 1 < s->cg ? (uint32_t)(int32_t)x[i + s->st.x_chan] << 16 : 0;
@@ -134,8 +147,12 @@ RIDGE_INLINE me load_one(const shape *s, const xt *x, int64_t i, int64_t c) {
 RIDGE_INLINE RIDGE_VT ridge_vi load_vector(const shape *s, const xt *x, int64_t i, int64_t c) {
 #if defined(CONV_FP32)
   return *(const ridge_vi_any *)(x + i);
-#elif defined(CONV_BF16)
+#elif defined(CONV_BF16) && !defined(CONV_DOT)
   return ridge_bf16_load(x + i);
+#elif defined(CONV_BF16)
+  ridge_vu low = __builtin_convertvector(*(const ridge_vh_any *)(x + i), ridge_vu);
+  if (2 * c + 1 < s->cg) low |= (ridge_vu)ridge_bf16_load(x + i + s->st.x_chan);
+  return (ridge_vi)low;
 #else
   ridge_vu lo = (ridge_vu)__builtin_convertvector(*(const ridge_vb_any *)(x + i), ridge_vi) & 0xffff;
   if (2 * c + 1 >= s->cg) return (ridge_vi)lo;
@@ -166,7 +183,7 @@ static void locate(const shape *s, scratch *t, int64_t q0, int64_t n, int64_t pa
 
 // Packs VL pixels (column j of the task) for reduction rows k0 .. k1-1 of group g into dst,
 // rows NR apart.
-RIDGE_INLINE RIDGE_VT void pack_vector(const shape *s, const scratch *t, int64_t g, int64_t j, int64_t k0, int64_t k1, me *dst) {
+RIDGE_INLINE RIDGE_VT void pack_vector(const shape *s, const scratch *t, int64_t g, int64_t j, int64_t k0, int64_t k1, ue *dst) {
   const ridge_conv_args *a = s->a;
   const xt *x = a->x;
   int64_t step = t->off[j + 1] - t->off[j];
@@ -185,12 +202,12 @@ RIDGE_INLINE RIDGE_VT void pack_vector(const shape *s, const scratch *t, int64_t
       int64_t half[VL / 2], any = 0;
       memcpy(half, &ok, sizeof half);
       for (int l = 0; l < VL / 2; l++) any |= half[l];
-      me *out = dst + (c0 * s->kc_chan + tap * s->kc_tap - k0) * NR;
+      ue *out = dst + (c0 * s->kc_chan + tap * s->kc_tap - k0) * NR;
       int64_t pitch = s->kc_chan * NR, shift = base + (r * a->dil_h * a->W + q * a->dil_w) * s->st.x_pix;
       int64_t i = t->off[j] + shift + c0 * chan;
       for (int64_t c = c0; c < c1; c++, out += pitch, i += chan) {
         int64_t end = i;
-#if defined(CONV_INT8)
+#if defined(CONV_INT8) || defined(CONV_DOT)
         if (2 * c + 1 < s->cg) end += s->st.x_chan;
 #endif
         if (any == 0) {
@@ -229,6 +246,20 @@ RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, in
   }
 }
 
+// A tile's sums (+)= filters * panel. Tiles add 32-bit elements as integers, where they are integers: the sums of bf16 pairs are not.
+RIDGE_VT static void product(int64_t mr, int64_t nv, int64_t kc, const we *w, int64_t red, const ue *panel, me *sums, int add) {
+#if defined(CONV_BF16) && defined(CONV_DOT)
+  if (add) {
+    float part[RIDGE_MR * NR];
+    ridge_micro(mr, nv, kc, w, red, panel, (ue *)part, NR, 0);
+    for (int64_t i = 0; i < mr; i++)
+      for (int64_t v = 0; v < nv; v++) *(mv_any *)(sums + i * CONV_NC + v * VL) += *(const mv_any *)(part + i * NR + v * VL);
+    return;
+  }
+#endif
+  ridge_micro(mr, nv, kc, w, red, panel, (ue *)sums, CONV_NC, add);
+}
+
 // One task: pixels of panels p0 .. p1-1, channels m0 .. m1-1 of group g.
 RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int64_t p1, int64_t m0, int64_t m1) {
   int64_t q0 = p0 * NR, pixels = (p1 * NR < s->Q ? p1 * NR : s->Q) - q0, panels = p1 - p0;
@@ -255,8 +286,7 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
           }
 #endif
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
-          ridge_micro(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red,
-                                                   t->panels + p * (k1 - k0) * NR, sums, CONV_NC, k0 > 0);
+          product(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red, t->panels + p * (k1 - k0) * NR, sums, k0 > 0);
           if (k1 == s->red) finish(s, t, sums, g * s->kg + i, mr, p * NR, n);
         }
       }

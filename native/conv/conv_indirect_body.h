@@ -21,6 +21,8 @@
 //
 // Cost of packing a panel: 4 vector loads, 8 half loads and inserts, 8 shuffles and 4 stores for 32 filter elements,
 // about 1.2 cycles per vector of 8 against half a cycle per pixel and vector: 1 % at 256 pixels, 5 % at 49.
+// CONV_DOT (bf16 pairs, bytes in fours): panels and pixels are units of 32 bits, so everything above is counted in units; bf16 in NHWC
+// with whole pairs is read in place too. Panels that all fit CONV_KEPT are packed once and kept for a thread's next blocks.
 // Source of the scheme: Dukhan 2019, "The Indirect Convolution Algorithm"; Goto and van de Geijn 2008
 // for the blocking.
 #include "conv_window.h"
@@ -32,6 +34,8 @@ typedef struct block {
   int64_t *tap;       // byte offset of a tap from a pixel's first
   char *zero;
   wt *window;
+  xt *order;          // filters in another order
+  char *have;         // panels packed
   int64_t g, q0, pixels, tiles, small, larger;
 } block;
 
@@ -41,7 +45,9 @@ RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
                  .pixel = (const char **)(scratch + s->o_pixel),
                  .tap = (int64_t *)(scratch + s->o_tap),
                  .zero = scratch + s->o_zero,
-                 .window = (wt *)(scratch + s->o_window)};
+                 .window = (wt *)(scratch + s->o_window),
+                 .order = (xt *)(scratch + s->o_order),
+                 .have = scratch + s->o_have};
 }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
@@ -57,7 +63,7 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   const ridge_conv_args *a = s->a;
   int64_t cut = u0 % s->cuts, col0 = a->Wo * cut / s->cuts, cols = a->Wo * (cut + 1) / s->cuts - col0;
   int64_t wide = window_cols(s, cols), size = s->window ? (int64_t)sizeof(wt) : (int64_t)sizeof(xt);
-  int64_t pixel = s->window ? s->cg : a->C, row_len = s->window ? wide : a->W;
+  int64_t pixel = s->window ? s->px : a->C, row_len = s->window ? wide : a->W;
   int64_t left = col0 * a->stride_w - a->pad_w, wrow = 0;
   int64_t S = s->merged ? 1 : a->S;
   b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, MR);
@@ -144,12 +150,15 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
     for (int64_t p = p0; p < p1; p++) {
       int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
-      pack_panel(s, g, p, t0, t1, e0, e1, b->panel);
+      if (s->kept) t.panel = b->panel + p * (s->rows + HEAD) * NR;
+      if (!s->kept || !b->have[p]) pack_panel(s, g, p, t0, t1, e0, e1, b->order, (me *)t.panel);
+      int ask = p + 1 < p1 && !(s->kept && b->have[p + 1]);
+      b->have[s->kept ? p : 0] = 1;
       t.keep = !last || !by_rows || n < NR, t.k = g * s->kg + p * NR;
       int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
       for (int64_t i = 0, from = 0, mr; i < b->tiles; i++, from += mr) {
         mr = tile_pixels(b, i);
-        if (p + 1 < p1) fetch_panel(s, g, p + 1, t0, t1, e0, e1, i, b->tiles);
+        if (ask) fetch_panel(s, g, p + 1, t0, t1, e0, e1, i, b->tiles);
         t.pixel = (const char *const *)b->pixel + (i * s->taps + t0) * MR;
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
@@ -166,6 +175,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   if (ctx->workspace_bytes < ctx->nthreads * s.bytes) return RIDGE_E_WORKSPACE;
   if (a->N * a->Ho * a->Wo == 0) return RIDGE_OK;
   block b = block_of(&s, (char *)ctx->workspace + ctx->tid * s.bytes);
+  memset(b.have, 0, (size_t)(s.kept ? s.panels : 1));
   memset(b.zero, 0, (size_t)packed(s.len) * sizeof(me));
   int64_t from, to;
   ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);

@@ -10,24 +10,29 @@
 #ifndef CONV_KC
 #define CONV_KC 2304 // elements of a slab
 #endif
+#ifndef CONV_KEPT
+#define CONV_KEPT 0 // bytes of panels, if they are all, that are packed once and kept for a thread's next blocks
+#endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 // One convolution, as every thread sees it.
 typedef struct shape {
   const ridge_conv_args *a;
   int64_t cg, kg;       // channels and outputs of a group
+  int64_t px;           // elements of a pixel in a copy: its channels, padded to whole units
   int merged;           // a tap is a row of the kernel: S*cg elements that lie together
   int window;           // x is read through a copy: another layout or type, or merged taps
   int64_t taps, len;    // taps and their elements (of x)
   int64_t step, slabs;  // a slab is step elements of each tap, or step taps (whole) ...
   int64_t whole;        // ... where this is 1
   int64_t rows;         // panel rows of the largest slab
+  int kept;             // all panels stay in the scratch
   int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
   int64_t panels;       // panels of NR channels in a group
   int64_t cuts, units;  // pieces of an output row, all pieces of all images
   int64_t ps, cs;       // blocks of pixels, chunks of panels
   int64_t pixels;       // of the largest block
   // Scratch of a thread: byte offsets and the total.
-  int64_t o_panel, o_sums, o_pixel, o_tap, o_zero, o_window, bytes;
+  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_tap, o_zero, o_window, bytes;
 } shape;
 
 RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
@@ -87,15 +92,31 @@ static void divide_work(shape *s, int nthreads) {
   s->pixels = ceil_div(s->units, s->ps) * wide;
 }
 
+// Whether full panels are packed from a copy of their filters in the order [tap][element], and that order's elements of a filter.
+// (NCHW filters, or those whose pixels are padded, where no vector code turns them.)
+RIDGE_INLINE int orders(const shape *s) {
+  int64_t all = s->a->R * s->a->S;
+#if defined(CONV_DOT)
+  if (s->merged) return s->px != s->cg || s->a->layout == 0;
+  return s->a->layout == 0 && all > 1 && (all < 4 || s->cg % PAIR != 0);
+#else
+  (void)all;
+  return 0;
+#endif
+}
+RIDGE_INLINE int64_t order_of(const shape *s, int64_t step) {
+  return s->merged ? s->taps * s->len : s->a->R * s->a->S * packed(step) * PAIR;
+}
+
 static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
-  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512;
-#if defined(CONV_FP32)
-  s.window = a->layout == 0 || s.merged;
+  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = pitch_of(s.cg);
+#if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
+  s.window = a->layout == 0 || s.merged || s.px != s.cg;
 #else
   s.window = 1;
 #endif
-  s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.cg : s.cg;
+  s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.px : s.cg;
   divide_reduction(&s);
   s.span_h = (a->R - 1) * a->dil_h + 1;
   s.hs = a->stride_h < s.span_h ? a->stride_h : s.span_h;
@@ -103,7 +124,10 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   if (a->N * a->Ho * a->Wo == 0) return s;
   divide_work(&s, nthreads);
   int64_t tiles = ceil_div(s.pixels, MR), chunk = s.slabs > 1 ? ceil_div(s.panels, s.cs) : 1, at = 0;
-  s.o_panel = at, at += round_up(s.rows * NR * (int64_t)sizeof(me));
+  s.kept = s.slabs == 1 && a->groups == 1 && s.ps > nthreads && s.panels * s.rows * NR * (int64_t)sizeof(me) <= CONV_KEPT;
+  s.o_panel = at, at += round_up((s.kept ? s.panels : 1) * (s.rows + HEAD) * NR * (int64_t)sizeof(me));
+  s.o_have = at, at += round_up(s.kept ? s.panels : 1);
+  s.o_order = at, at += orders(&s) ? round_up((int64_t)sizeof(xt) * NR * order_of(&s, s.step)) : 0;
   s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));
   s.o_pixel = at, at += round_up(tiles * MR * s.taps * (int64_t)sizeof(char *));
   s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
@@ -111,7 +135,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.o_window = at;
   if (s.window) {
     int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));
-    at += round_up(window_rows(&s, u) * cols * s.cg * (int64_t)sizeof(wt) + 64);
+    at += round_up(window_rows(&s, u) * cols * s.px * (int64_t)sizeof(wt) + 64);
   }
   s.bytes = at;
   return s;

@@ -10,6 +10,8 @@ import (
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/conv"
+	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -32,6 +34,9 @@ var shapes = []string{
 	"n=1 c=12 h=9 w=9 k=24 groups=4 pad=1 stride=2", "n=1 c=3 h=6 w=17 k=14 r=1 s=5", "n=1 c=40 h=6 w=6 k=19 pad=1",
 	"n=3 c=2 h=3 w=3 k=17 pad=1", "n=1 c=2 h=4 w=4 k=3 r=3 pad=3", "n=1 c=300 h=3 w=5 k=7 r=1", "n=1 c=33 h=4 w=9 k=50 pad=1",
 	"n=1 c=2 h=9 w=40 k=3 r=2 s=3 stride=3 pad=1", "n=1 c=1 h=20 w=33 k=2 r=3 pad=1",
+	// Full panels: more blocks of pixels than threads, incomplete units of channels, few taps, padded pixels, long filters.
+	"n=1 c=36 h=21 w=20 k=64 pad=1", "n=1 c=36 h=21 w=20 k=64 pad=1 residual=1", "n=1 c=35 h=10 w=9 k=64 r=2 pad=1", "n=1 c=35 h=10 w=9 k=64 r=2",
+	"n=1 c=3 h=45 w=47 k=70 r=7 stride=2 pad=3", "n=1 c=3 h=45 w=47 k=70 r=7 stride=2 pad=3 bias=1", "n=1 c=30 h=9 w=7 k=33 pad=1", "n=1 c=72 h=9 w=7 k=48 pad=1",
 }
 
 // depthwise: groups = c, with one and with two outputs per channel.
@@ -62,10 +67,10 @@ var long = []string{
 }
 
 // shapes of the Winograd kernels (multiples of 16 and 32 channels), in both layouts: whole and cut tiles, paddings of 0 and
-// 1, more tiles than a block, a remainder of rows in the register tile, all epilogues.
+// 1, more tiles than a block, enough of them that threads share none, a remainder of rows in the register tile, all epilogues.
 var winograd = []string{
 	"n=1 c=64 h=12 w=13 k=32 pad=1", "n=3 c=80 h=8 w=9 k=32 pad=0", "n=1 c=320 h=23 w=31 k=32 pad=1",
-	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
+	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=4 c=64 h=25 w=27 k=32 pad=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
 }
 
 var epilogues = []string{
@@ -138,4 +143,35 @@ func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
 		list = append(list, ops(t, d, []string{"n=1 c=131 h=3 w=4 k=27 pad=1 bias=1", "n=1 c=2 h=3 w=8 k=601 pad=1"})...)
 	}
 	kerneltest.All(t, native.New(), list)
+}
+
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first.
+func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
+	var slow kernel.Mask
+	for b := range 64 {
+		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
+			slow = m
+		}
+	}
+	dots := 0
+	for _, c := range []struct {
+		name  string
+		have  kernel.Mask
+		above bool
+	}{{"Zen 4", 0, true}, {"Sapphire Rapids", slow, false}} {
+		table := []kernel.Kernel{{Name: "conv2d_bf16_avx512_indirect", Rank: 32}, {Name: "conv2d_bf16_avx512", Rank: 30},
+			{Name: "conv2d_bf16_avx512bf16_indirect", Rank: 34}, {Name: "conv2d_bf16_avx512bf16_indirect_model", Rank: -1}}
+		got := conv.Ranked(table, c.have)
+		if above := got[2].Rank > got[0].Rank; above != c.above || above != (got[2].Rank > got[1].Rank) || got[3].Rank != -1 {
+			t.Errorf("%s: ranks %d, %d, %d, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank)
+		}
+	}
+	for _, k := range conv.Family().Kernels { // or the rank would silently stay
+		if strings.HasPrefix(k.Name, "conv2d_bf16_avx512bf16_indirect") {
+			dots++
+		}
+	}
+	if dots == 0 {
+		t.Error("no kernel has the name")
+	}
 }

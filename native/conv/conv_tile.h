@@ -7,7 +7,8 @@
 // The tile's end is here too: bias, ReLU, residual and the store of NHWC rows, from registers.
 //
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; int8 kernels also
-// RIDGE_DOT2(acc, b, a) over vectors of int16 pairs.
+// RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
+// of four bytes, signed in b (the panel) and unsigned in x.
 // Floor on AVX2 (6x16): 12 FMA, 2 loads and 6 broadcasts for an element: 6 cycles at two FMA and two loads a
 // cycle, 21 instructions, 15 of 16 registers. AVX-512 (8x32): 16 FMA, 10 loads, 8 cycles, 19 of
 // 32 registers; eight pointers fit the general registers, twelve would not. NEON (6x16): 24 FMA,
@@ -18,6 +19,11 @@
 #include "conv_turn.h"
 
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
+#if defined(CONV_DOT) && defined(CONV_INT8)
+enum { HEAD = 1 }; // rows before a panel: what sums start at
+#else
+enum { HEAD = 0 };
+#endif
 
 typedef me me_any __attribute__((aligned(2), may_alias)); // pairs of int16 lie at any even address
 
@@ -25,7 +31,7 @@ typedef struct tile {
   const char *const *pixel; // [taps][MR]
   int64_t taps, run;        // run: elements of a tap, from byte from on
   int64_t from;
-  const me *panel; // [taps*run][NR]
+  const me *panel; // [HEAD + taps*run][NR]
   me *sums;        // [mr][NR]
   int add;         // sums hold a part already
   int keep;        // leave the result in sums; else finish it
@@ -45,7 +51,9 @@ RIDGE_INLINE RIDGE_VT mv splat(me x) {
 }
 
 RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
-#if defined(CONV_INT8)
+#if defined(CONV_DOT)
+  return RIDGE_DOT(sum, b, x);
+#elif defined(CONV_INT8)
   return RIDGE_DOT2(sum, b, x);
 #else
   return sum + b * x;
@@ -66,6 +74,8 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv; v++) acc[i][v] = (mv){0};
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv * HEAD; v++) acc[i][v] = (mv) * (const mv_any *)(t->panel + v * VL);
   }
   if (!t->keep) { // the lines that the next tile will write
 #if defined(CONV_INT8)
@@ -76,7 +86,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + (MR + i) * t->a->K) * size, 1);
   }
-  const me *b = t->panel;
+  const me *b = t->panel + HEAD * NR;
   const char *const *pixel = t->pixel;
   // Eight pixel pointers leave no register to compare with: there the count ends at 0.
   const int64_t run = t->run, from = t->from, first = RIDGE_MR > 6 ? -run : 0;

@@ -86,6 +86,17 @@ RIDGE_INLINE RIDGE_VT ridge_vf activate(ridge_vf x, int act) {
 __attribute__((noinline, unused)) RIDGE_VT static ridge_vf activate_slowly(ridge_vf x, int act) { return activate(x, act); }
 #endif
 
+#if defined(CONV_BF16)
+// Rounds VL sums to bf16; an instruction (RIDGE_NARROW) also flushes denormals.
+RIDGE_INLINE RIDGE_VT void store_bf16(ridge_bf16 *p, mv v) {
+#if defined(RIDGE_NARROW)
+  RIDGE_NARROW(p, v);
+#else
+  ridge_bf16_store(p, v);
+#endif
+}
+#endif
+
 // VL neighbouring elements of bias, residual or y.
 RIDGE_INLINE RIDGE_VT mv load_out(const yt *p) {
 #if defined(CONV_BF16)
@@ -96,7 +107,7 @@ RIDGE_INLINE RIDGE_VT mv load_out(const yt *p) {
 }
 RIDGE_INLINE RIDGE_VT void store_out(yt *p, mv v) {
 #if defined(CONV_BF16)
-  ridge_bf16_store(p, v);
+  store_bf16(p, v);
 #else
   *(mv_any *)p = v;
 #endif
@@ -155,7 +166,7 @@ RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, mv v, int64_t
   if (bias && !channels) v += ridge_bf16_to_float(bias[k]);
   v = activate(v, a->act);
   if (res) v += (ridge_vf)ridge_bf16_load(res + at);
-  ridge_bf16_store((yt *)a->y + at, v);
+  store_bf16((yt *)a->y + at, v);
 #else
   if (bias && channels) v += *(const ridge_vf_any *)(bias + k);
   if (bias && !channels) v += bias[k];

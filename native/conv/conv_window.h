@@ -12,10 +12,10 @@ RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
 // Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
 RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, wt *dst) {
   const ridge_conv_args *a = s->a;
-  int64_t c0 = from < 0 ? -from : 0, c1 = a->W - from < cols ? a->W - from : cols, pixel = s->cg;
+  int64_t c0 = from < 0 ? -from : 0, c1 = a->W - from < cols ? a->W - from : cols, pixel = s->px;
   if (hi < 0 || hi >= a->H || c1 <= c0) c0 = c1 = cols;
-  memset(dst, 0, (size_t)(c0 * pixel) * sizeof(wt));
-  memset(dst + c1 * pixel, 0, (size_t)((cols - c1) * pixel) * sizeof(wt));
+  memset(dst, PADDING, (size_t)(c0 * pixel) * sizeof(wt));
+  memset(dst + c1 * pixel, PADDING, (size_t)((cols - c1) * pixel) * sizeof(wt));
   if (c0 == c1) return;
   const xt *x = a->x;
   if (a->layout == 0) {
@@ -23,29 +23,58 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
     return;
   }
   const xt *row = x + ((n * a->H + hi) * a->W + from + c0) * a->C + g * s->cg;
-  if (a->groups == 1) {
+  if (a->groups == 1 && pixel == s->cg) {
     widen_run(row, (c1 - c0) * pixel, dst + c0 * pixel);
     return;
   }
-  for (int64_t c = c0; c < c1; c++) widen_run(row + (c - c0) * a->C, pixel, dst + c * pixel);
+#if defined(CONV_DOT)
+  if (s->cg == 3) { // pixels of a photograph, padded to four
+    for (int64_t c = c0; c < c1; c++) {
+      const xt *rgb = row + (c - c0) * a->C;
+      dst[4 * c] = widen(rgb[0]), dst[4 * c + 1] = widen(rgb[1]), dst[4 * c + 2] = widen(rgb[2]), dst[4 * c + 3] = PADDING;
+    }
+    return;
+  }
+#endif
+  for (int64_t c = c0; c < c1; c++) {
+    widen_run(row + (c - c0) * a->C, s->cg, dst + c * pixel);
+    for (int64_t i = s->cg; i < pixel; i++) dst[c * pixel + i] = PADDING;
+  }
 }
 
 // Rows of a panel from n neighbouring elements of NR filters, ld apart: VL filters at a time, a cache line
-// of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1.
+// of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1. No hardware follows 32 streams: on Zen 4
+// a panel from DRAM takes 39 cycles for a vector of 16, with lines asked for four ahead 13, from L3 8.2 and 6.5.
 RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
   int64_t i = 0;
   for (int64_t end = n / (4 * PAIR) * (4 * PAIR), stop; i < end; i = stop) {
     stop = i + 16 * PAIR < end ? i + 16 * PAIR : end;
+#if RIDGE_VL == 16
+    for (int v = 0; v < 2 * RIDGE_NV; v++)
+      for (int64_t e = i; e < stop; e += 4 * PAIR) {
+        half out[4];
+        const xt *from = w + v * 8 * ld + e;
+        turn_eight(from, ld, out);
+        for (int64_t l = (e - i) / (2 * PAIR), m = l + 2; l < m; l++) // of two of these filters, four lines on
+          __builtin_prefetch(w + (v * 8 + l) * ld + i + 256 / (int64_t)sizeof(xt), 0, 2);
+        for (int j = 0; j < 4; j++) *(half_any *)(dst + (e / PAIR + j) * NR + v * 8) = out[j];
+      }
+#else
     for (int v = 0; v < RIDGE_NV; v++)
       for (int64_t e = i; e < stop; e += 4 * PAIR) {
         mv out[4];
         turn_elements(w + v * VL * ld + e, ld, out);
         for (int j = 0; j < 4; j++) *(mv_any *)(dst + (e / PAIR + j) * NR + v * VL) = out[j];
       }
+#endif
   }
   for (; i < n; i += PAIR)
     for (int l = 0; l < NR; l++) {
-#if defined(CONV_INT8)
+#if defined(CONV_DOT)
+      xt unit[PAIR] = {0};
+      for (int64_t j = 0; j < PAIR && i + j < n; j++) unit[j] = w[l * ld + i + j];
+      memcpy(dst + i / PAIR * NR + l, unit, sizeof unit);
+#elif defined(CONV_INT8)
       uint32_t hi = i + 1 < n ? (uint32_t)(int32_t)w[l * ld + i + 1] << 16 : 0;
       dst[i / PAIR * NR + l] = (int32_t)(hi | (uint16_t)(int16_t)w[l * ld + i]);
 #else
@@ -58,7 +87,8 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
 // tap t (of the slab's taps t0 .. t1-1, elements e0 .. e1-1) of channel k.
 RIDGE_INLINE xt filter_at(const shape *s, int64_t k, int64_t t, int64_t e) {
   const ridge_conv_args *a = s->a;
-  int64_t tap = s->merged ? t * a->S + e / s->cg : t, c = s->merged ? e % s->cg : e, all = a->R * a->S;
+  int64_t tap = s->merged ? t * a->S + e / s->px : t, c = s->merged ? e % s->px : e, all = a->R * a->S;
+  if (c >= s->cg) return 0;
   return ((const xt *)a->w)[k * s->cg * all + (a->layout == 0 ? c * all + tap : tap * s->cg + c)];
 }
 
@@ -66,7 +96,11 @@ static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_
   for (int64_t t = t0; t < t1; t++)
     for (int64_t e = e0; e < e1; e += PAIR, dst += NR)
       for (int64_t l = 0; l < NR; l++) {
-#if defined(CONV_INT8)
+#if defined(CONV_DOT)
+        xt unit[PAIR] = {0};
+        for (int64_t j = 0; j < PAIR && e + j < e1 && l < n; j++) unit[j] = filter_at(s, k + l, t, e + j);
+        memcpy(dst + l, unit, sizeof unit);
+#elif defined(CONV_INT8)
         uint32_t lo = l < n ? (uint16_t)(int16_t)filter_at(s, k + l, t, e) : 0;
         uint32_t hi = l < n && e + 1 < e1 ? (uint32_t)(int32_t)filter_at(s, k + l, t, e + 1) << 16 : 0;
         dst[l] = (int32_t)(lo | hi);
@@ -76,14 +110,14 @@ static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_
       }
 }
 
-#if defined(CONV_INT8)
-// NCHW, full panels: pairs of channels, four taps at a time (the last four overlap). False where the shape has
-// odd channels, merged taps or fewer taps.
+#if defined(CONV_INT8) || defined(CONV_DOT)
+// NCHW, full panels: units of channels, four taps at a time (the last four overlap). False where the shape has
+// incomplete units, merged taps or fewer taps.
 RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
-  int64_t taps = s->a->R * s->a->S, ld = s->cg * taps, across = (e1 - e0) / 2;
-  if (taps < 4 || s->merged || s->cg % 2 != 0) return 0;
+  int64_t taps = s->a->R * s->a->S, ld = s->cg * taps, across = (e1 - e0) / PAIR;
+  if (taps < 4 || s->merged || s->cg % PAIR != 0) return 0;
   const xt *w = (const xt *)s->a->w + k * ld + e0 * taps;
-  for (int64_t c = 0; c < across; c++, w += 2 * taps)
+  for (int64_t c = 0; c < across; c++, w += PAIR * taps)
     for (int64_t t = 0; t < taps; t += 4) {
       if (t + 4 > taps) t = taps - 4;
       for (int v = 0; v < RIDGE_NV; v++) {
@@ -132,19 +166,58 @@ RIDGE_VT static void fetch_panel(const shape *s, int64_t g, int64_t p, int64_t t
   }
 }
 
+#if defined(CONV_DOT)
+// The filters of a slab (NCHW: elements e0 .. e1-1 of all taps; merged taps: whole filters) in the order that orders() names.
+static void order(const shape *s, int64_t k, int64_t e0, int64_t e1, xt *out) {
+  const ridge_conv_args *a = s->a;
+  int64_t all = a->R * a->S, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
+  int64_t pixel = s->merged ? s->px : packed(e1 - e0) * PAIR, tap = a->layout == 0 ? 1 : s->cg, chan = a->layout == 0 ? all : 1;
+  for (int64_t l = 0; l < NR; l++) {
+    const xt *w = (const xt *)a->w + (k + l) * s->cg * all + c0 * chan;
+    for (int64_t t = 0; t < all; t++, w += tap, out += pixel) {
+      for (int64_t c = 0; c < c1 - c0; c++) out[c] = w[c * chan];
+      for (int64_t c = c1 - c0; c < pixel; c++) out[c] = 0;
+    }
+  }
+}
+#endif
+
 // Panel p of group g for a slab.
-RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1,
-                                me *dst) {
+RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1, xt *room,
+                                  me *dst) {
   const ridge_conv_args *a = s->a;
   int64_t k = g * s->kg + p * NR, n = s->kg - p * NR, all = a->R * a->S, ld = s->cg * all;
   if (n < NR) {
     pack_slowly(s, k, n, t0, t1, e0, e1, dst);
+#if defined(CONV_DOT)
+  } else if (orders(s)) {
+    int64_t len = order_of(s, e1 - e0);
+    order(s, k, e0, e1, room);
+    if (s->merged)
+      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * NR) pack_run(room + t * s->len, len, s->len, dst);
+    else pack_run(room, len, len, dst);
+#endif
   } else if (a->layout == 1 || all == 1) {
     const xt *w = (const xt *)a->w + k * ld;
     for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, dst);
   } else if (!pack_turned(s, k, e0, e1, dst)) {
     pack_slowly(s, k, NR, t0, t1, e0, e1, dst);
   }
+  (void)room;
+}
+
+// The same with the row that sums start at: x came as x + 128, so they start at -128 times the sum of the filter.
+RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1, xt *room,
+                                me *dst) {
+  pack_filters(s, g, p, t0, t1, e0, e1, room, dst + HEAD * NR);
+#if defined(CONV_DOT) && defined(CONV_INT8)
+  const int64_t rows = (t1 - t0) * packed(e1 - e0);
+  for (int v = 0; v < RIDGE_NV; v++) {
+    mv sum = {0};
+    for (int64_t r = 1; r <= rows; r++) sum = RIDGE_DOT(sum, *(const mv_any *)(dst + r * NR + v * VL), splat(0x01010101));
+    *(mv_any *)(dst + v * VL) = (mv)((ridge_vu)sum * -128u);
+  }
+#endif
 }
 
 #endif

@@ -11,6 +11,9 @@
 // them are four times the filters and would go to DRAM), multiplies 36 matrices [tiles x C] * [C x NR] into
 // M[36][tiles][NR] for a sub-block of tiles (in L2), and transforms that to outputs with bias, activation and residual.
 //
+// Where each thread has APART tiles or more they share nothing: each transforms all filters, and its own tiles alone. Lines of V
+// that the other core has just written then cost more than filters transformed twice (docs/kernels/conv.md).
+//
 // FLOP 2*36*C*K a tile, against 288*C*K direct; in units of a vector of 8: inputs 144 additions and
 // multiply-adds, 36 loads and stores; outputs 100, 36 loads and 16 stores; filters 72 and 36 stores. Images whose sides are no
 // multiples of 4 waste the rest of their last tiles: 1.31 at 14 and 7.
@@ -24,11 +27,15 @@
 #ifndef CONV_VMAX
 #define CONV_VMAX (512 << 10)
 #endif
-enum { VMAX = CONV_VMAX, TS = 54, POS = 36 }; // TS: tiles of a sub-block, at most
+#ifndef CONV_APART
+#define CONV_APART (1 << 30)
+#endif
+enum { VMAX = CONV_VMAX, TS = 54, POS = 36, APART = CONV_APART }; // TS: tiles of a sub-block, at most
 
 typedef struct plan {
   const ridge_conv_args *a;
   int64_t across, per, tiles; // tiles of a row, of an image, of all
+  int apart;                  // threads have their own tiles and V
   int64_t block, blocks;      // tiles of a block, blocks
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
   int64_t v_pos, u_pos, m_pos; // elements from one position to the next, a line more than they hold: whole multiples
@@ -41,10 +48,12 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   plan p = {.a = a, .across = ceil_div(a->Wo, 4)};
   p.per = p.across * ceil_div(a->Ho, 4), p.tiles = a->N * p.per;
   int64_t most = VMAX / (POS * a->C) > MR ? VMAX / (POS * a->C) : MR;
-  p.blocks = ceil_div(p.tiles, most), p.block = p.blocks > 0 ? ceil_div(p.tiles, p.blocks) : 0;
-  p.panels = a->K / NR, p.splits = ceil_div(nthreads, p.panels);
+  p.apart = nthreads > 1 && p.tiles >= (int64_t)APART * nthreads;
+  int64_t tiles = p.apart ? ceil_div(p.tiles, nthreads) : p.tiles; // of a thread, or of all
+  p.blocks = ceil_div(tiles, most), p.block = p.blocks > 0 ? ceil_div(tiles, p.blocks) : 0;
+  p.panels = a->K / NR, p.splits = p.apart ? 1 : ceil_div(nthreads, p.panels);
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
-  p.shared = (POS * p.v_pos + 15) / 16 * 16 * (int64_t)sizeof(float);
+  p.shared = (p.apart ? nthreads : 1) * ((POS * p.v_pos + 15) / 16 * 16) * (int64_t)sizeof(float);
   p.wide = a->layout == 0 ? p.across * 4 + 2 : 0;
   p.own = (POS * (p.u_pos + p.m_pos) + a->C + 6 * p.wide * a->C + 15) / 16 * 16 * (int64_t)sizeof(float);
   return p;
@@ -137,6 +146,11 @@ RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
     for (int v = 0; v < RIDGE_NV; v++) {
       mv g[9][4];
       for (int t = 0; t < 9; t++) {
+        // More streams than hardware follows: lines of four of these filters, the next line of this tap or those four lines on.
+        for (int l = 0; l < 4; l++) {
+          const float *row = w + (v * VL + (p->a->layout == 1 ? c & 12 : t % 4 * 4) + l) * 9 * C;
+          __builtin_prefetch(p->a->layout == 1 ? row + t * C + (c | 15) + 1 : row + c * 9 + 64 + t / 4 * 16, 0, 2);
+        }
         if (p->a->layout == 1) {
           turn_elements(w + v * VL * 9 * C + t * C + c, 9 * C, g[t]);
           continue;
@@ -243,24 +257,31 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
   float *M = U + POS * p.u_pos, *zeros = M + POS * p.m_pos, *window = zeros + p.a->C;
   memset(zeros, 0, (size_t)p.a->C * sizeof(float));
+  int64_t t0 = 0, tiles = p.tiles;
+  int tid = ctx->tid, nthreads = ctx->nthreads;
+  if (p.apart) {
+    V = (float *)((char *)V + p.shared / nthreads * tid);
+    t0 = p.tiles * tid / nthreads, tiles = p.tiles * (tid + 1) / nthreads - t0;
+    tid = 0, nthreads = 1;
+  }
   for (int64_t b = 0; b < p.blocks; b++) {
-    int64_t first = p.tiles * b / p.blocks, n = p.tiles * (b + 1) / p.blocks - first, from, to, had = -1;
-    ridge_share(n, 1, ctx->tid, ctx->nthreads, &from, &to);
+    int64_t first = t0 + tiles * b / p.blocks, n = t0 + tiles * (b + 1) / p.blocks - first, from, to, had = -1;
+    ridge_share(n, 1, tid, nthreads, &from, &to);
     for (int64_t i = from; i < to; i++) {
       if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window);
       inputs(&p, first + i, i, zeros, window, V);
     }
-    ridge_barrier(ctx);
-    ridge_share(p.panels * p.splits, 1, ctx->tid, ctx->nthreads, &from, &to);
+    if (!p.apart) ridge_barrier(ctx);
+    ridge_share(p.panels * p.splits, 1, tid, nthreads, &from, &to);
     for (int64_t u = from; u < to; u++) {
-      int64_t panel = u / p.splits, part = u % p.splits, t0 = n * part / p.splits, t1 = n * (part + 1) / p.splits;
+      int64_t panel = u / p.splits, part = u % p.splits, r0 = n * part / p.splits, r1 = n * (part + 1) / p.splits;
       if (panel != had) filters(&p, panel * NR, U), had = panel;
-      for (int64_t subs = ceil_div(t1 - t0, TS), s = 0; s < subs; s++) {
-        int64_t s0 = t0 + (t1 - t0) * s / subs, s1 = t0 + (t1 - t0) * (s + 1) / subs;
+      for (int64_t subs = ceil_div(r1 - r0, TS), s = 0; s < subs; s++) {
+        int64_t s0 = r0 + (r1 - r0) * s / subs, s1 = r0 + (r1 - r0) * (s + 1) / subs;
         multiply(&p, first + s0, s0, s1 - s0, panel * NR, V, U, M);
       }
     }
-    ridge_barrier(ctx);
+    if (!p.apart) ridge_barrier(ctx);
   }
   return RIDGE_OK;
 }

@@ -33,6 +33,8 @@ func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		tile("conv2d_fp32_avx2_indirect_amd64.c", "tile_6_2", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps|vfmadd213ps|vfmadd132ps"),
 		tile("conv2d_fp32_avx512_indirect_amd64.c", "tile_8_2", floats, "vbroadcastss", 8, 2, 4, "vfmadd231ps|vfmadd213ps|vfmadd132ps"),
 		tile("conv2d_int8_avx2_indirect_amd64.c", "tile_6_2", ints, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
-		tile("conv2d_int8_avx512vnni_indirect_amd64.c", "tile_8_2", ints, dups, 8, 2, 4, "vpdpwssd"),
+		tile("conv2d_int8_avx512vnni_indirect_amd64.c", "tile_8_2", ints, dups, 8, 2, 4, "vpdpbusd"),
+		tile("conv2d_bf16_avx512bf16_indirect_amd64.c", "tile_8_2", ints, dups, 8, 2, 4, "vdpbf16ps"),
+		tile("conv2d_bf16_avx512bf16_amd64.c", "ridge_micro_8_3", ints, dups, 8, 3, 11, "vdpbf16ps"), // clang steps eight pointers
 	})
 }
