@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=eb30c39a927e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7bab58a2676e
 #include "fault.h"
 */
 import "C"
