@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7bab58a2676e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=05bc14bc91bb
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7bab58a2676e
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=05bc14bc91bb
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

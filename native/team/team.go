@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7bab58a2676e
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=05bc14bc91bb
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -5,7 +5,7 @@
 package badreduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=7bab58a2676e
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=05bc14bc91bb
 #include "bad.h"
 */
 import "C"
