@@ -53,6 +53,7 @@ type KernelInfo struct {
 	ISA        []string // required features, empty for portable
 	Portable   bool
 	BoundC     float64 // c of op.Expectation
+	RoundedC   float64 // r of op.Expectation; 0: no computed operand is rounded to the dtype
 	IntExact   bool    // whether small integers are exact for it
 	FLOPShare  float64 // of the op's FLOP, what the algorithm executes at least (Winograd); 0 and 1: all of it
 	Available  error   // nil, or why this machine cannot run it

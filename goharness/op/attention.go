@@ -115,13 +115,17 @@ func (a *Attention) IntegerExact() (bool, string) {
 //     by at most Σ w·|v − o|·|δ|, and |δ| is bounded by a constant times u·scale·Σ|q||k|.
 //
 // Their sum is the magnitude.
+//
+// A kernel that rounds the weights to the dtype (and divides by the sum of the rounded ones) moves the output by
+// Σ w·r·(v − o), |r| ≤ u. The r are independent and as often up as down, so √Σ (w·(v − o))² is what one unit does, and
+// eight of them are exceeded with probability 2·exp(−8²/2) at most (Hoeffding). That root is Rounded.
 func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
 	row, d := i/a.Dim, i%a.Dim
 	r := a.rows.get(in, row, a.weights)
 	head := row / a.Sq
 	v0 := (head/a.H*a.HKV + head%a.H/(a.H/a.HKV)) * a.Skv * a.Dim
 	vals := make([]float64, len(r.weight))
-	var o, mag float64
+	var o, mag, rounded float64
 	for j, w := range r.weight {
 		vals[j] = in.At(2, v0+int64(j)*a.Dim+d)
 		o += w * vals[j]
@@ -130,8 +134,9 @@ func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
 	mag *= math.Sqrt(float64(len(vals)))
 	for j, w := range r.weight {
 		mag += w * math.Abs(vals[j]-o) * r.scoreMag[j]
+		rounded += w * (vals[j] - o) * w * (vals[j] - o)
 	}
-	return Expectation{Value: o, Magnitude: mag}
+	return Expectation{Value: o, Magnitude: mag, Rounded: math.Sqrt(rounded)}
 }
 
 // softRow is the softmax of one query: for each visible key its weight and scale·Σ|q||k|.

@@ -43,6 +43,7 @@ func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64
 	why := ""
 	for _, k := range e.Kernels() {
 		v.out.BoundC = max(v.out.BoundC, k.BoundC)
+		v.rounded = max(v.rounded, k.RoundedC*k.DType.Unit())
 		v.acc = wider(v.acc, k.Accumulate)
 		if !k.IntExact {
 			exact, why = false, "kernel "+k.Name+" is not exact on integers"
@@ -75,13 +76,14 @@ func wider(a, b record.DType) record.DType {
 }
 
 type verifier struct {
-	ctx    context.Context
-	e      backend.Executable
-	p      op.Program
-	seed   uint64
-	effort Effort
-	acc    record.DType
-	out    record.Verification
+	ctx     context.Context
+	e       backend.Executable
+	p       op.Program
+	seed    uint64
+	effort  Effort
+	acc     record.DType
+	rounded float64 // bound for one op.Expectation.Rounded
+	out     record.Verification
 }
 
 // phase runs the program on one kind of input; on random ones twice, with two poisons.
@@ -332,7 +334,7 @@ func (v *verifier) bound(t op.Tensor, e op.Expectation, integer bool) float64 {
 	if integer {
 		return 0
 	}
-	return v.out.BoundC*v.acc.Unit()*e.Magnitude + t.DType.Unit()*math.Abs(e.Value) + e.Tiny
+	return v.out.BoundC*v.acc.Unit()*e.Magnitude + v.rounded*e.Rounded + t.DType.Unit()*math.Abs(e.Value) + e.Tiny
 }
 
 // Deviation is the error of got over its bound; above 1 (or NaN) is wrong. In integer mode

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=eb30c39a927e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=57c159f8bf6f
 #include "fault.h"
 */
 import "C"

@@ -14,6 +14,8 @@ RIDGE_ATTENTION_WORKSPACE(attention_fp32_avx512_model)
 RIDGE_ATTENTION_WORKSPACE(attention_fp32_neon)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512_model)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512bf16)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512bf16_model)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_neon)
 
 // Keys 0 .. visible-1 are seen by query i.

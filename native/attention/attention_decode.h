@@ -148,8 +148,14 @@ RIDGE_VT static void decode_gather(int64_t D, int64_t rows, int64_t n, const et 
   }
 }
 
-// Scores of row r to weights; sums so far are scaled where the maximum moved.
-RIDGE_VT static void decode_soften(int64_t D, int64_t sees, int64_t n, float *s, float *o, float *top, float *total) {
+#if defined(ATT_DOT)
+#include "attention_decode_dot.h"
+#else
+RIDGE_INLINE RIDGE_VT vf round_weights(vf e) { return e; } // never asked for
+#endif
+
+// Scores of row r to weights, rounded for dot products; sums so far are scaled where the maximum moved.
+RIDGE_VT static void decode_soften(int64_t D, int round, int64_t sees, int64_t n, float *s, float *o, float *top, float *total) {
   int64_t span = ceil_div(n, VL), width = span * VL;
   if (sees < width)
     for (int64_t j = 0; j < width; j++) s[j] = j % VL * span + j / VL < sees ? s[j] : HIDDEN;
@@ -165,6 +171,7 @@ RIDGE_VT static void decode_soften(int64_t D, int64_t sees, int64_t n, float *s,
   }
   for (int64_t j = 0; j < width; j += VL) {
     vf e = exp2_low(*(const vf_any *)(s + j) - m);
+    if (round) e = round_weights(e);
     sum += e;
     *(vf_any *)(s + j) = e;
   }
@@ -205,12 +212,23 @@ RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx,
         p.q[i / D * D + form_at(i % D)] = load_one((const et *)a->q + head * rows * D + i) * c, p.o[i] = 0;
       for (int64_t r = 0; r < rows; r++) p.top[r] = HIDDEN, p.total[r] = 0;
     }
-    decode_scores(D, rows, n, (const et *)a->k + at, p.q, s);
+#if defined(ATT_DOT)
+    const int dots = rows > 1;
+    if (dots) decode_scores_dot(D, rows, n, (const et *)a->k + at, (const et *)a->q + head * rows * D, c, s);
+    else
+#else
+    const int dots = 0;
+#endif
+      decode_scores(D, rows, n, (const et *)a->k + at, p.q, s);
     for (int64_t r = 0; r < rows; r++) {
       int64_t sees = att_min(ridge_attention_visible(a, r % a->Sq) - j0, n);
-      decode_soften(D, sees, n, s + r * CHUNK, p.o + r * D, p.top + r, p.total + r);
+      decode_soften(D, dots, sees, n, s + r * CHUNK, p.o + r * D, p.top + r, p.total + r);
     }
-    decode_gather(D, rows, n, (const et *)a->v + at, s, p.o);
+#if defined(ATT_DOT)
+    if (dots) decode_gather_dot(D, rows, n, (const et *)a->v + at, s, p.o);
+    else
+#endif
+      decode_gather(D, rows, n, (const et *)a->v + at, s, p.o);
     if (j0 + n == a->Skv && u - from >= u % chunks) decode_finish(a, head, &p);
   }
   ridge_barrier(ctx);

@@ -26,24 +26,35 @@
 // columns (in one run 0.76 to 0.81 and 0.77 to 0.77): 0.83, 0.82. 6x16 instead of 4x24 tiles: 0.80
 // against 0.84 and 0.75 against 0.83. Blocks of 128 to 256 keys, tasks of 48 to 192 queries, a
 // polynomial of degree 5, unrolling by 2 or 8: within the noise.
+// On Zen 4 (AVX-512, the same of its probes): widened bf16 0.43 to 0.45, with dot products (attention_dot.h) 0.78, 0.84 and, at 4096 x 128, 0.88;
+// fp32 0.83 to 0.90.
 // Source: Dao et al. 2022 (FlashAttention); Milakov and Gimelshein 2018 (running maximum).
 #include "../include/ridge_half.h"
 #include "attention.h"
 #include "attention_tile.h"
 
+// WIDEN: K is packed as fp32; UNITS: the operands' units for D dimensions or n keys.
 #if defined(ATT_BF16)
 typedef ridge_bf16 et;
 RIDGE_INLINE float load_one(const et *p) { return ridge_bf16_to_float(*p); }
 RIDGE_INLINE RIDGE_VT vf load_vector(const et *p) { return (vf)ridge_bf16_load(p); }
 RIDGE_INLINE void store_one(et *p, float x) { *p = ridge_float_to_bf16(x); }
 RIDGE_INLINE RIDGE_VT void store_vector(et *p, vf x) { ridge_bf16_store(p, x); }
-enum { WIDEN = 1 };
 #else
 typedef float et;
 RIDGE_INLINE float load_one(const et *p) { return *p; }
 RIDGE_INLINE RIDGE_VT vf load_vector(const et *p) { return *(const vf_any *)p; }
 RIDGE_INLINE void store_one(et *p, float x) { *p = x; }
 RIDGE_INLINE RIDGE_VT void store_vector(et *p, vf x) { *(vf_any *)p = x; }
+#endif
+#if defined(ATT_DOT)
+#define UNITS(n) (((n) + 1) / 2)
+#else
+#define UNITS(n) (n)
+#endif
+#if defined(ATT_BF16) && !defined(ATT_DOT)
+enum { WIDEN = 1 };
+#else
 enum { WIDEN = 0 };
 #endif
 
@@ -55,7 +66,7 @@ RIDGE_INLINE int64_t att_min(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct plan {
   int64_t heads, rows;      // key/value heads of all sequences; queries that share one
   int64_t blocks, dim;      // blocks of keys of a head; D rounded up to strips
-  int64_t k_floats, v_floats; // packed sizes of one block of keys; k_floats 0: K is read in place
+  int64_t k_units, v_units; // packed sizes of one block of keys; k_units 0: K is read in place
   int64_t block_rows, tasks;  // queries of a task; tasks of a head
   int64_t thread_floats;
 } plan;
@@ -63,7 +74,7 @@ typedef struct plan {
 RIDGE_INLINE plan plan_of(const ridge_attention_args *a, int32_t nthreads) {
   plan p = {.heads = a->B * a->HKV, .rows = a->H / a->HKV * a->Sq};
   p.blocks = ceil_div(a->Skv, KEYS), p.dim = ceil_div(a->D, MR) * MR;
-  p.k_floats = WIDEN ? KEYS * a->D : 0, p.v_floats = KEYS * p.dim;
+  p.k_units = WIDEN ? KEYS * a->D : 0, p.v_units = UNITS(KEYS) * p.dim;
   // Fewer queries to a task where there would be fewer than two tasks for each thread.
   int64_t panels = ATT_PANELS;
   while (panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
@@ -87,41 +98,10 @@ int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_attention_args *a = args;
   if (decodes(a)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
-  return RIDGE_CACHE_LINE + (p.heads * p.blocks * (p.k_floats + p.v_floats) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
+  return RIDGE_CACHE_LINE + (p.heads * p.blocks * (p.k_units + p.v_units) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
 }
 
-// Packs n keys: kp[j][D] (when widened), vp[d/MR][j][MR], dimensions past D as 0.
-RIDGE_VT static void pack_block(int64_t D, int64_t dim, int64_t n, const et *k, const et *v, float *kp, float *vp) {
-  if (WIDEN) {
-    int64_t i = 0;
-    for (; i + VL <= n * D; i += VL) *(vf_any *)(kp + i) = load_vector(k + i);
-    for (; i < n * D; i++) kp[i] = load_one(k + i);
-  }
-  for (int64_t j = 0; j < n; j++) {
-    int64_t d = 0;
-    for (; d + MR <= D; d += MR)
-      for (int r = 0; r < MR; r++) vp[d * KEYS + j * MR + r] = load_one(v + j * D + d + r);
-    for (; d < dim; d++) vp[d / MR * MR * KEYS + j * MR + d % MR] = d < D ? load_one(v + j * D + d) : 0;
-  }
-}
-
-// q[d][w] = scale * rows of Q, lanes past the last row 0.
-RIDGE_VT static void pack_queries(int64_t D, int64_t rows, int64_t w, const et *from, float scale, float *q) {
-  for (int64_t i = 0; i < w; i += VL) {
-    int64_t d = 0;
-    if (i + VL <= rows)
-      for (; d + VL <= D; d += VL) {
-        vi r[VL];
-        RIDGE_UNROLL_ALL
-        for (int l = 0; l < VL; l++) r[l] = (vi)(load_vector(from + (i + l) * D + d) * scale);
-        ridge_transpose(r);
-        RIDGE_UNROLL_ALL
-        for (int l = 0; l < VL; l++) *(vi_any *)(q + (d + l) * w + i) = r[l];
-      }
-    for (; d < D; d++)
-      for (int64_t l = i; l < i + VL; l++) q[d * w + l] = l < rows ? load_one(from + l * D + d) * scale : 0;
-  }
-}
+#include "attention_pack.h"
 
 // Rows of the output from o[d][w] and the totals' inverses.
 RIDGE_VT static void unpack_output(int64_t D, int64_t rows, int64_t w, const float *o, const float *inverse, et *to) {
@@ -143,10 +123,11 @@ RIDGE_VT static void unpack_output(int64_t D, int64_t rows, int64_t w, const flo
 }
 
 // Rows r0 .. r0+rows-1 of one key/value head's queries; packed: its blocks.
-RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et *q, const float *k, const float *packed, et *o,
+RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et *q, const key *k, const operand *packed, et *o,
                           int64_t r0, int64_t rows, float *scratch) {
-  int64_t D = a->D, dim = p->dim, vectors = ceil_div(rows, VL), span = p->k_floats + p->v_floats;
-  float *qp = scratch, *sums = qp + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
+  int64_t D = a->D, dim = p->dim, vectors = ceil_div(rows, VL), span = p->k_units + p->v_units;
+  operand *qp = (operand *)scratch;
+  float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
   int32_t *seen = (int32_t *)(factor + PANEL);
@@ -154,7 +135,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
   int64_t most = 0; // keys that some query sees
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
-    pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, q + (r0 + i * VL) * D, c, qp + i * VL * D);
+    pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
   for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
@@ -163,7 +144,8 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
     most = n > most ? n : most;
   }
   for (int64_t j0 = 0; j0 < most; j0 += KEYS) {
-    const float *kb = WIDEN ? packed + j0 / KEYS * span : k + j0 * D, *vb = packed + j0 / KEYS * span + p->k_floats;
+    const operand *vb = packed + j0 / KEYS * span + p->k_units;
+    const key *kb = WIDEN ? (const key *)(packed + j0 / KEYS * span) : k + j0 * D;
     for (int64_t i = 0, nv; i < vectors; i += nv) {
       nv = panel_vectors(vectors - i);
       int64_t first = i * VL, n = 0, clear = KEYS;
@@ -175,8 +157,8 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
       }
       if (n == 0) continue;
       memcpy(was, top + first, (size_t)(nv * VL) * sizeof(float));
-      scores((int)nv, D, kb, D, n, qp + first * D, s, top + first, seen, clear);
-      soften((int)nv, n, s, was, top + first, total + first, factor);
+      scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
+      soften((int)nv, n, s, was, top + first, total + first, factor, c);
       gather((int)nv, dim, n, vb, s, factor, sums + first * dim);
     }
   }
@@ -199,23 +181,23 @@ RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
     return RIDGE_OK;
   }
   plan p = plan_of(a, ctx->nthreads);
-  int64_t *next = ctx->workspace, span = p.k_floats + p.v_floats;
-  float *packed = (float *)((char *)ctx->workspace + RIDGE_CACHE_LINE);
-  float *scratch = packed + p.heads * p.blocks * span + ctx->tid * p.thread_floats;
+  int64_t *next = ctx->workspace, span = p.k_units + p.v_units;
+  operand *packed = (operand *)((char *)ctx->workspace + RIDGE_CACHE_LINE);
+  float *scratch = (float *)packed + p.heads * p.blocks * span + ctx->tid * p.thread_floats;
   if (ctx->tid == 0) __atomic_store_n(next, 0, __ATOMIC_RELAXED); // the barrier orders it
   int64_t from, to;
   ridge_share(p.heads * p.blocks, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {
     int64_t g = u / p.blocks, j0 = u % p.blocks * KEYS, at = (g * a->Skv + j0) * a->D;
     pack_block(a->D, p.dim, att_min(a->Skv - j0, KEYS), (const et *)a->k + at, (const et *)a->v + at, packed + u * span,
-               packed + u * span + p.k_floats);
+               packed + u * span + p.k_units);
   }
   ridge_barrier(ctx);
   for (;;) {
     int64_t u = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
     if (u >= p.heads * p.tasks) return RIDGE_OK;
     int64_t g = u / p.tasks, r0 = (p.tasks - 1 - u % p.tasks) * p.block_rows, at = g * p.rows * a->D;
-    const float *k = WIDEN ? NULL : (const float *)a->k + g * a->Skv * a->D;
+    const key *k = WIDEN ? NULL : (const key *)a->k + g * a->Skv * a->D;
     task(a, &p, (const et *)a->q + at, k, packed + g * p.blocks * span, (et *)a->o + at, r0, att_min(p.rows - r0, p.block_rows),
          scratch);
   }

@@ -17,6 +17,8 @@
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
 // 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
 //
+// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h).
+//
 // The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
 // a block; RIDGE_MODEL makes one instance for all widths, loops left rolled.
 #ifndef RIDGE_ATTENTION_TILE_H
@@ -50,33 +52,6 @@ RIDGE_INLINE RIDGE_VT vf exp2_low(vf x) {
   return (vf)((ridge_vu)p + ((ridge_vu)r << 23));
 }
 
-// acc += x * b. Spelled out on x86: left to itself gcc loads b again for each multiply-add that
-// needs it, so that the loads bind, and lets the sums wander between registers and the stack.
-#if defined(__x86_64__) && !defined(RIDGE_MODEL)
-#define ATT_FMA(acc, b, x) __asm__("vfmadd231ps %2, %1, %0" : "+" ATT_REGISTER(acc) : ATT_REGISTER(b), ATT_REGISTER(x))
-#if RIDGE_VL == 16
-#define ATT_REGISTER "v"
-#else
-#define ATT_REGISTER "x"
-#endif
-#else
-#define ATT_FMA(acc, b, x) acc += (b) * (x)
-#endif
-
-// One step of a tile's reduction: acc[r][v] += X * b[v], X being row r's element.
-#define ATT_STEP(nv, b, X)                                   \
-  do {                                                       \
-    vf bv[NV];                                               \
-    RIDGE_UNROLL_ALL                                         \
-    for (int v = 0; v < nv; v++) bv[v] = *(const vf_any *)((b) + v * VL); \
-    RIDGE_UNROLL_ALL                                         \
-    for (int r = 0; r < MR; r++) {                           \
-      vf x = X - (vf){0}; /* a broadcast; 0 + X would add */ \
-      RIDGE_UNROLL_ALL                                       \
-      for (int v = 0; v < nv; v++) ATT_FMA(acc[r][v], bv[v], x); \
-    }                                                        \
-  } while (0)
-
 #define ATT_ZERO(nv)                                         \
   RIDGE_UNROLL_ALL                                           \
   for (int r = 0; r < MR; r++) {                             \
@@ -96,105 +71,28 @@ __attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, cons
   }
 }
 
-// Scores of n keys, ld apart, and the running maximum. Rows past the last key repeat it, which
-// leaves the maximum alone. Lane l sees keys below seen[l]; all lanes see those below clear.
-RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, int64_t ld, int64_t n, const float *q, float *s,
-                                       float *top, const int32_t *seen, int64_t clear) {
-  for (int64_t j = 0; j < n; j += MR) {
-    vf acc[MR][NV];
-    const float *kr[MR];
-    RIDGE_UNROLL_ALL
-    for (int r = 0; r < MR; r++) kr[r] = k + (j + r < n ? j + r : n - 1) * ld;
-    ATT_ZERO(nv)
-    const float *b = q;
-    int64_t d = 0;
-    for (; d + 4 <= D; d += 4, b += 4 * nv * VL) {
-      RIDGE_UNROLL_ALL
-      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, kr[r][d + u]);
-    }
-    RIDGE_UNROLL(1)
-    for (; d < D; d++, b += nv * VL) ATT_STEP(nv, b, kr[r][d]);
-    float *at = s + j * nv * VL;
-    RIDGE_UNROLL_ALL
-    for (int r = 0; r < MR; r++) {
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < nv; v++) *(vf_any *)(at + (r * nv + v) * VL) = acc[r][v];
-    }
-    if (j + MR > clear) hide_tile(nv, j, seen, at);
-    RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) {
-      vf m = *(const vf_any *)(top + v * VL);
-      RIDGE_UNROLL_ALL
-      for (int r = 0; r < MR; r++) {
-        m = ridge_vmax(m, *(const vf_any *)(at + (r * nv + v) * VL));
-      }
-      *(vf_any *)(top + v * VL) = m;
-    }
-  }
-}
+#if defined(ATT_DOT)
+#include "attention_dot.h"
+#else
+#include "attention_fma.h"
+#endif
 
-// Weights of n keys from their scores; was is the maximum before this block, total the sum of
-// weights, factor what sums so far are to be multiplied by.
-RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
-                                       float *factor) {
-  // One column of vectors after the other: the constants of the exponential then stay in registers.
-  RIDGE_UNROLL_ALL
-  for (int v = 0; v < nv; v++) {
-    vf m = *(const vf_any *)(top + v * VL), sum = (vf){0};
-    for (int64_t j = 0; j < n; j++) {
-      vf_any *at = (vf_any *)(s + j * nv * VL + v * VL);
-      vf e = exp2_low(*at - m);
-      sum += e;
-      *at = e;
-    }
-    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m);
-    *(vf_any *)(factor + v * VL) = f;
-    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum;
-  }
-}
-
-// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are KEYS*MR apart.
-RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const float *v, const float *s, const float *factor,
-                                       float *o) {
-  for (int64_t d = 0; d < dim; d += MR) {
-    vf acc[MR][NV];
-    ATT_ZERO(nv)
-    const float *a = v + d * KEYS, *b = s;
-    int64_t j = 0;
-    for (; j + 4 <= n; j += 4, a += 4 * MR, b += 4 * nv * VL) {
-      RIDGE_UNROLL_ALL
-      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
-    }
-    RIDGE_UNROLL(1)
-    for (; j < n; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
-    RIDGE_UNROLL_ALL
-    for (int u = 0; u < nv; u++) {
-      vf f = *(const vf_any *)(factor + u * VL);
-      RIDGE_UNROLL_ALL
-      for (int r = 0; r < MR; r++) {
-        vf_any *at = (vf_any *)(o + (d + r) * nv * VL + u * VL);
-        *at = *at * f + acc[r][u];
-      }
-    }
-  }
-}
-
-#define ATT_SCORES_ARGS int64_t D, const float *k, int64_t ld, int64_t n, const float *q, float *s, float *top, \
+#define ATT_SCORES_ARGS int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, float *top, \
                         const int32_t *seen, int64_t clear
-#define ATT_SOFTEN_ARGS int64_t n, float *s, const float *was, const float *top, float *total, float *factor
-#define ATT_GATHER_ARGS int64_t dim, int64_t n, const float *v, const float *s, const float *factor, float *o
+#define ATT_SOFTEN_ARGS int64_t n, float *s, const float *was, const float *top, float *total, float *factor, float scale
+#define ATT_GATHER_ARGS int64_t dim, int64_t n, const operand *v, const float *s, const float *factor, float *o
 
 #if defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each width.
 __attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
-__attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor); }
+__attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); }
 __attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
 #else
 #define ATT_WIDTH(nv)                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void scores_##nv(ATT_SCORES_ARGS) {                                  \
     scores_body(nv, D, k, ld, n, q, s, top, seen, clear);                                                        \
   }                                                                                                              \
-  __attribute__((noinline)) RIDGE_VT static void soften_##nv(ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor); } \
+  __attribute__((noinline)) RIDGE_VT static void soften_##nv(ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); } \
   __attribute__((noinline)) RIDGE_VT static void gather_##nv(ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
 ATT_WIDTH(1)
 ATT_WIDTH(2)
@@ -207,7 +105,7 @@ ATT_WIDTH(4)
 #define ATT_CALL(name, nv, ...) (nv == 1 ? name##_1(__VA_ARGS__) : nv == 2 ? name##_2(__VA_ARGS__) : name##_3(__VA_ARGS__))
 #endif
 RIDGE_INLINE void scores(int nv, ATT_SCORES_ARGS) { ATT_CALL(scores, nv, D, k, ld, n, q, s, top, seen, clear); }
-RIDGE_INLINE void soften(int nv, ATT_SOFTEN_ARGS) { ATT_CALL(soften, nv, n, s, was, top, total, factor); }
+RIDGE_INLINE void soften(int nv, ATT_SOFTEN_ARGS) { ATT_CALL(soften, nv, n, s, was, top, total, factor, scale); }
 RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n, v, s, factor, o); }
 #endif
 

@@ -18,7 +18,12 @@ func TestAttentionProductsHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		return objtest.Loop{File: file, Symbol: symbol, Main: map[string]int{"vfmadd231ps|vfmadd213ps|vfmadd132ps": 3 * mr},
 			Loads: map[string]int{"vmovaps|vmovups/m": 3, "vbroadcastss/m": mr}, Others: 4, Least: 4}
 	}
+	dots := func(symbol string) objtest.Loop {
+		return objtest.Loop{File: "attention_bf16_avx512bf16_amd64.c", Symbol: symbol, Main: map[string]int{"vdpbf16ps": 24},
+			Loads: map[string]int{"vmovdqu32|vmovdqu64|vmovdqa64|vmovups|vmovaps/m": 3, "vpbroadcastd|vbroadcastss/m": 8}, Others: 4, Least: 4}
+	}
 	objtest.AMD64(t, []objtest.Loop{
+		dots("scores_3"), dots("gather_3"),
 		product("attention_fp32_avx2_amd64.c", "scores_3", 4),
 		product("attention_fp32_avx2_amd64.c", "gather_3", 4),
 		product("attention_fp32_avx512_amd64.c", "scores_3", 8),

@@ -1,13 +1,19 @@
 #include "table.h"
 
+// Weights rounded to bf16: eight standard units of their rounding (op.Attention.Expect).
+#define ROUNDED(name, isa, rank) RIDGE_DECLARE(name, "attention", "bf16", "fp32", isa, rank, 2, 0, ridge_##name##_workspace, NULL)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef ROUNDED
 
 static const ridge_kernel table[] = {
+#define ROUNDED(name, isa, rank) \
+  {#name, "attention", "bf16", "fp32", isa, rank, 2, 0, ridge_##name, ridge_##name##_workspace, NULL, 0, 8},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef ROUNDED
 };
 
 const ridge_kernel *ridge_attention_table(void) { return table; }

@@ -13,6 +13,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -20,9 +21,9 @@ import (
 	"ridge/native/kernel"
 )
 
-// Apply evaluates a one-operand fp32 op with the named kernel on chosen values, on the
+// Apply evaluates a one-operand op with the named kernel on chosen values, on the
 // calling thread: the way to see a vector function's special values and accuracy, which the
-// random inputs of a verification do not reach. The kernel must be runnable here.
+// random inputs of a verification do not reach. For a bf16 kernel x must hold bf16 numbers. The kernel must be runnable here.
 func Apply(kernelName, opName string, x []float32) ([]float32, error) {
 	code := slices.Index(op.ElementwiseOps, opName)
 	table := unsafe.Slice(C.ridge_elementwise_table(), C.ridge_elementwise_table_len())
@@ -35,12 +36,26 @@ func Apply(kernelName, opName string, x []float32) ([]float32, error) {
 	defer kernel.Free(mem)
 	in := unsafe.Slice((*float32)(mem), n)
 	out := unsafe.Slice((*float32)(unsafe.Add(mem, 4*n)), n)
-	copy(in, x)
+	half := C.GoString(table[i].dtype) == "bf16"
+	in16, out16 := unsafe.Slice((*uint16)(mem), n), unsafe.Slice((*uint16)(unsafe.Add(mem, 4*n)), n)
+	if half {
+		for i, v := range x {
+			in16[i] = uint16(math.Float32bits(v) >> 16)
+		}
+	} else {
+		copy(in, x)
+	}
 	args := (*C.ridge_elementwise_args)(kernel.Alloc(C.sizeof_ridge_elementwise_args))
 	defer kernel.Free(unsafe.Pointer(args))
 	args.n, args.a, args.y, args.op = C.int64_t(n), mem, unsafe.Add(mem, 4*n), C.int32_t(code)
 	if rc := C.apply(&table[i], args); rc != 0 {
 		return nil, fmt.Errorf("apply %s with kernel %s: status %d", opName, kernelName, rc)
 	}
-	return slices.Clone(out), nil
+	y := slices.Clone(out)
+	if half {
+		for i, b := range out16 {
+			y[i] = math.Float32frombits(uint32(b) << 16)
+		}
+	}
+	return y, nil
 }

@@ -121,6 +121,7 @@ typedef struct ridge_kernel {
   ridge_workspace_fn workspace; // NULL: none needed
   ridge_supports_fn supports;   // NULL: everything
   double flop_share; // of the op's FLOP, what the algorithm executes at least; 0: all of it
+  double rounded_c;  // + rounded_c * u(dtype) * rounded (op.Expectation): operands it computes are rounded to the dtype; 0: none are
 } ridge_kernel;
 
 // A family's kernels.def holds lines

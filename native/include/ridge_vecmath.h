@@ -27,10 +27,17 @@
 #define RIDGE_MAGIC 0x1.8p23f
 
 // Whether an argument lies outside [-limit, limit]. As integers the bits of NaN are large.
+// AVX-512 compares on the pipes of the multiply-adds, so the largest is found first, where any pipe will do: one comparison a group.
 VFN int vbad(vg x, float limit) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  __m512i most = _mm512_and_epi32((__m512i)x.v[0], _mm512_set1_epi32(0x7fffffff));
+  EACH most = _mm512_max_epu32(most, _mm512_and_epi32((__m512i)x.v[u], _mm512_set1_epi32(0x7fffffff)));
+  return _mm512_cmpgt_epu32_mask(most, (__m512i)vset(limit)) != 0;
+#else
   vi bad = {0};
   EACH bad |= ((vi)x.v[u] & 0x7fffffff) > (vi)vset(limit);
   return vany(bad);
+#endif
 }
 
 // Whether a number lies outside [lo, hi]; of NaN, which the functions pass on by themselves, it may say either.

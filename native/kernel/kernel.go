@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=eb30c39a927e
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=57c159f8bf6f
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -32,6 +32,7 @@ type Kernel struct {
 	ISA        Mask
 	Rank       int // preferred first; negative: only when forced by name
 	BoundC     float64
+	RoundedC   float64 // c of op.Expectation.Rounded; 0: no computed operand is rounded
 	IntExact   bool
 	FLOPShare  float64        // of the op's FLOP, what the algorithm executes at least; 1: all of it
 	Fn         unsafe.Pointer // ridge_kernel_fn
@@ -46,7 +47,7 @@ func Table(first unsafe.Pointer, n int) []Kernel {
 		out = append(out, Kernel{
 			Name: C.GoString(k.name), Ops: strings.Fields(C.GoString(k.ops)),
 			DType: record.DType(C.GoString(k.dtype)), Accumulate: record.DType(C.GoString(k.acc)),
-			ISA: Mask(k.isa), Rank: int(k.rank), BoundC: float64(k.bound_c), IntExact: k.int_exact != 0,
+			ISA: Mask(k.isa), Rank: int(k.rank), BoundC: float64(k.bound_c), RoundedC: float64(k.rounded_c), IntExact: k.int_exact != 0,
 			FLOPShare: share(float64(k.flop_share)), Fn: unsafe.Pointer(k.fn), workspace: k.workspace, supports: k.supports,
 		})
 	}
@@ -84,7 +85,8 @@ func (k Kernel) WorkspaceBytes(args unsafe.Pointer, threads int) int64 {
 // Info describes the kernel for listings and results.
 func (k Kernel) Info(opName string, have Mask) backend.KernelInfo {
 	info := backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate,
-		ISA: k.ISA.Names(), Portable: k.ISA == 0, BoundC: k.BoundC, IntExact: k.IntExact, FLOPShare: k.FLOPShare}
+		ISA: k.ISA.Names(), Portable: k.ISA == 0, BoundC: k.BoundC, RoundedC: k.RoundedC,
+		IntExact: k.IntExact, FLOPShare: k.FLOPShare}
 	if missing := k.ISA &^ have; missing != 0 {
 		info.Available = fmt.Errorf("this CPU lacks %s", strings.Join(missing.Names(), ", "))
 	}

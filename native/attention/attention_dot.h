@@ -1,0 +1,189 @@
+// The three inner loops on dot products of bf16 pairs (part of attention_tile.h). A unit, one 32-bit
+// lane, holds two dimensions of q and K, two keys of the weights and V:
+//
+//   scores   s[j][w]    = sum_d k[j][d] * q[d][w]                     and top[w] = max over j
+//   soften   p[j/2][w]  = bf16(2^(s[j][w]*scale - top[w]*scale)), keys j and j+1 of a unit, and total[w]
+//   gather   o[d][w]    = o[d][w] * factor[w] + sum_j v[j][d] * p[j][w]
+//
+// q stays bf16, so the scores are scaled, not q: by the multiply-add that subtracts the maximum
+// (scale > 0 leaves the order alone). K's row holds its units as they are needed; p overwrites the
+// scores; V comes with its keys in pairs.
+//
+// The weights are rounded to bf16, half a unit in the last place, 2^-8 of each at most; total sums
+// the rounded ones, so that a common error cancels: o - exact = sum_j w[j]*r[j]*(v[j] - o), |r| <= 2^-8.
+// Products are exact in fp32, sums fp32; denormals count as 0.
+//
+// Per unit and tile of 8 keys x 48 queries: 24 dot products, 3 loads, 8 broadcasts = 24 cycles at one
+// a cycle. Per vector of scores besides: 4.75 cycles of the same pipes (multiply-adds and half a dot product for the
+// total, the conversions' part) and 6 of the adders' (maximum, 3 additions, shift, conversion, permutation).
+#ifndef RIDGE_ATTENTION_DOT_H
+#define RIDGE_ATTENTION_DOT_H
+
+typedef uint32_t operand; // units of packed q and V
+typedef uint16_t key;     // K as the scores read it
+typedef uint32_t unit_any __attribute__((aligned(2), may_alias));
+typedef int32_t pairs_any __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias));
+
+// The scaled maximum of a query that saw nothing; a hidden key's scaled score lies far below.
+#define NOTHING -0x1p100f
+
+// acc += x.lo * b.lo + x.hi * b.hi in every lane; spelled out as ATT_FMA is (attention_fma.h).
+#if !defined(RIDGE_MODEL)
+#define ATT_DOT2(acc, b, x) __asm__("vdpbf16ps %2, %1, %0" : "+v"(acc) : "v"(b), "v"(x))
+#else
+#define ATT_DOT2(acc, b, x) (acc = dot2(acc, b, x))
+RIDGE_INLINE vf dot2(vf acc, vi b, vi x) {
+  acc += (vf)(b & (int32_t)0xffff0000) * (vf)(x & (int32_t)0xffff0000);
+  return acc + (vf)(b << 16) * (vf)(x << 16);
+}
+#endif
+
+// One step of a tile's reduction: acc[r][v] += X . b[v], X being row r's unit.
+#define ATT_STEP(nv, b, X)                                    \
+  do {                                                        \
+    vi bv[NV];                                                \
+    RIDGE_UNROLL_ALL                                          \
+    for (int v = 0; v < nv; v++) bv[v] = *(const vi_any *)((b) + v * VL); \
+    RIDGE_UNROLL_ALL                                          \
+    for (int r = 0; r < MR; r++) {                            \
+      vi x = (int32_t)(X) + (vi){0};                          \
+      RIDGE_UNROLL_ALL                                        \
+      for (int v = 0; v < nv; v++) ATT_DOT2(acc[r][v], bv[v], x); \
+    }                                                         \
+  } while (0)
+
+// Takes the maximum of a tile of which some keys are hidden.
+__attribute__((noinline)) RIDGE_VT static void hidden_top(int nv, int64_t j, const int32_t *seen, float *s, float *top) {
+  hide_tile(nv, j, seen, s);
+  for (int v = 0; v < nv; v++) {
+    vf m = *(const vf_any *)(top + v * VL);
+    for (int r = 0; r < MR; r++) m = ridge_vmax(m, *(const vf_any *)(s + (r * nv + v) * VL));
+    *(vf_any *)(top + v * VL) = m;
+  }
+}
+
+// Scores of n keys, ld apart, and the running maximum, neither scaled. Rows past the last key repeat
+// it, which leaves the maximum alone. Lane l sees keys below seen[l]; all lanes see those below clear.
+RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
+                                       float *top, const int32_t *seen, int64_t clear) {
+  for (int64_t j = 0; j < n; j += MR) {
+    vf acc[MR][NV];
+    const key *kr[MR];
+    RIDGE_UNROLL_ALL
+    for (int r = 0; r < MR; r++) kr[r] = k + (j + r < n ? j + r : n - 1) * ld;
+    ATT_ZERO(nv)
+    const operand *b = q;
+    int64_t d = 0;
+    for (; d + 8 <= D; d += 8, b += 4 * nv * VL) {
+      RIDGE_UNROLL_ALL
+      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, *(const unit_any *)(kr[r] + d + 2 * u));
+    }
+    RIDGE_UNROLL(1)
+    for (; d + 2 <= D; d += 2, b += nv * VL) ATT_STEP(nv, b, *(const unit_any *)(kr[r] + d));
+    if (d < D) ATT_STEP(nv, b, kr[r][d]);
+    float *at = s + j * nv * VL;
+    RIDGE_UNROLL_ALL
+    for (int r = 0; r < MR; r++) {
+      RIDGE_UNROLL_ALL
+      for (int v = 0; v < nv; v++) *(vf_any *)(at + (r * nv + v) * VL) = acc[r][v];
+    }
+    if (j + MR > clear) {
+      hidden_top(nv, j, seen, at, top);
+      continue;
+    }
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) {
+      vf m = *(const vf_any *)(top + v * VL);
+      RIDGE_UNROLL_ALL
+      for (int r = 0; r < MR; r++) m = ridge_vmax(m, acc[r][v]);
+      *(vf_any *)(top + v * VL) = m;
+    }
+  }
+}
+
+// 2^x for x <= 0 (or above by a rounding), x below -125 as -125; relative error 2^-13.7, a fiftieth of
+// what rounding to bf16 may do. See exp2_low.
+RIDGE_INLINE RIDGE_VT vf exp2_short(vf x) {
+#if defined(RIDGE_MODEL)
+  x = ridge_vmax(x, (vf){0} - 125.0f);
+#else // the more negative, the larger as an unsigned number; integer operations have pipes to spare
+  x = (vf)_mm512_min_epu32((__m512i)x, (__m512i)((vf){0} - 125.0f));
+#endif
+  vf r = x + 12582912.0f;
+  vf f = x - (r - 12582912.0f);
+  vf p = f * 0.05517167f + 0.24261112f;
+  p = p * f + 0.69326099f;
+  p = p * f + 0.99992807f;
+  return (vf)((ridge_vu)p + ((ridge_vu)r << 23));
+}
+
+// Two keys' weights in units, rounded to bf16.
+RIDGE_INLINE RIDGE_VT vi weights(vf even, vf odd) {
+#if defined(RIDGE_MODEL)
+  ridge_vu a = (ridge_vu)even, b = (ridge_vu)odd;
+  a += 0x7fff + (a >> 16 & 1), b += 0x7fff + (b >> 16 & 1);
+  return (vi)(a >> 16 | (b & 0xffff0000u));
+#else
+  typedef int16_t words __attribute__((vector_size(64)));
+  const words order = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  return (vi)_mm512_permutexvar_epi16((__m512i)order, (__m512i)_mm512_cvtne2ps_pbh((__m512)odd, (__m512)even));
+#endif
+}
+
+// Weights of n keys from their scores; was is the maximum before this block, total the sum of
+// weights, factor what sums so far are to be multiplied by.
+RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
+                                       float *factor, float scale) {
+  const vi ones = (vi){0} + 0x3f803f80;
+  RIDGE_UNROLL_ALL
+  for (int v = 0; v < nv; v++) {
+    vf m = ridge_vmax(*(const vf_any *)(top + v * VL) * scale, (vf){0} + NOTHING), sum = (vf){0};
+    const vf_any *at = (const vf_any *)(s + v * VL);
+    vi_any *to = (vi_any *)(s + v * VL);
+    int64_t j = 0;
+    RIDGE_UNROLL(2)
+    for (; j + 2 <= n; j += 2, at += 2 * nv, to += nv) {
+      vi p = weights(exp2_short(at[0] * scale - m), exp2_short(at[nv] * scale - m));
+      ATT_DOT2(sum, p, ones);
+      *to = p;
+    }
+    if (j < n) {
+      vi p = weights(exp2_short(at[0] * scale - m), (vf){0});
+      ATT_DOT2(sum, p, ones);
+      *to = p;
+    }
+    vf f = exp2_low(ridge_vmax(*(const vf_any *)(was + v * VL) * scale, (vf){0} + NOTHING) - m);
+    *(vf_any *)(factor + v * VL) = f;
+    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum;
+  }
+}
+
+// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are KEYS/2 * MR units apart.
+RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const operand *v, const float *s, const float *factor,
+                                       float *o) {
+  const int64_t units = (n + 1) / 2;
+  for (int64_t d = 0; d < dim; d += MR) {
+    vf acc[MR][NV];
+    ATT_ZERO(nv)
+    const operand *a = v + d * (KEYS / 2);
+    const float *b = s;
+    int64_t j = 0;
+    for (; j + 4 <= units; j += 4, a += 4 * MR, b += 4 * nv * VL) {
+      RIDGE_UNROLL_ALL
+      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
+    }
+    RIDGE_UNROLL(1)
+    for (; j < units; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
+    RIDGE_UNROLL_ALL
+    for (int u = 0; u < nv; u++) {
+      vf f = *(const vf_any *)(factor + u * VL);
+      RIDGE_UNROLL_ALL
+      for (int r = 0; r < MR; r++) {
+        vf_any *at = (vf_any *)(o + (d + r) * nv * VL + u * VL);
+        *at = *at * f + acc[r][u];
+      }
+    }
+  }
+}
+
+#endif
