@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=57c159f8bf6f
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3c8811151d5e
 #include "fault.h"
 */
 import "C"
