@@ -44,6 +44,7 @@ func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64
 	for _, k := range e.Kernels() {
 		v.out.BoundC = max(v.out.BoundC, k.BoundC)
 		v.rounded = max(v.rounded, k.RoundedC*k.DType.Unit())
+		v.out.RoundedC = max(v.out.RoundedC, k.RoundedC)
 		v.acc = wider(v.acc, k.Accumulate)
 		if !k.IntExact {
 			exact, why = false, "kernel "+k.Name+" is not exact on integers"
