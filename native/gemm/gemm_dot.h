@@ -14,6 +14,10 @@
 // of B: exact modulo 2^32. Integers use unsigned arithmetic, which wraps as the hardware's.
 #include "gemm_common.h"
 
+#ifndef GEMM_EXACT
+#define GEMM_EXACT 0
+#endif
+
 #if GEMM_KIND >= GEMM_BF512
 #define GEMM_FLOAT 1
 #else
@@ -39,6 +43,7 @@
 #define GEMM_HALF GEMM_IS_BF16
 #endif
 #if GEMM_FLOAT
+#define GEMM_A_SIGNED 0
 #define GEMM_S float
 #define GEMM_TA uint16_t
 #define GEMM_TB uint16_t
@@ -66,7 +71,9 @@
 #endif
 
 // The factor of the column sums, 0 for none.
-#if (GEMM_KIND == GEMM_VNNI256 || GEMM_KIND == GEMM_VNNI512) && GEMM_A_SIGNED
+#if GEMM_EXACT // B is flipped instead: gemm_dot_exact.h
+#define GEMM_FLIP 0
+#elif (GEMM_KIND == GEMM_VNNI256 || GEMM_KIND == GEMM_VNNI512) && GEMM_A_SIGNED
 #define GEMM_FLIP -128
 #elif GEMM_KIND == GEMM_SDOT && !GEMM_A_SIGNED
 #define GEMM_FLIP 128
@@ -82,7 +89,11 @@ typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), ma
 #endif
 
 #define GEMM_HEAD (GEMM_FLIP ? GEMM_NR * 4 : 0) // bytes of column sums before a panel of B
+#if GEMM_EXACT
+#define GEMM_A_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_MR * 4 + 64 + 32, 64) // row sums before, turn32 writes beyond
+#else
 #define GEMM_A_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_MR * 4, 64)
+#endif
 #define GEMM_B_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_NR * 4 + GEMM_HEAD, 64)
 
 #include "gemm_pack.h"
@@ -157,7 +168,7 @@ GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_
     if (j < cols)
       for (int q = 0; q < GEMM_PK && q < ks; q++)
         u |= ((uint32_t)b[q * ld + j] & (0xffffffffu >> (32 - 32 / GEMM_PK))) << q * (32 / GEMM_PK);
-    dst[j] = u;
+    dst[j] = GEMM_EXACT && GEMM_A_SIGNED ? u ^ 0x80808080u : u;
   }
 }
 
@@ -166,9 +177,16 @@ GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_
 #else
 #include "gemm_dot_tile.h"
 #endif
+#ifndef GEMM_FLIP_B
+#define GEMM_FLIP_B 0
+#endif
 
 #ifdef GEMM_TILE_ALONE // what loop_test.go looks at
+#if GEMM_EXACT
+void *GEMM_F(alone)(int fresh) { return fresh ? GEMM_F(fresh_14) : GEMM_F(tile_14); }
+#else
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
+#endif
 #else
 GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
   const int64_t units = gemm_ceil(kc, GEMM_KU) / GEMM_PK;
@@ -177,13 +195,19 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
     uint32_t *dst = (uint32_t *)(p + GEMM_HEAD);
     if (trans) {
       GEMM_F(pack_cols)(dst, b, ldb, gemm_min(GEMM_NR, cols), kc, units);
+      if (GEMM_FLIP_B)
+        for (int64_t u = 0; u < units * GEMM_NR; u++) dst[u] ^= 0x80808080u;
       b += GEMM_NR * ldb;
     } else {
       for (int64_t u = 0; u < units; u++) {
         const int64_t k = u * GEMM_PK;
-        if (cols >= GEMM_NR && k + GEMM_PK <= kc)
+        if (cols >= GEMM_NR && k + GEMM_PK <= kc) {
+#if GEMM_EXACT
+          GEMM_F(fresh_row)((GEMM_F(vec) *)(dst + u * GEMM_NR), b + k * ldb, ldb);
+#else
           GEMM_F(interleave)(dst + u * GEMM_NR, b + k * ldb, ldb);
-        else
+#endif
+        } else
           GEMM_F(interleave_edge)(dst + u * GEMM_NR, b + k * ldb, ldb, cols, kc - k);
       }
       b += GEMM_NR;
@@ -210,6 +234,7 @@ int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
 #undef GEMM_HEAD
 #undef GEMM_STAGE
 #undef GEMM_PACK_ROWS
+#undef GEMM_FLIP_B
 #undef GEMM_KIND
 #undef GEMM_A_SIGNED
 #include "gemm_undef.h"

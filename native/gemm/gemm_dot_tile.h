@@ -11,8 +11,8 @@ GEMM_INLINE void GEMM_F(dot)(GEMM_F(vec) *s, uint32_t a, const GEMM_F(vec) *b) {
     (*s)[l] += ridge_u32_as_float(a << 16) * ridge_u32_as_float(u << 16);
 #else
     for (int q = 0; q < 4; q++) {
-      int32_t x = (uint8_t)(a >> 8 * q), y = (int8_t)((*b)[l] >> 8 * q);
-      (*s)[l] += (uint32_t)(x * y);
+      const uint32_t u = GEMM_EXACT && GEMM_A_SIGNED ? (*b)[l] : a, i = GEMM_EXACT && GEMM_A_SIGNED ? a : (*b)[l];
+      (*s)[l] += (uint32_t)((uint8_t)(u >> 8 * q) * (int8_t)(i >> 8 * q));
     }
 #endif
   }
@@ -31,6 +31,9 @@ GEMM_INLINE void GEMM_F(dot)(GEMM_F(vec) *s, uint32_t a, const GEMM_F(vec) *b) {
 #endif
 }
 
+#if GEMM_EXACT
+#include "gemm_dot_exact.h"
+#else
 GEMM_NOINLINE void GEMM_F(pack_a)(void *to, const GEMM_TA *a, int64_t ld, int64_t rows, int64_t kc) {
   uint32_t *dst = to;
   const int64_t units = gemm_ceil(kc, GEMM_KU) / GEMM_PK;
@@ -86,3 +89,4 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
     }
   }
 }
+#endif

@@ -20,6 +20,10 @@
 // trans, cols, kc) consecutive panels; GEMM_F(tile)(kc, a, b, c, ldc, add) the register tile,
 // c row-major; GEMM_F(finish), GEMM_F(plain) of gemm_epilogue.h.
 
+#if !GEMM_EXACT
+typedef void GEMM_F(source); // only exact tiles read B in memory
+#endif
+
 #ifndef GEMM_BEGIN
 #define GEMM_BEGIN
 #define GEMM_END
@@ -32,11 +36,33 @@ typedef struct GEMM_F(plan) {
   int64_t a_bytes, b_bytes; // one thread's A block, one B block
   int64_t acc_ld;           // row pitch of the accumulator copy, 0 without
   int64_t a_at, acc_at, total;
-  int few; // B is packed where it is used: gemm_few.h
+  int way;
+  int64_t rows; // OWN: rows of A packed at a time
 } GEMM_F(plan);
 
 // Columns of C that a thread packs at a time when the rows are few.
 #define GEMM_GROUP (4 * GEMM_NR)
+
+// Tile t of `rows` rows: where it begins and how many rows it has. With tiles of every height all are about
+// equal, else the last is short.
+RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
+  const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
+  if (!GEMM_EXACT) {
+    *m = (int)gemm_min(GEMM_MR, rows - t * GEMM_MR);
+    return t * GEMM_MR;
+  }
+  const int64_t base = rows / tiles, more = rows % tiles;
+  *m = (int)(base + (t < more));
+  return t * base + gemm_min(t, more);
+}
+
+// The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them.
+enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN) };
+RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
+  if (g->K <= 0) return GEMM_F(GOTO);
+  if (GEMM_EXACT && (!g->trans_b || g->M <= 2 * mc)) return GEMM_F(OWN);
+  return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
+}
 
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
@@ -46,8 +72,20 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
   p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);
   p.a_panel = GEMM_A_PANEL(p.kc);
   p.b_panel = GEMM_B_PANEL(p.kc);
-  p.few = g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads && g->K > 0;
-  if (p.few) {
+  p.way = GEMM_F(way)(g, mc, nthreads);
+  if (p.way == GEMM_F(OWN)) {
+    // For each thread a group of B, MC rows of A in all of K, and their sums.
+    const int64_t blocks = (g->K + p.kc - 1) / p.kc;
+    p.rows = gemm_min(g->M, g->trans_b ? 2 * mc : mc);
+    p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
+    p.a_bytes = gemm_ceil((p.rows + GEMM_MR - 1) / GEMM_MR * blocks * p.a_panel + 64, 4096);
+    p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
+    p.a_at = nthreads * p.b_bytes;
+    p.acc_at = p.a_at + nthreads * p.a_bytes;
+    p.total = p.acc_at + nthreads * p.rows * p.acc_ld * (int64_t)sizeof(GEMM_S);
+    return p;
+  }
+  if (p.way == GEMM_F(FEW)) {
     // All of A, block after block of K; for each thread a group of B and its sums.
     p.a_bytes = gemm_ceil(g->M, GEMM_MR) / GEMM_MR * p.a_panel;
     p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
@@ -73,7 +111,8 @@ typedef struct GEMM_F(block) {
   int64_t i0, rows; // rows of C
   int64_t j0, cols; // columns of C
   int64_t kc;
-  const char *a, *b;   // first packed panels
+  const char *a;       // first packed panels
+  char *b;
   int64_t a_panel, b_panel;
   GEMM_S *acc;         // where sums of K blocks live: element (i0, j0)
   int64_t acc_ld;
@@ -81,40 +120,64 @@ typedef struct GEMM_F(block) {
   gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
-GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
-  GEMM_S t[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
-  for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR) {
-    const char *b = k->b + jr / GEMM_NR * k->b_panel;
-    const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
-    for (int64_t ir = 0; ir < k->rows; ir += GEMM_MR) {
-      const char *a = k->a + ir / GEMM_MR * k->a_panel;
-      const int m = (int)gemm_min(GEMM_MR, k->rows - ir);
-      gemm_ahead_step(&k->ahead);
-      const int full = m == GEMM_MR && n == GEMM_NR;
-      GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
-      if (k->last ? k->plain && full : k->padded || full) {
-        GEMM_F(tile)(k->kc, a, b, acc, k->acc_ld, !k->first);
-        continue;
-      }
-      GEMM_F(tile)(k->kc, a, b, t, GEMM_NR, 0);
-      if (k->last) {
-        GEMM_F(finish)(g, k->i0 + ir, k->j0 + jr, m, n, t, GEMM_NR, k->first ? NULL : acc, k->acc_ld);
-        continue;
-      }
-      for (int i = 0; i < m; i++)
-        for (int j = 0; j < n; j++)
-          acc[i * k->acc_ld + j] = t[i * GEMM_NR + j] + (k->first ? 0 : acc[i * k->acc_ld + j]);
-    }
+// Tile t of the block's rows times the panel at column jr. from: the panel's columns in memory where the tile
+// is the panel's first and packs it, else NULL.
+GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t t, int64_t jr,
+                                  const GEMM_F(source) *from) {
+  GEMM_S sums[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
+  int m;
+  const int64_t ir = GEMM_F(tile_at)(k->rows, t, &m);
+  const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
+  const char *a = k->a + t * k->a_panel;
+  char *b = k->b + jr / GEMM_NR * k->b_panel;
+  const int full = (GEMM_EXACT || m == GEMM_MR) && n == GEMM_NR;
+  GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
+#if GEMM_EXACT
+  const GEMM_F(tile_fn) tile = GEMM_F(tiles)[from != NULL][m];
+#define GEMM_TILE(c, ldc, add) tile(k->kc, a, b, c, ldc, add, from)
+#else
+  (void)from;
+#define GEMM_TILE(c, ldc, add) GEMM_F(tile)(k->kc, a, b, c, ldc, add)
+#endif
+  if (k->last ? k->plain && full : k->padded || full) {
+    GEMM_TILE(acc, k->acc_ld, !k->first);
+    return;
   }
+  GEMM_TILE(sums, GEMM_NR, 0);
+  if (k->last) {
+    GEMM_F(finish)(g, k->i0 + ir, k->j0 + jr, m, n, sums, GEMM_NR, k->first ? NULL : acc, k->acc_ld);
+    return;
+  }
+  for (int i = 0; i < m; i++)
+    for (int j = 0; j < n; j++)
+      acc[i * k->acc_ld + j] = sums[i * GEMM_NR + j] + (k->first ? 0 : acc[i * k->acc_ld + j]);
+#undef GEMM_TILE
 }
 
+GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
+  const int64_t tiles = (k->rows + GEMM_MR - 1) / GEMM_MR;
+  for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR)
+    for (int64_t t = 0; t < tiles; t++) {
+      gemm_ahead_step(&k->ahead);
+      GEMM_F(one_tile)(g, k, t, jr, NULL);
+    }
+}
+
+#if GEMM_EXACT
+#include "gemm_own.h"
+#else
 #include "gemm_few.h"
+#endif
 
 GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
-  if (p.few) return GEMM_F(run_few)(g, ctx, &p);
+#if GEMM_EXACT
+  if (p.way == GEMM_F(OWN)) return GEMM_F(run_own)(g, ctx, &p);
+#else
+  if (p.way == GEMM_F(FEW)) return GEMM_F(run_few)(g, ctx, &p);
+#endif
   char *ws = ctx->workspace, *a_pack = ws + p.a_at + ctx->tid * p.a_bytes;
   GEMM_F(block) k;
   memset(&k, 0, sizeof k);
@@ -129,7 +192,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
     gemm_grid((g->M + GEMM_MR - 1) / GEMM_MR, panels, GEMM_MR, GEMM_NR, ctx->nthreads, &tm, &tn);
     int64_t r0 = 0, r1 = 0, c0 = 0, c1 = 0; // this thread's rows of C and columns of the block
     if (ctx->tid < tm * tn) {
-      ridge_share(g->M, GEMM_MR, ctx->tid / tn, tm, &r0, &r1);
+      ridge_share(g->M, GEMM_EXACT ? 1 : GEMM_MR, ctx->tid / tn, tm, &r0, &r1);
       ridge_share(nc, GEMM_NR, ctx->tid % tn, tn, &c0, &c1);
     }
     for (int64_t pc = 0; pc == 0 || pc < g->K; pc += p.kc, turn ^= 1) {
@@ -150,9 +213,11 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
       const int64_t step = gemm_block(r1 - r0, p.mc, GEMM_MR);
       for (int64_t ic = r0; ic < r1 && c0 < c1; ic += step) {
         k.i0 = ic, k.rows = gemm_min(step, r1 - ic);
-        for (int64_t i = 0; i < k.rows; i += GEMM_MR)
-          GEMM_F(pack_a)(a_pack + i / GEMM_MR * k.a_panel, (const GEMM_TA *)g->A + (ic + i) * g->lda + pc, g->lda,
-                         gemm_min(GEMM_MR, k.rows - i), kc);
+        for (int64_t t = 0; t < (k.rows + GEMM_MR - 1) / GEMM_MR; t++) {
+          int m;
+          const int64_t i = GEMM_F(tile_at)(k.rows, t, &m);
+          GEMM_F(pack_a)(a_pack + t * k.a_panel, (const GEMM_TA *)g->A + (ic + i) * g->lda + pc, g->lda, m, kc);
+        }
         k.acc = NULL, k.acc_ld = 0;
         if (GEMM_C_IS_S) {
           k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + ic * g->ldc + k.j0;

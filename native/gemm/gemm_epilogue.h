@@ -6,7 +6,7 @@
 // GEMM_STORES(x) back, GEMM_MAXN the longest row of a tile; GEMM_STOREV(p, v) stores a
 // vector GEMM_F(vec) of GEMM_LANES accumulators (optional); GEMM_NO_ACT for integer kernels.
 
-GEMM_NOINLINE void GEMM_F(finish)(const ridge_gemm_args *g, int64_t i0, int64_t j0, int m, int n, const GEMM_S *t,
+GEMM_INLINE void GEMM_F(finish_n)(const ridge_gemm_args *g, int64_t i0, int64_t j0, int m, const int n, const GEMM_S *t,
                                   int64_t ldt, const GEMM_S *prev, int64_t ldprev) {
   const GEMM_S alpha = (GEMM_S)g->alpha, beta = (GEMM_S)g->beta;
   const GEMM_TC *bias = g->bias ? (const GEMM_TC *)g->bias + j0 : NULL;
@@ -43,4 +43,26 @@ GEMM_NOINLINE void GEMM_F(finish)(const ridge_gemm_args *g, int64_t i0, int64_t 
 // Whether C is just the product, so that a tile may be stored straight to it.
 RIDGE_INLINE int GEMM_F(plain)(const ridge_gemm_args *g) {
   return g->alpha == 1 && g->beta == 0 && !g->bias && !g->residual && g->act == RIDGE_ACT_NONE;
+}
+
+// Whole rows of a tile have loops of constant length.
+GEMM_NOINLINE void GEMM_F(finish)(const ridge_gemm_args *g, int64_t i0, int64_t j0, int m, int n, const GEMM_S *t,
+                                  int64_t ldt, const GEMM_S *prev, int64_t ldprev) {
+#ifdef GEMM_STOREV
+  if (n == GEMM_MAXN && GEMM_F(plain)(g)) { // only rounding is left
+    for (int i = 0; i < m; i++, t += ldt) {
+      GEMM_TC *c = (GEMM_TC *)g->C + (i0 + i) * g->ldc + j0;
+      for (int j = 0; j < GEMM_MAXN; j += GEMM_LANES) {
+        GEMM_F(vec) v = *(const GEMM_F(vecu) *)(t + j);
+        if (prev) v += *(const GEMM_F(vecu) *)(prev + i * ldprev + j);
+        GEMM_STOREV(c + j, v);
+      }
+    }
+    return;
+  }
+#endif
+  if (n == GEMM_MAXN)
+    GEMM_F(finish_n)(g, i0, j0, m, GEMM_MAXN, t, ldt, prev, ldprev);
+  else
+    GEMM_F(finish_n)(g, i0, j0, m, n, t, ldt, prev, ldprev);
 }

@@ -40,9 +40,35 @@ GEMM_INLINE void GEMM_F(pack_rows)(GEMM_S *dst, const GEMM_T *src, int64_t ld, c
   }
 }
 
+#if GEMM_EXACT
+// A panel of as many rows as there are.
+GEMM_NOINLINE void GEMM_F(pack_a)(void *dst, const GEMM_T *a, int64_t lda, int64_t rows, int64_t kc) {
+#if GEMM_SAME
+  if (sizeof(GEMM_S) == 8)
+    GEMM_F(turn64)(dst, a, lda * 8, rows, kc);
+  else
+    GEMM_F(turn32)(dst, a, lda * 4, rows, kc);
+#else
+  enum { KB = 64 };
+  GEMM_S t[GEMM_MR * (KB + 16)] __attribute__((aligned(64))); // as in pack_rows
+  for (int64_t k = 0; k < kc; k += KB) {
+    int64_t n = gemm_min(KB, kc - k);
+    for (int64_t i = 0; i < rows; i++) {
+      const GEMM_T *s = a + i * lda + k;
+      GEMM_S *o = t + i * (KB + 16);
+      int64_t q = 0;
+      for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(o + q) = GEMM_LOADV(s + q);
+      for (; q < n; q++) o[q] = GEMM_LOADS(s[q]);
+    }
+    GEMM_F(turn32)((uint32_t *)dst + k * rows, t, (KB + 16) * 4, rows, n);
+  }
+#endif
+}
+#else
 GEMM_NOINLINE void GEMM_F(pack_a)(void *dst, const GEMM_T *a, int64_t lda, int64_t rows, int64_t kc) {
   GEMM_F(pack_rows)(dst, a, lda, GEMM_MR, rows, kc);
 }
+#endif
 
 GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
   const int64_t panel = kc * GEMM_NR;
@@ -67,6 +93,25 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
       for (int j = 0; j < GEMM_NR; j++) d[k * GEMM_NR + j] = j < cols ? GEMM_LOADS(b[k * ldb + j]) : 0;
 }
 
+#if GEMM_EXACT
+#define GEMM_UNIT GEMM_S
+#define GEMM_PK 1
+#define GEMM_A_HEAD 0
+#ifdef GEMM_DOUBLE
+#define GEMM_BROADCAST "vbroadcastsd"
+#define GEMM_MADD(a, b, s) "vfmadd231pd " b ", " a ", " s
+#else
+#define GEMM_BROADCAST "vbroadcastss"
+#define GEMM_MADD(a, b, s) "vfmadd231ps " b ", " a ", " s
+#endif
+GEMM_INLINE void GEMM_F(madd)(GEMM_F(vec) *s, GEMM_S a, const GEMM_F(vec) *b) { *s = a * *b + *s; }
+GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) {
+  (void)ldb;
+  RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) v[j] = GEMM_LOADV(b + j * GEMM_LANES);
+}
+#include "gemm_exact.h"
+#undef GEMM_PK
+#else
 // c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers.
 GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
   typedef GEMM_F(vec) V;
@@ -91,17 +136,23 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
     }
   }
 }
+#endif
 
 #ifdef GEMM_TILE_ALONE // what loop_test.go looks at
+#if GEMM_EXACT
+void *GEMM_F(alone)(int fresh) { return fresh ? GEMM_F(fresh_14) : GEMM_F(tile_14); }
+#else
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
+#endif
 #else
 #include "gemm_batch.h"
 #include "gemm_driver.h"
 #include "gemm_small.h"
 
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
-  if (g->M <= GEMM_THIN || (g->M <= GEMM_THIN_MAX && !g->trans_b)) return GEMM_F(thin)(g, ctx);
-  if (g->M <= GEMM_STRIP_MAX && !g->trans_b) {
+  // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips.
+  if (g->M <= GEMM_THIN || (g->M <= (GEMM_EXACT ? 4 : GEMM_THIN_MAX) && !g->trans_b)) return GEMM_F(thin)(g, ctx);
+  if (!GEMM_EXACT && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
     ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
     GEMM_F(strips)(g, from, to);

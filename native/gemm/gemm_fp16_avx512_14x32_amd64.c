@@ -12,8 +12,9 @@
 #define GEMM_HALF GEMM_IS_FP16
 #define GEMM_VEC 64
 #define GEMM_MR 14
+#define GEMM_EXACT 1
 #define GEMM_NV 2
-#define GEMM_MC 168
-#define GEMM_KC 256
+#define GEMM_MC 128
+#define GEMM_KC 512
 #define GEMM_NC 4096
 #include "gemm_fma.h"

@@ -3,7 +3,8 @@
 // C[M,N] = A[M,K]*op(B) (+ D), row-major, any shape, pitch and alignment;
 // C overlaps no input. Operations 2MNK; bytes: A, B and C once plus the packed copies.
 // Limit: vpdpbusd, 64 products each. B panel KC*32 = 32 KiB in L1.
-// vpdpbusd takes u8 x s8: A is packed as A + 128, accumulators start at -128 * column sum of B.
+// vpdpbusd takes u8 x s8: B is packed as B + 128, accumulators start at -128 * row sum of A, which packing A
+// gives; sums of columns of B would keep tiles from packing B themselves (gemm_own.h).
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_int8_avx512vnni_14x32)
@@ -12,8 +13,9 @@
 #define GEMM_A_SIGNED 1
 #define GEMM_VEC 64
 #define GEMM_MR 14
+#define GEMM_EXACT 1
 #define GEMM_NV 2
-#define GEMM_MC 168
+#define GEMM_MC 256
 #define GEMM_KC 1024
 #define GEMM_NC 4096
 #include "gemm_dot.h"

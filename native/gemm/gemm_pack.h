@@ -4,6 +4,10 @@
 // four 8-bit numbers); rows beyond `rows` become zero. Rows are read a cache line at a time
 // and turned in 4 x 4 blocks, so that a pitch of a power of two does not evict lines before
 // they are used up. transpose64 is the same for doubles.
+//
+// turn32 and turn64 take any height w (all rows present) that is not known before: blocks of 8 (or 2) rows from
+// the last to the first, so that what the last block writes beyond its rows is overwritten by
+// the first of the next column. Beyond the panel they write at most 28 (8) bytes.
 
 typedef uint32_t GEMM_F(u4) __attribute__((vector_size(16), aligned(4), may_alias));
 typedef uint64_t GEMM_F(q2) __attribute__((vector_size(16), aligned(8), may_alias));
@@ -65,4 +69,63 @@ GEMM_INLINE void GEMM_F(transpose64)(uint64_t *dst, const void *src, int64_t pit
         }
   for (; u < units; u++)
     for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(q1) *)(s + i * pitch + u * 8) : 0;
+}
+
+typedef uint32_t GEMM_F(u8) __attribute__((vector_size(32), aligned(4), may_alias));
+
+// Units of rows p and q side by side.
+GEMM_INLINE void GEMM_F(two_rows)(GEMM_F(u8) *v, const char *p, const char *q) {
+  const GEMM_F(u4) x = *(const GEMM_F(u4u) *)p, y = *(const GEMM_F(u4u) *)q;
+  *v = __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+GEMM_INLINE void GEMM_F(turn32)(uint32_t *dst, const void *src, int64_t pitch, int64_t w, int64_t units) {
+  typedef GEMM_F(u8) V;
+  const char *s = src;
+  int64_t u = 0;
+  for (; u + 4 <= units; u += 16) {
+    const int64_t end = gemm_min(16, (units - u) & ~3);
+    for (int64_t i = (w - 1) & ~7; i >= 0; i -= 8) {
+      const char *r[8];
+      for (int64_t q = 0; q < 8; q++) r[q] = s + gemm_min(i + q, w - 1) * pitch + u * 4;
+      uint32_t *d = dst + u * w + i;
+      for (int64_t q = 0; q < end * 4; q += 16, d += 4 * w) {
+        V r0, r1, r2, r3;
+        GEMM_F(two_rows)(&r0, r[0] + q, r[4] + q);
+        GEMM_F(two_rows)(&r1, r[1] + q, r[5] + q);
+        GEMM_F(two_rows)(&r2, r[2] + q, r[6] + q);
+        GEMM_F(two_rows)(&r3, r[3] + q, r[7] + q);
+        V lo = __builtin_shufflevector(r0, r1, 0, 8, 1, 9, 4, 12, 5, 13);
+        V hi = __builtin_shufflevector(r0, r1, 2, 10, 3, 11, 6, 14, 7, 15);
+        V lo2 = __builtin_shufflevector(r2, r3, 0, 8, 1, 9, 4, 12, 5, 13);
+        V hi2 = __builtin_shufflevector(r2, r3, 2, 10, 3, 11, 6, 14, 7, 15);
+        *(V *)d = __builtin_shufflevector(lo, lo2, 0, 1, 8, 9, 4, 5, 12, 13);
+        *(V *)(d + w) = __builtin_shufflevector(lo, lo2, 2, 3, 10, 11, 6, 7, 14, 15);
+        *(V *)(d + 2 * w) = __builtin_shufflevector(hi, hi2, 0, 1, 8, 9, 4, 5, 12, 13);
+        *(V *)(d + 3 * w) = __builtin_shufflevector(hi, hi2, 2, 3, 10, 11, 6, 7, 14, 15);
+      }
+    }
+  }
+  for (u = units & ~3; u < units; u++)
+    for (int64_t i = 0; i < w; i++) dst[u * w + i] = *(const GEMM_F(u1) *)(s + i * pitch + u * 4);
+}
+
+GEMM_INLINE void GEMM_F(turn64)(uint64_t *dst, const void *src, int64_t pitch, int64_t w, int64_t units) {
+  typedef GEMM_F(q2) V;
+  const char *s = src;
+  int64_t u = 0;
+  for (; u + 2 <= units; u += 8) {
+    const int64_t end = gemm_min(8, (units - u) & ~1);
+    for (int64_t i = (w - 1) & ~1; i >= 0; i -= 2) {
+      const char *p0 = s + i * pitch + u * 8, *p1 = s + gemm_min(i + 1, w - 1) * pitch + u * 8;
+      uint64_t *d = dst + u * w + i;
+      for (int64_t q = 0; q < end; q += 2, d += 2 * w) {
+        V r0 = *(const GEMM_F(q2u) *)(p0 + q * 8), r1 = *(const GEMM_F(q2u) *)(p1 + q * 8);
+        *(V *)d = __builtin_shufflevector(r0, r1, 0, 2);
+        *(V *)(d + w) = __builtin_shufflevector(r0, r1, 1, 3);
+      }
+    }
+  }
+  for (u = units & ~1; u < units; u++)
+    for (int64_t i = 0; i < w; i++) dst[u * w + i] = *(const GEMM_F(q1) *)(s + i * pitch + u * 8);
 }

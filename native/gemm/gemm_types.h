@@ -1,4 +1,7 @@
 // Types and conversions of a floating-point variant (template): see gemm_fma.h.
+#ifndef GEMM_EXACT
+#define GEMM_EXACT 0
+#endif
 #define GEMM_TA GEMM_T
 #define GEMM_TB GEMM_T
 #define GEMM_TC GEMM_T
@@ -6,7 +9,7 @@
 #define GEMM_NR (GEMM_NV * GEMM_LANES)
 #define GEMM_MAXN GEMM_NR
 #define GEMM_KU 1
-#define GEMM_A_PANEL(kc) gemm_ceil((kc) * GEMM_MR * (int64_t)sizeof(GEMM_S), 64)
+#define GEMM_A_PANEL(kc) gemm_ceil((kc) * GEMM_MR * (int64_t)sizeof(GEMM_S) + (GEMM_EXACT ? 32 : 0), 64) // turn32 writes beyond
 #define GEMM_B_PANEL(kc) ((kc) * GEMM_NR * (int64_t)sizeof(GEMM_S))
 
 #ifdef GEMM_HALF

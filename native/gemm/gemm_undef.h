@@ -29,6 +29,12 @@
 #undef GEMM_STOREV
 #undef GEMM_SAME
 #undef GEMM_NO_ACT
+#undef GEMM_EXACT
+#undef GEMM_UNIT
+#undef GEMM_A_HEAD
+#undef GEMM_DOUBLE
+#undef GEMM_BROADCAST
+#undef GEMM_MADD
 #undef GEMM_FLIP
 #undef GEMM_DOT
 #undef GEMM_TILE_DOT

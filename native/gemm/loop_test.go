@@ -4,6 +4,7 @@ package gemm_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"ridge/native/internal/objtest"
@@ -18,6 +19,15 @@ func tile(name, load, broadcast string, mr, nv, others int, math ...string) objt
 		l.Main[m] = mr * nv
 	}
 	return l
+}
+
+// exact is tile on gemm_exact.h. The first tile of a panel also stores the NV vectors of each unit and asks
+// for lines of B, further loads bring in the rows that make a unit.
+func exact(name, load, broadcast string, further, others int, math string) []objtest.Loop {
+	plain, fresh := tile(name, load, broadcast, 14, 2, 7, math), tile(name, load, broadcast, 14, 4+further, others, math)
+	plain.Symbol, fresh.Symbol = "tile_14_"+name, "fresh_14_"+name
+	fresh.Main = plain.Main
+	return []objtest.Loop{plain, fresh}
 }
 
 // amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.
@@ -51,20 +61,21 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles every tile with every compiler")
 	}
-	objtest.AMD64(t, []objtest.Loop{
-		tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps"),
-		small("gemm_fp32_avx2_6x16", 6, 2),
-		tile("gemm_fp64_avx2_6x8", "vmovapd|vmovupd", "vbroadcastsd", 6, 2, 4, "vfmadd231pd"),
-		tile("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 14, 2, 4, "vfmadd231ps"),
-		tile("gemm_fp64_avx512_14x16", "vmovapd|vmovupd", "vbroadcastsd", 14, 2, 4, "vfmadd231pd"),
-		tile("gemm_bf16_avx512bf16_14x32", bytes, dups, 14, 2, 5, "vdpbf16ps"),
-		tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
-		tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
-		tile("gemm_int8_avx512vnni_14x32", bytes, dups, 14, 2, 5, "vpdpbusd"),
-		amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
-		amx("gemm_fp16_amx_32x32", "tdpfp16ps"),
-		amx("gemm_int8_amx_32x32", "tdpbssd"),
-	})
+	objtest.AMD64(t, slices.Concat(
+		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 0, 8, "vfmadd231ps"),
+		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", 0, 8, "vfmadd231pd"),
+		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, 0, 16, "vdpbf16ps")[:1],
+		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, 0, 16, "vpdpbusd")[:1],
+		[]objtest.Loop{
+			tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps"),
+			small("gemm_fp32_avx2_6x16", 6, 2),
+			tile("gemm_fp64_avx2_6x8", "vmovapd|vmovupd", "vbroadcastsd", 6, 2, 4, "vfmadd231pd"),
+			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
+			tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
+			amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
+			amx("gemm_fp16_amx_32x32", "tdpfp16ps"),
+			amx("gemm_int8_amx_32x32", "tdpbssd"),
+		}))
 	objtest.ARM64(t, []objtest.Loop{
 		neon("gemm_fp32_neon_8x12", "fmla", 12),
 		neon("gemm_fp64_neon_8x6", "fmla", 12),
