@@ -88,6 +88,7 @@ stamp:
 PEERS ?=
 bench-peers: compiler
 	@test -e build/peers/installed || scripts/peers
+	@scripts/peers adapters # they share the kernels' structs: older ones would crash
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/benchpeers ./internal/benchpeers
 	build/benchpeers -revision $(VERSION) $(PEERS)
 
