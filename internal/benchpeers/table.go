@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,9 +150,13 @@ func probeOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads i
 		e.ask = request{Op: "bandwidth", DType: record.FP32, Params: map[string]string{"access": limit, "bytes": strconv.FormatInt(o.Bytes(), 10)}}
 	} else {
 		best, most := plan.Peak{}, int64(0)
-		for _, want := range []record.DType{d, map[record.DType]record.DType{record.U8S8: record.INT8}[d], record.FP32} {
+		want := [][]record.DType{{d}, {record.FP32}}
+		if !d.Float() { // signed bytes are multiplied by the instructions for unsigned ones too, with an offset
+			want[0] = []record.DType{record.INT8, record.U8S8}
+		}
+		for _, of := range want {
 			for _, p := range peaks {
-				if n := opsOf(p); p.DType == want && n > most {
+				if n := opsOf(p); slices.Contains(of, p.DType) && n > most {
 					best, most = p, n
 				}
 			}
