@@ -472,3 +472,20 @@ func askPeer(t *testing.T, so string, q request) reply {
 	defer func() { c.release(); _ = dev.Close() }()
 	return c.answer(q)
 }
+
+func TestSignedBytesAreHeldAgainstDotProducts(t *testing.T) {
+	o, err := op.Builtin().New("gemm", map[string]string{"m": "8", "n": "8", "k": "8"}, record.INT8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	peaks := []plan.Peak{{ISA: "avx512", DType: record.INT8}, {ISA: "avx512vnni", DType: record.U8S8}, {ISA: "avx512", DType: record.FP32}}
+	for _, c := range []struct {
+		peaks []plan.Peak
+		want  string
+	}{{peaks, "avx512vnni u8s8 peak"}, {peaks[:1], "avx512 int8 peak"}, {peaks[2:], "avx512 fp32 peak"}} {
+		e, ok, err := probeOf(compute, o, record.INT8, c.peaks, 1)
+		if err != nil || !ok || e.name != c.want {
+			t.Errorf("%v: %q %v %v, want %q", c.peaks, e.name, ok, err, c.want)
+		}
+	}
+}
