@@ -48,7 +48,7 @@ func calibrate(c *cli.Context) error {
 	if cfg.Plan.Batches, err = batches(c); err != nil {
 		return err
 	}
-	if cfg.Plan.Fusion, err = patterns(c, "fusion-patterns"); err != nil {
+	if cfg.Plan.Fusion, err = patterns(c, "fusion-patterns", cfg.Plan.Precisions); err != nil {
 		return err
 	}
 	if err := cfg.Plan.CheckSelection(); err != nil {

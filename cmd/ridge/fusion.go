@@ -25,8 +25,9 @@ func fusionCommand() *cli.Command {
 	}
 }
 
-// patterns reads a flag that names fusion patterns.
-func patterns(c *cli.Context, flag string) ([]fusion.Pattern, error) {
+// patterns reads a flag that names fusion patterns. One of them must have one of the precisions that are
+// asked for, if any are.
+func patterns(c *cli.Context, flag string, precisions []record.DType) ([]fusion.Pattern, error) {
 	names, err := list(c, flag)
 	if err != nil {
 		return nil, err
@@ -38,25 +39,34 @@ func patterns(c *cli.Context, flag string) ([]fusion.Pattern, error) {
 	if err != nil {
 		return nil, fmt.Errorf("--%s: %w", flag, err)
 	}
-	return out, nil
+	for _, p := range out {
+		for _, d := range p.DTypes {
+			if len(precisions) == 0 || slices.Contains(precisions, d) {
+				return out, nil
+			}
+		}
+	}
+	return nil, fmt.Errorf("--precision %s: none of the patterns of --%s %s has it (ridge list patterns)", c.String("precision"), flag, c.String(flag))
 }
 
 func fusionProfile(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	selected, err := patterns(c, "patterns")
-	if err != nil {
-		return err
-	}
 	cfg, err := config(c)
 	if err != nil {
 		return err
 	}
+	if cfg.Plan.Fusion, err = patterns(c, "patterns", cfg.Plan.Precisions); err != nil {
+		return err
+	}
+	if len(cfg.Plan.Fusion) == 0 {
+		return fmt.Errorf("--patterns none: expected at least one pattern (ridge list patterns)")
+	}
 	if cfg.Plan.Mode = c.String("mode"); cfg.Plan.Mode != record.Hot && cfg.Plan.Mode != record.Cold {
 		return fmt.Errorf("--mode %q: expected hot or cold", cfg.Plan.Mode)
 	}
-	cfg.Plan.Fusion, cfg.Plan.ProbesOnly = selected, true
+	cfg.Plan.ProbesOnly = true
 	doc, err := runThen(c, cfg, func(doc record.Calibration) error { return deliverFusion(c, cfg.DataDir, doc) })
 	if err != nil {
 		return err
@@ -67,7 +77,7 @@ func fusionProfile(c *cli.Context) error {
 // deliverFusion writes the profile where it was asked for and prints the tables.
 func deliverFusion(c *cli.Context, dataDir string, doc record.Calibration) error {
 	if len(doc.FusionProfiles) == 0 {
-		return fmt.Errorf("no pattern was measured: --precision leaves none of the selected patterns (ridge list patterns)")
+		return fmt.Errorf("the run has no fusion profile")
 	}
 	var profile record.Fusion
 	if err := json.Unmarshal(doc.FusionProfiles[0], &profile); err != nil {

@@ -158,32 +158,4 @@ RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const 
   }
 }
 
-// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are KEYS/2 * MR units apart.
-RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const operand *v, const float *s, const float *factor,
-                                       float *o) {
-  const int64_t units = (n + 1) / 2;
-  for (int64_t d = 0; d < dim; d += MR) {
-    vf acc[MR][NV];
-    ATT_ZERO(nv)
-    const operand *a = v + d * (KEYS / 2);
-    const float *b = s;
-    int64_t j = 0;
-    for (; j + 4 <= units; j += 4, a += 4 * MR, b += 4 * nv * VL) {
-      RIDGE_UNROLL_ALL
-      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
-    }
-    RIDGE_UNROLL(1)
-    for (; j < units; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
-    RIDGE_UNROLL_ALL
-    for (int u = 0; u < nv; u++) {
-      vf f = *(const vf_any *)(factor + u * VL);
-      RIDGE_UNROLL_ALL
-      for (int r = 0; r < MR; r++) {
-        vf_any *at = (vf_any *)(o + (d + r) * nv * VL + u * VL);
-        *at = *at * f + acc[r][u];
-      }
-    }
-  }
-}
-
 #endif

@@ -33,7 +33,7 @@
 #include "attention.h"
 #include "attention_tile.h"
 
-// WIDEN: K is packed as fp32; UNITS: the operands' units for D dimensions or n keys.
+// WIDEN: K is packed as fp32.
 #if defined(ATT_BF16)
 typedef ridge_bf16 et;
 RIDGE_INLINE float load_one(const et *p) { return ridge_bf16_to_float(*p); }
@@ -46,11 +46,6 @@ RIDGE_INLINE float load_one(const et *p) { return *p; }
 RIDGE_INLINE RIDGE_VT vf load_vector(const et *p) { return *(const vf_any *)p; }
 RIDGE_INLINE void store_one(et *p, float x) { *p = x; }
 RIDGE_INLINE RIDGE_VT void store_vector(et *p, vf x) { *(vf_any *)p = x; }
-#endif
-#if defined(ATT_DOT)
-#define UNITS(n) (((n) + 1) / 2)
-#else
-#define UNITS(n) (n)
 #endif
 #if defined(ATT_BF16) && !defined(ATT_DOT)
 enum { WIDEN = 1 };

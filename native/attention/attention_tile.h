@@ -71,11 +71,42 @@ __attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, cons
   }
 }
 
+// UNITS: the operands' units for D dimensions or n keys.
 #if defined(ATT_DOT)
+#define UNITS(n) (((n) + 1) / 2)
 #include "attention_dot.h"
 #else
+#define UNITS(n) (n)
 #include "attention_fma.h"
 #endif
+
+// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are MR times the units of KEYS apart.
+RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const operand *v, const float *s, const float *factor,
+                                       float *o) {
+  const int64_t units = UNITS(n);
+  for (int64_t d = 0; d < dim; d += MR) {
+    vf acc[MR][NV];
+    ATT_ZERO(nv)
+    const operand *a = v + d * UNITS(KEYS);
+    const float *b = s;
+    int64_t j = 0;
+    for (; j + 4 <= units; j += 4, a += 4 * MR, b += 4 * nv * VL) {
+      RIDGE_UNROLL_ALL
+      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
+    }
+    RIDGE_UNROLL(1)
+    for (; j < units; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
+    RIDGE_UNROLL_ALL
+    for (int u = 0; u < nv; u++) {
+      vf f = *(const vf_any *)(factor + u * VL);
+      RIDGE_UNROLL_ALL
+      for (int r = 0; r < MR; r++) {
+        vf_any *at = (vf_any *)(o + (d + r) * nv * VL + u * VL);
+        *at = *at * f + acc[r][u];
+      }
+    }
+  }
+}
 
 #define ATT_SCORES_ARGS int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, float *top, \
                         const int32_t *seen, int64_t clear

@@ -16,6 +16,15 @@
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
+// rows of n elements to t, pitch ldt, as accumulators.
+GEMM_INLINE void GEMM_F(convert)(GEMM_S *t, int64_t ldt, const GEMM_T *src, int64_t ld, int64_t rows, int64_t n) {
+  for (int64_t i = 0; i < rows; i++, src += ld, t += ldt) {
+    int64_t q = 0;
+    for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(t + q) = GEMM_LOADV(src + q);
+    for (; q < n; q++) t[q] = GEMM_LOADS(src[q]);
+  }
+}
+
 // w rows of kc elements, pitch ld, to dst[k*w + i].
 GEMM_INLINE void GEMM_F(pack_rows)(GEMM_S *dst, const GEMM_T *src, int64_t ld, const int w, int64_t rows, int64_t kc) {
   if (GEMM_SAME) {
@@ -29,13 +38,7 @@ GEMM_INLINE void GEMM_F(pack_rows)(GEMM_S *dst, const GEMM_T *src, int64_t ld, c
   GEMM_S t[w * (KB + 16)] __attribute__((aligned(64))); // converted rows, a pitch off the powers of two
   for (int64_t k = 0; k < kc; k += KB) {
     int64_t n = gemm_min(KB, kc - k);
-    for (int i = 0; i < rows; i++) {
-      const GEMM_T *s = src + i * ld + k;
-      GEMM_S *o = t + i * (KB + 16);
-      int64_t q = 0;
-      for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(o + q) = GEMM_LOADV(s + q);
-      for (; q < n; q++) o[q] = GEMM_LOADS(s[q]);
-    }
+    GEMM_F(convert)(t, KB + 16, src + k, ld, rows, n);
     GEMM_F(transpose32)((uint32_t *)(dst + k * w), t, (KB + 16) * 4, w, rows, n);
   }
 }
@@ -53,13 +56,7 @@ GEMM_NOINLINE void GEMM_F(pack_a)(void *dst, const GEMM_T *a, int64_t lda, int64
   GEMM_S t[GEMM_MR * (KB + 16)] __attribute__((aligned(64))); // as in pack_rows
   for (int64_t k = 0; k < kc; k += KB) {
     int64_t n = gemm_min(KB, kc - k);
-    for (int64_t i = 0; i < rows; i++) {
-      const GEMM_T *s = a + i * lda + k;
-      GEMM_S *o = t + i * (KB + 16);
-      int64_t q = 0;
-      for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(o + q) = GEMM_LOADV(s + q);
-      for (; q < n; q++) o[q] = GEMM_LOADS(s[q]);
-    }
+    GEMM_F(convert)(t, KB + 16, a + k, lda, rows, n);
     GEMM_F(turn32)((uint32_t *)dst + k * rows, t, (KB + 16) * 4, rows, n);
   }
 #endif
