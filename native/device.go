@@ -25,6 +25,7 @@ import (
 	"ridge/native/kernel"
 	"ridge/native/probe"
 	"ridge/native/team"
+	"ridge/native/vendor"
 )
 
 // CompilerFlags are the flags that every kernel is compiled with; instruction sets come by
@@ -49,6 +50,7 @@ type device struct {
 	llc      int64 // bytes of last-level cache that the team reaches, 0: unknown
 	tuning   backend.Tuning
 	mem      arena
+	hosts    map[string]*vendor.Host // vendor libraries in use
 }
 
 func (d *device) Info() record.Device {
@@ -138,8 +140,27 @@ func hugeShare() (float64, error) {
 	return kb("AnonHugePages") / anon, nil
 }
 
+// host takes a vendor library into use on the team's CPUs.
+func (d *device) host(name string) (*vendor.Host, error) {
+	if h := d.hosts[name]; h != nil {
+		return h, nil
+	}
+	h, err := vendor.NewHost(name, d.team.CPUs())
+	if err != nil {
+		return nil, err
+	}
+	if d.hosts == nil {
+		d.hosts = map[string]*vendor.Host{}
+	}
+	d.hosts[name] = h
+	return h, nil
+}
+
 // Close ends the team and unmaps all memory.
 func (d *device) Close() error {
+	for _, h := range d.hosts {
+		h.Close()
+	}
 	d.team.Close()
 	d.mem.trim()
 	return nil

@@ -13,6 +13,7 @@ import (
 	"ridge/native/fill"
 	"ridge/native/kernel"
 	"ridge/native/team"
+	"ridge/native/vendor"
 )
 
 // args is a family's C argument struct.
@@ -36,6 +37,9 @@ type executable struct {
 	argp    []unsafe.Pointer
 	scratch block
 	list    *team.List
+	// host and hosted, of a program with a vendor library's kernels: the team sleeps then.
+	host   *vendor.Host
+	hosted *vendor.Program
 }
 
 // Prepare picks a kernel for each step, takes buffers and binds them.
@@ -70,6 +74,9 @@ func (e *executable) prepare() error {
 		info.PassedOver, info.Params = aside, e.tuned(k, st.Op)
 		e.kernels = append(e.kernels, info)
 	}
+	if err := e.library(picked); err != nil {
+		return err
+	}
 	lists := make([][]team.Step, len(e.sets))
 	var need int64
 	for s := range e.sets {
@@ -79,6 +86,10 @@ func (e *executable) prepare() error {
 				return fmt.Errorf("bind %s: %w", picked[i].Name, err)
 			}
 			e.argp = append(e.argp, a.p)
+			if picked[i].family.Library != "" { // it keeps what it needs
+				lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
+				continue
+			}
 			need = max(need, picked[i].WorkspaceBytes(a.p, e.d.team.Size()))
 			lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
 		}
@@ -93,6 +104,9 @@ func (e *executable) prepare() error {
 				lists[s][i].Workspace, lists[s][i].WorkspaceBytes = e.scratch.ptr(), int64(len(e.scratch.mem))
 			}
 		}
+	}
+	if e.host != nil {
+		return e.load(picked, lists)
 	}
 	e.list = team.NewList(lists)
 	return nil
@@ -156,6 +170,9 @@ func (e *executable) prefer(all []candidate, o op.Op) {
 func (e *executable) pick(st op.Step) (candidate, []string, error) {
 	forced := e.opts.Kernel
 	all := e.d.b.candidates(st.Op, forced)
+	if forced == "" && e.opts.Library != "" {
+		all = append(e.d.b.hosted(st.Op, e.opts.Library), all...)
+	}
 	if len(all) == 0 && forced != "" && len(e.p.Steps) > 1 {
 		all = e.d.b.candidates(st.Op, "") // the forced kernel is for another step
 	}
@@ -165,12 +182,20 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 		}
 		return candidate{}, nil, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
-	e.prefer(all, st.Op)
+	if e.opts.Library == "" {
+		e.prefer(all, st.Op)
+	}
 	var why, aside []string
 	for _, k := range all {
 		if err := k.Info(st.Op.Name(), kernel.Detect()).Available; err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
+		}
+		if k.family.Library != "" {
+			if _, err := e.d.host(k.family.Library); err != nil {
+				why = append(why, err.Error())
+				continue
+			}
 		}
 		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc, nil)
 		if err != nil {
@@ -199,13 +224,17 @@ func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
 
 // Fill writes inputs and poisons the rest, in all sets.
 func (e *executable) Fill(integer bool, poison int) error {
-	defer e.derive(integer)
-	return e.fill(func(t op.Tensor) (bool, int) {
+	err := e.fill(func(t op.Tensor) (bool, int) {
 		if t.Role.Input() {
 			return true, -1
 		}
 		return true, poison
 	}, integer)
+	e.derive(integer)
+	if err == nil && e.hosted != nil {
+		err = e.hosted.Refill()
+	}
+	return err
 }
 
 // derive computes the Derived tensors of all sets on the host.
@@ -262,7 +291,11 @@ func (e *executable) fill(choose func(op.Tensor) (do bool, poison int), integer 
 
 // Run executes n launches on set 0.
 func (e *executable) Run(n int) error {
-	if err := e.d.team.Run(e.list.First(), n); err != nil {
+	run := func() error { return e.d.team.Run(e.list.First(), n) }
+	if e.hosted != nil {
+		run = func() error { return e.hosted.Run(n) }
+	}
+	if err := run(); err != nil {
 		return fmt.Errorf("run %s: %w", e.p.Name, err)
 	}
 	return nil
@@ -270,7 +303,11 @@ func (e *executable) Run(n int) error {
 
 // Measure takes samples on all sets in turn.
 func (e *executable) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
-	s, err := e.d.team.Measure(ctx, e.list, launches, samples)
+	measure := func() ([]backend.Sample, error) { return e.d.team.Measure(ctx, e.list, launches, samples) }
+	if e.hosted != nil {
+		measure = func() ([]backend.Sample, error) { return e.hosted.Measure(ctx, launches, samples) }
+	}
+	s, err := measure()
 	if err != nil && ctx.Err() == nil {
 		return s, fmt.Errorf("measure %s: %w", e.p.Name, err)
 	}
@@ -320,6 +357,10 @@ func (e *executable) Release() error {
 	if e.list != nil {
 		e.list.Free()
 		e.list = nil
+	}
+	if e.hosted != nil {
+		e.hosted.Free()
+		e.hosted = nil
 	}
 	for _, p := range e.argp {
 		kernel.Free(p)

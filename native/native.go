@@ -7,6 +7,7 @@ package native
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"sort"
 
 	"golang.org/x/sys/unix"
@@ -16,16 +17,20 @@ import (
 	"ridge/goharness/record"
 	"ridge/native/kernel"
 	"ridge/native/team"
+	"ridge/native/vendor"
 )
 
-// Backend is the CPU platform. Families are its kernels; the zero value has ridge's own.
+// Backend is the CPU platform. Families are its kernels; Vendors are those of other makers' libraries,
+// which are opened and picked only when asked for.
 type Backend struct {
 	Families []kernel.Family
+	Vendors  []kernel.Family
 }
 
 // New is the CPU platform with ridge's kernels and any further families.
 func New(extra ...kernel.Family) *Backend {
-	return &Backend{Families: append(families(), extra...)}
+	own := families()
+	return &Backend{Families: append(own, extra...), Vendors: vendor.Families(own)}
 }
 
 // Name of the platform.
@@ -49,7 +54,24 @@ func (b *Backend) Kernels() []backend.KernelInfo {
 			}
 		}
 	}
+	for _, f := range b.Vendors {
+		for _, k := range f.Kernels {
+			for _, o := range k.Ops {
+				info := k.Info(o, kernel.Detect())
+				info.Available = fmt.Errorf("a kernel of the library %s, which is opened when asked for by name; ridge info says whether it is here", f.Library)
+				out = append(out, info)
+			}
+		}
+	}
 	return out
+}
+
+// Libraries lists the vendor libraries that ridge knows (backend.LibraryHost).
+func (b *Backend) Libraries() []backend.LibraryWays { return vendor.Ways() }
+
+// OpenLibrary takes a vendor library into use in this process (backend.LibraryHost).
+func (b *Backend) OpenLibrary(name string, threads int) (record.VendorLibrary, error) {
+	return vendor.Open(name, threads)
 }
 
 // Open starts the team.
@@ -133,7 +155,11 @@ func (b *Backend) Space(o op.Op, kernelName string, caches backend.Caches, threa
 // name only that kernel.
 func (b *Backend) candidates(o op.Op, forced string) []candidate {
 	var out []candidate
-	for _, f := range b.Families {
+	all := b.Families
+	if forced != "" {
+		all = append(slices.Clone(all), b.Vendors...)
+	}
+	for _, f := range all {
 		for _, k := range f.Kernels {
 			if !k.Implements(o.Name(), o.DType()) || (forced == "" && k.Rank < 0) || (forced != "" && k.Name != forced) {
 				continue
@@ -142,5 +168,19 @@ func (b *Backend) candidates(o op.Op, forced string) []candidate {
 		}
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
+	return out
+}
+
+// hosted lists the kernels of a vendor library for the op in a way of using it, the preferred first.
+func (b *Backend) hosted(o op.Op, way string) []candidate {
+	var out []candidate
+	for _, f := range b.Vendors {
+		for _, k := range f.Kernels {
+			if vendor.Serves(way, k) >= 0 && k.Implements(o.Name(), o.DType()) {
+				out = append(out, candidate{k, f})
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return vendor.Serves(way, out[i].Kernel) < vendor.Serves(way, out[j].Kernel) })
 	return out
 }

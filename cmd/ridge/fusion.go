@@ -15,7 +15,8 @@ import (
 func fusionCommand() *cli.Command {
 	return &cli.Command{
 		Name: "fusion", Usage: "measure which operator fusions pay on this machine, into a fusion profile",
-		Description: "Measures each pattern's fused kernel against the best unfused chain of this build's kernels, in quartets A B B A, and\n" +
+		Description: "Measures each pattern's fused kernel against the best unfused chain, of this build's kernels or of a vendor library that\n" +
+			"is installed (ridge info says which; RIDGE_VENDOR_PATH names their directories), in quartets A B B A, and\n" +
 			"gives a verdict per shape and a recommendation per pattern. ridge list patterns shows the patterns.",
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "patterns", Value: "all", Usage: "all, groups (linear,conv,attention) or pattern names, comma-separated"},

@@ -16,6 +16,10 @@ func infoCommand() *cli.Command {
 				return err
 			}
 			h := machine.Read(machine.Source{Clock: clockReader()})
+			var err error
+			if h.VendorLibraries, err = lookUpLibraries(c); err != nil {
+				return err
+			}
 			if c.Bool("json") {
 				return writeJSON(c, h)
 			}

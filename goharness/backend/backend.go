@@ -63,6 +63,8 @@ type KernelInfo struct {
 	PassedOver []string
 	// Params, of an executable's kernel, are those that stand in place of its defaults.
 	Params map[string]int64
+	// Library, of a vendor library's kernel in an executable, is its version and code path; "" for ridge's own.
+	Library string
 }
 
 // Device is an open device. It is used by one goroutine at a time.
@@ -93,6 +95,9 @@ type Trimmer interface{ Trim() }
 type PrepareOptions struct {
 	// Kernel forces a kernel by name for every step that it implements ("" = preferred).
 	Kernel string
+	// Library names a way of using a vendor library (LibraryWays): its kernels are picked for the
+	// steps that it has one for, and at least one must be there. "": ridge's own alone.
+	Library string
 	// Params of the forced kernel, in place of its defaults and of OpenOptions.Tuning.
 	Params map[string]int64
 	// Exclude lists quarantined kernels: by name, or "name@op" for one that failed in one of

@@ -42,6 +42,8 @@ type Config struct {
 	Cases         []record.Case // measured instead of the plan's suites when set
 	// ProbesFor restricts the probes to what the gate needs for these cases.
 	ProbesFor []record.Case
+	// Libraries are the vendor libraries that are tried as baselines of fusion patterns, where they are installed.
+	Libraries []backend.LibraryWays
 	NoProbes  bool // measure no ceilings: results are then held against nothing
 	View      View // nil: nobody listens
 	Now       func() time.Time
@@ -97,6 +99,8 @@ type campaign struct {
 	probed      map[string]time.Time // when each probe case was last measured in this run
 	sinceProbe  time.Time            // the last periodic repetition
 	probing     time.Duration        // spent on periodic repetitions
+	sides       []*side              // vendor libraries in use
+	lookedUp    bool                 // whether they have been looked up
 	sweepLevels bool                 // the levels come from the sweep
 	laterProbes []record.ProbeEntry  // of the resumed journal
 }
@@ -113,6 +117,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}}
 	c.runner = &runner.Runner{Launch: cfg.Launch}
 	defer c.runner.Close()
+	defer c.closeSides()
 	defer func() {
 		if c.lock != nil {
 			_ = c.lock.Close()

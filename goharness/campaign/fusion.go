@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"ridge/goharness/fusion"
 	"ridge/goharness/record"
@@ -17,28 +18,79 @@ const (
 
 // pilot decides which candidate is the baseline of a comparison, by comparing each with the best
 // so far. Its samples are thrown away: a candidate that won by luck gets no credit for it. A candidate
-// that cannot run or is wrong loses; its verdict is not lost where it is the only one.
-func (c *campaign) pilot(ctx context.Context, k record.Case) (record.Case, error) {
-	if len(k.Baselines) < 2 || len(k.Arms) != 2 {
-		return k, nil
+// that cannot run or is wrong loses; its verdict is not lost where it is the only one. Ridge's own
+// candidates come first, then the vendor libraries, each against the best of those.
+func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
+	p := piloted{Case: k}
+	if len(k.Baselines) == 0 || len(k.Arms) != 2 {
+		return p, nil
 	}
 	best := k.Arms[0]
 	best.Name = fusion.Unfused + ":" + k.Baselines[0]
+	p.tried = []record.BaselineCandidate{{Name: k.Baselines[0], Status: record.OK}}
 	for _, name := range k.Baselines[1:] {
 		other := best
 		other.Name = fusion.Unfused + ":" + name
-		trial := k
-		trial.Arms, trial.Trials, trial.Warmup, trial.Cuts = []record.ProgramRef{best, other}, pilotQuartets, pilotWarmup, nil
-		r, err := c.run(ctx, trial)
+		r, err := c.run(ctx, pilotCase(k, best, other))
 		if err != nil {
-			return k, err
+			return p, err
 		}
+		p.tried[0] = candidateOf(k.Baselines[0], r, 0)
+		p.tried = append(p.tried, candidateOf(name, r, 1))
 		if r.Status.Counts() && r.Ratio != nil && r.Ratio.Value > 1 {
 			best = other
 		}
 	}
-	k.Arms = []record.ProgramRef{best, k.Arms[1]}
-	return k, nil
+	if err := c.libraries(ctx); err != nil {
+		return p, err
+	}
+	p.own = best
+	best, tried, err := c.vendors(ctx, k, best)
+	p.tried = append(p.tried, tried...)
+	p.Arms = []record.ProgramRef{best, k.Arms[1]}
+	return p, err
+}
+
+// piloted is a case whose baseline has been decided.
+type piloted struct {
+	record.Case
+	own   record.ProgramRef // the best of ridge's own candidates
+	tried []record.BaselineCandidate
+}
+
+// pilotCase compares two candidates.
+func pilotCase(k record.Case, a, b record.ProgramRef) record.Case {
+	k.Arms, k.Trials, k.Warmup, k.Cuts = []record.ProgramRef{a, b}, pilotQuartets, pilotWarmup, nil
+	return k
+}
+
+// compare measures a case against its baseline. A vendor library that won the pilot and then fails
+// costs its place: ridge's own best candidate takes it.
+func (c *campaign) compare(ctx context.Context, p *piloted) (record.Result, error) {
+	r, err := c.run(ctx, p.Case)
+	if err != nil || len(p.tried) == 0 {
+		return r, err
+	}
+	if lib := p.Arms[0].Library; lib != "" && !r.Status.Counts() {
+		for _, s := range c.sides {
+			if name, _, _ := strings.Cut(lib, " "); s.Name == name && c.leave(s, r) {
+				break
+			}
+		}
+		for i := range p.tried {
+			if p.tried[i].Name == lib {
+				p.tried[i].Status, p.tried[i].Reason = r.Status, r.Reason
+			}
+		}
+		p.Arms = []record.ProgramRef{p.own, p.Arms[1]}
+		if r, err = c.run(ctx, p.Case); err != nil {
+			return r, err
+		}
+	}
+	if r.Status.Counts() {
+		r.VendorFused, err = c.vendorFused(ctx, p.Case)
+	}
+	return r, err
 }
 
 // fusionProfile makes the profile of the results that are patterns; nil without any.
@@ -49,6 +101,14 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, c.dispatchNS())
 	if err != nil {
 		return nil, err
+	}
+	for i := range patterns {
+		for j := range patterns[i].Shapes {
+			s := &patterns[i].Shapes[j]
+			if r, ok := c.done[s.CaseID]; ok {
+				s.Candidates, s.VendorFused = r.Candidates, r.VendorFused
+			}
+		}
 	}
 	f := &record.Fusion{Schema: record.SchemaFusion, RunID: c.doc.RunID, Created: c.doc.Created, Tool: c.doc.Tool, Host: c.doc.Host,
 		Quick: c.cfg.Plan.Quick, Complete: complete, Patterns: patterns}

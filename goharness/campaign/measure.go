@@ -88,19 +88,20 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		return r, nil
 	}
 	c.cfg.View.Started(k)
-	k, err := c.pilot(ctx, k)
+	p, err := c.pilot(ctx, k)
 	if err != nil {
 		return record.Result{}, err
 	}
-	r, err := c.run(ctx, k)
+	r, err := c.compare(ctx, &p)
 	if err != nil {
 		return r, err
 	}
 	if !probe {
-		if err := c.gate(ctx, k, &r); err != nil {
+		if err := c.gate(ctx, p.Case, &r); err != nil {
 			return r, err
 		}
 	}
+	r.Candidates = p.tried
 	c.finish(&r)
 	if err := c.keep(r, ""); err != nil {
 		return r, err
@@ -122,7 +123,7 @@ func (c *campaign) add(r record.Result) {
 
 func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
 	c.asking = k.ID
-	r, err := c.runner.Run(ctx, k)
+	r, err := c.worker(k).Run(ctx, k)
 	if err == nil {
 		err = c.journalErr
 	}
@@ -194,6 +195,7 @@ func (c *campaign) gate(ctx context.Context, k record.Case, r *record.Result) er
 		if err != nil {
 			return err
 		}
+		again.VendorFused = r.VendorFused
 		again.Attempts = append(append(r.Attempts, record.Attempt{Kernel: r.Kernel, Status: record.Invalid, Reason: f.Reason}), again.Attempts...)
 		*r = again
 	}

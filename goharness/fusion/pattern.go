@@ -17,6 +17,8 @@ import (
 const (
 	Unfused = "unfused"
 	Fused   = "fused"
+	// VendorFused is the fused program by a vendor library's own primitive.
+	VendorFused = "vendor_fused"
 )
 
 // Pattern is one fusion: what is computed, how the two programs compute it, and where it is measured.
@@ -146,7 +148,8 @@ func find(all []Pattern, name string) (Pattern, bool) {
 }
 
 // Program resolves an arm: ref.Pattern names the pattern, ref.Name the arm ("fused", "unfused"
-// or "unfused:CANDIDATE"; "" is the reference, as the fused program).
+// or "unfused:CANDIDATE"; "" is the reference, as the fused program). A vendor library (ref.Library) computes the
+// last candidate, with the elementwise stages in place where they can be, or the fused program.
 func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	p, ok := find(all, ref.Pattern)
 	if !ok {
@@ -158,9 +161,12 @@ func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	}
 	arm, candidate, _ := strings.Cut(ref.Name, ":")
 	switch arm {
-	case Fused, "":
+	case Fused, VendorFused, "":
 		return pair.Fused, nil
 	case Unfused:
+		if n := len(pair.Unfused); ref.Library != "" && n > 0 {
+			return pair.Unfused[n-1], nil
+		}
 		for _, u := range pair.Unfused {
 			if candidate == "" || u.Name == candidate {
 				return u, nil

@@ -120,6 +120,16 @@ func WriteInfo(w io.Writer, h record.Host) error {
 	p.line("Affinity", show(l.Affinity, text))
 	p.line("Memory limit", show(l.CgroupMemoryLimit, bytesText))
 	p.line("Usable threads", fmt.Sprintf("%d (%s)", l.UsableThreads, l.UsableReason))
+	if len(h.VendorLibraries) > 0 {
+		p.heading("Vendor libraries (baselines of ridge fusion)")
+	}
+	for _, v := range h.VendorLibraries {
+		if v.Unavailable != "" {
+			p.line(v.Name, dash+v.Unavailable+")")
+		} else {
+			p.line(v.Name, v.Version+", "+v.Path)
+		}
+	}
 	return p.err
 }
 

@@ -58,4 +58,6 @@ type ProgramRef struct {
 	// KernelParams of the forced kernel in place of its defaults, for a search.
 	KernelParams map[string]int64 `json:"kernel_params,omitempty"`
 	Pattern      string           `json:"pattern,omitempty"`
+	// Library is a way of using a vendor library for the program's steps ("onednn packed").
+	Library string `json:"library,omitempty"`
 }

@@ -45,19 +45,22 @@ type FusionShape struct {
 	Extra           map[string]int64  `json:"extra_params"`
 	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain; both programs do this work"`
 
-	CaseID          string     `json:"case_id"`
-	Status          Status     `json:"status"`
-	Reason          string     `json:"reason,omitempty"`
-	SpeedupCI95     [2]float64 `json:"speedup_ci95"`
-	Trials          int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
-	Verdict         string     `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
-	AtLeast         string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
-	Baseline        string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
-	UnfusedKernels  []string   `json:"unfused_kernels,omitempty"`
-	FusedKernels    []string   `json:"fused_kernels,omitempty"`
-	Explanation     string     `json:"explanation,omitempty"`
-	GraphsReduction *float64   `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
-	Energy          *Energy    `json:"energy,omitempty"`
+	CaseID         string     `json:"case_id"`
+	Status         Status     `json:"status"`
+	Reason         string     `json:"reason,omitempty"`
+	SpeedupCI95    [2]float64 `json:"speedup_ci95"`
+	Trials         int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
+	Verdict        string     `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
+	AtLeast        string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
+	Baseline       string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
+	UnfusedKernels []string   `json:"unfused_kernels,omitempty"`
+	// Candidates are what the pilot chose from, VendorFused a library's own fused primitive.
+	Candidates      []BaselineCandidate `json:"baseline_candidates,omitempty"`
+	VendorFused     *VendorFused        `json:"vendor_fused,omitempty"`
+	FusedKernels    []string            `json:"fused_kernels,omitempty"`
+	Explanation     string              `json:"explanation,omitempty"`
+	GraphsReduction *float64            `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
+	Energy          *Energy             `json:"energy,omitempty"`
 }
 
 // Recommendation is what the shapes of a pattern amount to.

@@ -15,6 +15,8 @@ type Host struct {
 	Hypervisor Fact[string] `json:"hypervisor" jsonschema:"description=none on bare metal"`
 	Container  Fact[string] `json:"container" jsonschema:"description=none outside containers"`
 	HugePages  HugePages    `json:"huge_pages"`
+	// VendorLibraries are looked up where they matter: for fusion profiles and ridge info.
+	VendorLibraries []VendorLibrary `json:"vendor_libraries,omitempty" jsonschema:"description=libraries that may be an unfused baseline"`
 }
 
 // CPU identity, topology and clocks. On arm64 family is the implementer, model_number the

@@ -88,6 +88,9 @@ type Result struct {
 	Arms     []Arm          `json:"arms,omitempty"`
 	Ratio    *Ratio         `json:"ratio,omitempty"`
 
+	Candidates  []BaselineCandidate `json:"candidates,omitempty" jsonschema:"description=of a fusion pattern: what the pilot chose the first arm from"`
+	VendorFused *VendorFused        `json:"vendor_fused,omitempty" jsonschema:"description=of a fusion pattern: a vendor library's own fused primitive"`
+
 	Conditions   *Conditions   `json:"conditions,omitempty"`
 	DeviceMemory *DeviceMemory `json:"device_memory,omitempty"`
 	Warnings     []string      `json:"warnings,omitempty"`
@@ -172,6 +175,7 @@ type Attempt struct {
 type Arm struct {
 	Name          string           `json:"name"`
 	Kernels       []string         `json:"kernels"`
+	Libraries     []string         `json:"libraries,omitempty" jsonschema:"description=version and code path of each kernel of a vendor library"`
 	KernelParams  map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters of the last kernel in place of its defaults"`
 	ISA           string           `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
 	Verification  *Verification    `json:"verification,omitempty"`

@@ -16,6 +16,7 @@ const (
 	VerbSoak    = "soak"
 	VerbRelease = "release"
 	VerbClock   = "clock"
+	VerbLibrary = "library"
 )
 
 // Request asks the worker for one thing.
@@ -25,6 +26,7 @@ type Request struct {
 	Exclude []string     `json:"exclude,omitempty"` // prepare: quarantined kernels
 	Seconds float64      `json:"seconds,omitempty"` // soak
 	Arm     int          `json:"arm,omitempty"`     // verify, soak: which arm
+	Library string       `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case
 }
 
 // Reply is the worker's answer. Err is set when the verb failed.
@@ -36,6 +38,8 @@ type Reply struct {
 	Measured *Measured            `json:"measured,omitempty"`
 	Soaked   *Soaked              `json:"soaked,omitempty"`
 	Clock    *ClockReading        `json:"clock,omitempty"`
+
+	Library *record.VendorLibrary `json:"library,omitempty"`
 }
 
 // WorkerError carries a failure across the process border. Kind is one of the record
@@ -87,7 +91,9 @@ type PreparedArm struct {
 	Name    string   `json:"name"`
 	Kernels []string `json:"kernels"` // one per step
 	Ops     []string `json:"ops"`     // of the steps
-	ISA     []string `json:"isa"`     // of the arm's most demanding kernel
+	// Libraries are version and code path of each kernel of a vendor library.
+	Libraries []string `json:"libraries,omitempty"`
+	ISA       []string `json:"isa"` // of the arm's most demanding kernel
 	// Params of the last kernel that stand in place of its defaults.
 	Params map[string]int64 `json:"params,omitempty"`
 	// PassedOver are quarantined kernels that would have been picked otherwise.

@@ -28,7 +28,7 @@ func describe(res *record.Result, p *Prepared) {
 	res.Arms = nil
 	if len(p.Arms) > 1 {
 		for _, a := range p.Arms {
-			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, KernelParams: a.Params, ISA: ISATag(a.ISA),
+			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, Libraries: a.Libraries, KernelParams: a.Params, ISA: ISATag(a.ISA),
 				FLOPs: a.FLOPs, ExecutedFLOPs: a.ExecutedFLOPs, Bytes: a.Bytes, BufferSets: a.Sets})
 		}
 	}

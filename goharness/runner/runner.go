@@ -54,6 +54,8 @@ func DefaultDeadline(q Request, c record.Case, p *Prepared) time.Duration {
 		asked = float64(c.Trials)*perTrial + float64(c.Warmup)*max(1e-3, launch)*arms
 	case VerbSoak:
 		asked = q.Seconds
+	case VerbLibrary:
+		return openLibraryWithin
 	}
 	s := min(600, 20+work) + asked
 	return time.Duration(min(s, 1e9) * float64(time.Second))

@@ -84,6 +84,8 @@ func (s *Server) Handle(ctx context.Context, q Request) Reply {
 		r.Soaked, err = s.soak(ctx, q)
 	case VerbClock:
 		r.Clock, err = s.clocks(q)
+	case VerbLibrary:
+		r.Library, err = s.library(q)
 	case VerbRelease:
 		s.release()
 	default:
@@ -221,7 +223,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	s.cur = cur
 	for i := range cur.arms {
 		a := &cur.arms[i]
-		o := backend.PrepareOptions{Kernel: refs[i].Kernel, Params: refs[i].KernelParams, Exclude: q.Exclude, Sets: a.sets, Seed: Seed}
+		o := backend.PrepareOptions{Library: refs[i].Library, Kernel: refs[i].Kernel, Params: refs[i].KernelParams, Exclude: q.Exclude, Sets: a.sets, Seed: Seed}
 		if a.e, err = s.dev.Prepare(a.p, o); err != nil {
 			a.e = nil
 			s.release()
@@ -241,6 +243,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 				pa.ISA = k.ISA
 			}
 			pa.Params = k.Params
+			if k.Library != "" {
+				pa.Libraries = append(pa.Libraries, k.Library)
+			}
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
 		}
 		if n := int64(executed); n < pa.FLOPs {

@@ -101,7 +101,9 @@ type Buffer struct {
 
 // Family is one kernel family: its table and how an op and its buffers become C arguments.
 type Family struct {
-	Name    string
+	Name string
+	// Library, of a vendor library's kernels, names it; they are picked when asked for alone. "": ridge's own.
+	Library string
 	Kernels []Kernel
 	// Bind makes the family's C argument struct (allocated with Alloc, freed by the
 	// platform) for the op with its tensors in the op's order.

@@ -1,0 +1,157 @@
+package campaign
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/fusion"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// side is a vendor library of this run, with a worker of its own: what it does to that process
+// costs its candidates and nothing else.
+type side struct {
+	backend.LibraryWays
+	runner *runner.Runner
+	found  record.VendorLibrary
+}
+
+// libraries looks the vendor libraries up, once in a run; the host's description tells what was found.
+func (c *campaign) libraries(ctx context.Context) error {
+	if c.lookedUp {
+		return nil
+	}
+	c.lookedUp = true
+	c.doc.Host.VendorLibraries = nil
+	for _, ways := range c.cfg.Libraries {
+		s := &side{LibraryWays: ways, runner: &runner.Runner{Launch: c.cfg.Launch}}
+		var err error
+		if s.found, err = s.runner.Library(ctx, ways.Name, c.cfg.Plan.Device, c.cfg.Plan.Threads); err != nil {
+			s.runner.Close()
+			if ctx.Err() != nil {
+				return fmt.Errorf("%w: the library %s was being looked up", ErrInterrupted, ways.Name)
+			}
+			return fmt.Errorf("look the library %s up: %w", ways.Name, err)
+		}
+		c.doc.Host.VendorLibraries = append(c.doc.Host.VendorLibraries, s.found)
+		if s.found.Unavailable != "" {
+			s.runner.Close()
+			continue
+		}
+		c.sides = append(c.sides, s)
+	}
+	return nil
+}
+
+// closeSides ends the libraries' workers.
+func (c *campaign) closeSides() {
+	for _, s := range c.sides {
+		s.runner.Close()
+	}
+}
+
+// worker is the runner of a case: the library's own where one of the arms is a library's.
+func (c *campaign) worker(k record.Case) *runner.Runner {
+	for _, a := range k.Arms {
+		name, _, _ := strings.Cut(a.Library, " ")
+		for _, s := range c.sides {
+			if a.Library != "" && s.Name == name {
+				return s.runner
+			}
+		}
+	}
+	return c.runner
+}
+
+// leave takes a library out of the run after a crash or a hang: what it did may come from any of its code.
+func (c *campaign) leave(s *side, r record.Result) bool {
+	if r.Status != record.Crashed && r.Status != record.TimedOut {
+		return false
+	}
+	c.cfg.View.Warn("the library %s is set aside for this run: %s in %s: %s", s.Name, r.Status, r.ID, r.Reason)
+	s.runner.Close()
+	c.sides = slices.DeleteFunc(c.sides, func(x *side) bool { return x == s })
+	for i := range c.doc.Host.VendorLibraries {
+		if v := &c.doc.Host.VendorLibraries[i]; v.Name == s.Name {
+			v.Unavailable = fmt.Sprintf("set aside in this run: %s: %s", r.Status, r.Reason)
+		}
+	}
+	return true
+}
+
+// vendors tries every library against own, the best of ridge's own candidates, each in the
+// library's worker, and gives the one that beat it by most: own where none did.
+func (c *campaign) vendors(ctx context.Context, k record.Case, own record.ProgramRef) (record.ProgramRef, []record.BaselineCandidate, error) {
+	best, gain := own, 1.0
+	var tried []record.BaselineCandidate
+	for _, s := range slices.Clone(c.sides) {
+		for _, way := range s.Unfused {
+			other := own
+			other.Name, other.Library = fusion.Unfused+":"+way, way
+			r, err := c.run(ctx, pilotCase(k, own, other))
+			if err != nil {
+				return best, tried, err
+			}
+			tried = append(tried, candidateOf(way, r, 1))
+			if c.leave(s, r) {
+				break
+			}
+			if r.Status == record.Wrong {
+				c.cfg.View.Warn("%s by %s is wrong and no baseline: %s", k.ID, way, r.Reason)
+			}
+			if r.Status.Counts() && r.Ratio != nil && r.Ratio.Value > gain {
+				best, gain = other, r.Ratio.Value
+			}
+		}
+	}
+	return best, tried, nil
+}
+
+// candidateOf is what a pilot's result says of an arm; its times are not kept.
+func candidateOf(name string, r record.Result, arm int) record.BaselineCandidate {
+	b := record.BaselineCandidate{Name: name, Status: r.Status, Reason: r.Reason}
+	if r.Status.Counts() {
+		b.Status, b.Reason = record.OK, "" // of five quartets no interval is asked for
+	}
+	if arm < len(r.Arms) {
+		b.Kernels, b.Libraries = r.Arms[arm].Kernels, r.Arms[arm].Libraries
+	}
+	return b
+}
+
+// vendorFused measures the libraries' own fused primitives against ridge's fused kernel and gives the
+// fastest; nil where no library has one that is right.
+func (c *campaign) vendorFused(ctx context.Context, k record.Case) (*record.VendorFused, error) {
+	var out *record.VendorFused
+	for _, s := range slices.Clone(c.sides) {
+		for _, way := range s.Fused {
+			vendor, trial := k.Arms[1], k
+			vendor.Name, vendor.Library = fusion.VendorFused+":"+way, way
+			trial.Arms, trial.Cuts = []record.ProgramRef{vendor, k.Arms[1]}, []float64{1}
+			r, err := c.run(ctx, trial)
+			if err != nil {
+				return out, err
+			}
+			if c.leave(s, r) {
+				break
+			}
+			if r.Status == record.Wrong {
+				c.cfg.View.Warn("%s by %s is wrong and not shown: %s", k.ID, way, r.Reason)
+			}
+			if !r.Status.Counts() || r.Ratio == nil || len(r.Arms) != 2 || out != nil && r.Ratio.Value >= out.Ratio {
+				continue
+			}
+			a := r.Arms[0]
+			out = &record.VendorFused{Library: way, Version: s.found.Version, Kernels: a.Kernels, LatencyMS: a.Time.MedianNS / 1e6,
+				Ratio: r.Ratio.Value, RatioCI95: r.Ratio.CI95, Trials: len(r.Ratio.Quartets)}
+			if len(a.Libraries) > 0 {
+				out.CodePath = strings.TrimSpace(strings.TrimPrefix(a.Libraries[0], s.Name+" "+s.found.Version))
+			}
+		}
+	}
+	return out, nil
+}
