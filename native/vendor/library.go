@@ -207,7 +207,12 @@ func (o *opened) load() {
 			o.handle, o.path = h, file
 			return
 		}
-		why = append(why, C.GoString(C.dlerror()))
+		if text := C.GoString(C.dlerror()); !strings.HasPrefix(text, file+": cannot open shared object file: No such file") {
+			why = append(why, text)
+		}
+	}
+	if len(why) == 0 {
+		why = []string{"none of " + strings.Join(o.files, ", ") + " is found"}
 	}
 	o.err = fmt.Errorf("%s is not here: %s; %s may name its directory", o.title, strings.Join(why, "; "), PathVariable)
 }
@@ -220,27 +225,22 @@ func (l library) places(search string) []string {
 		if p == "" {
 			continue
 		}
+		if abs, err := filepath.Abs(p); err == nil { // a name without a slash would be looked up
+			p = abs
+		}
 		if st, err := os.Stat(p); err == nil && !st.IsDir() {
 			if strings.HasPrefix(filepath.Base(p), l.stem) {
-				out = append(out, slash(p))
+				out = append(out, p)
 			}
 			continue
 		}
 		for _, f := range l.files {
-			if f = slash(filepath.Join(p, f)); exists(f) {
+			if f = filepath.Join(p, f); exists(f) {
 				out = append(out, f)
 			}
 		}
 	}
 	return append(out, l.files...)
-}
-
-// slash makes a path that the loader takes for one: a name without a slash is looked up.
-func slash(path string) string {
-	if !strings.Contains(path, "/") {
-		return "./" + path
-	}
-	return path
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
@@ -285,8 +285,13 @@ func openMKL(handle unsafe.Pointer, path string, threads int, pool *C.ridge_vend
 // other works. ridge pins the threads itself.
 func environment(threads int) {
 	n := strconv.Itoa(threads)
+	for k, v := range map[string]string{"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"} {
+		if _, set := os.LookupEnv(k); !set { // Program.quiet refuses what spins too long
+			_ = os.Setenv(k, v)
+		}
+	}
 	for k, v := range map[string]string{
-		"OMP_NUM_THREADS": n, "OMP_DYNAMIC": "false", "OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0",
+		"OMP_NUM_THREADS": n, "OMP_DYNAMIC": "false",
 		"KMP_AFFINITY": "disabled", "KMP_WARNINGS": "off", "MKL_NUM_THREADS": n, "MKL_DYNAMIC": "FALSE", "MKL_INTERFACE_LAYER": "LP64",
 	} {
 		_ = os.Setenv(k, v)
