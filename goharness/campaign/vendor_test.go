@@ -92,7 +92,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 	}{
 		"a slower library": {ns: map[string]float64{"acme": 95, "acme packed": 91, "acme fused": 70}, baseline: "in place", fusedNS: 70,
 			status: map[string]record.Status{"buffers": record.OK, "in place": record.OK, "acme": record.OK, "acme packed": record.OK, "acme blocked": record.Unsupported}},
-		"the faster of its ways": {ns: map[string]float64{"acme": 80, "acme packed": 70, "acme fused": 50}, baseline: "acme packed", fusedNS: 50},
+		"the faster of its ways":   {ns: map[string]float64{"acme": 80, "acme packed": 70, "acme fused": 50}, baseline: "acme packed", fusedNS: 50},
 		"plain faster than packed": {ns: map[string]float64{"acme": 70, "acme packed": 80, "acme fused": 50}, baseline: "acme", fusedNS: 50},
 		// Its fused primitive is faster than everything, and still no baseline.
 		"a fast fused primitive": {ns: map[string]float64{"acme": 99, "acme packed": 99, "acme fused": 10}, baseline: "in place", fusedNS: 10},

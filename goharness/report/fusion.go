@@ -66,6 +66,9 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	c[3], c[4] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS)
 	c[5], c[6] = fmt.Sprintf("%.2f", s.Speedup), fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
 	c[7], c[8] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
+	if f := s.VendorFused; f != nil {
+		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %.2f of ridge's fused kernel's time (%.2f–%.2f)", f.Library, f.Version, f.LatencyMS, f.Ratio, f.RatioCI95[0], f.RatioCI95[1]))
+	}
 	if s.AtLeast != "" && s.AtLeast != s.Verdict {
 		c[9] += ", at least " + clean(s.AtLeast)
 	}
