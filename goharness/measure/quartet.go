@@ -169,7 +169,7 @@ func (c *comparison) run() error {
 				return err
 			}
 		}
-		s, err := Summarize(c.quartets, c.level)
+		s, err := SummarizeRatios(c.quartets, c.level)
 		if err != nil {
 			return fmt.Errorf("summarising the quartets: %w", err)
 		}
@@ -217,7 +217,7 @@ func (c *comparison) ratio() (record.Ratio, error) {
 	if len(c.quartets) == 0 {
 		return record.Ratio{}, nil
 	}
-	s, err := Summarize(c.quartets, c.level)
+	s, err := SummarizeRatios(c.quartets, c.level)
 	if err != nil {
 		return record.Ratio{}, fmt.Errorf("summarising the quartets: %w", err)
 	}
