@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"ridge/goharness/fusion"
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
@@ -46,7 +47,7 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 	if len(c.cfg.Plan.Fusion) == 0 {
 		return nil, nil
 	}
-	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, c.dispatchNS())
+	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, fusion.Limits{DispatchNS: c.dispatchNS(), Step: c.stepLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -66,6 +67,14 @@ func (c *campaign) dispatchNS() float64 {
 		}
 	}
 	return 0
+}
+
+// stepLimit is the least time of one step of a comparison.
+func (c *campaign) stepLimit(o op.Op, r *record.Result) *record.ResultCeiling {
+	t := op.TrafficOf(o)
+	step := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
+		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs, Conditions: r.Conditions}
+	return c.model.Floor(&step)
 }
 
 // addFusion puts the profile into the calibration document.

@@ -14,8 +14,17 @@ func (m *Model) Apply(r *record.Result) {
 	if r.Time == nil || r.Time.MedianNS <= 0 {
 		return
 	}
+	rc := m.Floor(r)
+	if r.Ceiling = rc; rc.FloorNS > 0 {
+		rc.Fraction = rc.FloorNS / r.Time.MedianNS
+	}
+}
+
+// Floor is the least time that a result's work and traffic can take, whether it was timed or not:
+// FLOPs, Bytes, ReadBytes, WriteBytes, InputStreams, WorkingSetBytes, DType, Threads and Mode count.
+// Its bound is "unknown" where a ceiling that is needed was not measured.
+func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
-	r.Ceiling = rc
 	compute := 0.0
 	if r.FLOPs > 0 {
 		if c := m.Compute("", r.DType, r.Threads); c != nil {
@@ -29,15 +38,15 @@ func (m *Model) Apply(r *record.Result) {
 		rc.MemoryGBps = float64(r.Bytes) / memory
 	}
 	if (r.FLOPs > 0 && compute == 0) || (r.Bytes > 0 && memory == 0) {
-		return // without one of the two nobody can say which binds
+		return rc // without one of the two nobody can say which binds
 	}
 	if rc.FloorNS = math.Max(compute, memory); rc.FloorNS > 0 {
-		rc.Fraction = rc.FloorNS / r.Time.MedianNS
 		rc.Bound = "memory"
 		if compute > memory {
 			rc.Bound = "compute"
 		}
 	}
+	return rc
 }
 
 // footprint is what launches touch in turn: all buffer sets when they rotate (cold).

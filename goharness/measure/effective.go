@@ -25,7 +25,9 @@ const (
 // of the rest from the former), and again to the ranks averaged over blocks of 2, 4, 8, …
 // neighbours: noise that is a sum of a fast and a slow part has a small ρ₁ and yet few
 // independent samples. The least count is returned.
-func effective(xs, sorted []float64) (lag1, neff float64) { return effectiveWith(upperLag1, xs, sorted) }
+func effective(xs, sorted []float64) (lag1, neff float64) {
+	return effectiveWith(upperLag1, xs, sorted)
+}
 
 // effectiveRatios is effective for the ratios of quartets, with ρ as estimated: neighbours share what
 // slow noise a quartet did not cancel, which is little, and one standard error of ρ costs eight

@@ -45,20 +45,36 @@ type FusionShape struct {
 	Extra           map[string]int64  `json:"extra_params"`
 	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain; both programs do this work"`
 
-	CaseID          string     `json:"case_id"`
-	Status          Status     `json:"status"`
-	Reason          string     `json:"reason,omitempty"`
-	SpeedupCI95     [2]float64 `json:"speedup_ci95"`
-	Trials          int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
-	Verdict         string     `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
-	AtLeast         string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
-	Baseline        string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
-	UnfusedKernels  []string   `json:"unfused_kernels,omitempty"`
-	FusedKernels    []string   `json:"fused_kernels,omitempty"`
-	Explanation     string     `json:"explanation,omitempty"`
-	GraphsReduction *float64   `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
-	Energy          *Energy    `json:"energy,omitempty"`
+	CaseID          string       `json:"case_id"`
+	Status          Status       `json:"status"`
+	Reason          string       `json:"reason,omitempty"`
+	SpeedupCI95     [2]float64   `json:"speedup_ci95"`
+	Trials          int          `json:"num_trials" jsonschema:"description=quartets A B B A"`
+	Verdict         string       `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
+	AtLeast         string       `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
+	Baseline        string       `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
+	UnfusedKernels  []string     `json:"unfused_kernels,omitempty"`
+	FusedKernels    []string     `json:"fused_kernels,omitempty"`
+	Explanation     string       `json:"explanation,omitempty"`
+	Predicted       float64      `json:"predicted_speedup,omitempty" jsonschema:"description=by the machine's measured ceilings: each step at its limit and a dispatch for each launch"`
+	Misfit          string       `json:"misfit,omitempty" jsonschema:"description=set when measured and predicted speed-up differ by more than 1.25"`
+	UnfusedLimit    *FusionLimit `json:"unfused_limit,omitempty"`
+	FusedLimit      *FusionLimit `json:"fused_limit,omitempty"`
+	GraphsReduction *float64     `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
+	Energy          *Energy      `json:"energy,omitempty"`
 }
+
+// FusionLimit is what the measured ceilings say of one program: its steps one after another.
+type FusionLimit struct {
+	Bound      string  `json:"bound" jsonschema:"description=what the longest step waits for: compute; memory; or dispatch where the launches take longest"`
+	Level      string  `json:"level,omitempty" jsonschema:"description=of the memory hierarchy where bound is memory"`
+	FloorNS    float64 `json:"floor_ns" jsonschema:"description=shortest time that the ceilings allow the steps"`
+	DispatchNS float64 `json:"dispatch_ns" jsonschema:"description=measured cost of the program's launches"`
+	Fraction   float64 `json:"fraction" jsonschema:"description=(floor_ns + dispatch_ns) over the measured time"`
+}
+
+// TimeNS is the time at the limits.
+func (l FusionLimit) TimeNS() float64 { return l.FloorNS + l.DispatchNS }
 
 // Recommendation is what the shapes of a pattern amount to.
 type Recommendation struct {

@@ -214,7 +214,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	before := s.dev.MemoryInUse()
 	out := &Prepared{Params: ref.Reference.Params(), FLOPs: ref.FLOPs(), Bytes: ref.Bytes(),
 		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(),
-		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: traffic(ref.Reference)}
+		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: op.TrafficOf(ref.Reference)}
 	if spec, ok := s.Ops.Spec(ref.Reference.Name()); ok {
 		out.ItemUnit = spec.Item
 	}
@@ -299,30 +299,6 @@ func (s *Server) fits(arms []arm) error {
 		}
 		kept.Trim()
 	}
-}
-
-// traffic splits an op's bytes into reads and writes, to choose the bandwidth ceiling that fits.
-func traffic(o op.Op) Traffic {
-	var t Traffic
-	var largest int64
-	for _, x := range o.Tensors() {
-		if x.Role == op.In {
-			largest = max(largest, x.Elements()*x.DType.Size())
-		}
-	}
-	for _, x := range o.Tensors() {
-		b := x.Elements() * x.DType.Size()
-		switch x.Role {
-		case op.In:
-			t.ReadBytes += b
-			if b*8 >= largest {
-				t.Inputs++
-			}
-		case op.Out:
-			t.WriteBytes += b
-		}
-	}
-	return t
 }
 
 // verify checks one arm, so that the parent knows which one a crash belongs to.
