@@ -38,6 +38,9 @@ func (c *campaign) measure(ctx context.Context) error {
 	for _, p := range c.laterProbes {
 		c.model.Again(p)
 	}
+	if err := c.reprobeLow(ctx); err != nil {
+		return err
+	}
 	c.sinceProbe = c.cfg.Now()
 	for i, k := range c.plan.Cases {
 		k.BudgetNS = c.budget(k, i)
@@ -102,6 +105,12 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		}
 	}
 	c.finish(&r)
+	if !probe {
+		if err := c.reprobeExceeded(ctx, &r); err != nil {
+			return r, err
+		}
+		c.finish(&r)
+	}
 	if err := c.keep(r, ""); err != nil {
 		return r, err
 	}

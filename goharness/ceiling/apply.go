@@ -57,6 +57,19 @@ func footprint(r *record.Result) int64 {
 	return r.WorkingSetBytes
 }
 
+// Exceeded is the measured ceiling of the level that holds a result's working set, where the result was faster than
+// it by more than Slack: the probe was disturbed, or the result profits from more than its level. nil
+// otherwise.
+func (m *Model) Exceeded(r *record.Result) *record.Ceiling {
+	if r.Ceiling == nil || r.Ceiling.Bound != "memory" || r.Ceiling.Fraction <= Slack {
+		return nil
+	}
+	if b := m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads, accesses(r)...); b != nil {
+		return b
+	}
+	return m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads)
+}
+
 // memoryTime is the least time in ns that a result's bytes need at its level; 0 when
 // nothing there was measured. In a transition the last cache carries all of them and DRAM
 // those that cannot have stayed, whichever takes longer.
