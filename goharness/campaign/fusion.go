@@ -4,17 +4,37 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"ridge/goharness/fusion"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
-// Quartets of a pilot and the launches before them.
+// Quartets of a pilot, the launches before them, and the time after which it takes fewer: candidates whose
+// launches are long differ by a pass over memory beside much arithmetic.
 const (
 	pilotQuartets = 5
 	pilotWarmup   = 3
+	pilotTime     = 500 * time.Millisecond
 )
+
+// shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
+func (c *campaign) shorten(k record.Case) record.Case {
+	k.Pilot, k.Trials, k.Warmup, k.Cuts = true, pilotQuartets, pilotWarmup, nil
+	p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0])
+	if err != nil {
+		return k // the run says what is wrong with it
+	}
+	var launch float64
+	for _, s := range p.Steps {
+		launch += c.stepLimit(s.Op, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+	}
+	if quartet := 8 * launch; quartet*pilotQuartets > float64(pilotTime) {
+		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
+	}
+	return k
+}
 
 // pilot decides which candidate is the baseline of a comparison, by comparing each with the best
 // so far. Its samples are thrown away: a candidate that won by luck gets no credit for it. A candidate
@@ -29,8 +49,8 @@ func (c *campaign) pilot(ctx context.Context, k record.Case) (record.Case, error
 		other := best
 		other.Name = fusion.Unfused + ":" + name
 		trial := k
-		trial.Arms, trial.Trials, trial.Warmup, trial.Cuts = []record.ProgramRef{best, other}, pilotQuartets, pilotWarmup, nil
-		r, err := c.run(ctx, trial)
+		trial.Arms = []record.ProgramRef{best, other}
+		r, err := c.run(ctx, c.shorten(trial))
 		if err != nil {
 			return k, err
 		}

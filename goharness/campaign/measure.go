@@ -59,6 +59,7 @@ func (c *campaign) measure(ctx context.Context) error {
 // Targets for the whole run. The budgets of the cases shrink when a run falls behind.
 const (
 	quickTarget = 75 * time.Second
+	quickFusion = 50 * time.Second // of a run of fusion patterns alone
 	fullTarget  = 13 * time.Minute
 )
 
@@ -71,6 +72,9 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 	target := fullTarget
 	if c.cfg.Plan.Quick {
 		target = quickTarget
+		if c.cfg.Plan.ProbesOnly {
+			target = quickFusion
+		}
 	}
 	n := len(c.plan.Cases)
 	nominal := target / time.Duration(n+len(c.plan.Probes))

@@ -37,7 +37,7 @@ type CompareOptions struct {
 	// Warmup launches of each arm then go before, as in Options.
 	Quartets int
 	Warmup   int
-	// Cold leaves out the untimed launch before each arm.
+	// Cold leaves out the untimed launch before each arm: caches hold nothing of use to either.
 	Cold bool
 }
 
