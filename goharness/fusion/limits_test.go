@@ -62,7 +62,7 @@ func TestLimitsPredictTheSpeedup(t *testing.T) {
 			t.Errorf("%s: the floors differ by %v ns, want the bytes of the passes at 10 GB/s, %v", c.name, s.UnfusedLimit.FloorNS-s.FusedLimit.FloorNS, passes)
 		}
 		text := explain(s, 2, c.dispatch)
-		if !strings.Contains(text, c.unfused) || !strings.Contains(text, "2 launches fewer") {
+		if !strings.Contains(text, c.unfused) || !strings.Contains(text, "launches spared: 2") {
 			t.Errorf("%s: explained as %q", c.name, text)
 		}
 	}

@@ -101,7 +101,7 @@ func reduction(unfused, fused int64) float64 {
 // bounds the two.
 func explain(s record.FusionShape, launches int, dispatchNS float64) string {
 	saved := s.UnfusedBytes - s.FusedBytes
-	text := fmt.Sprintf("%.2f×: moves %s less (modelled), %d launches fewer", s.Speedup, size(saved), launches)
+	text := fmt.Sprintf("%.2f×: moves %s less (modelled), launches spared: %d", s.Speedup, size(saved), launches)
 	gained := (s.UnfusedMS - s.FusedMS) * 1e6
 	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 {
 		text += fmt.Sprintf(" (dispatch %.0f %% of the gain)", min(100, 100*spared/gained))
