@@ -23,7 +23,8 @@ func TestProbesThatStayBehindOneThreadAreRepeated(t *testing.T) {
 		{"an undisturbed one", 0, []string{"initial"}, 2},
 		{"a disturbed one", 1, []string{"initial", "low"}, 2},
 		{"twice disturbed", 2, []string{"initial", "low", "low"}, 2},
-		{"always disturbed", 100, []string{"initial", "low", "low", "low"}, 2 / slowdown},
+		{"disturbed until the end", 4, []string{"initial", "low", "low", "low", "low"}, 2},
+		{"always disturbed", 100, []string{"initial", "low", "low", "low", "low", "low", "low"}, 2 / slowdown},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			b := &fakebackend.Backend{}
