@@ -61,11 +61,11 @@ arm64:
 	@if ! command -v $(ARM_CC) >/dev/null 2>&1; then echo "arm64: skipped, $(ARM_CC) is not installed (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"; exit 0; fi; \
 	set -e; export GOARCH=arm64 CC=$(ARM_CC) CGO_ENABLED=1; $(GO) vet ./...; \
 	if [ -z "$(ARM_QEMU)" ]; then echo "arm64: built; tests skipped, qemu-aarch64-static is not installed (Debian: apt-get install qemu-user-static)"; exit 0; fi; \
-	QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
+	RIDGE_TEST_SPARSE=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
 
 clang:
 	CGO_ENABLED=1 CC=clang $(GO) build -o bin/ridge-clang ./cmd/ridge
-	CGO_ENABLED=1 CC=clang $(GO) test -short ./native/...
+	RIDGE_TEST_SPARSE=1 CGO_ENABLED=1 CC=clang $(GO) test -short ./native/...
 
 # The kernels' tests with every memory access and every operation of undefined result checked; a
 # finding ends the test. Three checks are left out because they double the time to compile and what
@@ -77,7 +77,7 @@ SANITIZE_FLAGS = -g1 $(SANITIZE) -fno-sanitize=null,object-size,pointer-overflow
 sanitize: compiler
 	@start=$$(date +%s); set -x; \
 	SANITIZE_CC=$(CC) CC=$(CURDIR)/scripts/sanitize-cc CGO_CFLAGS="$(SANITIZE_FLAGS)" CGO_LDFLAGS="$(SANITIZE)" CGO_ENABLED=1 \
-	UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 10m ./native/... || exit 1; \
+	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 10m ./native/... || exit 1; \
 	set +x; echo "sanitize: $$(( $$(date +%s) - start )) s"
 
 stamp:

@@ -96,13 +96,14 @@ type campaign struct {
 	asking      string // id of the case in flight
 	journalErr  error  // of a quarantine entry
 	started     time.Time
-	probed      map[string]time.Time // when each probe case was last measured in this run
-	sinceProbe  time.Time            // the last periodic repetition
-	probing     time.Duration        // spent on periodic repetitions
-	sides       []*side              // vendor libraries in use
-	lookedUp    bool                 // whether they have been looked up
-	sweepLevels bool                 // the levels come from the sweep
-	laterProbes []record.ProbeEntry  // of the resumed journal
+	probed      map[string]time.Time       // when each probe case was last measured in this run
+	sinceProbe  time.Time                  // the last periodic repetition
+	exceeded    map[record.CeilingKey]bool // ceilings whose probe was repeated because a result went past it
+	probing     time.Duration              // spent on periodic repetitions
+	sides       []*side                    // vendor libraries in use
+	lookedUp    bool                       // whether they have been looked up
+	sweepLevels bool                       // the levels come from the sweep
+	laterProbes []record.ProbeEntry        // of the resumed journal
 }
 
 // Run measures and returns the document. On interruption the document holds what was
@@ -114,7 +115,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{}}
 	c.runner = &runner.Runner{Launch: cfg.Launch}
 	defer c.runner.Close()
 	defer c.closeSides()

@@ -5,16 +5,37 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"ridge/goharness/fusion"
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
-// Quartets of a pilot and the launches before them.
+// Quartets of a pilot, the launches before them, and the time after which it takes fewer: candidates whose
+// launches are long differ by a pass over memory beside much arithmetic.
 const (
 	pilotQuartets = 5
 	pilotWarmup   = 3
+	pilotTime     = 500 * time.Millisecond
 )
+
+// shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
+func (c *campaign) shorten(k record.Case) record.Case {
+	k.Pilot, k.Trials, k.Warmup, k.Cuts = true, pilotQuartets, pilotWarmup, nil
+	p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0])
+	if err != nil {
+		return k // the run says what is wrong with it
+	}
+	var launch float64
+	for _, s := range p.Steps {
+		launch += c.stepLimit(s.Op, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+	}
+	if quartet := 8 * launch; quartet*pilotQuartets > float64(pilotTime) {
+		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
+	}
+	return k
+}
 
 // pilot decides which candidate is the baseline of a comparison, by comparing each with the best
 // so far. Its samples are thrown away: a candidate that won by luck gets no credit for it. A candidate
@@ -31,7 +52,9 @@ func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
 	for _, name := range k.Baselines[1:] {
 		other := best
 		other.Name = fusion.Unfused + ":" + name
-		r, err := c.run(ctx, pilotCase(k, best, other))
+		trial := k
+		trial.Arms = []record.ProgramRef{best, other}
+		r, err := c.run(ctx, c.shorten(trial))
 		if err != nil {
 			return p, err
 		}
@@ -56,12 +79,6 @@ type piloted struct {
 	record.Case
 	own   record.ProgramRef // the best of ridge's own candidates
 	tried []record.BaselineCandidate
-}
-
-// pilotCase compares two candidates.
-func pilotCase(k record.Case, a, b record.ProgramRef) record.Case {
-	k.Arms, k.Trials, k.Warmup, k.Cuts = []record.ProgramRef{a, b}, pilotQuartets, pilotWarmup, nil
-	return k
 }
 
 // compare measures a case against its baseline. A vendor library that won the pilot and then fails
@@ -98,7 +115,7 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 	if len(c.cfg.Plan.Fusion) == 0 {
 		return nil, nil
 	}
-	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, c.dispatchNS())
+	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, fusion.Limits{DispatchNS: c.dispatchNS(), Step: c.stepLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +143,14 @@ func (c *campaign) dispatchNS() float64 {
 		}
 	}
 	return 0
+}
+
+// stepLimit is the least time of one step of a comparison.
+func (c *campaign) stepLimit(o op.Op, r *record.Result) *record.ResultCeiling {
+	t := op.TrafficOf(o)
+	step := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
+		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs, Conditions: r.Conditions}
+	return c.model.Floor(&step)
 }
 
 // addFusion puts the profile into the calibration document.

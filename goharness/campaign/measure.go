@@ -38,6 +38,9 @@ func (c *campaign) measure(ctx context.Context) error {
 	for _, p := range c.laterProbes {
 		c.model.Again(p)
 	}
+	if err := c.reprobeLow(ctx); err != nil {
+		return err
+	}
 	c.sinceProbe = c.cfg.Now()
 	for i, k := range c.plan.Cases {
 		k.BudgetNS = c.budget(k, i)
@@ -50,12 +53,13 @@ func (c *campaign) measure(ctx context.Context) error {
 			return err
 		}
 	}
-	return nil
+	return c.reprobeLow(ctx) // what held two threads back (one core for both, say) may have passed
 }
 
 // Targets for the whole run. The budgets of the cases shrink when a run falls behind.
 const (
 	quickTarget = 75 * time.Second
+	quickFusion = 50 * time.Second // of a run of fusion patterns alone
 	fullTarget  = 13 * time.Minute
 )
 
@@ -68,6 +72,9 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 	target := fullTarget
 	if c.cfg.Plan.Quick {
 		target = quickTarget
+		if c.cfg.Plan.ProbesOnly {
+			target = quickFusion
+		}
 	}
 	n := len(c.plan.Cases)
 	nominal := target / time.Duration(n+len(c.plan.Probes))
@@ -103,6 +110,12 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 	}
 	r.Candidates = p.tried
 	c.finish(&r)
+	if !probe {
+		if err := c.reprobeExceeded(ctx, &r); err != nil {
+			return r, err
+		}
+		c.finish(&r)
+	}
 	if err := c.keep(r, ""); err != nil {
 		return r, err
 	}

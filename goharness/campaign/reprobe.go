@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"ridge/goharness/ceiling"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
 )
@@ -15,6 +16,50 @@ const (
 	probeBurst = 2                // probes at a time
 	probeShare = 0.05             // of the run's time, for all repetitions together
 )
+
+// Several threads have arithmetic and caches of their own: a probe of all of them that gives less than leastScaling
+// × that of one was disturbed. It is repeated up to scalingProbes times; the best one counts.
+const (
+	leastScaling  = 1.2
+	scalingProbes = 3
+)
+
+// reprobeLow repeats the probes of all threads that stay behind those of one. DRAM is left out: one
+// thread may draw all of it.
+func (c *campaign) reprobeLow(ctx context.Context) error {
+	for _, p := range c.plan.Probes {
+		id := p.Ceiling
+		if id.Threads < 2 || id.Level == ceiling.DRAM || id.Kind != record.CeilingCompute && id.Kind != record.CeilingBandwidth {
+			continue
+		}
+		single := id
+		single.Threads = 1
+		for range scalingProbes {
+			x, one := c.model.Find(id), c.model.Find(single)
+			if x == nil || one == nil || x.Measured.Value == 0 || one.Measured.Value == 0 || x.Measured.Value >= leastScaling*one.Measured.Value {
+				break
+			}
+			if _, done := c.probed[p.Case.ID]; !done {
+				break // from the journal of a run that had its tries
+			}
+			if err := c.reprobe(ctx, x, "low"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reprobeExceeded repeats the probe of a level that a result went past, once for each ceiling: the result
+// says that the probe was disturbed.
+func (c *campaign) reprobeExceeded(ctx context.Context, r *record.Result) error {
+	x := c.model.Exceeded(r)
+	if x == nil || c.exceeded[x.Key()] {
+		return nil
+	}
+	c.exceeded[x.Key()] = true
+	return c.reprobe(ctx, x, "exceeded")
+}
 
 // reprobe measures the probe of a ceiling once more.
 func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why string) error {

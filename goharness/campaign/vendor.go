@@ -92,7 +92,9 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 		for _, way := range s.Unfused {
 			other := own
 			other.Name, other.Library = fusion.Unfused+":"+way, way
-			r, err := c.run(ctx, pilotCase(k, own, other))
+			trial := k
+			trial.Arms = []record.ProgramRef{own, other}
+			r, err := c.run(ctx, c.shorten(trial))
 			if err != nil {
 				return best, tried, err
 			}

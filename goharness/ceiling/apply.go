@@ -14,8 +14,17 @@ func (m *Model) Apply(r *record.Result) {
 	if r.Time == nil || r.Time.MedianNS <= 0 {
 		return
 	}
+	rc := m.Floor(r)
+	if r.Ceiling = rc; rc.FloorNS > 0 {
+		rc.Fraction = rc.FloorNS / r.Time.MedianNS
+	}
+}
+
+// Floor is the least time that a result's work and traffic can take, whether it was timed or not:
+// FLOPs, Bytes, ReadBytes, WriteBytes, InputStreams, WorkingSetBytes, DType, Threads and Mode count.
+// Its bound is "unknown" where a ceiling that is needed was not measured.
+func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
-	r.Ceiling = rc
 	compute := 0.0
 	if r.FLOPs > 0 {
 		if c := m.Compute("", r.DType, r.Threads); c != nil {
@@ -29,15 +38,15 @@ func (m *Model) Apply(r *record.Result) {
 		rc.MemoryGBps = float64(r.Bytes) / memory
 	}
 	if (r.FLOPs > 0 && compute == 0) || (r.Bytes > 0 && memory == 0) {
-		return // without one of the two nobody can say which binds
+		return rc // without one of the two nobody can say which binds
 	}
 	if rc.FloorNS = math.Max(compute, memory); rc.FloorNS > 0 {
-		rc.Fraction = rc.FloorNS / r.Time.MedianNS
 		rc.Bound = "memory"
 		if compute > memory {
 			rc.Bound = "compute"
 		}
 	}
+	return rc
 }
 
 // footprint is what launches touch in turn: all buffer sets when they rotate (cold).
@@ -46,6 +55,19 @@ func footprint(r *record.Result) int64 {
 		return r.WorkingSetBytes * int64(r.Conditions.BufferSets)
 	}
 	return r.WorkingSetBytes
+}
+
+// Exceeded is the measured ceiling of the level that holds a result's working set, where the result was faster than
+// it by more than Slack: the probe was disturbed, or the result profits from more than its level. nil
+// otherwise.
+func (m *Model) Exceeded(r *record.Result) *record.Ceiling {
+	if r.Ceiling == nil || r.Ceiling.Bound != "memory" || r.Ceiling.Fraction <= Slack {
+		return nil
+	}
+	if b := m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads, accesses(r)...); b != nil {
+		return b
+	}
+	return m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads)
 }
 
 // memoryTime is the least time in ns that a result's bytes need at its level; 0 when

@@ -159,12 +159,12 @@ func TestVerdictNeedsTheWholeInterval(t *testing.T) {
 	}
 }
 
-// shapes of sizes 1, 2, 4, …: + gains, 0 neither, - slower, ? inconclusive, x not measured.
+// shapes of sizes 1, 2, 4, …: + gains, 0 neither, - slower, x not measured; inconclusive: ! at least minimal, / at most, ? anything.
 func sweep(answers string) []sized {
 	var out []sized
 	for i, a := range answers {
 		s := sized{name: "m", size: 1 << i, FusionShape: record.FusionShape{Status: record.OK, Trials: 8}}
-		s.SpeedupCI95 = map[rune][2]float64{'+': {1.1, 2}, '0': {0.95, 1.09}, '-': {0.5, 0.94}, '?': {0.9, 1.3}, 'x': {}}[a]
+		s.SpeedupCI95 = map[rune][2]float64{'+': {1.1, 2}, '0': {0.95, 1.09}, '-': {0.5, 0.94}, '?': {0.9, 1.3}, '!': {0.96, 1.3}, '/': {0.9, 1}, 'x': {}}[a]
 		if a == 'x' {
 			s.Status, s.Trials = record.Skipped, 0
 		}
@@ -179,8 +179,8 @@ func TestRecommendation(t *testing.T) {
 		quick   bool
 		want    string
 	}{
-		{"++++", false, Fuse}, {"00+?", false, Fuse}, {"0+0x", false, Fuse},
-		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"000?", false, measure.Inconclusive}, {"000x", false, measure.Inconclusive},
+		{"++++", false, Fuse}, {"00+!", false, Fuse}, {"0+0x", false, Fuse}, {"00+?", false, measure.Inconclusive}, {"0+/", false, measure.Inconclusive},
+		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"00/-", false, DoNotFuse}, {"000!", false, measure.Inconclusive}, {"000?", false, measure.Inconclusive}, {"000x", false, measure.Inconclusive},
 		{"--++", false, Depends + " m 2 4 true"}, {"-0?+", false, Depends + " m 1 8 true"}, {"++--", false, Depends + " m 2 4 false"},
 		{"-+-+", false, measure.Inconclusive}, {"+-+", false, measure.Inconclusive}, {"--++", true, measure.Inconclusive},
 		{"", false, measure.Inconclusive}, {"????", false, measure.Inconclusive},

@@ -28,7 +28,7 @@ func linearPatterns() []Pattern {
 			},
 			Shapes: linearShapes(),
 			Build:  func(v op.Values, d record.DType) (Pair, error) { return linear(p.name, p.act, v, d) },
-			Input:  func(v op.Values) []int64 { return []int64{v.Int("m"), v.Int("k")} },
+			Input:  func(v op.Values) []int64 { return []int64{v.Int("m"), v.Int("k"), v.Int("n")} }, // as the graphs format has it
 			Size:   func(v op.Values) (string, int64) { return "m", v.Int("m") },
 		})
 	}

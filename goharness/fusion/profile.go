@@ -12,8 +12,7 @@ import (
 )
 
 // Profiles makes a pattern's entry per precision and mode of the results of its cases, in the order of all.
-// dispatchNS is what handing one launch to the team costs, 0 when it was not measured.
-func Profiles(all []Pattern, results []record.Result, quick bool, dispatchNS float64) ([]record.FusionPattern, error) {
+func Profiles(all []Pattern, results []record.Result, quick bool, limits Limits) ([]record.FusionPattern, error) {
 	var out []record.FusionPattern
 	for _, p := range all {
 		for _, d := range p.DTypes {
@@ -23,7 +22,7 @@ func Profiles(all []Pattern, results []record.Result, quick bool, dispatchNS flo
 					if r.Op != p.Name || r.DType != d || r.Mode != mode {
 						continue
 					}
-					s, err := p.shape(r, dispatchNS)
+					s, err := p.shape(r, limits)
 					if err != nil {
 						return nil, fmt.Errorf("fusion profile of %s: %w", r.ID, err)
 					}
@@ -45,7 +44,7 @@ func Profiles(all []Pattern, results []record.Result, quick bool, dispatchNS flo
 }
 
 // shape is one result in the profile's terms.
-func (p Pattern) shape(r record.Result, dispatchNS float64) (sized, error) {
+func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	v, pair, err := p.pair(r.Params, r.DType)
 	if err != nil {
 		return sized{}, err
@@ -80,7 +79,14 @@ func (p Pattern) shape(r record.Result, dispatchNS float64) (sized, error) {
 	if verdict.AtLeast != measure.Inconclusive {
 		s.AtLeast = verdict.AtLeast
 	}
-	s.Explanation = explain(s.FusionShape, pair, r, dispatchNS)
+	unfused := pair.Unfused[0]
+	for _, candidate := range pair.Unfused {
+		if candidate.Name == s.Baseline {
+			unfused = candidate
+		}
+	}
+	limits.apply(&s.FusionShape, unfused, pair.Fused, &r)
+	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(pair.Fused.Steps), limits.DispatchNS)
 	return s, nil
 }
 
@@ -91,16 +97,17 @@ func reduction(unfused, fused int64) float64 {
 	return 1 - float64(fused)/float64(unfused)
 }
 
-// explain says in one line what the fused program spares and how that compares with what it gained.
-func explain(s record.FusionShape, pair Pair, r record.Result, dispatchNS float64) string {
+// explain says in one line what the fused program spares, how that compares with what it gained, and what
+// bounds the two.
+func explain(s record.FusionShape, launches int, dispatchNS float64) string {
 	saved := s.UnfusedBytes - s.FusedBytes
-	text := fmt.Sprintf("%.2f×: %s less moved (modelled), %d launches instead of %d", s.Speedup, size(saved), len(pair.Fused.Steps), len(pair.Unfused[0].Steps))
-	gained := r.Arms[0].Time.MedianNS - r.Arms[1].Time.MedianNS
-	if spared := dispatchNS * float64(len(pair.Unfused[0].Steps)-len(pair.Fused.Steps)); spared > 0 && gained > 0 {
-		text += fmt.Sprintf(", dispatch %.0f %% of the gain", min(100, 100*spared/gained))
+	text := fmt.Sprintf("%.2f×: moves %s less (modelled), launches spared: %d", s.Speedup, size(saved), launches)
+	gained := (s.UnfusedMS - s.FusedMS) * 1e6
+	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 {
+		text += fmt.Sprintf(" (dispatch %.0f %% of the gain)", min(100, 100*spared/gained))
 	}
-	if gained > 0 && saved > 0 {
-		text += fmt.Sprintf("; the bytes spared went at %.3g GB/s", float64(saved)/gained)
+	if s.UnfusedLimit != nil {
+		text += fmt.Sprintf("; unfused %s, fused %s", limited(s.UnfusedLimit), limited(s.FusedLimit))
 	}
 	return text
 }

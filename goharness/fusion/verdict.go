@@ -69,24 +69,30 @@ type sized struct {
 
 // recommend sums up the shapes of a pattern, in the order of their sizes.
 //
-//	fuse             some shape gains 1.1 or more, none is slower
-//	do_not_fuse      no shape gains 1.1
+//	fuse             some shape gains 1.1 or more, and no measured shape can be slower: all intervals begin at 0.95 or above
+//	do_not_fuse      no shape gains 1.1: all intervals end below it
 //	depends_on_size  gains on one side of a size, losses on the other: one crossing
 //	inconclusive     anything else
 func recommend(shapes []sized, quick bool) record.Recommendation {
 	var n [4]int
+	risky := 0 // shapes that may be slower
 	for _, s := range shapes {
 		n[answerOf(s.FusionShape)]++
+		if s.Status.Counts() && (s.SpeedupCI95[0] < 0.95 || s.Trials < measure.MinQuartets) {
+			risky++
+		}
 	}
 	counted := fmt.Sprintf("of %d shapes %d gain 1.1 or more, %d less, %d are slower, %d are inconclusive", len(shapes), n[gain], n[none], n[loss], n[open])
 	r := record.Recommendation{Verdict: measure.Inconclusive, Reason: counted}
 	switch {
-	case n[gain] > 0 && n[loss] == 0:
+	case n[gain] > 0 && risky == 0:
 		r.Verdict = Fuse
 	case n[gain] == 0 && n[open] == 0 && len(shapes) > 0:
 		r.Verdict = DoNotFuse
 	case n[gain] > 0 && n[loss] > 0 && quick:
 		r.Reason += "; a quick run looks for no crossover"
+	case n[gain] > 0 && n[loss] == 0:
+		r.Reason += fmt.Sprintf("; %d may be slower", risky)
 	case n[gain] > 0 && n[loss] > 0:
 		if c := crossover(shapes); c != nil {
 			r.Verdict, r.Crossover = Depends, c

@@ -37,4 +37,17 @@
 // No rule can see noise slower than the measurement: a level that holds for longer than all
 // samples together is taken for the truth (steps of dwell 300: 39 % where the rule stops).
 // Compare cancels such levels; Run cannot, and SelfTest shows that row without judging it.
+//
+// # Interval of a ratio
+//
+// Quartets cancel what neighbouring samples share, so their ratios are nearly independent (ρ₁ below 0.1 under
+// all of the noises above) and ρ₁ is taken as estimated. Share of intervals at 99.2 %, the level of
+// one of six looks, that miss the true ratio, 2,000 trials, and the median half width: in brackets with the
+// standard error added, which made eight quartets worth two.
+//
+//	noise              8 quartets              16                     32
+//	iid 1 %            0.3 %, ±2.1 % (±13 %)   0.2 %, ±1.2 % (2.0)    0.2 %, ±0.8 % (0.9)
+//	AR(1) 0.9          0.4 %, ±0.9 % (±5.8 %)  0.1 %, ±0.6 % (0.9)    0.5 %, ±0.4 % (0.4)
+//	steps, dwell 8     0.5 %, ±2.7 % (±17 %)   0.2 %, ±1.5 % (2.6)    0.3 %, ±1.0 % (1.1)
+//	steal bursts       0.3 %, ±19 % (±122 %)   0.1 %, ±7.5 % (21)     0.2 %, ±1.3 % (1.8)
 package measure

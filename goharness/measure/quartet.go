@@ -37,7 +37,7 @@ type CompareOptions struct {
 	// Warmup launches of each arm then go before, as in Options.
 	Quartets int
 	Warmup   int
-	// Cold leaves out the untimed launch before each arm.
+	// Cold leaves out the untimed launch before each arm: caches hold nothing of use to either.
 	Cold bool
 }
 
@@ -169,7 +169,7 @@ func (c *comparison) run() error {
 				return err
 			}
 		}
-		s, err := Summarize(c.quartets, c.level)
+		s, err := SummarizeRatios(c.quartets, c.level)
 		if err != nil {
 			return fmt.Errorf("summarising the quartets: %w", err)
 		}
@@ -217,7 +217,7 @@ func (c *comparison) ratio() (record.Ratio, error) {
 	if len(c.quartets) == 0 {
 		return record.Ratio{}, nil
 	}
-	s, err := Summarize(c.quartets, c.level)
+	s, err := SummarizeRatios(c.quartets, c.level)
 	if err != nil {
 		return record.Ratio{}, fmt.Errorf("summarising the quartets: %w", err)
 	}

@@ -179,6 +179,9 @@ func (t *selfTest) coverage(n Noise, judged bool) error {
 // compare counts wrong and right findings of differences. Quartets cancel slow noise, so
 // these rows are judged for every noise.
 func (t *selfTest) compare(n Noise, _ bool) error {
+	if err := t.ratios(n); err != nil {
+		return err
+	}
 	for _, c := range []struct {
 		name    string
 		speedup float64
@@ -211,6 +214,31 @@ func (t *selfTest) compare(n Noise, _ bool) error {
 			row.Detail += fmt.Sprintf(", interval holds the truth in %.1f %%", 100*t.share(held))
 		}
 		t.add(row)
+	}
+	return nil
+}
+
+// ratios counts how often the interval of few quartets holds the true ratio.
+func (t *selfTest) ratios(n Noise) error {
+	const speedup = 1.2
+	for _, quartets := range []int{MinQuartets, 2 * MinQuartets, 4 * MinQuartets} {
+		var held int
+		var width float64
+		for trial := range t.o.Trials {
+			a, b, err := t.simulate(n, trial, speedup)
+			if err != nil {
+				return err
+			}
+			got, err := Compare(t.ctx, a, b, CompareOptions{Quartets: quartets, Now: a.Clock.Now})
+			if err != nil {
+				return err
+			}
+			r := got.Ratio
+			held += count(r.CI95[0] <= speedup && speedup <= r.CI95[1])
+			width += HalfWidth(r) / float64(t.o.Trials)
+		}
+		t.add(ReportRow{Test: fmt.Sprintf("ratio, %d quartets", quartets), Noise: n.Name, Value: t.share(held), Goal: coverageGoal, Judged: true,
+			Detail: fmt.Sprintf("±%.1f %% on average", 100*width)})
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func TestMeasurementReachesItsGoals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := 6 * (len(SelfTestNoises()) + 1); len(r.Rows) != want {
+	if want := 9 * (len(SelfTestNoises()) + 1); len(r.Rows) != want {
 		t.Errorf("%d rows, want %d", len(r.Rows), want)
 	}
 	for _, row := range r.Rows {

@@ -39,6 +39,9 @@ type Case struct {
 	Warmup   int   `json:"warmup,omitempty"` // with Trials: fixed counts in place of the stop rule
 	Trials   int   `json:"trials,omitempty"`
 	BudgetNS int64 `json:"budget_ns,omitempty"`
+	// Pilot: the samples only choose a baseline and are thrown away; the winner is verified before it
+	// is measured, so the pilot is not.
+	Pilot bool `json:"pilot,omitempty"`
 	// Probe cases feed ceilings; Level and Why describe what for.
 	Level string `json:"level,omitempty"`
 	// SkipReason, when set by the plan, means the case is recorded as skipped or

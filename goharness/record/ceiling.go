@@ -52,5 +52,5 @@ type Probe struct {
 	CI95  [2]float64 `json:"ci95"`
 	Best  float64    `json:"best" jsonschema:"description=fastest sample"`
 	Case  string     `json:"case_id"`
-	Why   string     `json:"why" jsonschema:"description=initial; sweep; periodic; reprobe"`
+	Why   string     `json:"why" jsonschema:"description=initial; sweep; periodic; reprobe (a result was refused); exceeded (a result was faster than it); low (below 1.2 times one thread)"`
 }

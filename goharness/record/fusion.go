@@ -59,9 +59,25 @@ type FusionShape struct {
 	VendorFused     *VendorFused        `json:"vendor_fused,omitempty"`
 	FusedKernels    []string            `json:"fused_kernels,omitempty"`
 	Explanation     string              `json:"explanation,omitempty"`
+	Predicted       float64             `json:"predicted_speedup,omitempty" jsonschema:"description=by the machine's measured ceilings: each step at its limit and a dispatch for each launch"`
+	Misfit          string              `json:"misfit,omitempty" jsonschema:"description=set when measured and predicted speed-up differ by more than 1.25"`
+	UnfusedLimit    *FusionLimit        `json:"unfused_limit,omitempty"`
+	FusedLimit      *FusionLimit        `json:"fused_limit,omitempty"`
 	GraphsReduction *float64            `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
 	Energy          *Energy             `json:"energy,omitempty"`
 }
+
+// FusionLimit is what the measured ceilings say of one program: its steps one after another.
+type FusionLimit struct {
+	Bound      string  `json:"bound" jsonschema:"description=what the longest step waits for: compute; memory; or dispatch where the launches take longest"`
+	Level      string  `json:"level,omitempty" jsonschema:"description=of the memory hierarchy where bound is memory"`
+	FloorNS    float64 `json:"floor_ns" jsonschema:"description=shortest time that the ceilings allow the steps"`
+	DispatchNS float64 `json:"dispatch_ns" jsonschema:"description=measured cost of the program's launches"`
+	Fraction   float64 `json:"fraction" jsonschema:"description=(floor_ns + dispatch_ns) over the measured time"`
+}
+
+// TimeNS is the time at the limits.
+func (l FusionLimit) TimeNS() float64 { return l.FloorNS + l.DispatchNS }
 
 // Recommendation is what the shapes of a pattern amount to.
 type Recommendation struct {

@@ -11,7 +11,7 @@ import (
 
 var fusionColumns = []column{
 	{name: "pattern"}, {name: "shape"}, {name: "precision", drop: 1}, {name: "unfused ms", right: true, drop: 4}, {name: "fused ms", right: true, drop: 3},
-	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "bytes", right: true, drop: 5}, {name: "baseline", drop: 6}, {name: "verdict"},
+	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "predicted", right: true, drop: 6}, {name: "bytes", right: true, drop: 5}, {name: "baseline", drop: 7}, {name: "verdict"},
 }
 
 // WriteFusion shows a fusion profile: its shapes, the recommendations, and what to do.
@@ -57,7 +57,7 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 		params = append(params, k+"="+v)
 	}
 	sort.Strings(params)
-	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), clean(string(p.DType)), none, none, none, none, none, none, clean(s.Verdict)}}
+	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), clean(string(p.DType)), none, none, none, none, none, none, none, clean(s.Verdict)}}
 	if s.Trials == 0 {
 		row.below = clean(string(s.Status) + ": " + s.Reason)
 		return row
@@ -65,12 +65,15 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	c := row.cells
 	c[3], c[4] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS)
 	c[5], c[6] = fmt.Sprintf("%.2f", s.Speedup), fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
-	c[7], c[8] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
+	if s.Predicted > 0 {
+		c[7] = fmt.Sprintf("%.2f", s.Predicted)
+	}
+	c[8], c[9] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
 	if f := s.VendorFused; f != nil {
 		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %.2f of ridge's fused kernel's time (%.2f–%.2f)", f.Library, f.Version, f.LatencyMS, f.Ratio, f.RatioCI95[0], f.RatioCI95[1]))
 	}
 	if s.AtLeast != "" && s.AtLeast != s.Verdict {
-		c[9] += ", at least " + clean(s.AtLeast)
+		c[10] += ", at least " + clean(s.AtLeast)
 	}
 	return row
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
@@ -73,17 +74,10 @@ type Prepared struct {
 	WorkingSetBytes int64          `json:"working_set_bytes"`
 	Items           int64          `json:"items"`
 	ItemUnit        string         `json:"item_unit"`
-	Traffic         Traffic        `json:"traffic"`
+	Traffic         op.Traffic     `json:"traffic"`
 	MemoryBefore    int64          `json:"memory_before"`
 	DeviceMemory    int64          `json:"device_memory"`
 	DeviceBefore    int64          `json:"device_memory_before"`
-}
-
-// Traffic splits the modelled bytes into reads and writes.
-type Traffic struct {
-	Inputs     int   `json:"inputs"` // large input streams
-	ReadBytes  int64 `json:"read_bytes"`
-	WriteBytes int64 `json:"write_bytes"`
 }
 
 // PreparedArm is one program's kernels.

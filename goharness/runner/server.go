@@ -216,7 +216,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	before := s.dev.MemoryInUse()
 	out := &Prepared{Params: ref.Reference.Params(), FLOPs: ref.FLOPs(), Bytes: ref.Bytes(),
 		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(),
-		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: traffic(ref.Reference)}
+		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: op.TrafficOf(ref.Reference)}
 	if spec, ok := s.Ops.Spec(ref.Reference.Name()); ok {
 		out.ItemUnit = spec.Item
 	}
@@ -306,30 +306,6 @@ func (s *Server) fits(arms []arm) error {
 	}
 }
 
-// traffic splits an op's bytes into reads and writes, to choose the bandwidth ceiling that fits.
-func traffic(o op.Op) Traffic {
-	var t Traffic
-	var largest int64
-	for _, x := range o.Tensors() {
-		if x.Role == op.In {
-			largest = max(largest, x.Elements()*x.DType.Size())
-		}
-	}
-	for _, x := range o.Tensors() {
-		b := x.Elements() * x.DType.Size()
-		switch x.Role {
-		case op.In:
-			t.ReadBytes += b
-			if b*8 >= largest {
-				t.Inputs++
-			}
-		case op.Out:
-			t.WriteBytes += b
-		}
-	}
-	return t
-}
-
 // verify checks one arm, so that the parent knows which one a crash belongs to.
 func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, error) {
 	if s.cur == nil || q.Arm < 0 || q.Arm >= len(s.cur.arms) {
@@ -340,6 +316,13 @@ func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, e
 		effort = DefaultEffort
 	}
 	a := s.cur.arms[q.Arm]
+	// Ridge's own kernels are verified in the comparison that follows; a vendor library's never run unverified.
+	if s.cur.c.Pilot && (q.Arm >= len(s.cur.c.Arms) || s.cur.c.Arms[q.Arm].Library == "") {
+		if err := a.e.Fill(false, 0); err != nil {
+			return nil, fmt.Errorf("fill the tensors of arm %d: %w", q.Arm, err)
+		}
+		return &record.Verification{Passed: true, IntegerTest: "not done: the samples of a pilot are thrown away"}, nil
+	}
 	v, err := Verify(ctx, a.e, a.p, Seed, effort)
 	if err != nil {
 		return nil, err

@@ -46,7 +46,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	var samples []backend.Sample
 	if len(s.cur.arms) == 2 {
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
-			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold,
+			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold || s.leavesNothing(),
 			Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
 		if err != nil {
 			return nil, err
@@ -71,6 +71,20 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	}
 	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
 	return out, nil
+}
+
+// leavesNothing reports whether a launch of either arm replaces all that the caches hold, so that an
+// untimed launch before a sample would change nothing: both touch at least twice the last-level cache.
+func (s *Server) leavesNothing() bool {
+	if s.Host == nil || s.Host.LLCBytes() == 0 {
+		return false
+	}
+	for _, a := range s.cur.arms {
+		if a.p.WorkingSet() < 2*s.Host.LLCBytes() {
+			return false
+		}
+	}
+	return true
 }
 
 // sumKnown adds a counter unless it or the sum is unknown (-1).

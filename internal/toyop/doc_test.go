@@ -35,7 +35,7 @@ func TestTheCodeOfExtendingMdIsTheCodeHere(t *testing.T) {
 			t.Errorf("extending.md shows other code than %s has", name)
 		}
 	}
-	for _, dir := range []string{"toyop", "toydevice", "toyview"} {
+	for _, dir := range []string{"toyop", "toypattern", "toydevice", "toyview"} {
 		files, err := os.ReadDir(filepath.Join(root, "internal", dir))
 		if err != nil {
 			t.Fatal(err)

@@ -1,0 +1,51 @@
+package fusion
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/record"
+)
+
+// profile makes a run of one pattern from a verdict letter per shape: s strong, m minimal, ? inconclusive, x not measured.
+func profile(verdicts, recommendation string) record.Fusion {
+	p := record.FusionPattern{Pattern: "P", DType: record.FP32, Mode: record.Hot, Recommendation: record.Recommendation{Verdict: recommendation}}
+	for i, v := range verdicts {
+		verdict := map[rune]string{'s': Strong, 'm': Minimal, '?': measure.Inconclusive, 'x': NotMeasured}[v]
+		p.Shapes = append(p.Shapes, record.FusionShape{CaseID: fmt.Sprint("shape", i), Verdict: verdict})
+	}
+	return record.Fusion{Patterns: []record.FusionPattern{p}}
+}
+
+func TestAgreementOfRuns(t *testing.T) {
+	twenty := strings.Repeat("s", 20)
+	for _, c := range []struct {
+		name                                 string
+		runs                                 []record.Fusion
+		same                                 float64
+		contradicted, changed, missing, open int
+		reached                              bool
+	}{
+		{"equal runs", []record.Fusion{profile("ssmm", Fuse), profile("ssmm", Fuse)}, 1, 0, 0, 0, 0, true},
+		{"one of twenty inconclusive once", []record.Fusion{profile(twenty, Fuse), profile(twenty[1:]+"?", Fuse)}, 0.95, 0, 0, 0, 1, true},
+		{"two of twenty inconclusive once", []record.Fusion{profile(twenty, Fuse), profile(twenty[2:]+"??", Fuse)}, 0.9, 0, 0, 0, 2, false},
+		{"a contradiction", []record.Fusion{profile(twenty+twenty, Fuse), profile(twenty+twenty[1:]+"m", Fuse)}, 0.975, 1, 0, 0, 0, false},
+		{"a contradiction beside an open one", []record.Fusion{profile("s", Fuse), profile("?", Fuse), profile("m", Fuse)}, 0, 1, 0, 0, 0, false},
+		{"other recommendations", []record.Fusion{profile("sm", Fuse), profile("sm", DoNotFuse)}, 1, 0, 1, 0, 0, false},
+		{"a shape that was not measured", []record.Fusion{profile("sm", Fuse), profile("sx", Fuse)}, 0.5, 0, 0, 1, 0, false},
+		{"mostly inconclusive", []record.Fusion{profile("s???", Fuse), profile("s???", Fuse)}, 1, 0, 0, 0, 3, false},
+		{"nothing", []record.Fusion{{}, {}}, 0, 0, 0, 0, 0, false},
+	} {
+		a := Agree(c.runs)
+		got := fmt.Sprint(a.Same, len(a.Contradicted), len(a.Changed), len(a.Missing), len(a.Open), a.Reached())
+		if want := fmt.Sprint(c.same, c.contradicted, c.changed, c.missing, c.open, c.reached); got != want {
+			t.Errorf("%s: %s, want %s", c.name, got, want)
+		}
+		var b strings.Builder
+		if err := a.Write(&b); err != nil || !strings.Contains(b.String(), "≥ 95 %") {
+			t.Errorf("%s: %v, %s", c.name, err, b.String())
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package fusion
+
+import (
+	"fmt"
+	"math"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Limits are the ceilings of the device that explain and predict a speed-up.
+type Limits struct {
+	// DispatchNS is what one launch costs, 0 when it was not measured.
+	DispatchNS float64
+	// Step is the least time of one op in a case at the measured ceilings; nil: none were measured.
+	Step func(o op.Op, r *record.Result) *record.ResultCeiling
+}
+
+// misfit is the factor between measured and predicted speed-up that is called large.
+const misfit = 1.25
+
+// program is what the ceilings say of a program: its steps one after another, each at its limit.
+func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.FusionLimit {
+	if l.Step == nil {
+		return nil
+	}
+	out := &record.FusionLimit{DispatchNS: l.DispatchNS * float64(len(p.Steps))}
+	longest := out.DispatchNS
+	out.Bound = "dispatch"
+	for _, s := range p.Steps {
+		c := l.Step(s.Op, r)
+		if c == nil || c.Bound == "unknown" {
+			return nil
+		}
+		floor := c.FloorNS
+		if c.Bound == "compute" && a.FLOPs > 0 && a.ExecutedFLOPs > 0 {
+			floor *= float64(a.ExecutedFLOPs) / float64(a.FLOPs) // an algorithm that needs fewer (Winograd)
+		}
+		out.FloorNS += floor
+		if floor > longest {
+			longest, out.Bound, out.Level = floor, c.Bound, ""
+			if c.Bound == "memory" {
+				out.Level = c.MemoryLevel
+			}
+		}
+	}
+	if a.Time != nil && a.Time.MedianNS > 0 {
+		out.Fraction = out.TimeNS() / a.Time.MedianNS
+	}
+	return out
+}
+
+// limits fills the bounds of both programs and the speed-up that they predict: two numbers, the cost of a
+// launch and the bandwidth of the level that a step's data come from, beside the arithmetic that
+// both programs share.
+func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *record.Result) {
+	s.UnfusedLimit, s.FusedLimit = l.program(unfused, r.Arms[0], r), l.program(fused, r.Arms[1], r)
+	if s.UnfusedLimit == nil || s.FusedLimit == nil || s.FusedLimit.TimeNS() <= 0 {
+		s.UnfusedLimit, s.FusedLimit = nil, nil
+		return
+	}
+	s.Predicted = s.UnfusedLimit.TimeNS() / s.FusedLimit.TimeNS()
+	if off := s.Speedup / s.Predicted; off > misfit || off < 1/misfit {
+		why := "the fused program stays further behind its limits"
+		if off > 1 {
+			why = "the unfused program stays further behind its limits"
+		}
+		s.Misfit = fmt.Sprintf("measured %.2f, predicted %.2f: %s (%.2f against %.2f of them)", s.Speedup, s.Predicted, why,
+			math.Min(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction), math.Max(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction))
+	}
+}
+
+// limited names what bounds a program: "bandwidth-bound at 0.94 of L2".
+func limited(l *record.FusionLimit) string {
+	switch l.Bound {
+	case "memory":
+		return fmt.Sprintf("bandwidth-bound at %.2f of %s", l.Fraction, l.Level)
+	case "compute":
+		return fmt.Sprintf("compute-bound at %.2f of the peak", l.Fraction)
+	}
+	return fmt.Sprintf("launch-bound at %.2f of its limits", l.Fraction)
+}

@@ -1,0 +1,83 @@
+package fusion
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// A machine of 100 GFLOP/s and 10 GB/s whose launches cost 1 µs.
+func limitsOf(dispatch float64, peak float64) Limits {
+	return Limits{DispatchNS: dispatch, Step: func(o op.Op, r *record.Result) *record.ResultCeiling {
+		c := &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: float64(o.Bytes()) / 10}
+		if t := float64(o.FLOPs()) / peak; t > c.FloorNS {
+			c.FloorNS, c.Bound = t, "compute"
+		}
+		return c
+	}}
+}
+
+func TestLimitsPredictTheSpeedup(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	product := pair.Unfused[0].Steps[0].Op
+	passes := float64(pair.Unfused[0].Bytes()-product.Bytes()) / 10
+	for _, c := range []struct {
+		name           string
+		dispatch, peak float64
+		measured       float64 // of the prediction
+		unfused, fused string
+		misfit         bool
+	}{
+		{"bound by memory", 0, 1e6, 1, "bandwidth-bound at 1.00 of L2", "bandwidth-bound at 1.00 of L2", false},
+		{"bound by arithmetic", 0, 1, 1, "compute-bound at 1.00 of the peak", "compute-bound at 1.00 of the peak", false},
+		{"bound by launches", 1e6, 1e6, 1, "launch-bound at 1.00 of its limits", "launch-bound at 1.00 of its limits", false},
+		{"an unfused program behind its limits", 0, 1e6, 1.3, "bandwidth-bound at 0.77 of L2", "bandwidth-bound at 1.00 of L2", true},
+		{"a fused program behind its limits", 0, 1e6, 0.7, "bandwidth-bound at 1.00 of L2", "bandwidth-bound at 0.70 of L2", true},
+	} {
+		l := limitsOf(c.dispatch, c.peak)
+		r := record.Result{Arms: []record.Arm{{FLOPs: 2}, {FLOPs: 2}}}
+		unfused, fused := l.program(pair.Unfused[0], r.Arms[0], &r), l.program(pair.Fused, r.Arms[1], &r)
+		predicted := unfused.TimeNS() / fused.TimeNS()
+		times := [2]float64{unfused.TimeNS(), fused.TimeNS()}
+		if c.measured > 1 {
+			times[0] *= c.measured
+		} else {
+			times[1] /= c.measured
+		}
+		for i := range r.Arms {
+			r.Arms[i].Time = &record.Time{MedianNS: times[i]}
+		}
+		s := record.FusionShape{Speedup: times[0] / times[1]}
+		l.apply(&s, pair.Unfused[0], pair.Fused, &r)
+		if math.Abs(s.Predicted-predicted) > 1e-9 || (s.Misfit != "") != c.misfit {
+			t.Errorf("%s: predicted %v, want %v; misfit %q", c.name, s.Predicted, predicted, s.Misfit)
+		}
+		if got := limited(s.UnfusedLimit) + "; " + limited(s.FusedLimit); got != c.unfused+"; "+c.fused {
+			t.Errorf("%s: %s, want %s; %s", c.name, got, c.unfused, c.fused)
+		}
+		if c.peak > 1 && c.dispatch == 0 && math.Abs(s.UnfusedLimit.FloorNS-s.FusedLimit.FloorNS-passes+float64(128*4)/10) > 1e-6 {
+			t.Errorf("%s: the floors differ by %v ns, want the bytes of the passes at 10 GB/s, %v", c.name, s.UnfusedLimit.FloorNS-s.FusedLimit.FloorNS, passes)
+		}
+		text := explain(s, 2, c.dispatch)
+		if !strings.Contains(text, c.unfused) || !strings.Contains(text, "launches spared: 2") {
+			t.Errorf("%s: explained as %q", c.name, text)
+		}
+	}
+}
+
+func TestAProgramWithAnUnknownLimitHasNoPrediction(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	r := record.Result{Arms: []record.Arm{{}, {}}}
+	for name, l := range map[string]Limits{
+		"no ceilings": {}, "an unknown one": {Step: func(op.Op, *record.Result) *record.ResultCeiling { return &record.ResultCeiling{Bound: "unknown"} }},
+	} {
+		s := record.FusionShape{Speedup: 2}
+		l.apply(&s, pair.Unfused[0], pair.Fused, &r)
+		if s.Predicted != 0 || s.UnfusedLimit != nil || s.Misfit != "" {
+			t.Errorf("%s: predicted %v, %q", name, s.Predicted, s.Misfit)
+		}
+	}
+}

@@ -1,0 +1,33 @@
+package op
+
+// Traffic splits an op's bytes into reads and writes, to choose the bandwidth ceiling that fits.
+type Traffic struct {
+	Inputs     int   `json:"inputs"` // large input streams
+	ReadBytes  int64 `json:"read_bytes"`
+	WriteBytes int64 `json:"write_bytes"`
+}
+
+// TrafficOf counts each input once read and each output once written; inputs of at least an eighth of
+// the largest one are streams.
+func TrafficOf(o Op) Traffic {
+	var t Traffic
+	var largest int64
+	for _, x := range o.Tensors() {
+		if x.Role.Input() {
+			largest = max(largest, x.Elements()*x.DType.Size())
+		}
+	}
+	for _, x := range o.Tensors() {
+		b := x.Elements() * x.DType.Size()
+		switch {
+		case x.Role.Input():
+			t.ReadBytes += b
+			if b*8 >= largest {
+				t.Inputs++
+			}
+		case x.Role == Out:
+			t.WriteBytes += b
+		}
+	}
+	return t
+}
