@@ -49,7 +49,7 @@ const textBytes = 256 // of versions and reasons from C
 var libraries = []library{
 	{
 		name: "onednn", title: "oneDNN", stem: "libdnnl.so", files: []string{"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"},
-		ways:  backend.LibraryWays{Name: "onednn", Unfused: []string{"onednn", "onednn packed", "onednn blocked"}, Fused: []string{"onednn fused"}},
+		ways:  backend.LibraryWays{Name: "onednn", Unfused: []string{"onednn", "onednn packed", "onednn blocked"}, Fused: []string{"onednn fused", "onednn fused blocked"}},
 		table: func(n *C.int) *C.ridge_kernel { return C.ridge_onednn_table(n) },
 		open: func(handle unsafe.Pointer, _ string, threads int, pool *C.ridge_vendor_pool, text *C.char) C.int {
 			return C.ridge_onednn_open(handle, C.int(threads), pool, text, textBytes)
@@ -64,7 +64,7 @@ var libraries = []library{
 }
 
 // variants of kernels that a way uses, the preferred first. The first one must serve some step.
-var variants = map[string][]string{"": {""}, "packed": {"packed", ""}, "blocked": {"blocked", ""}, "fused": {"post"}}
+var variants = map[string][]string{"": {""}, "packed": {"packed", ""}, "blocked": {"blocked", ""}, "fused": {"post"}, "fused blocked": {"postblocked"}}
 
 func find(name string) (library, bool) {
 	i := slices.IndexFunc(libraries, func(l library) bool { return l.name == name })
@@ -112,7 +112,7 @@ func Serves(way string, k kernel.Kernel) int {
 		return -1
 	}
 	of := ""
-	for _, v := range []string{"packed", "blocked", "post"} {
+	for _, v := range []string{"packed", "blocked", "post", "postblocked"} {
 		if strings.Contains(k.Name, "_"+v+"_") {
 			of = v
 		}

@@ -6,6 +6,7 @@
 //   onednn_conv2d_packed_D   weights reordered once, images as they are stored            conv2d
 //   onednn_conv2d_blocked_D  images too in the library's format, reordered at every call  conv2d
 //   onednn_conv2d_post_D     act(conv + bias), weights packed, images as stored           conv2d
+//   onednn_conv2d_postblocked_D  the same, images as in conv2d_blocked                    conv2d
 //   onednn_softmax_D, onednn_layer_norm_fp32
 //
 // Operands as in ridge_gemm.h, ridge_conv.h and ridge_reduction.h. Weights are reordered when inputs are
@@ -325,6 +326,7 @@ BOTH(mm_post, matmul, POST)
 BOTH(conv_packed, conv, PACKED)
 BOTH(conv_blocked, conv, BLOCKED)
 BOTH(conv_post, conv, POST)
+BOTH(conv_postblocked, conv, BLOCKED)
 BOTH(soft, rows, 0)
 EACH(norm_fp32, rows, ONEDNN_F32, 1)
 
@@ -339,6 +341,7 @@ static const ridge_kernel table[] = {
     LINES("conv2d_packed", "conv2d", 1, conv_packed, biased_conv),
     LINES("conv2d_blocked", "conv2d", 1, conv_blocked, biased_conv),
     LINES("conv2d_post", "conv2d", 1, conv_post, post_conv),
+    LINES("conv2d_postblocked", "conv2d", 1, conv_postblocked, post_conv),
     LINES("softmax", "softmax", 0, soft, some_rows),
     LINE("layer_norm", "layer_norm", "fp32", 0, norm_fp32, some_rows),
 };

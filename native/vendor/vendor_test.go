@@ -151,6 +151,7 @@ func TestEveryKernelOfALibraryIsVerifiedAndTimed(t *testing.T) {
 			"conv2d/fp32/n=2,c=3,h=9,w=8,k=5,r=3,s=3,pad=1#onednn_conv2d_packed_fp32", "conv2d/fp32/n=2,c=4,h=9,w=8,k=6,r=3,s=3,stride=2,groups=2#onednn_conv2d_packed_fp32",
 			"conv2d/fp32/n=2,c=3,h=9,w=8,k=5,r=3,s=3,layout=nhwc#onednn_conv2d_blocked_fp32", "conv2d/bf16/n=1,c=3,h=6,w=6,k=5,r=3,s=3,pad=1#onednn_conv2d_blocked_bf16",
 			"conv2d/fp32/n=2,c=3,h=9,w=8,k=5,r=3,s=3,bias=1,act=relu#onednn_conv2d_post_fp32",
+			"conv2d/bf16/n=2,c=3,h=9,w=8,k=5,r=3,s=3,bias=1#onednn_conv2d_postblocked_bf16",
 			"softmax/fp32/rows=5,cols=33#onednn_softmax_fp32", "layer_norm/fp32/rows=5,cols=33#onednn_layer_norm_fp32",
 			"gemm/fp32/m=5,n=7,k=9#mkl_sgemm_fp32", "linear/fp32/m=5,n=7,k=9,bias=0#mkl_sgemm_packed_fp32",
 		} {
