@@ -39,6 +39,7 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 	mac := 2 * out * 128 * 9
 	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
 	b, s, d := int64(4), int64(256), int64(64)
+	grouped := map[string]string{"b": "2", "s": "256", "d": "64", "heads": "6", "kv_heads": "2"}
 	for _, c := range []struct {
 		name                  string
 		params                map[string]string
@@ -54,6 +55,12 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
 		{"QK_AttentionScores", attn, b * (2*s*s*d + s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 57.1},
 		{"FullAttention_SDPA", attn, b * (4*s*s*d + 6*s*s), 4*b*s*d + 6*b*s*s, 4 * b * s * d, 75},
+		{"QK_Softmax", attn, b * (2*s*s*d + 6*s*s), 2*b*s*d + 5*b*s*s, 2*b*s*d + b*s*s, 0},
+		{"Softmax_V", attn, b * (2*s*s*d + 5*s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 0},
+		// 2 sequences of 6 query heads and 2 key/value heads: K and V are read once a key/value head.
+		{"FullAttention_SDPA", grouped, 12 * (4*s*s*d + 6*s*s), (2*12+2*4)*s*d + 6*12*s*s, (2*12 + 2*4) * s * d, 0},
+		// The causal chain computes all scores and weighted sums; its softmax reads s(s+1)/2 of s² and costs 5 FLOP for each.
+		{"CausalAttention_SDPA", grouped, 12 * (4*s*s*d + s*s + 5*s*(s+1)/2), (2*12+2*4)*s*d + 12*(5*s*s+s*(s+1)/2), (2*12 + 2*4) * s * d, 0},
 	} {
 		pair := build(t, c.name, record.FP32, c.params)
 		for _, u := range pair.Unfused {
@@ -117,7 +124,8 @@ func checkBinding(t *testing.T, p op.Program) {
 }
 
 func TestInPlaceCandidatesTakeNoBufferForElementwiseStages(t *testing.T) {
-	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3"} {
+	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3",
+		"QK_Softmax": "2", "Softmax_V": "1", "CausalAttention_SDPA": "3"} {
 		p := mustFind(t, name)
 		var got []string
 		for _, u := range build(t, name, record.FP32, p.Shapes[0].Params).Unfused {
@@ -197,7 +205,7 @@ func TestRecommendation(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 4, "attention": 2, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 4, "attention": 5, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

@@ -1,7 +1,7 @@
 #include "table.h"
 
 // Weights rounded to bf16: eight standard units of their rounding (op.Attention.Expect).
-#define ROUNDED(name, isa, rank) RIDGE_DECLARE(name, "attention", "bf16", "fp32", isa, rank, 2, 0, ridge_##name##_workspace, NULL)
+#define ROUNDED(name, isa, rank) RIDGE_DECLARE(name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 2, 0, ridge_##name##_workspace, NULL)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
@@ -9,7 +9,7 @@
 
 static const ridge_kernel table[] = {
 #define ROUNDED(name, isa, rank) \
-  {#name, "attention", "bf16", "fp32", isa, rank, 2, 0, ridge_##name, ridge_##name##_workspace, NULL, 0, 8},
+  {#name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 2, 0, ridge_##name, ridge_##name##_workspace, NULL, 0, 8},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
