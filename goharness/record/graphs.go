@@ -380,16 +380,10 @@ func (x graphsExport) precisions(hardware string) graphsPrecisions {
 			all[c.DType] = true
 		}
 	}
-	for _, d := range slices.Concat(x.kept.Supported, x.kept.Unsupported) {
-		all[d] = true
-	}
-	for _, d := range Precisions {
-		all[d] = false
-	}
-	// Formats that no user of ridge may name come last: those of imported files.
-	order := slices.Clone(Precisions)
-	for _, d := range sortedKeys(all) {
-		if all[d] {
+	// The order of an imported file stays; formats that no user of ridge may name come last.
+	var order []DType
+	for _, d := range slices.Concat(x.kept.Supported, x.kept.Unsupported, Precisions, sortedKeys(all)) {
+		if !slices.Contains(order, d) {
 			order = append(order, d)
 		}
 	}

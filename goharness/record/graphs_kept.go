@@ -84,6 +84,10 @@ type graphsCarried struct {
 	Reason          string         `json:"reason,omitempty"`
 	MedianMS        float64        `json:"median_latency_ms,omitempty"`
 	CI95MS          [2]float64     `json:"ci95_latency_ms"`
+	MADMS           float64        `json:"mad_latency_ms,omitempty"`
+	P90MS           float64        `json:"p90_latency_ms,omitempty"`
+	P95MS           float64        `json:"p95_latency_ms,omitempty"`
+	P99MS           float64        `json:"p99_latency_ms,omitempty"`
 	FLOPs           int64          `json:"flops"`
 	ExecutedFLOPs   int64          `json:"executed_flops,omitempty"`
 	Bytes           int64          `json:"bytes"`
@@ -101,7 +105,9 @@ func carriedOf(r *Result) graphsCarried {
 	c := graphsCarried{CaseID: r.ID, Suite: r.Suite, UseCase: r.UseCase, Kernel: r.Kernel, ISA: r.ISA, Accumulate: r.Accumulate, Status: r.Status, Reason: r.Reason,
 		FLOPs: r.FLOPs, ExecutedFLOPs: r.ExecutedFLOPs, Bytes: r.Bytes, WorkingSetBytes: r.WorkingSetBytes, Batch: r.Batch, Items: r.Items, ItemUnit: r.ItemUnit}
 	if r.Status.Counts() && r.Time != nil {
-		c.MedianMS, c.CI95MS = r.Time.MedianNS/1e6, [2]float64{r.Time.CI95NS[0] / 1e6, r.Time.CI95NS[1] / 1e6}
+		t := r.Time
+		c.MedianMS, c.CI95MS = t.MedianNS/1e6, [2]float64{t.CI95NS[0] / 1e6, t.CI95NS[1] / 1e6}
+		c.MADMS, c.P90MS, c.P95MS, c.P99MS = t.MADNS/1e6, t.P90NS/1e6, t.P95NS/1e6, t.P99NS/1e6
 		c.Ceiling = r.Ceiling
 	}
 	return c

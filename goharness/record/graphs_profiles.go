@@ -177,16 +177,18 @@ func (x graphsExport) precision(r graphsMember, fp32 *Result) graphsPrecision {
 	return p
 }
 
-// efficiency is the fraction of the theoretical peak that limits the op: compute where it
-// does arithmetic, DRAM bandwidth where it only moves data.
+// efficiency is the fraction of a theoretical peak, as the format's own tool takes it: of DRAM
+// bandwidth for STREAM and what only moves data, of compute otherwise.
 func (x graphsExport) efficiency(r *Result) *float64 {
-	if r.FLOPs > 0 {
+	if r.FLOPs > 0 && !streams(r) {
 		run := r.GFLOPS * float64(r.Executed()) / float64(r.FLOPs)
 		return quotient(&run, x.theoretical(r.DType))
 	}
 	_, peak := x.dram()
 	return quotient(&r.BandwidthGBps, peak)
 }
+
+func streams(r *Result) bool { return strings.HasPrefix(r.Op, "stream_") }
 
 // shapes gives the input and output shape as far as the parameters tell; nil otherwise.
 func shapes(r *Result) (in, out []int64) {
