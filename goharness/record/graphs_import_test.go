@@ -129,12 +129,12 @@ func TestGraphsFileOfOurOwnComesBackWhole(t *testing.T) {
 	if compared != 7 || len(have) != 7 {
 		t.Errorf("%d of %d results are those of the document", compared, len(have))
 	}
-	if d := differences(decodeFusion(t, doc.FusionProfiles[0])["patterns"], decodeFusion(t, back.FusionProfiles[0])["patterns"], ""); len(d) > 0 {
+	if d := differences(patternsOf(t, doc.FusionProfiles[0])["patterns"], patternsOf(t, back.FusionProfiles[0])["patterns"], ""); len(d) > 0 {
 		t.Errorf("the fusion profile changed\n%s", strings.Join(d, "\n"))
 	}
 }
 
-func decodeFusion(t *testing.T, text []byte) map[string]any {
+func patternsOf(t *testing.T, text []byte) map[string]any {
 	t.Helper()
 	var f record.Fusion
 	if err := json.Unmarshal(text, &f); err != nil {
