@@ -95,8 +95,8 @@ func differences(a, b any, at string) []string {
 	return nil
 }
 
-// What cannot come back of a file of our own: the run's id and hidden kinds of results are not
-// in it, the numbers are.
+// What cannot come back of a file of our own is not in it: samples, conditions, verification,
+// probes and their ceilings, results without a number in any precision, comparisons, the run's id.
 func TestGraphsFileOfOurOwnComesBackWhole(t *testing.T) {
 	doc := recordtest.Sample()
 	text, first := export(t, doc)
