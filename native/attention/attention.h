@@ -17,6 +17,9 @@ RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512_model)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512bf16)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_avx512bf16_model)
 RIDGE_ATTENTION_WORKSPACE(attention_bf16_neon)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_amx)
+RIDGE_ATTENTION_WORKSPACE(attention_bf16_amx_model)
+int ridge_attention_amx_takes(const void *args);
 
 // Attention and its two halves. scores: softmax_v, whose softmax is that of scores[B,Sq,Skv] in place of
 // scale*q*k^T (q and k are NULL). weights: qk_softmax, which stores softmax(scale*q*k^T) as weights[B,Sq,Skv] (v and o

@@ -256,10 +256,9 @@ RIDGE_VT static void run_own(const attention_args *full, const plan *p, const ri
   }
 }
 
-RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
-  const attention_args *full = args;
+RIDGE_VT static int run(const attention_args *full, const ridge_ctx *ctx) {
   const ridge_attention_args *a = &full->of;
-  if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(args, ctx->nthreads)) return RIDGE_E_WORKSPACE;
+  if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(full, ctx->nthreads)) return RIDGE_E_WORKSPACE;
   if (only_softmax(full)) {
     run_softmax(full, ctx);
     return RIDGE_OK;
@@ -291,4 +290,17 @@ RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
     operands h = operands_of(full, &p, g, packed + g * head);
     task(a, &p, &h, r0, att_min(p.rows - r0, p.block_rows), scratch);
   }
+}
+
+// ATT_BEGIN and ATT_END: what a thread's state needs around the kernel.
+#if !defined(ATT_BEGIN)
+#define ATT_BEGIN
+#define ATT_END
+#endif
+
+RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
+  ATT_BEGIN
+  const int status = run(args, ctx);
+  ATT_END
+  return status;
 }

@@ -4,14 +4,20 @@
 
 #if defined(ATT_DOT)
 typedef uint32_t pair __attribute__((aligned(2), may_alias));
+#if !defined(ATT_AMX)
 typedef uint16_t strip __attribute__((vector_size(2 * MR)));
 typedef uint16_t strip_any __attribute__((vector_size(2 * MR), aligned(2), may_alias));
 typedef uint16_t strips_any __attribute__((vector_size(4 * MR), aligned(4), may_alias));
+#endif
 
 // Packs n keys: vp[d/MR][j/2][MR], two keys in a unit, strips STRIP apart, a key past the last and dimensions past D as 0. K is read in place.
 RIDGE_VT static void pack_block(int64_t D, int64_t dim, int64_t n, const et *k, const et *v, operand *kp, operand *vp) {
   (void)k, (void)kp;
   if (!v) return;
+#if defined(ATT_AMX)
+  (void)dim;
+  pack_values(D, n, v, vp);
+#else
   for (int64_t j = 0; j < n; j += 2) {
     const et *lo = v + j * D, *hi = lo + D;
     int64_t d = 0;
@@ -25,6 +31,7 @@ RIDGE_VT static void pack_block(int64_t D, int64_t dim, int64_t n, const et *k, 
       vp[d / MR * STRIP + j / 2 * MR + d % MR] = x | y << 16;
     }
   }
+#endif
 }
 
 // q[d/2][w] = pairs of a row of Q as they are (the scores are scaled), lanes past the last row 0.

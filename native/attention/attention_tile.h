@@ -17,7 +17,8 @@
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
 // 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
 //
-// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h).
+// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h), with ATT_AMX besides for tiles
+// of the AMX unit (attention_amx.h).
 //
 // The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
 // a block; RIDGE_MODEL makes one instance for all widths, loops left rolled.
@@ -78,6 +79,9 @@ __attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, cons
 #if defined(ATT_DOT)
 #define UNITS(n) (((n) + 1) / 2)
 #include "attention_dot.h"
+#if defined(ATT_AMX)
+#include "attention_amx.h"
+#endif
 #else
 #define UNITS(n) (n)
 #include "attention_fma.h"
@@ -126,7 +130,16 @@ RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, con
 #define ATT_GATHER_ARGS int64_t dim, int64_t n, const operand *v, int64_t step, int64_t pitch, const float *s, const float *factor, \
                         float *o
 
-#if defined(RIDGE_MODEL)
+#if defined(ATT_AMX)
+// The softmax between the tiles' products is that of the dot products.
+__attribute__((noinline)) RIDGE_VT static void soften_1(ATT_SOFTEN_ARGS) { soften_body(1, n, s, was, top, total, factor, scale); }
+__attribute__((noinline)) RIDGE_VT static void soften_2(ATT_SOFTEN_ARGS) { soften_body(2, n, s, was, top, total, factor, scale); }
+RIDGE_INLINE RIDGE_VT void soften(int nv, ATT_SOFTEN_ARGS) {
+  if (nv == 1) soften_1(n, s, was, top, total, factor, scale);
+  else soften_2(n, s, was, top, total, factor, scale);
+  clear_weights(nv, n, s);
+}
+#elif defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each width.
 __attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
 __attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); }
