@@ -156,7 +156,8 @@ func onOpener(f func()) {
 // Open takes a library into use for a number of threads and says which it is. The first call of a
 // process sets the environment that an OpenMP runtime reads when it is loaded.
 func Open(name string, threads int) (record.VendorLibrary, error) {
-	v, _, err := open(name, threads)
+	v, pool, err := open(name, threads)
+	kernel.Free(unsafe.Pointer(pool))
 	return v, err
 }
 
