@@ -140,8 +140,9 @@ func (p *Program) Measure(ctx context.Context, launches, samples int) ([]backend
 	return s, p.quiet(err)
 }
 
-// quietWithin is how long a library's threads may go on spinning after a call.
-const quietWithin = 50 * time.Millisecond
+// quietWithin is how long a library's threads may stay runnable after a call. They spin for 1 ms at most, but
+// on a machine with other work they wait for a CPU before they can go to sleep.
+const quietWithin = 2 * time.Second
 
 // quiet returns when the library's threads sleep, so that they take no CPU from what comes next. A failed
 // call is told in the library's words.
