@@ -140,11 +140,20 @@ func (p *Program) Measure(ctx context.Context, launches, samples int) ([]backend
 	return s, p.quiet(err)
 }
 
-// quietWithin is how long a library's threads may go on spinning after a call.
-const quietWithin = 50 * time.Millisecond
+// quietWithin is how long a library's threads may stay runnable after a call. They spin for 1 ms at most, but
+// on a machine with other work they wait for a CPU before they can go to sleep.
+const quietWithin = 2 * time.Second
 
-// quiet returns when the library's threads sleep, so that they take no CPU from what comes next.
+// quiet returns when the library's threads sleep, so that they take no CPU from what comes next. A failed
+// call is told in the library's words.
 func (p *Program) quiet(err error) error {
+	if err == team.Status(C.RIDGE_VENDOR_E_CALL) {
+		for _, s := range p.steps {
+			if c := (*C.ridge_vendor_step)(s); c.library != 0 && c.status != 0 {
+				err = fmt.Errorf("%s %s: %s", p.h.Library.Name, p.h.Library.Version, C.GoString(&c.state.text[0]))
+			}
+		}
+	}
 	if n := C.ridge_vendor_quiet(p.h.pool, C.int64_t(quietWithin)); n > 0 && err == nil {
 		return fmt.Errorf("%s: %d of its threads still run %v after its last call: they would slow what is compared with it", p.h.Library.Name, int(n), quietWithin)
 	}

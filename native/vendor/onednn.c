@@ -162,9 +162,17 @@ static int finish(making *m, void *pd) {
   return m->failed ? RIDGE_E_ARG : RIDGE_OK;
 }
 
-static int reorder(const operand *o) {
+static int execute(ridge_vendor_state *st, const void *prim, int n, const onednn_arg *args) {
+  int rc = dnn.primitive_execute(prim, stream, n, args);
+  if (!rc) rc = dnn.stream_wait(stream);
+  if (!rc) return RIDGE_OK;
+  snprintf(st->text, sizeof st->text, "dnnl_primitive_execute: %s (status %d)", status(rc), rc);
+  return RIDGE_VENDOR_E_CALL;
+}
+
+static int reorder(ridge_vendor_state *st, const operand *o) {
   onednn_arg a[2] = {{ONEDNN_ARG_FROM, o->out ? o->lib : o->user}, {ONEDNN_ARG_TO, o->out ? o->user : o->lib}};
-  return dnn.primitive_execute(o->reorder, stream, 2, a) || dnn.stream_wait(stream) ? RIDGE_E_SYSTEM : RIDGE_OK;
+  return execute(st, o->reorder, 2, a);
 }
 
 // Runs a prepared primitive, or packs its weights anew.
@@ -173,14 +181,14 @@ static int use(ridge_vendor_state *st) {
   int rc = RIDGE_OK;
   if (st->what == RIDGE_VENDOR_REFILL) {
     for (int i = 0; i < q->n && !rc; i++)
-      if (q->op[i].reorder && q->op[i].weights) rc = reorder(&q->op[i]);
+      if (q->op[i].reorder && q->op[i].weights) rc = reorder(st, &q->op[i]);
     return rc;
   }
   for (int i = 0; i < q->n && !rc; i++)
-    if (q->op[i].reorder && !q->op[i].weights && !q->op[i].out) rc = reorder(&q->op[i]);
-  if (rc || dnn.primitive_execute(q->prim, stream, q->n, q->exec) || dnn.stream_wait(stream)) return RIDGE_E_SYSTEM;
+    if (q->op[i].reorder && !q->op[i].weights && !q->op[i].out) rc = reorder(st, &q->op[i]);
+  if (!rc) rc = execute(st, q->prim, q->n, q->exec);
   for (int i = 0; i < q->n && !rc; i++)
-    if (q->op[i].reorder && q->op[i].out) rc = reorder(&q->op[i]);
+    if (q->op[i].reorder && q->op[i].out) rc = reorder(st, &q->op[i]);
   return rc;
 }
 

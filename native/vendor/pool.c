@@ -48,7 +48,7 @@ static void part(void *p) {
 static int library(ridge_vendor_step *s, int what) {
   ridge_ctx ctx = {.nthreads = s->pool->n, .workspace = &s->state, .workspace_bytes = sizeof s->state};
   s->state.what = what;
-  return s->fn(s->args, &ctx);
+  return s->status = s->fn(s->args, &ctx);
 }
 
 int ridge_vendor_call(const void *step, const ridge_ctx *leader) {
@@ -64,7 +64,7 @@ int ridge_vendor_call(const void *step, const ridge_ctx *leader) {
 
 int ridge_vendor_prepare(const void *step, const ridge_ctx *leader) {
   ridge_vendor_step *s = (ridge_vendor_step *)step;
-  return s->status = s->library ? library(s, RIDGE_VENDOR_PREPARE) : RIDGE_OK;
+  return s->library ? library(s, RIDGE_VENDOR_PREPARE) : RIDGE_OK;
 }
 
 int ridge_vendor_refill(const void *step, const ridge_ctx *leader) {

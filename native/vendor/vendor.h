@@ -34,12 +34,15 @@ enum {
   RIDGE_VENDOR_REFILL,  // the inputs have changed: pack the weights anew
 };
 
+// A library's kernel returns this when a call failed; the state's text says which and how.
+enum { RIDGE_VENDOR_E_CALL = 16 };
+
 // What a library's kernel keeps from call to call; a kernel finds it as its workspace.
 typedef struct ridge_vendor_state {
   int what; // RIDGE_VENDOR_...
   void *p;  // the kernel's own
   void (*release)(void *p);
-  char text[192]; // after PREPARE: the code path, or why there is none
+  char text[192]; // after PREPARE: the code path, or why there is none; after a failed call: what failed
 } ridge_vendor_state;
 
 // One step of a program: a library's kernel, or one of ridge's own for the library's threads.
@@ -50,7 +53,7 @@ typedef struct ridge_vendor_step {
   int64_t workspace_bytes;
   const ridge_vendor_pool *pool;
   int library; // 1: fn is the library's
-  int status;  // of ridge's own kernel, any thread; of a library's, PREPARE's
+  int status;  // of the last call; of ridge's own kernel, any thread's
   ridge_vendor_state state;
 } ridge_vendor_step;
 

@@ -215,6 +215,7 @@ func TestAFaultOfALibraryCostsItsCandidatesAlone(t *testing.T) {
 		"none":                       {"", record.OK, "", false},
 		"a crash":                    {"CRASH", record.Crashed, "SIGSEGV", false},
 		"a status":                   {"STATUS=3", record.Unsupported, "matmul: unimplemented (status 3)", false},
+		"a call that fails":          {"EXECUTE=5", record.Crashed, "dnnl_primitive_execute: runtime_error (status 5)", false},
 		"a wrong result":             {"WRONG", record.Wrong, "", false},
 		"a reference implementation": {"REFERENCE", record.Unsupported, "only its reference implementation", false},
 		"threads that never sleep":   {"SPIN", record.Unsupported, "", true},
