@@ -23,5 +23,6 @@ func Builtin() *Registry {
 		With(StreamSpecs()...).
 		With(Blas1Specs()...).
 		With(ReductionSpecs()...).
-		With(NormSpecs()...)
+		With(NormSpecs()...).
+		With(AddNormSpecs()...)
 }

@@ -1,6 +1,6 @@
 // Arguments of the elementwise family. Everything is contiguous.
 //
-//   binary:  y[i] = a[i] op b[i]                      add, multiply
+//   binary:  y[i] = a[i] op b[i]                      add, multiply, add_relu (y = max(a + b, 0))
 //   unary:   y[i] = f(a[i])                           relu ... silu, scale (y = a * s)
 //   channel: y = a + p[0][c]                          bias_add
 //            y = (a - mean)/sqrt(var + s)*gamma + beta   batch_norm (inference)
@@ -30,6 +30,7 @@ enum {
   RIDGE_EW_SCALE,
   RIDGE_EW_BIAS_ADD,
   RIDGE_EW_BATCH_NORM,
+  RIDGE_EW_ADD_RELU,
 };
 
 typedef struct ridge_elementwise_args {
