@@ -27,6 +27,8 @@ func oddShapes(p fusion.Pattern) []map[string]string {
 		return []map[string]string{{"m": "1", "k": "7", "n": "5"}, {"m": "37", "k": "129", "n": "67"}}
 	case p.Group == "attention":
 		return []map[string]string{{"b": "3", "s": "17", "d": "9"}, {"b": "2", "s": "65", "d": "128"}}
+	case p.Group == "norm" || p.Group == "elementwise":
+		return []map[string]string{{"rows": "1", "cols": "1"}, {"rows": "7", "cols": "203"}, {"rows": "3", "cols": "1056"}}
 	case strings.HasPrefix(p.Name, "Depthwise"):
 		return []map[string]string{{"n": "2", "c": "19", "k": "19", "hw": "13", "r": "3"}, {"n": "1", "c": "33", "k": "33", "hw": "9", "r": "5", "layout": "nhwc"}}
 	}

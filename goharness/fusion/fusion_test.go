@@ -39,6 +39,8 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 	mac := 2 * out * 128 * 9
 	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
 	b, s, d := int64(4), int64(256), int64(64)
+	rows := map[string]string{"rows": "48", "cols": "1024"}
+	x, f := int64(48*1024), int64(1024)
 	for _, c := range []struct {
 		name                  string
 		params                map[string]string
@@ -52,6 +54,10 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		// One FLOP an output and Cout elements on the unfused side more than without the bias.
 		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
 		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
+		{"Conv2d_BN_Add_ReLU", conv, mac + 5*out, in + w + 5*cout + 8*out, in + w + cout + 2*out, 0},
+		{"Add_ReLU", rows, 2 * x, 5 * x, 3 * x, 0},
+		{"Add_LayerNorm", rows, 8 * x, 5*x + 2*f, 4*x + 2*f, 0},
+		{"Add_RMSNorm", rows, 5 * x, 5*x + f, 4*x + f, 0},
 		{"QK_AttentionScores", attn, b * (2*s*s*d + s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 57.1},
 		{"FullAttention_SDPA", attn, b * (4*s*s*d + 6*s*s), 4*b*s*d + 6*b*s*s, 4 * b * s * d, 75},
 	} {
@@ -117,7 +123,8 @@ func checkBinding(t *testing.T, p op.Program) {
 }
 
 func TestInPlaceCandidatesTakeNoBufferForElementwiseStages(t *testing.T) {
-	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3"} {
+	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3",
+		"Conv2d_BN_Add_ReLU": "3 0", "Add_ReLU": "1 0", "Add_LayerNorm": "0", "Add_RMSNorm": "0"} {
 		p := mustFind(t, name)
 		var got []string
 		for _, u := range build(t, name, record.FP32, p.Shapes[0].Params).Unfused {
@@ -197,7 +204,7 @@ func TestRecommendation(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 4, "attention": 2, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 5, "attention": 2, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

@@ -9,7 +9,7 @@ import (
 
 // Conv is the 2-D convolution (cross-correlation, as in every deep-learning library)
 //
-//	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s]) + residual
+//	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s] + residual[n,k,ho,wo])
 //
 // with c running over the C/groups channels of k's group and x zero outside the image.
 //
@@ -41,7 +41,7 @@ var convDTypes = map[record.DType][3]record.DType{
 func Conv2dSpec() Spec {
 	return Spec{
 		Name: "conv2d", Family: "conv", Suite: "conv", Item: "image", Metric: "gflops", Batch: "n",
-		Doc: "2-D convolution with optional bias, activation and residual; groups = c is depthwise; int8 accumulates in int32 and stores it, " +
+		Doc: "2-D convolution with optional bias, residual and activation; groups = c is depthwise; int8 accumulates in int32 and stores it, " +
 			"or with requant=1 y = saturate(round(scale[k]*float32(sum+bias[k]))) as int8: the conversion and the product rounded to nearest " +
 			"in fp32, not fused, halves to even, range -128..127 or with act=relu 0..127",
 		Params: []ParamSpec{
@@ -57,8 +57,8 @@ func Conv2dSpec() Spec {
 			{Name: "dilation", Doc: "distance between kernel taps", Default: "1", Min: 1, Max: maxDim},
 			{Name: "groups", Doc: "channel groups; must divide c and k", Default: "1", Min: 1, Max: maxDim},
 			{Name: "bias", Doc: "1 adds bias[k]", Default: "0", Enum: []string{"0", "1"}},
-			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
-			{Name: "residual", Doc: "1 adds a tensor of y's shape after the activation", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "act", Doc: "activation, of the sum with bias and residual", Default: "none", Enum: Activations},
+			{Name: "residual", Doc: "1 adds a tensor of y's shape before the activation, as the end of a ResNet block does", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "layout", Doc: "order of x and y; weights are [K,C/groups,R,S] with nchw and [K,R,S,C/groups] with nhwc",
 				Default: "nchw", Enum: []string{"nchw", "nhwc"}},
 			{Name: "requant", Doc: "int8: 1 scales the sums by scale[k] and stores int8, no residual", Default: "0", Enum: []string{"0", "1"}},
@@ -215,7 +215,8 @@ func (c *Conv) IntegerExact() (bool, string) {
 	return true, ""
 }
 
-// Expect computes one output pixel of one channel in float64. Integer sums wrap as int32
+// Expect computes one output pixel of one channel in float64; Rounded is for weights that are rounded (none of the op's own
+// kernels does; a batch norm folded into them is). Integer sums wrap as int32
 // accumulators do; of a requantised one Value is the fp32 product, which the output's format rounds.
 func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	var n, k, ho, wo int64
@@ -227,7 +228,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	first := k / (c.K / c.Groups) * c.chanGroup // the group's first input channel
 	x0 := n*c.C*c.H*c.W + first*c.chanX
 	w0 := k * c.chanGroup * c.R * c.S
-	var sum, mag float64
+	var sum, mag, squares float64
 	for r := int64(0); r < c.R; r++ {
 		hi := ho*c.Stride - c.Pad + r*c.Dilation
 		if hi < 0 || hi >= c.H {
@@ -243,6 +244,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 				p := in.At(0, xa+ch*c.chanX) * in.At(1, wa+ch*c.chanW)
 				sum += p
 				mag += math.Abs(p)
+				squares += p * p
 			}
 		}
 	}
@@ -254,11 +256,12 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	if c.Requant {
 		return Expectation{Value: c.requantised(sum, in.At(next, k))}
 	}
-	e := activate(c.Act, sum, mag)
 	if c.Residual {
 		r := in.At(next, i)
-		e.Value, e.Magnitude = e.Value+r, e.Magnitude+math.Abs(r)
+		sum, mag = sum+r, mag+math.Abs(r)
 	}
+	e := activate(c.Act, sum, mag)
+	e.Rounded = math.Sqrt(squares)
 	if !c.D.Float() {
 		e.Value = wrapInt32(e.Value)
 	}

@@ -1,6 +1,6 @@
 // The body of conv2d_*_depthwise_*: one input channel per group (groups = C).
 //
-//   y[n,k,ho,wo] = act(bias[k] + sum over r,s of x[n, k/(K/C), ho*stride-pad+r*dil, ...] * w[k,r,s]) + residual
+//   y[n,k,ho,wo] = act(bias[k] + sum over r,s of x[n, k/(K/C), ho*stride-pad+r*dil, ...] * w[k,r,s] + residual)
 //
 // NCHW: vectors of output columns. Input rows are copied once, widened and with their padding,
 // into a ring of as many rows as the kernel spans; then every tap is one load and one

@@ -7,7 +7,7 @@
 // Rows of W are used where they lie (they run along the reduction in both layouts); bf16 is
 // widened to fp32 (CONV_DOT: brought to pairs of channels) and int8 to int16 pairs first, in the shared part of the workspace.
 // Pixels run over all images, so small images fill whole panels together. Partial sums of a
-// task stay in fp32 (int32) scratch over the whole reduction; bias, activation and residual are
+// task stay in fp32 (int32) scratch over the whole reduction; bias, residual and activation are
 // applied, and the only rounding to bf16 done, when a tile's last block is finished.
 //
 // The includer defines the macros of ridge_micro.h, CONV_FN (the kernel's function name) and one
