@@ -8,10 +8,9 @@ import (
 	"ridge/goharness/record"
 )
 
-// convPatterns are a convolution with what follows it in its epilogue. A batch norm is folded into
-// the weights and the bias before timing, as a compiler does once for a model.
-func convPatterns() []Pattern {
-	base := Pattern{
+// convBase is what patterns of one convolution share.
+func convBase() Pattern {
+	return Pattern{
 		Group: "conv", Shapes: convShapes(), DTypes: []record.DType{record.FP32, record.BF16},
 		Params: []op.ParamSpec{
 			{Name: "n", Doc: "images", Min: 1, Max: 1 << 20},
@@ -24,8 +23,13 @@ func convPatterns() []Pattern {
 		Input: func(v op.Values) []int64 { return []int64{v.Int("n"), v.Int("c"), v.Int("hw"), v.Int("hw")} },
 		Size:  func(v op.Values) (string, int64) { return "n", v.Int("n") },
 	}
+}
+
+// convPatterns are a convolution with what follows it in its epilogue. A batch norm is folded into
+// the weights and the bias before timing, as a compiler does once for a model.
+func convPatterns() []Pattern {
 	with := func(name, doc string, operators []string, build func(op.Values, record.DType) (Pair, error)) Pattern {
-		p := base
+		p := convBase()
 		p.Name, p.Doc, p.Operators, p.Build = name, doc, operators, build
 		return p
 	}
@@ -78,16 +82,16 @@ func depthwiseShapes() []Shape {
 		convShape(1, 256, 256, 28, 3, true), convShape(32, 256, 256, 28, 3, false))
 }
 
-// conv makes the convolution of a shape.
-func conv(b *ops, v op.Values, groups int64, bias, residual int, act string) *op.Conv {
-	c, _ := b.new("conv2d", "n", v.Int("n"), "c", v.Int("c"), "h", v.Int("hw"), "w", v.Int("hw"), "k", v.Int("k"), "r", v.Int("r"),
-		"pad", v.Int("r")/2, "groups", groups, "bias", bias, "residual", residual, "act", act, "layout", v.Str("layout")).(*op.Conv)
+// convWith makes the convolution of a shape with further parameters, names and values in turn.
+func convWith(b *ops, v op.Values, kv ...any) *op.Conv {
+	c, _ := b.new("conv2d", append([]any{"n", v.Int("n"), "c", v.Int("c"), "h", v.Int("hw"), "w", v.Int("hw"), "k", v.Int("k"), "r", v.Int("r"),
+		"pad", v.Int("r") / 2, "layout", v.Str("layout")}, kv...)...).(*op.Conv)
 	return c
 }
 
 func convReLU(v op.Values, d record.DType) (Pair, error) {
 	b := newOps(d)
-	fused, plain := conv(b, v, 1, 0, 0, "relu"), conv(b, v, 1, 0, 0, "none")
+	fused, plain := convWith(b, v, "act", "relu"), convWith(b, v)
 	if b.err != nil {
 		return Pair{}, b.err
 	}
@@ -114,7 +118,7 @@ func convBN(end normEnd, v op.Values, d record.DType) (Pair, error) {
 		}
 	}
 	b := newOps(d)
-	fused, plain := conv(b, v, groups, 1, end.residual, end.act), conv(b, v, groups, 1, 0, "none")
+	fused, plain := convWith(b, v, "groups", groups, "bias", 1, "residual", end.residual, "act", end.act), convWith(b, v, "groups", groups, "bias", 1)
 	if b.err != nil {
 		return Pair{}, b.err
 	}

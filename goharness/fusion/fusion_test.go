@@ -82,6 +82,24 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 	}
 }
 
+// Elements of several sizes: bytes in, sums of four bytes between, bytes out.
+func TestRequantisedConvolutionMovesSumsOfFourBytesUnfused(t *testing.T) {
+	pair := build(t, "Conv2d_Requantize", record.INT8, map[string]string{"n": "4", "c": "128", "k": "128", "hw": "28", "r": "3"})
+	in, w, out, k := int64(4*128*28*28), int64(128*128*9), int64(4*128*28*28), int64(128)
+	u, f := pair.Unfused[0], pair.Fused
+	for _, c := range []struct {
+		what      string
+		got, want int64
+	}{
+		{"unfused bytes", u.Bytes(), in + w + 4*k + 4*out + 4*out + 4*k + out}, {"fused bytes", f.Bytes(), in + w + 4*k + 4*k + out},
+		{"unfused FLOP", u.FLOPs(), 2*out*128*9 + 2*out}, {"fused FLOP", f.FLOPs(), 2*out*128*9 + 2*out}, {"candidates", int64(len(pair.Unfused)), 1},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, c.got, c.want)
+		}
+	}
+}
+
 func TestEveryPatternHasProgramsForEveryShape(t *testing.T) {
 	for _, p := range Builtin() {
 		quick := 0
@@ -204,7 +222,7 @@ func TestRecommendation(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 5, "attention": 2, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 6, "attention": 2, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

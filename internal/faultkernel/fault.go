@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=265883aa5e18
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=376098b58985
 #include "fault.h"
 */
 import "C"

@@ -206,8 +206,18 @@ RIDGE_INLINE RIDGE_VT void finish_pixels(const ridge_conv_args *a, mv v, int64_t
 #if defined(CONV_INT8)
   finish_vector(a, v, k, 0, at);
 #else
-  if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) store_out((yt *)a->y + at, v);
-  else finish_pixels_slowly(a, v, k, at);
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
+    finish_pixels_slowly(a, v, k, at);
+    return;
+  }
+#if defined(CONV_BF16)
+  if (a->bias) v += ridge_bf16_to_float(((const yt *)a->bias)[k]);
+#else
+  if (a->bias) v += ((const yt *)a->bias)[k];
+#endif
+  if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
+  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
+  store_out((yt *)a->y + at, v);
 #endif
 }
 

@@ -194,12 +194,14 @@ RIDGE_VT static void finish_row(const plan *p, const mv y[4], int64_t image, int
     const int64_t at = (image * a->K + k + j) * P + q;
     if (a->residual) {
       const float *res = (const float *)a->residual + at;
-      float lanes[VL] = {0};
-      for (int h = 0; h < VL / 4; h++) {
-        if (cols == 4) memcpy(lanes + 4 * h, res + 4 * h * P, sizeof(quad));
-        else for (int64_t w = 0; w < cols; w++) lanes[4 * h + w] = res[4 * h * P + w];
+      if (cols == 4) {
+        turned[j] += CONV_JOIN(CONV_SUM_QUAD, res, P); // through memory, quads would wait to come together
+      } else {
+        float lanes[VL] = {0};
+        for (int h = 0; h < VL / 4; h++)
+          for (int64_t w = 0; w < cols; w++) lanes[4 * h + w] = res[4 * h * P + w];
+        turned[j] += *(const mv_any *)lanes;
       }
-      turned[j] += *(const mv_any *)lanes;
     }
     if (a->act == RIDGE_ACT_RELU) turned[j] = activate(turned[j], RIDGE_ACT_RELU);
     else if (a->act != RIDGE_ACT_NONE) turned[j] = activate_slowly(turned[j], a->act);
@@ -208,6 +210,22 @@ RIDGE_VT static void finish_row(const plan *p, const mv y[4], int64_t image, int
       if (cols == 4) memcpy(to, (const float *)&turned[j] + 4 * h, sizeof(quad));
       else for (int64_t w = 0; w < cols; w++) to[w] = turned[j][4 * h + w];
     }
+  }
+}
+
+// Asks for the residual that the outputs of a tile, NR channels from k, will need.
+RIDGE_INLINE void fetch_residual(const plan *p, int64_t tile, int64_t k) {
+  const ridge_conv_args *a = p->a;
+  const float *res = a->residual;
+  int64_t ho = tile % p->per / p->across * 4, wo = tile % p->across * 4, P = a->Ho * a->Wo;
+  int64_t rows = a->Ho - ho < 4 ? a->Ho - ho : 4, cols = a->Wo - wo < 4 ? a->Wo - wo : 4, image = tile / p->per;
+  for (int64_t h = 0; h < rows; h++) {
+    int64_t q = (ho + h) * a->Wo + wo;
+    if (a->layout == 1)
+      for (int64_t w = 0; w < cols; w++)
+        for (int64_t c = 0; c < NR; c += 16) __builtin_prefetch(res + (image * P + q + w) * a->K + k + c);
+    else
+      for (int64_t c = 0; c < NR; c++) __builtin_prefetch(res + (image * a->K + k + c) * P + q);
   }
 }
 
@@ -249,7 +267,10 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
       run_tile(mr, RIDGE_NV, &t);
     }
   }
-  for (int64_t i = 0; i < n; i++) outputs(p, first + i, i, k, M);
+  for (int64_t i = 0; i < n; i++) {
+    if (p->a->residual && i + 1 < n) fetch_residual(p, first + i + 1, k);
+    outputs(p, first + i, i, k, M);
+  }
 }
 
 RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=265883aa5e18
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=376098b58985
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
