@@ -9,6 +9,7 @@ func Builtin() *Registry {
 		AttentionSpec(),
 		BiasAddSpec(),
 		BatchNormSpec(),
+		RequantizeSpec(),
 		GemvSpec(),
 		ArgmaxSpec(),
 		ChaseSpec(),
@@ -24,5 +25,6 @@ func Builtin() *Registry {
 		With(Blas1Specs()...).
 		With(ReductionSpecs()...).
 		With(NormSpecs()...).
-		With(AttentionPartSpecs()...)
+		With(AttentionPartSpecs()...).
+		With(AddNormSpecs()...)
 }

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=bd1bd9ce1230
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=33979f9e5c64
 #include "fault.h"
 */
 import "C"
