@@ -9,6 +9,7 @@ func Builtin() *Registry {
 		AttentionSpec(),
 		BiasAddSpec(),
 		BatchNormSpec(),
+		RequantizeSpec(),
 		GemvSpec(),
 		ArgmaxSpec(),
 		ChaseSpec(),

@@ -170,13 +170,8 @@ func (c *Conv) Tensors() []Tensor {
 	return append(ts, y)
 }
 
-// scaleExponent e makes scales near 2^-e bring a sum's standard deviation to about 48: most of the
-// range of int8 is used and about 1 % saturates. A uniform byte has the variance (256²-1)/12.
-func (c *Conv) scaleExponent() int64 {
-	product := float64(256*256-1) / 12
-	e := math.Round(math.Log2(product * math.Sqrt(float64(Product(c.chanGroup, c.R, c.S))) / 48))
-	return int64(math.Max(0, e))
-}
+// scaleExponent of the scales of its sums.
+func (c *Conv) scaleExponent() int64 { return requantExponent(Product(c.chanGroup, c.R, c.S)) }
 
 // FLOPs is 2·N·Ho·Wo·K·(C/groups)·R·S, taps in the padding included as in every published
 // count, plus one per output for a bias, one for a residual, one for a scale and the activation's cost.
@@ -252,7 +247,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		sum, mag, next = sum+b, mag+math.Abs(b), next+1
 	}
 	if c.Requant {
-		return Expectation{Value: c.requantised(sum, in.At(next, k))}
+		return Expectation{Value: requantised(sum, in.At(next, k), c.Act)}
 	}
 	e := activate(c.Act, sum, mag)
 	if c.Residual {
@@ -263,13 +258,4 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		e.Value = wrapInt32(e.Value)
 	}
 	return e
-}
-
-// requantised is a sum in units of the output before it is rounded and saturated to int8.
-func (c *Conv) requantised(sum, scale float64) float64 {
-	v := float64(float32(float32(wrapInt32(sum)) * float32(scale)))
-	if c.Act == "relu" {
-		return math.Max(v, 0)
-	}
-	return v
 }

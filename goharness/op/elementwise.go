@@ -10,7 +10,7 @@ import (
 // native/include/ridge_elementwise.h.
 var ElementwiseOps = []string{
 	"add", "multiply", "relu", "gelu", "gelu_tanh", "sigmoid", "tanh", "exp", "sqrt_abs", "sin", "cos", "silu",
-	"scale", "bias_add", "batch_norm",
+	"scale", "bias_add", "batch_norm", "requantize",
 }
 
 // function is an elementwise function with the work counted for one element.
