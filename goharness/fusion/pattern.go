@@ -55,7 +55,7 @@ type Pair struct {
 
 // Builtin lists ridge's patterns: a new one adds one line.
 func Builtin() []Pattern {
-	return slices.Concat(linearPatterns(), convPatterns(), attentionPatterns())
+	return slices.Concat(linearPatterns(), swigluPatterns(), mlpPatterns(), requantizeLinearPatterns(), convPatterns(), attentionPatterns())
 }
 
 // Groups are the values of --patterns beside all, none and the patterns' names.
