@@ -51,6 +51,8 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		{"Linear_Bias", linear, 2*m*k*n + m*n, m*k + n*k + n + 3*m*n, m*k + n*k + n + m*n, 33.3},
 		{"Linear_Bias_ReLU", linear, 2*m*k*n + 2*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 50},
 		{"Linear_Bias_GELU", linear, 2*m*k*n + 9*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 0},
+		{"SwiGLU", linear, 4*m*k*n + 6*m*n, 2*m*k + 2*n*k + 7*m*n, m*k + 2*n*k + m*n, 0},
+		{"MLP", linear, 4*m*k*n + 9*m*n + m*k, m*k + 2*n*k + n + k + 6*m*n + 3*m*k, m*k + 2*n*k + n + k + m*k, 0},
 		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 0},
 		// One FLOP an output and Cout elements on the unfused side more than without the bias.
 		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
@@ -107,6 +109,19 @@ func TestRequantisedConvolutionMovesSumsOfFourBytesUnfused(t *testing.T) {
 	}
 }
 
+// Sums are 4 bytes where they are stored, all else of an int8 layer 1, bias and scale 4.
+func TestFLOPsAndBytesOfARequantisedLayer(t *testing.T) {
+	m, k, n := int64(512), int64(1024), int64(768)
+	pair := build(t, "Linear_Requantize", record.INT8, map[string]string{"m": "512", "k": "1024", "n": "768"})
+	if flops, want := pair.Fused.FLOPs(), 2*m*k*n+2*m*n; flops != want || pair.Unfused[0].FLOPs() != want {
+		t.Errorf("%d and %d FLOP, want %d", flops, pair.Unfused[0].FLOPs(), want)
+	}
+	operands := m*k + n*k + 8*n
+	if f, u := pair.Fused.Bytes(), pair.Unfused[0].Bytes(); f != operands+m*n || u != operands+9*m*n {
+		t.Errorf("fused %d and unfused %d bytes, want %d and %d", f, u, operands+m*n, operands+9*m*n)
+	}
+}
+
 func TestEveryPatternHasProgramsForEveryShape(t *testing.T) {
 	for _, p := range Builtin() {
 		quick := 0
@@ -148,11 +163,11 @@ func checkBinding(t *testing.T, p op.Program) {
 }
 
 func TestInPlaceCandidatesTakeNoBufferForElementwiseStages(t *testing.T) {
-	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3",
+	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "SwiGLU": "3 1", "MLP": "4 1", "Linear_Requantize": "1", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3",
 		"QK_Softmax": "2", "Softmax_V": "1", "CausalAttention_SDPA": "3", "Conv2d_BN_Add_ReLU": "3 0", "Add_ReLU": "1 0", "Add_LayerNorm": "0", "Add_RMSNorm": "0"} {
 		p := mustFind(t, name)
 		var got []string
-		for _, u := range build(t, name, record.FP32, p.Shapes[0].Params).Unfused {
+		for _, u := range build(t, name, p.DTypes[0], p.Shapes[0].Params).Unfused {
 			n := 0
 			for _, x := range u.Tensors {
 				if x.Role == op.Scratch {
@@ -229,7 +244,7 @@ func TestRecommendation(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 6, "attention": 5, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 7, "conv": 6, "attention": 5, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 7} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

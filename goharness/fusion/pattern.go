@@ -57,7 +57,7 @@ type Pair struct {
 
 // Builtin lists ridge's patterns: a new one adds one line.
 func Builtin() []Pattern {
-	return slices.Concat(linearPatterns(), convPatterns(), requantizeConvPatterns(), attentionPatterns(), addPatterns())
+	return slices.Concat(linearPatterns(), swigluPatterns(), mlpPatterns(), requantizeLinearPatterns(), convPatterns(), requantizeConvPatterns(), attentionPatterns(), addPatterns())
 }
 
 // Groups are the values of --patterns beside all, none and the patterns' names.

@@ -5,6 +5,8 @@ func Builtin() *Registry {
 	return NewRegistry(
 		GemmSpec(),
 		LinearSpec(),
+		SwiGLUSpec(),
+		MLPSpec(),
 		Conv2dSpec(),
 		AttentionSpec(),
 		BiasAddSpec(),

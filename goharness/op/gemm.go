@@ -22,6 +22,7 @@ type Gemm struct {
 	Beta          int64
 	TransB, Bias  bool
 	Act           string
+	Requant       bool // int8 alone: C is int8, round(scale[N]·sum)
 	D             record.DType
 	params        []record.Param
 }
@@ -71,18 +72,28 @@ func GemmSpec() Spec {
 func LinearSpec() Spec {
 	return Spec{
 		Name: "linear", Family: "gemm", Suite: "linear", Item: "row (token)", Metric: "gflops", Batch: "m",
-		Doc: "Y[M,N] = act(X[M,K]*W[N,K]^T + bias[N]), weights stored [out,in]",
+		Doc: "Y[M,N] = act(X[M,K]*W[N,K]^T + bias[N]), weights stored [out,in]; int8 stores int32 sums, with requant act(round(scale[N] * sum)) saturated to int8",
 		Params: []ParamSpec{
 			{Name: "m", Doc: "rows (batch × tokens)", Min: 0, Max: maxDim},
 			{Name: "n", Doc: "output features", Min: 0, Max: maxDim},
 			{Name: "k", Doc: "input features", Min: 0, Max: maxDim},
 			{Name: "bias", Doc: "1 adds bias[N]", Default: "1", Enum: []string{"0", "1"}},
 			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
+			{Name: "requant", Doc: "1: int8 output, one fp32 scale per output feature (int8 alone; act none or relu)", Default: "0", Enum: []string{"0", "1"}},
 		},
-		DTypes: []record.DType{record.FP32, record.BF16},
+		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
 		New: func(v Values, d record.DType) (Op, error) {
-			return &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true, Batch: 1,
-				Bias: v.Bool("bias"), Act: v.Str("act"), D: d, params: v.List()}, nil
+			g := &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true, Batch: 1,
+				Bias: v.Bool("bias"), Act: v.Str("act"), Requant: v.Bool("requant"), D: d, params: v.List()}
+			switch {
+			case g.Requant && d != record.INT8:
+				return nil, fmt.Errorf("requant=1 at %s: only the sums of int8 are requantised", d)
+			case g.Requant && g.Act != "none" && g.Act != "relu":
+				return nil, fmt.Errorf("act=%s with requant=1: expected none or relu", g.Act)
+			case !d.Float() && !g.Requant && g.Act != "none":
+				return nil, fmt.Errorf("act=%s: an integer linear layer has no activation (relu with requant=1)", g.Act)
+			}
+			return g, nil
 		},
 	}
 }
@@ -115,7 +126,7 @@ func (g *Gemm) dims(rows, cols int64) []int64 {
 	return []int64{rows, cols}
 }
 
-// Tensors: A, B, [D], [bias], C.
+// Tensors: A, B, [D], [bias], [scale], C.
 func (g *Gemm) Tensors() []Tensor {
 	dt := gemmDTypes[g.D]
 	b := Tensor{Name: "b", Role: In, DType: dt[1], Dims: g.dims(g.K, g.N), Pitch: g.LDB, Fill: FillUniform}
@@ -131,18 +142,30 @@ func (g *Gemm) Tensors() []Tensor {
 		ts = append(ts, Tensor{Name: "d", Role: In, DType: dt[2], Dims: g.dims(g.M, g.N)})
 	}
 	if g.Bias {
-		ts = append(ts, Tensor{Name: "bias", Role: In, DType: dt[2], Dims: []int64{g.N}})
+		bias := Tensor{Name: "bias", Role: In, DType: dt[2], Dims: []int64{g.N}}
+		if !g.D.Float() {
+			bias.Fill = FillBytes
+		}
+		ts = append(ts, bias)
 	}
-	return append(ts, Tensor{Name: "c", Role: Out, DType: dt[2], Dims: g.dims(g.M, g.N), Pitch: g.LDC})
+	c := Tensor{Name: "c", Role: Out, DType: dt[2], Dims: g.dims(g.M, g.N), Pitch: g.LDC}
+	if g.Requant {
+		ts = append(ts, Tensor{Name: "scale", Role: In, DType: record.FP32, Dims: []int64{g.N}, Fill: FillScales, IntRange: requantExponent(g.K)})
+		c.DType = record.INT8
+	}
+	return append(ts, c)
 }
 
-// FLOPs is 2·M·N·K for each product, plus M·N for a bias and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
+// FLOPs is 2·M·N·K for each product, plus M·N for a bias, for a scale, and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
 func (g *Gemm) FLOPs() int64 {
 	n := Product(2, g.Batch, g.M, g.N, g.K)
 	if n == math.MaxInt64 {
 		return n
 	}
 	if g.Bias {
+		n += Product(g.M, g.N)
+	}
+	if g.Requant {
 		n += Product(g.M, g.N)
 	}
 	return n + Product(g.M, g.N, actFLOPs(g.Act))
@@ -211,6 +234,9 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	if g.Bias {
 		add(in.At(next, col))
 	}
+	if g.Requant {
+		return Expectation{Value: requantised(sum, in.At(next, col), g.Act)}
+	}
 	if !g.D.Float() {
 		sum = wrapInt32(sum)
 	}
@@ -227,8 +253,11 @@ func activate(act string, x, mag float64) Expectation {
 	return Expectation{Value: y, Magnitude: 1.13*mag + math.Abs(x)}
 }
 
-// Activate is the activation function in float64.
+// Activate is the activation function in float64, at infinities its limit.
 func Activate(act string, x float64) float64 {
+	if math.IsInf(x, -1) && act != "none" {
+		return 0
+	}
 	switch act {
 	case "relu":
 		return math.Max(x, 0)
@@ -248,7 +277,7 @@ const wrapFree = (1<<31 - 1) / (255 * 128)
 // Project checks whole rows: C·x = alpha·A·(B·x) + … for the linear part (Freivalds). Integer
 // sums that may wrap are not linear and have no projection.
 func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
-	if g.Act != "none" || !g.D.Float() && g.K > wrapFree {
+	if g.Act != "none" || g.Requant || !g.D.Float() && g.K > wrapFree {
 		return nil
 	}
 	var addX, addM float64 // bias

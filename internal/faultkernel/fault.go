@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=33979f9e5c64
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=18348d803182
 #include "fault.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package elementwise
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=18348d803182
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -1,10 +1,10 @@
 //go:build cgo && linux
 
-// Package gemm holds the CPU kernels of the ops gemm, linear and gemv.
+// Package gemm holds the CPU kernels of the ops gemm, linear, gemv, swiglu and mlp.
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=18348d803182
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -46,9 +46,15 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	if v, ok := o.(*op.Gemv); ok {
 		return bindGemv(v, bufs), nil
 	}
+	switch l := o.(type) {
+	case *op.SwiGLU:
+		return bindLayers(C.RIDGE_LAYERS_SWIGLU, [4]int64{l.M, l.N, l.K, 0}, "silu", bufs), nil
+	case *op.MLP:
+		return bindLayers(C.RIDGE_LAYERS_MLP, [4]int64{l.M, l.N, l.K, l.H}, l.Act, bufs), nil
+	}
 	g, ok := o.(*op.Gemm)
 	if !ok {
-		return nil, fmt.Errorf("op %s is neither a GEMM nor a GEMV", o.Name())
+		return nil, fmt.Errorf("op %s is neither a GEMM nor a GEMV nor a fused layer", o.Name())
 	}
 	p := kernel.Alloc(C.sizeof_ridge_gemm_args)
 	a := (*C.ridge_gemm_args)(p)
@@ -76,9 +82,37 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 			a.D, a.ldd, a.stride_d = b.Ptr, ld, stride
 		case "bias":
 			a.bias = b.Ptr
+		case "scale":
+			a.scale = (*C.float)(b.Ptr)
 		}
 	}
 	return p, nil
+}
+
+// bindLayers binds two linear layers in one launch; sizes are M, N, K and H.
+func bindLayers(kind C.int32_t, sizes [4]int64, act string, bufs []kernel.Buffer) unsafe.Pointer {
+	p := kernel.Alloc(C.sizeof_ridge_gemm_args)
+	a := (*C.ridge_gemm_args)(p)
+	a.M, a.N, a.K, a.H = C.int64_t(sizes[0]), C.int64_t(sizes[1]), C.int64_t(sizes[2]), C.int64_t(sizes[3])
+	a.layers, a.alpha, a.trans_b, a.act = kind, 1, 1, C.int32_t(slices.Index(op.Activations, act))
+	for _, b := range bufs {
+		ld := C.int64_t(b.Tensor.LD())
+		switch b.Tensor.Name {
+		case "a":
+			a.A, a.lda = b.Ptr, ld
+		case "gate", "w1":
+			a.B, a.ldb = b.Ptr, ld
+		case "up", "w2":
+			a.B2, a.ldb2 = b.Ptr, ld
+		case "b1":
+			a.bias = b.Ptr
+		case "b2":
+			a.bias2 = b.Ptr
+		case "c":
+			a.C, a.ldc = b.Ptr, ld
+		}
+	}
+	return p
 }
 
 // bindGemv sees y = A·x as the one row yᵀ = xᵀ·Aᵀ of a GEMM with transposed B.

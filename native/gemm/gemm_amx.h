@@ -6,6 +6,7 @@
 // tile of B is every other 64 bytes of it. Tile instructions are inline assembly, because gcc
 // 12 lacks the fp16 ones; tdpfp16ps is spelled in bytes for older assemblers. The model keeps
 // eight tiles of 1 KiB in an array.
+#define GEMM_END_IN_MEMORY
 #ifdef GEMM_MODEL
 #define GEMM_TILE_STATE uint32_t tiles[8][16][16];
 #define TILE_ZERO(d) memset(tiles[d], 0, 1024)
@@ -91,7 +92,8 @@ GEMM_NOINLINE void GEMM_F(pack_a)(void *to, const GEMM_TA *a, int64_t lda, int64
     }
 }
 
-GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
+GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add, const GEMM_F(end) *end) {
+  (void)end; // tile registers go through memory: gemm_driver.h gives none
   const char *a = ap, *b = bp;
   GEMM_S *c1 = c + 16 * ldc;
   GEMM_TILE_STATE

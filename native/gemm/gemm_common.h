@@ -6,6 +6,7 @@
 
 #include "../include/ridge_gemm.h"
 #include "../include/ridge_half.h"
+#include "../include/ridge_requant.h"
 #include "table.h"
 
 #if defined(__x86_64__)

@@ -35,7 +35,6 @@
 #define GEMM_KU GEMM_PK
 #endif
 #define GEMM_LANES (GEMM_VEC / 4)
-#define GEMM_MAXN GEMM_NR
 
 #if GEMM_KIND == GEMM_AMX_FP16
 #define GEMM_HALF GEMM_IS_FP16
@@ -61,6 +60,7 @@
 #define GEMM_TC uint32_t
 #define GEMM_C_IS_S 1
 #define GEMM_NO_ACT
+#define GEMM_REQUANT
 #define GEMM_LOADS(x) (x)
 #define GEMM_STORES(x) (x)
 #if GEMM_KIND == GEMM_MADD256
@@ -85,7 +85,6 @@ typedef GEMM_S GEMM_F(vec) __attribute__((vector_size(GEMM_VEC), may_alias));
 typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), may_alias));
 #if GEMM_FLOAT
 #include "gemm_half.h"
-#include "gemm_act.h"
 #endif
 
 #define GEMM_HEAD (GEMM_FLIP ? GEMM_NR * 4 : 0) // bytes of column sums before a panel of B

@@ -57,7 +57,7 @@ GEMM_INLINE void GEMM_F(column_sums)(char *panel, int64_t units) {
 }
 #endif
 
-GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
+GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   const uint32_t *a = ap;
@@ -81,12 +81,6 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
       RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) GEMM_F(dot)(&s[i][j], a[i], &bv[j]);
     }
   }
-  RIDGE_UNROLL(32) for (int i = 0; i < GEMM_MR; i++) {
-    RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) {
-      VU *o = (VU *)(c + i * ldc + j * GEMM_LANES);
-      if (add) s[i][j] += *o;
-      *o = s[i][j];
-    }
-  }
+  GEMM_F(tile_end)(&s[0][0], GEMM_MR, GEMM_NV, c, ldc, add, end);
 }
 #endif

@@ -17,8 +17,8 @@
 // GEMM_A_PANEL(kc) and GEMM_B_PANEL(kc) bytes of one packed panel (multiples of 64),
 // GEMM_C_IS_S 1 when C accumulates in place, GEMM_BEGIN/GEMM_END around the work of a thread.
 // Functions: GEMM_F(pack_a)(dst, a, lda, rows, kc) one panel; GEMM_F(pack_b)(dst, b, ldb,
-// trans, cols, kc) consecutive panels; GEMM_F(tile)(kc, a, b, c, ldc, add) the register tile,
-// c row-major; GEMM_F(finish), GEMM_F(plain) of gemm_epilogue.h.
+// trans, cols, kc) consecutive panels; GEMM_F(tile)(kc, a, b, c, ldc, add, end) the register tile,
+// c row-major; GEMM_F(end), GEMM_F(finish), GEMM_F(plain) of gemm_epilogue.h.
 
 #if !GEMM_EXACT
 typedef void GEMM_F(source); // only exact tiles read B in memory
@@ -79,7 +79,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     p.rows = gemm_min(g->M, g->trans_b ? 2 * mc : mc);
     p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
     p.a_bytes = gemm_ceil((p.rows + GEMM_MR - 1) / GEMM_MR * blocks * p.a_panel + 64, 4096);
-    p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
+    p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = p.a_at + nthreads * p.a_bytes;
     p.total = p.acc_at + nthreads * p.rows * p.acc_ld * (int64_t)sizeof(GEMM_S);
@@ -89,7 +89,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     // All of A, block after block of K; for each thread a group of B and its sums.
     p.a_bytes = gemm_ceil(g->M, GEMM_MR) / GEMM_MR * p.a_panel;
     p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
-    p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
+    p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = gemm_ceil(p.a_at + (g->K + p.kc - 1) / p.kc * p.a_bytes + 64, 4096);
     p.total = p.acc_at + nthreads * gemm_ceil(gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S), 64);
@@ -99,12 +99,21 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
   p.b_bytes = gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
   p.a_at = 2 * p.b_bytes;
   p.acc_at = p.a_at + nthreads * p.a_bytes;
-  p.acc_ld = GEMM_C_IS_S || g->K <= p.kc ? 0 : p.nc + 16;
+  p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : p.nc + 16;
   p.total = p.acc_at + gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S);
   return p;
 }
 
-int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) { return GEMM_F(make_plan)(args, nthreads).total; }
+#ifdef GEMM_LAYERS
+RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads);
+#endif
+
+int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
+#ifdef GEMM_LAYERS
+  if (((const ridge_gemm_args *)args)->layers) return GEMM_F(layers_bytes)(args, nthreads);
+#endif
+  return GEMM_F(make_plan)(args, nthreads).total;
+}
 
 // One thread's tiles of one K block: its panels of A against its panels of B.
 typedef struct GEMM_F(block) {
@@ -134,16 +143,23 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
   GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
 #if GEMM_EXACT
   const GEMM_F(tile_fn) tile = GEMM_F(tiles)[from != NULL][m];
-#define GEMM_TILE(c, ldc, add) tile(k->kc, a, b, c, ldc, add, from)
+#define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, from, end)
 #else
   (void)from;
-#define GEMM_TILE(c, ldc, add) GEMM_F(tile)(k->kc, a, b, c, ldc, add)
+#define GEMM_TILE(c, ldc, add, end) GEMM_F(tile)(k->kc, a, b, c, ldc, add, end)
 #endif
   if (k->last ? k->plain && full : k->padded || full) {
-    GEMM_TILE(acc, k->acc_ld, !k->first);
+    GEMM_TILE(acc, k->acc_ld, !k->first, NULL);
     return;
   }
-  GEMM_TILE(sums, GEMM_NR, 0);
+#ifndef GEMM_END_IN_MEMORY
+  if (k->last && full) {
+    const GEMM_F(end) end = GEMM_F(end_at)(g, k->i0 + ir, k->j0 + jr);
+    GEMM_TILE(acc, k->acc_ld, !k->first, &end);
+    return;
+  }
+#endif
+  GEMM_TILE(sums, GEMM_NR, 0, NULL);
   if (k->last) {
     GEMM_F(finish)(g, k->i0 + ir, k->j0 + jr, m, n, sums, GEMM_NR, k->first ? NULL : acc, k->acc_ld);
     return;
@@ -182,7 +198,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   GEMM_F(block) k;
   memset(&k, 0, sizeof k);
   k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);
-  k.padded = !GEMM_C_IS_S;
+  k.padded = !GEMM_F(in_c)(g);
   k.a = a_pack;
   int turn = 0;
   GEMM_BEGIN
@@ -219,7 +235,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
           GEMM_F(pack_a)(a_pack + t * k.a_panel, (const GEMM_TA *)g->A + (ic + i) * g->lda + pc, g->lda, m, kc);
         }
         k.acc = NULL, k.acc_ld = 0;
-        if (GEMM_C_IS_S) {
+        if (GEMM_F(in_c)(g)) {
           k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + ic * g->ldc + k.j0;
         } else if (p.acc_ld) {
           k.acc_ld = p.acc_ld, k.acc = (GEMM_S *)(ws + p.acc_at) + ic * p.acc_ld + c0;

@@ -54,9 +54,8 @@ GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(ve
   } while (0)
 
 GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
-                                 int add, const GEMM_F(source) *from) {
+                                 int add, const GEMM_F(source) *from, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
-  typedef GEMM_F(vecu) VU;
   const GEMM_UNIT *a = ap;
   const GEMM_TB *src = fresh ? from->b : NULL;
   const int64_t ldb = fresh ? from->ldb : 0, ahead = fresh ? from->ahead : 0;
@@ -91,18 +90,7 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, int64_t kc, const
     __asm__("" : "+r"(a), "+r"(b));
   }
   if (fresh && GEMM_PK > 1 && from->units < units) GEMM_EXACT_STEP(0, 0);
-  if (add) {
-    p = (char *)c;
-    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, p += ldc) {
-      RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) s[i][j] += *(const VU *)(p + j * GEMM_VEC);
-      __asm__("" : "+r"(p));
-    }
-  }
-  p = (char *)c;
-  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, p += ldc) {
-    RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) *(VU *)(p + j * GEMM_VEC) = s[i][j];
-    __asm__("" : "+r"(p));
-  }
+  GEMM_F(tile_end)(&s[0][0], h, GEMM_NV, c, ldc / (int64_t)sizeof(GEMM_S), add, end);
 }
 
 #if GEMM_MR != 14
@@ -111,18 +99,19 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, int64_t kc, const
 #define GEMM_EXACT_ALL(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
 #define GEMM_EXACT_DEFINE(h)                                                                                       \
   GEMM_NOINLINE void GEMM_F(tile_##h)(int64_t kc, const void *a, char *b, GEMM_S *c, int64_t ldc, int add,         \
-                                      const GEMM_F(source) *from) {                                                \
-    GEMM_F(tile_of)(h, 0, kc, a, b, c, ldc, add, from);                                                            \
+                                      const GEMM_F(source) *from, const GEMM_F(end) *end) {                        \
+    GEMM_F(tile_of)(h, 0, kc, a, b, c, ldc, add, from, end);                                                       \
   }                                                                                                                \
   GEMM_NOINLINE void GEMM_F(fresh_##h)(int64_t kc, const void *a, char *b, GEMM_S *c, int64_t ldc, int add,        \
-                                       const GEMM_F(source) *from) {                                               \
-    GEMM_F(tile_of)(h, 1, kc, a, b, c, ldc, add, from);                                                            \
+                                       const GEMM_F(source) *from, const GEMM_F(end) *end) {                       \
+    GEMM_F(tile_of)(h, 1, kc, a, b, c, ldc, add, from, end);                                                       \
   }
 #ifdef GEMM_TILE_ALONE
 GEMM_EXACT_DEFINE(14)
 #else
 GEMM_EXACT_ALL(GEMM_EXACT_DEFINE)
-typedef void (*GEMM_F(tile_fn))(int64_t, const void *, char *, GEMM_S *, int64_t, int, const GEMM_F(source) *);
+typedef void (*GEMM_F(tile_fn))(int64_t, const void *, char *, GEMM_S *, int64_t, int, const GEMM_F(source) *,
+                                const GEMM_F(end) *);
 static const GEMM_F(tile_fn) GEMM_F(tiles)[2][GEMM_MR + 1] = {
 #define GEMM_EXACT_PLAIN(h) [0][h] = GEMM_F(tile_##h),
 #define GEMM_EXACT_FRESH(h) [1][h] = GEMM_F(fresh_##h),

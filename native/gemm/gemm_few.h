@@ -26,13 +26,13 @@ GEMM_NOINLINE int GEMM_F(run_few)(const ridge_gemm_args *g, const ridge_ctx *ctx
   GEMM_F(block) k;
   memset(&k, 0, sizeof k);
   k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);
-  k.padded = !GEMM_C_IS_S;
+  k.padded = !GEMM_F(in_c)(g);
   k.rows = g->M, k.b = b_pack;
   GEMM_BEGIN
   for (int64_t j = from; j < to; j += GEMM_GROUP) {
     k.j0 = j, k.cols = gemm_min(GEMM_GROUP, to - j);
     k.acc = NULL, k.acc_ld = 0;
-    if (GEMM_C_IS_S) {
+    if (GEMM_F(in_c)(g)) {
       k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + j;
     } else if (p->acc_ld) {
       k.acc_ld = p->acc_ld;

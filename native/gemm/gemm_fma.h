@@ -9,9 +9,6 @@
 #include "gemm_types.h"
 
 #include "gemm_pack.h"
-#ifndef GEMM_NO_ACT
-#include "gemm_act.h"
-#endif
 #include "gemm_epilogue.h"
 #include "gemm_thin.h"
 #include "gemm_strip.h"
@@ -109,8 +106,9 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb)
 #include "gemm_exact.h"
 #undef GEMM_PK
 #else
-// c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers.
-GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add) {
+// c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers. With an end the sums go through
+// it instead of to c.
+GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
   const GEMM_S *a = ap, *b = bp;
   V s[GEMM_MR][GEMM_NV];
@@ -125,13 +123,7 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
       RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) s[i][j] = a[i] * bv[j] + s[i][j];
     }
   }
-  RIDGE_UNROLL(32) for (int i = 0; i < GEMM_MR; i++) {
-    RIDGE_UNROLL(8) for (int j = 0; j < GEMM_NV; j++) {
-      GEMM_F(vecu) *o = (GEMM_F(vecu) *)(c + i * ldc + j * GEMM_LANES);
-      if (add) s[i][j] += *o;
-      *o = s[i][j];
-    }
-  }
+  GEMM_F(tile_end)(&s[0][0], GEMM_MR, GEMM_NV, c, ldc, add, end);
 }
 #endif
 
@@ -142,9 +134,15 @@ void *GEMM_F(alone)(int fresh) { return fresh ? GEMM_F(fresh_14) : GEMM_F(tile_1
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif
 #else
+#if !defined(GEMM_NO_ACT) && (!defined(GEMM_HALF) || GEMM_HALF == GEMM_IS_BF16)
+#define GEMM_LAYERS
+#endif
 #include "gemm_batch.h"
 #include "gemm_driver.h"
 #include "gemm_small.h"
+#ifdef GEMM_LAYERS
+#include "gemm_layers.h"
+#endif
 
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips.
@@ -160,6 +158,9 @@ RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
 
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
+#ifdef GEMM_LAYERS
+  if (g->layers) return GEMM_F(layers)(g, ctx);
+#endif
   if (GEMM_F(is_small)(g)) return GEMM_F(small)(g, ctx);
   if (g->batch <= 1) return GEMM_F(one)(g, ctx);
   GEMM_BATCH(g, ctx, GEMM_F(one));

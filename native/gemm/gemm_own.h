@@ -51,7 +51,7 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
   GEMM_F(block) k;
   memset(&k, 0, sizeof k);
   k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);
-  k.padded = !GEMM_C_IS_S;
+  k.padded = !GEMM_F(in_c)(g);
   k.b = b_pack;
   const int64_t step = gemm_block(r1 - r0, p->rows, 1);
   for (int64_t ic = r0; ic < r1; ic += step) {
@@ -68,7 +68,7 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
     for (int64_t j = from; j < to; j += GEMM_GROUP) {
       k.j0 = j, k.cols = gemm_min(GEMM_GROUP, to - j);
       k.acc = acc, k.acc_ld = p->acc_ld;
-      if (GEMM_C_IS_S) k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + ic * g->ldc + j;
+      if (GEMM_F(in_c)(g)) k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + ic * g->ldc + j;
       k.a = a_pack;
       for (int64_t pc = 0; pc < g->K; pc += p->kc) {
         const int64_t kc = gemm_min(p->kc, g->K - pc);

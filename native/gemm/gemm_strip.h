@@ -126,9 +126,7 @@ GEMM_NOINLINE void GEMM_F(strips)(const ridge_gemm_args *g, int64_t from, int64_
       }
     }
     for (int64_t q = 0; q < tiles; q++)
-      for (int64_t j = 0; j < n; j += GEMM_MAXN)
-        GEMM_F(finish)(g, first[q], j0 + j, (int)(first[q + 1] - first[q]), (int)gemm_min(GEMM_MAXN, n - j),
-                       sum + pad[q] * ld + j, ld, NULL, 0);
+      GEMM_F(finish)(g, first[q], j0, first[q + 1] - first[q], n, sum + pad[q] * ld, ld, NULL, 0);
   }
 }
 

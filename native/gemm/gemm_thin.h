@@ -71,8 +71,7 @@ GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t f
       for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, m, j, n, sum, CHUNK);
       for (; k < g->K; k++) GEMM_F(thin_rows)(g, k, 1, m, j, n, sum, CHUNK);
     }
-    for (int64_t q = 0; q < n; q += GEMM_MAXN)
-      GEMM_F(finish)(g, 0, j + q, m, (int)gemm_min(GEMM_MAXN, n - q), sum + q, CHUNK, NULL, 0);
+    GEMM_F(finish)(g, 0, j, m, n, sum, CHUNK, NULL, 0);
   }
 }
 
@@ -110,7 +109,7 @@ GEMM_INLINE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead,
 GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, int64_t from, int64_t to) {
   enum { LONG = GEMM_EXACT ? 4 : 1, UNITS = LONG * 16384 / (int)sizeof(GEMM_S) / 64 };
   const int64_t m = g->M, far = LONG > 1 && g->K * g->N * (int64_t)sizeof(GEMM_T) > 16 << 20;
-  const int64_t chunk = far ? UNITS / m * 64 : gemm_min(UNITS / LONG / m * 64, GEMM_MAXN * 64);
+  const int64_t chunk = far ? UNITS / m * 64 : gemm_min(UNITS / LONG / m * 64, GEMM_NR * 64);
   GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 4];
   for (int64_t j = from; j < to; j += chunk) {
     const int64_t n = gemm_min(chunk, to - j);
@@ -125,9 +124,7 @@ GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, int64_t from, int
       else
         for (int64_t q = 0; q < r; q++) GEMM_F(thin_steps)(b + q * g->ldb, g->ldb, 0, x + q, m, 1, n, sum, chunk);
     }
-    for (int64_t i = 0; i < m; i++)
-      for (int64_t q = 0; q < n; q += GEMM_MAXN)
-        GEMM_F(finish)(g, i, j + q, 1, (int)gemm_min(GEMM_MAXN, n - q), sum + i * chunk + q, chunk, NULL, 0);
+    GEMM_F(finish)(g, 0, j, m, n, sum, chunk, NULL, 0);
   }
 }
 

@@ -12,7 +12,6 @@
 #undef GEMM_MR
 #undef GEMM_NV
 #undef GEMM_NR
-#undef GEMM_MAXN
 #undef GEMM_KU
 #undef GEMM_MC
 #undef GEMM_KC
@@ -29,6 +28,8 @@
 #undef GEMM_STOREV
 #undef GEMM_SAME
 #undef GEMM_NO_ACT
+#undef GEMM_REQUANT
+#undef GEMM_LAYERS
 #undef GEMM_EXACT
 #undef GEMM_UNIT
 #undef GEMM_A_HEAD
@@ -41,3 +42,4 @@
 #undef GEMM_SMALL_ROWS
 #undef GEMM_SMALL_TILES
 #undef GEMM_LANES_OF
+#undef GEMM_END_IN_MEMORY

@@ -7,10 +7,12 @@
 
 #include "../include/ridge_gemm.h"
 #include "../include/ridge_half.h"
+#include "../include/ridge_requant.h"
 
 RIDGE_INLINE double act_double(double x, int act) {
+  if (act > RIDGE_ACT_RELU && x == -INFINITY) return -0.0; // the limit: -infinity times 0 is NaN
   switch (act) {
-    case RIDGE_ACT_RELU: return x > 0 ? x : 0;
+    case RIDGE_ACT_RELU: return x < 0 ? 0 : x; // NaN stays
     case RIDGE_ACT_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
     case RIDGE_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     case RIDGE_ACT_SILU: return x / (1 + exp(-x));
@@ -64,7 +66,12 @@ RIDGE_INLINE double act_double(double x, int act) {
         uint32_t acc = 0; /* wraps as the hardware's 32-bit accumulators do */             \
         GEMM_ROW(g, TA, int8_t);                                                           \
         for (int64_t k = 0; k < g->K; k++) acc += (uint32_t)((int32_t)a[k] * b[k * step]); \
-        C[z * g->stride_c + i * g->ldc + j] = (int32_t)acc;                                \
+        if (g->bias) acc += ((const uint32_t *)g->bias)[j];                                \
+        const int64_t at = z * g->stride_c + i * g->ldc + j;                               \
+        if (g->scale)                                                                      \
+          ((int8_t *)g->C)[at] = ridge_requant_one((int32_t)acc, g->scale[j], g->act == RIDGE_ACT_RELU ? 0 : -128); \
+        else                                                                               \
+          C[at] = (int32_t)acc;                                                            \
       }                                                                                    \
     return RIDGE_OK;                                                                       \
   }
@@ -75,6 +82,46 @@ GEMM_FLOAT(gemm_fp16_portable, ridge_fp16, float, ridge_fp16_to_float, ridge_flo
 GEMM_FLOAT(gemm_bf16_portable, ridge_bf16, float, ridge_bf16_to_float, ridge_float_to_bf16)
 GEMM_INT(gemm_int8_portable, int8_t)
 GEMM_INT(gemm_u8s8_portable, uint8_t)
+
+// swiglu_*_portable and mlp_*_portable (ridge_gemm.h): element by element of C, hidden features of a row in the workspace.
+#define GEMM_LAYERS(dtype, T, LOAD, STORE)                                                 \
+  RIDGE_INLINE float dot_##dtype(const T *a, const T *b, int64_t k) {                      \
+    float acc = 0;                                                                         \
+    for (int64_t q = 0; q < k; q++) acc += LOAD(a[q]) * LOAD(b[q]);                        \
+    return acc;                                                                            \
+  }                                                                                        \
+  int ridge_swiglu_##dtype##_portable(const void *args, const ridge_ctx *ctx) {            \
+    const ridge_gemm_args *g = args;                                                       \
+    const T *A = g->A, *gate = g->B, *up = g->B2;                                          \
+    int64_t from, to;                                                                      \
+    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                             \
+    for (int64_t i = from; i < to; i++)                                                    \
+      for (int64_t j = 0; j < g->N; j++)                                                   \
+        ((T *)g->C)[i * g->ldc + j] =                                                      \
+            STORE(act_double(dot_##dtype(A + i * g->lda, gate + j * g->ldb, g->K), RIDGE_ACT_SILU) * \
+                  dot_##dtype(A + i * g->lda, up + j * g->ldb2, g->K));                    \
+    return RIDGE_OK;                                                                       \
+  }                                                                                        \
+  int ridge_mlp_##dtype##_portable(const void *args, const ridge_ctx *ctx) {               \
+    const ridge_gemm_args *g = args;                                                       \
+    const T *A = g->A, *w1 = g->B, *w2 = g->B2, *b1 = g->bias, *b2 = g->bias2;             \
+    if (ctx->workspace_bytes < 4 * g->H * ctx->nthreads) return RIDGE_E_WORKSPACE;         \
+    float *hid = (float *)ctx->workspace + ctx->tid * g->H;                                \
+    int64_t from, to;                                                                      \
+    ridge_share(g->M, 1, ctx->tid, ctx->nthreads, &from, &to);                             \
+    for (int64_t i = from; i < to; i++) {                                                  \
+      for (int64_t h = 0; h < g->H; h++)                                                   \
+        hid[h] = (float)act_double((double)dot_##dtype(A + i * g->lda, w1 + h * g->ldb, g->K) + LOAD(b1[h]), g->act); \
+      for (int64_t j = 0; j < g->N; j++) {                                                 \
+        float acc = 0;                                                                     \
+        for (int64_t h = 0; h < g->H; h++) acc += hid[h] * LOAD(w2[j * g->ldb2 + h]);      \
+        ((T *)g->C)[i * g->ldc + j] = STORE((double)acc + LOAD(b2[j]));                    \
+      }                                                                                    \
+    }                                                                                      \
+    return RIDGE_OK;                                                                       \
+  }
+GEMM_LAYERS(fp32, float, IDENTITY, (float))
+GEMM_LAYERS(bf16, ridge_bf16, ridge_bf16_to_float, ridge_float_to_bf16)
 
 // gemv_*_portable: C[1,N] = A[1,K] * B[N,K]^T, threads share N. FLOP 2NK; B is read once.
 #define GEMV(name, T)                                                            \

@@ -2,6 +2,8 @@
 
 #include "gemm_common.h"
 
+int64_t ridge_gemm_hidden(const void *args, int32_t nthreads) { return 4 * nthreads * ((const ridge_gemm_args *)args)->H; }
+
 int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)->M > GEMM_THIN; }
 
 // GEMM_LINE is a kernel on gemm_driver.h: its workspace function is made by the template.

@@ -13,6 +13,9 @@ enum {
 const ridge_kernel *ridge_gemm_table(void);
 int ridge_gemm_table_len(void);
 
+// The workspace of the portable mlp: a row of hidden features for each thread.
+int64_t ridge_gemm_hidden(const void *args, int32_t nthreads);
+
 // The supports predicate of kernels that pack B: M <= 3 is faster without.
 int ridge_gemm_thick(const void *args);
 #endif

@@ -5,7 +5,7 @@
 package fmapeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=33979f9e5c64
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=18348d803182
 #include "fmapeak.h"
 */
 import "C"

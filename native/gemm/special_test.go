@@ -1,0 +1,78 @@
+//go:build cgo && linux
+
+package gemm_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/gemm"
+	"ridge/native/kerneltest"
+)
+
+// Sums that are infinite or NaN: row 0 of X is infinity against weights of sign +, -, and both (infinity - infinity). A
+// bias of infinity reaches the same in the other rows. What is finite must stay the finite result.
+func TestActivationsOfSpecialSums(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	limits := map[string][2]float64{"none": {inf, -inf}, "relu": {inf, 0}, "gelu": {inf, 0}, "gelu_tanh": {inf, 0}, "silu": {inf, 0}} // at +inf, -inf
+	// Whole tiles and parts, one and three rows, small and packed products, one and two blocks of K.
+	for _, s := range [][3]int{{1, 37, 12}, {3, 37, 300}, {13, 37, 12}, {29, 70, 300}, {6, 32, 700}} {
+		m, n, k := s[0], s[1], s[2]
+		x, w, bias := make([]float64, m*k), make([]float64, n*k), make([]float64, n)
+		for i := range x {
+			x[i] = float64(i%3-1) / 2
+		}
+		x[0], x[1] = inf, inf
+		for j := range n {
+			for q := range k {
+				w[j*k+q] = float64((j+q)%5-2) / 4
+			}
+			w[j*k], w[j*k+1] = [4]float64{1, -1, 1, 1}[j%4], [4]float64{1, -1, -1, 1}[j%4]
+			bias[j] = []float64{0, 1, 0, 0, inf, -inf, nan, 2}[j%8]
+		}
+		for _, d := range []record.DType{record.FP32, record.BF16} {
+			for act, limit := range limits {
+				l := kerneltest.Op(t, "linear", d, shape(m, n, k, "act", act)).(*op.Gemm)
+				ran := 0
+				for _, name := range kerneltest.Names(native.New(), l) {
+					got, err := gemm.Apply(name, l, [][]float64{x, w, bias})
+					if err != nil {
+						t.Error(err)
+					}
+					if got == nil {
+						continue
+					}
+					ran++
+					for i, y := range got {
+						row, col := i/n, i%n
+						sum := bias[col]
+						for q := range k {
+							sum += x[row*k+q] * w[col*k+q]
+						}
+						want := fmt.Sprint("finite, about ", op.Activate(act, sum))
+						ok := math.Abs(y-op.Activate(act, sum)) <= 0.01*(1+math.Abs(sum))
+						switch {
+						case math.IsNaN(sum):
+							want, ok = "NaN", math.IsNaN(y)
+						case math.IsInf(sum, 1):
+							want, ok = fmt.Sprint(limit[0]), y == limit[0]
+						case math.IsInf(sum, -1):
+							want, ok = fmt.Sprint(limit[1]), y == limit[1]
+						}
+						if !ok {
+							t.Errorf("%s %s %dx%dx%d: element (%d,%d), %s of %g: %g, want %s", name, d, m, n, k, row, col, act, sum, y, want)
+							break
+						}
+					}
+				}
+				if ran < 2 {
+					t.Errorf("%s %v: %d kernels ran", d, s, ran)
+				}
+			}
+		}
+	}
+}
