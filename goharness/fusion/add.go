@@ -51,8 +51,8 @@ func addShapes() []Shape {
 
 func addReLU(v op.Values, d record.DType) (Pair, error) {
 	b := newOps(d)
-	make := func(name string) op.Op { return b.new(name, "rows", v.Int("rows"), "cols", v.Int("cols")) }
-	fused, add, relu := make("add_relu"), make("add"), make("relu")
+	matrix := func(name string) op.Op { return b.new(name, "rows", v.Int("rows"), "cols", v.Int("cols")) }
+	fused, add, relu := matrix("add_relu"), matrix("add"), matrix("relu")
 	if b.err != nil {
 		return Pair{}, b.err
 	}
@@ -63,8 +63,8 @@ func addReLU(v op.Values, d record.DType) (Pair, error) {
 // addNorm: what the norm reads is the sum as it is stored, in both programs, so nothing more is rounded in either.
 func addNorm(name, norm string, vectors []string, v op.Values, d record.DType) (Pair, error) {
 	b := newOps(d)
-	make := func(name string) op.Op { return b.new(name, "rows", v.Int("rows"), "cols", v.Int("cols")) }
-	fused, add, second := make("add_"+norm), make("add"), make(norm)
+	matrix := func(name string) op.Op { return b.new(name, "rows", v.Int("rows"), "cols", v.Int("cols")) }
+	fused, add, second := matrix("add_"+norm), matrix("add"), matrix(norm)
 	if b.err != nil {
 		return Pair{}, b.err
 	}
