@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -195,66 +193,4 @@ func checkOperations(ops *op.Registry, names []string) error {
 		}
 	}
 	return nil
-}
-
-func reportCommand() *cli.Command {
-	var names []string
-	for _, f := range report.Views() {
-		names = append(names, f.Name)
-	}
-	return &cli.Command{
-		Name: "report", Usage: "show documents: " + strings.Join(names, ", "), ArgsUsage: "FILE… (- is standard input)",
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(names, ", ")},
-			&cli.StringFlag{Name: "output", Usage: "write to this file"},
-		},
-		Action: func(c *cli.Context) error {
-			f, ok := report.Find(c.String("format"))
-			if !ok {
-				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
-			}
-			if err := checkOutput(c.String("output")); err != nil {
-				return err
-			}
-			if c.NArg() == 0 {
-				return errors.New("report: expected at least one calibration document (- for standard input)")
-			}
-			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
-				return errors.New("report: standard input (-) can be read once; it is given twice")
-			}
-			var docs []record.Calibration
-			for _, name := range c.Args().Slice() {
-				d, err := readDocument(name)
-				if err != nil {
-					return fmt.Errorf("report: %w", err)
-				}
-				docs = append(docs, d)
-			}
-			if out := c.String("output"); out != "" && out != "-" {
-				var b strings.Builder
-				if err := f.Write(&b, docs); err != nil {
-					return err
-				}
-				return record.WriteFile(out, []byte(b.String()))
-			}
-			return f.Write(c.App.Writer, docs)
-		},
-	}
-}
-
-func readDocument(name string) (record.Calibration, error) {
-	var r io.Reader = os.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return record.Calibration{}, err
-		}
-		defer f.Close()
-		r = f
-	}
-	d, err := record.ReadCalibration(r)
-	if err != nil {
-		return d, fmt.Errorf("%s: %w", name, err)
-	}
-	return d, nil
 }

@@ -93,7 +93,7 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{[]string{"fusion", "--patterns", ""}, []string{"--patterns"}},
 		{[]string{"fusion", "--patterns", "none"}, []string{"--patterns none"}},
 		{[]string{"fusion", "--precision", "fp64"}, []string{"--precision fp64", "--patterns all"}},
-		{[]string{"calibrate", "--fusion-patterns", "attention", "--precision", "bf16"}, []string{"--precision bf16", "--fusion-patterns attention"}},
+		{[]string{"calibrate", "--fusion-patterns", "attention", "--precision", "fp16"}, []string{"--precision fp16", "--fusion-patterns attention"}},
 		{[]string{"fusion", "--mode", "warm"}, []string{"--mode", "hot or cold"}},
 		{[]string{"fusion", "--device", "cuda:7"}, []string{"--device"}},
 		{[]string{"fusion", "all"}, []string{"fusion", "all"}},

@@ -27,6 +27,8 @@ func oddShapes(p fusion.Pattern) []map[string]string {
 		return []map[string]string{{"m": "1", "k": "7", "n": "5"}, {"m": "37", "k": "129", "n": "67"}}
 	case p.Group == "attention":
 		return []map[string]string{{"b": "3", "s": "17", "d": "9"}, {"b": "2", "s": "65", "d": "128"}}
+	case p.Group == "norm" || p.Group == "elementwise":
+		return []map[string]string{{"rows": "1", "cols": "1"}, {"rows": "7", "cols": "203"}, {"rows": "3", "cols": "1056"}}
 	case strings.HasPrefix(p.Name, "Depthwise"):
 		return []map[string]string{{"n": "2", "c": "19", "k": "19", "hw": "13", "r": "3"}, {"n": "1", "c": "33", "k": "33", "hw": "9", "r": "5", "layout": "nhwc"}}
 	}
@@ -87,11 +89,59 @@ func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
 	}
 }
 
+// Every operand counts: a step that reads another tensor of the same shape in its place must fail.
+func TestAWrongOperandIsFound(t *testing.T) {
+	dev := openCPU(t)
+	for _, p := range fusion.Builtin() {
+		if p.Group == "linear" || p.Group == "attention" {
+			continue
+		}
+		for _, d := range p.DTypes {
+			params := oddShapes(p)[1]
+			if p.Group == "conv" {
+				params = map[string]string{"n": "1", "c": "9", "k": "9", "hw": "5", "r": "3"} // x and residual have one shape
+			}
+			for _, arm := range []string{fusion.Fused, fusion.Unfused} {
+				ref := record.ProgramRef{Op: p.Name, Pattern: p.Name, DType: d, Params: params, Name: arm}
+				prog, err := fusion.Program(fusion.Builtin(), ref)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for s, step := range prog.Steps {
+					for i, x := range step.Op.Tensors() {
+						for _, other := range prog.Tensors {
+							if x.Role != op.In || other.Role != op.In || other.Name == step.Bind[i] || other.DType != x.DType || other.Elements() != x.Elements() {
+								continue
+							}
+							wrong := prog
+							wrong.Steps = append([]op.Step(nil), prog.Steps...)
+							bind := append([]string(nil), step.Bind...)
+							bind[i] = other.Name
+							wrong.Steps[s].Bind = bind
+							if v := verifyProgram(t, dev, wrong); v.Passed {
+								t.Errorf("%s %s %s: step %s passes with %s for %s", p.Name, d, arm, step.Op.Name(), other.Name, step.Bind[i])
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
 // Trap 3: a fold that leaves out a part of the batch norm must show, so none of its parts may be trivial.
 func TestAWrongFoldOfBatchNormIsFound(t *testing.T) {
 	dev := openCPU(t)
-	ref := record.ProgramRef{Op: "Conv2d_BN_ReLU", Pattern: "Conv2d_BN_ReLU", DType: record.FP32, Name: fusion.Fused,
-		Params: map[string]string{"n": "2", "c": "5", "k": "19", "hw": "13", "r": "3"}}
+	for _, name := range []string{"Conv2d_BN", "Conv2d_BN_ReLU", "Conv2d_BN_Add_ReLU", "DepthwiseConv2d_BN_ReLU"} {
+		for _, d := range []record.DType{record.FP32, record.BF16} {
+			findWrongFolds(t, dev, record.ProgramRef{Op: name, Pattern: name, DType: d, Name: fusion.Fused,
+				Params: map[string]string{"n": "2", "c": "19", "k": "19", "hw": "13", "r": "3"}})
+		}
+	}
+}
+
+func findWrongFolds(t *testing.T, dev backend.Device, ref record.ProgramRef) {
+	t.Helper()
 	for _, leave := range []string{"", "gamma", "beta", "mean", "variance", "bias"} {
 		p, err := fusion.Program(fusion.Builtin(), ref)
 		if err != nil {
@@ -141,7 +191,7 @@ func TestAWrongFoldOfBatchNormIsFound(t *testing.T) {
 			}
 		}
 		if v := verifyProgram(t, dev, p); v.Passed != (leave == "") {
-			t.Errorf("without %q: passed %v", leave, v.Passed)
+			t.Errorf("%s %s without %q: passed %v", ref.Pattern, ref.DType, leave, v.Passed)
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"ridge/goharness/record"
 )
 
-// attentionPatterns are the scores and the whole of scaled dot-product attention against batched
-// products, a scaling and a softmax. Query heads are part of the batch.
+// attentionPatterns are scaled dot-product attention, its scores and its halves against batched products, a scaling and a
+// softmax.
 func attentionPatterns() []Pattern {
 	params := []op.ParamSpec{
 		{Name: "b", Doc: "sequences times heads", Min: 1, Max: 1 << 32},
@@ -17,20 +17,22 @@ func attentionPatterns() []Pattern {
 		{Name: "d", Doc: "head dimension", Min: 1, Max: 1 << 20},
 	}
 	base := Pattern{
-		Group: "attention", DTypes: []record.DType{record.FP32}, Params: params, Shapes: attentionShapes(),
+		Group: "attention", DTypes: []record.DType{record.FP32, record.BF16}, Params: params, Shapes: attentionShapes(),
 		Input: func(v op.Values) []int64 { return []int64{v.Int("b"), v.Int("s"), v.Int("d")} },
 		Size:  func(v op.Values) (string, int64) { return "s", v.Int("s") },
 	}
-	scores, sdpa := base, base
+	scores, qk, sv := base, base, base
 	scores.Name, scores.Operators, scores.Build = "QK_AttentionScores", []string{"matmul", "scale"}, attentionScores
 	scores.Doc = "P[b] = Q[b]*K[b]^T/sqrt(D), S x S scores of each head"
-	sdpa.Name, sdpa.Operators, sdpa.Build = "FullAttention_SDPA", []string{"matmul", "scale", "softmax", "matmul"}, fullAttention
-	sdpa.Doc = "O[b] = softmax(Q[b]*K[b]^T/sqrt(D))*V[b]"
-	sdpa.GraphsBytes = func(v op.Values, e int64) (int64, int64) {
+	qk.Name, qk.Operators, qk.Build = "QK_Softmax", []string{"matmul", "scale", "softmax"}, qkSoftmax
+	qk.Doc = "P[b] = softmax(Q[b]*K[b]^T/sqrt(D)), S x S weights of each head"
+	qk.GraphsBytes = func(v op.Values, e int64) (int64, int64) {
 		b, s, d := v.Int("b"), v.Int("s"), v.Int("d")
-		return e * (4*b*s*d + 3*b*s*s), e * 4 * b * s * d
+		return e * (2*b*s*d + 4*b*s*s), e * (2*b*s*d + b*s*s)
 	}
-	return []Pattern{scores, sdpa}
+	sv.Name, sv.Operators, sv.Build = "Softmax_V", []string{"softmax", "matmul"}, softmaxV
+	sv.Doc = "O[b] = softmax(X[b])*V[b], S x S scores of each head given"
+	return append([]Pattern{scores, qk, sv}, fullAttentionPatterns(base)...)
 }
 
 // attentionShapes: the seeds (B, S, D) of REFERENCE 1.3 and a sweep of S.
@@ -48,39 +50,93 @@ func attentionShapes() []Shape {
 	return out
 }
 
-// scoreStages are q·kᵀ and the scaling.
-func scoreStages(b *ops, v op.Values, q, k string) []stage {
-	n, s, d := v.Int("b"), v.Int("s"), v.Int("d")
-	product, err := op.NewGemm(n, s, s, d, true, 1, b.d)
-	b.keep(product, err)
-	scaled, err := op.NewScale(op.Product(n, s), s, 1/math.Sqrt(float64(d)), b.d)
-	b.keep(scaled, err)
-	return []stage{{op: product, bind: []string{q, k}}, {op: scaled, bind: []string{""}}}
+// attention is the steps of the chains: heads key/value heads, each with rows queries in all and keys keys.
+type attention struct {
+	*ops
+	heads, rows, keys, dim int64
+}
+
+func (a *attention) scale() float64 { return 1 / math.Sqrt(float64(a.dim)) }
+
+// product is q·kᵀ. All query heads that share a key/value head are one matrix, so nothing is copied.
+func (a *attention) product(q, k string) stage {
+	o, err := op.NewGemm(a.heads, a.rows, a.keys, a.dim, true, 1, a.d)
+	return stage{op: a.keep(o, err), bind: []string{q, k}}
+}
+
+func (a *attention) scaling() stage {
+	o, err := op.NewScale(op.Product(a.heads, a.rows), a.keys, a.scale(), a.d)
+	return stage{op: a.keep(o, err), bind: []string{""}}
+}
+
+func (a *attention) softmax(from string) stage {
+	return stage{op: a.new("softmax", "rows", op.Product(a.heads, a.rows), "cols", a.keys), bind: []string{from}}
+}
+
+func (a *attention) weightedSum() stage {
+	o, err := op.NewGemm(a.heads, a.rows, a.dim, a.keys, false, 1, a.d)
+	return stage{op: a.keep(o, err), bind: []string{"", "v"}}
+}
+
+// roundings of a score on its way through product and scaling. A power of two as the scale rounds nothing.
+func (a *attention) roundings() int {
+	if f, _ := math.Frexp(a.scale()); f == 0.5 {
+		return 1
+	}
+	return 2
+}
+
+// pair makes both programs. stored is what the chain may be off by as it stores intermediates in a coarse format; the
+// bounds are derived at op.AttentionPart.Stored.
+func (a *attention) pair(name string, v op.Values, fused op.Op, stages []stage, stored func(in *op.Inputs, i int64) float64) (Pair, error) {
+	if a.err != nil {
+		return Pair{}, a.err
+	}
+	ref := &expected{Op: fused, name: name, params: v.List()}
+	unfused := chain(ref, stages)
+	if a.d == record.BF16 {
+		coarse := *ref
+		coarse.rounded = stored
+		for i := range unfused {
+			unfused[i].Reference = &coarse
+		}
+	}
+	return Pair{Unfused: unfused, Fused: single(ref, fused)}, nil
+}
+
+func newAttention(v op.Values, d record.DType) *attention {
+	return &attention{newOps(d), v.Int("b"), v.Int("s"), v.Int("s"), v.Int("d")}
 }
 
 func attentionScores(v op.Values, d record.DType) (Pair, error) {
-	b := newOps(d)
-	fused, err := op.NewGemm(v.Int("b"), v.Int("s"), v.Int("s"), v.Int("d"), true, 1/math.Sqrt(float64(v.Int("d"))), d)
-	b.keep(fused, err)
-	stages := scoreStages(b, v, "a", "b")
-	if b.err != nil {
-		return Pair{}, b.err
-	}
-	ref := &expected{Op: fused, name: "QK_AttentionScores", params: v.List()}
-	return Pair{Unfused: chain(ref, stages), Fused: single(ref, fused)}, nil
+	a := newAttention(v, d)
+	fused, err := op.NewGemm(a.heads, a.rows, a.keys, a.dim, true, a.scale(), d)
+	a.keep(fused, err)
+	// The product's rounding passes the scaling; where that rounds, too, it is the output's own rounding.
+	u := d.Unit()
+	return a.pair("QK_AttentionScores", v, fused, []stage{a.product("a", "b"), a.scaling()}, func(in *op.Inputs, i int64) float64 {
+		return (1 + u) * u * math.Abs(fused.Expect(in, 2, i).Value)
+	})
 }
 
-func fullAttention(v op.Values, d record.DType) (Pair, error) {
-	b, n, s, dim := newOps(d), v.Int("b"), v.Int("s"), v.Int("d")
-	fused := b.new("attention", "b", n, "heads", 1, "sq", s, "d", dim)
-	stages := scoreStages(b, v, "q", "k")
-	stages = append(stages, stage{op: b.new("softmax", "rows", op.Product(n, s), "cols", s), bind: []string{""}})
-	last, err := op.NewGemm(n, s, dim, s, false, 1, d)
-	b.keep(last, err)
-	stages = append(stages, stage{op: last, bind: []string{"", "v"}})
-	if b.err != nil {
-		return Pair{}, b.err
-	}
-	ref := &expected{Op: fused, name: "FullAttention_SDPA", params: v.List()}
-	return Pair{Unfused: chain(ref, stages), Fused: single(ref, fused)}, nil
+// partOf makes a part of attention, or a nil one with the error kept.
+func (a *attention) partOf(name string) *op.AttentionPart {
+	o, _ := a.new(name, "b", a.heads, "s", a.keys, "d", a.dim).(*op.AttentionPart)
+	return o
+}
+
+func qkSoftmax(v op.Values, d record.DType) (Pair, error) {
+	a := newAttention(v, d)
+	fused := a.partOf("qk_softmax")
+	return a.pair("QK_Softmax", v, fused, []stage{a.product("q", "k"), a.scaling(), a.softmax("")}, func(in *op.Inputs, i int64) float64 {
+		return fused.Stored(in, i, d.Unit(), a.roundings())
+	})
+}
+
+func softmaxV(v op.Values, d record.DType) (Pair, error) {
+	a := newAttention(v, d)
+	fused := a.partOf("softmax_v")
+	return a.pair("Softmax_V", v, fused, []stage{a.softmax("s"), a.weightedSum()}, func(in *op.Inputs, i int64) float64 {
+		return fused.Stored(in, i, d.Unit(), 0)
+	})
 }

@@ -95,6 +95,10 @@ type stage struct {
 	// value, where the output is stored in less than fp32, is the op whose expectation is the
 	// stored value, over the reference's inputs (a prefix of them).
 	value op.Op
+	// slope of what follows up to the last activation at output element i; nil: 1.
+	slope func(in *op.Inputs, i int64) float64
+	// to, where the output is an output of the program, is its name; the last stage needs none.
+	to string
 }
 
 // chain makes the candidates of an unfused program: with a buffer for every intermediate, and,
@@ -112,7 +116,9 @@ func chain(ref *expected, stages []stage) []op.Program {
 		for i, s := range stages {
 			y := s.op.Tensors()[len(s.op.Tensors())-1]
 			to := out
-			if i < len(stages)-1 && !(inPlace && follows(stages, i)) {
+			if s.to != "" {
+				to = s.to
+			} else if i < len(stages)-1 && !(inPlace && follows(stages, i)) {
 				to = fmt.Sprintf("t%d", i+1)
 				y.Name, y.Role = to, op.Scratch
 				p.Tensors = append(p.Tensors, y)
@@ -163,7 +169,7 @@ func outputName(o op.Op) string {
 	return ts[len(ts)-1].Name
 }
 
-// steepest is the largest slope of what may follow a stored intermediate: GELU's (1.13).
+// steepest is the largest slope of an activation that may follow a stored intermediate: GELU's (1.13).
 const steepest = 1.13
 
 // roundings sums what storing each intermediate may cost.
@@ -172,7 +178,11 @@ func roundings(stages []stage) func(*op.Inputs, int64) float64 {
 		var sum float64
 		for _, s := range stages {
 			if s.value != nil {
-				sum += steepest * s.op.DType().Unit() * math.Abs(s.value.Expect(in, len(s.value.Tensors())-1, i).Value)
+				e := steepest * s.op.DType().Unit() * math.Abs(s.value.Expect(in, len(s.value.Tensors())-1, i).Value)
+				if s.slope != nil {
+					e *= s.slope(in, i)
+				}
+				sum += e
 			}
 		}
 		return sum

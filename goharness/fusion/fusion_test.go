@@ -39,6 +39,9 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 	mac := 2 * out * 128 * 9
 	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
 	b, s, d := int64(4), int64(256), int64(64)
+	grouped := map[string]string{"b": "2", "s": "256", "d": "64", "heads": "6", "kv_heads": "2"}
+	rows := map[string]string{"rows": "48", "cols": "1024"}
+	x, f := int64(48*1024), int64(1024)
 	for _, c := range []struct {
 		name                  string
 		params                map[string]string
@@ -52,8 +55,18 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		// One FLOP an output and Cout elements on the unfused side more than without the bias.
 		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
 		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
+		{"Conv2d_BN_Add_ReLU", conv, mac + 5*out, in + w + 5*cout + 8*out, in + w + cout + 2*out, 0},
+		{"Add_ReLU", rows, 2 * x, 5 * x, 3 * x, 0},
+		{"Add_LayerNorm", rows, 8 * x, 5*x + 2*f, 4*x + 2*f, 0},
+		{"Add_RMSNorm", rows, 5 * x, 5*x + f, 4*x + f, 0},
 		{"QK_AttentionScores", attn, b * (2*s*s*d + s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 57.1},
 		{"FullAttention_SDPA", attn, b * (4*s*s*d + 6*s*s), 4*b*s*d + 6*b*s*s, 4 * b * s * d, 75},
+		{"QK_Softmax", attn, b * (2*s*s*d + 6*s*s), 2*b*s*d + 5*b*s*s, 2*b*s*d + b*s*s, 0},
+		{"Softmax_V", attn, b * (2*s*s*d + 5*s*s), 2*b*s*d + 3*b*s*s, 2*b*s*d + b*s*s, 0},
+		// 2 sequences of 6 query heads and 2 key/value heads: K and V are read once a key/value head.
+		{"FullAttention_SDPA", grouped, 12 * (4*s*s*d + 6*s*s), (2*12+2*4)*s*d + 6*12*s*s, (2*12 + 2*4) * s * d, 0},
+		// The causal chain computes all scores and weighted sums; its softmax reads s(s+1)/2 of s² and costs 5 FLOP for each.
+		{"CausalAttention_SDPA", grouped, 12 * (4*s*s*d + s*s + 5*s*(s+1)/2), (2*12+2*4)*s*d + 12*(5*s*s+s*(s+1)/2), (2*12 + 2*4) * s * d, 0},
 	} {
 		pair := build(t, c.name, record.FP32, c.params)
 		for _, u := range pair.Unfused {
@@ -72,6 +85,24 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		}
 		if c.published != 0 && math.Abs(100*got-c.published) > 0.05 {
 			t.Errorf("%s: a reduction of %.2f %%, system C published %.1f", c.name, 100*got, c.published)
+		}
+	}
+}
+
+// Elements of several sizes: bytes in, sums of four bytes between, bytes out.
+func TestRequantisedConvolutionMovesSumsOfFourBytesUnfused(t *testing.T) {
+	pair := build(t, "Conv2d_Requantize", record.INT8, map[string]string{"n": "4", "c": "128", "k": "128", "hw": "28", "r": "3"})
+	in, w, out, k := int64(4*128*28*28), int64(128*128*9), int64(4*128*28*28), int64(128)
+	u, f := pair.Unfused[0], pair.Fused
+	for _, c := range []struct {
+		what      string
+		got, want int64
+	}{
+		{"unfused bytes", u.Bytes(), in + w + 4*k + 4*out + 4*out + 4*k + out}, {"fused bytes", f.Bytes(), in + w + 4*k + 4*k + out},
+		{"unfused FLOP", u.FLOPs(), 2*out*128*9 + 2*out}, {"fused FLOP", f.FLOPs(), 2*out*128*9 + 2*out}, {"candidates", int64(len(pair.Unfused)), 1},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %d, want %d", c.what, c.got, c.want)
 		}
 	}
 }
@@ -117,7 +148,8 @@ func checkBinding(t *testing.T, p op.Program) {
 }
 
 func TestInPlaceCandidatesTakeNoBufferForElementwiseStages(t *testing.T) {
-	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3"} {
+	for name, want := range map[string]string{"Linear_Bias_ReLU": "2 0", "Conv2d_BN_ReLU": "2 0", "QK_AttentionScores": "1 0", "FullAttention_SDPA": "3",
+		"QK_Softmax": "2", "Softmax_V": "1", "CausalAttention_SDPA": "3", "Conv2d_BN_Add_ReLU": "3 0", "Add_ReLU": "1 0", "Add_LayerNorm": "0", "Add_RMSNorm": "0"} {
 		p := mustFind(t, name)
 		var got []string
 		for _, u := range build(t, name, record.FP32, p.Shapes[0].Params).Unfused {
@@ -197,7 +229,7 @@ func TestRecommendation(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 4, "attention": 2, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": 4, "conv": 6, "attention": 5, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 4} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

@@ -24,7 +24,7 @@ const (
 // Pattern is one fusion: what is computed, how the two programs compute it, and where it is measured.
 type Pattern struct {
 	Name      string   // key of the profile, as REFERENCE 1.3 spells it: "Linear_Bias_ReLU"
-	Group     string   // linear, conv, attention or elementwise: what --patterns selects
+	Group     string   // linear, conv, attention, elementwise or norm: what --patterns selects
 	Doc       string   // the formula, one line
 	Operators []string // the primitive ops, in order
 	DTypes    []record.DType
@@ -57,7 +57,7 @@ type Pair struct {
 
 // Builtin lists ridge's patterns: a new one adds one line.
 func Builtin() []Pattern {
-	return slices.Concat(linearPatterns(), convPatterns(), attentionPatterns())
+	return slices.Concat(linearPatterns(), convPatterns(), requantizeConvPatterns(), attentionPatterns(), addPatterns())
 }
 
 // Groups are the values of --patterns beside all, none and the patterns' names.

@@ -120,62 +120,32 @@ func (a *Attention) IntegerExact() (bool, string) {
 // Σ w·r·(v − o), |r| ≤ u. The r are independent and as often up as down, so √Σ (w·(v − o))² is what one unit does, and
 // eight of them are exceeded with probability 2·exp(−8²/2) at most (Hoeffding). That root is Rounded.
 func (a *Attention) Expect(in *Inputs, out int, i int64) Expectation {
-	row, d := i/a.Dim, i%a.Dim
-	r := a.rows.get(in, row, a.weights)
-	head := row / a.Sq
-	v0 := (head/a.H*a.HKV + head%a.H/(a.H/a.HKV)) * a.Skv * a.Dim
-	vals := make([]float64, len(r.weight))
-	var o, mag, rounded float64
-	for j, w := range r.weight {
-		vals[j] = in.At(2, v0+int64(j)*a.Dim+d)
-		o += w * vals[j]
-		mag += w * math.Abs(vals[j])
-	}
-	mag *= math.Sqrt(float64(len(vals)))
-	for j, w := range r.weight {
-		mag += w * math.Abs(vals[j]-o) * r.scoreMag[j]
-		rounded += w * (vals[j] - o) * w * (vals[j] - o)
-	}
-	return Expectation{Value: o, Magnitude: mag, Rounded: math.Sqrt(rounded)}
+	r, v := a.at(in, i)
+	return weighted(r, v)
 }
 
-// softRow is the softmax of one query: for each visible key its weight and scale·Σ|q||k|.
-type softRow struct{ weight, scoreMag []float64 }
+// at is the softmax row and the values that output i sums up.
+func (a *Attention) at(in *Inputs, i int64) (*softRow, func(j int64) float64) {
+	row := i / a.Dim
+	v0 := a.group(row/a.Sq)*a.Skv*a.Dim + i%a.Dim
+	return a.rows.get(in, row, a.weights), func(j int64) float64 { return in.At(2, v0+j*a.Dim) }
+}
 
-func (r *softRow) floats() int { return 2 * len(r.weight) }
+// group is the key/value head of a query head, both counted over all sequences.
+func (a *Attention) group(head int64) int64 { return head/a.H*a.HKV + head%a.H/(a.H/a.HKV) }
+
+// Stored bounds what it adds to the error of output i when scores and weights are stored; see AttentionPart.Stored.
+func (a *Attention) Stored(in *Inputs, i int64, u float64, roundings int) float64 {
+	r, v := a.at(in, i)
+	return r.storedSum(u, roundings, v)
+}
 
 func (a *Attention) weights(in *Inputs, row int64) *softRow {
-	head, i := row/a.Sq, row%a.Sq
-	k0 := (head/a.H*a.HKV + head%a.H/(a.H/a.HKV)) * a.Skv * a.Dim
 	visible := a.Skv
 	if a.Causal {
-		visible = max(0, i+a.Skv-a.Sq+1)
+		visible = max(0, row%a.Sq+a.Skv-a.Sq+1)
 	}
-	q := make([]float64, a.Dim)
-	for d := range q {
-		q[d] = in.At(0, row*a.Dim+int64(d))
-	}
-	r := &softRow{weight: make([]float64, visible), scoreMag: make([]float64, visible)}
-	top := math.Inf(-1)
-	for j := range r.weight {
-		var s, m float64
-		for d, x := range q {
-			p := x * in.At(1, k0+int64(j)*a.Dim+int64(d))
-			s += p
-			m += math.Abs(p)
-		}
-		r.weight[j], r.scoreMag[j] = s*a.Scale(), m*a.Scale()
-		top = max(top, r.weight[j])
-	}
-	var sum float64
-	for j, s := range r.weight {
-		r.weight[j] = math.Exp(s - top)
-		sum += r.weight[j]
-	}
-	for j := range r.weight {
-		r.weight[j] /= sum
-	}
-	return r
+	return productRow(in, row*a.Dim, a.group(row/a.Sq)*a.Skv*a.Dim, visible, a.Dim, a.Scale())
 }
 
 // rowCache keeps the softmax rows computed last, up to rowCacheFloats weights: the elements

@@ -9,6 +9,7 @@ func Builtin() *Registry {
 		AttentionSpec(),
 		BiasAddSpec(),
 		BatchNormSpec(),
+		RequantizeSpec(),
 		GemvSpec(),
 		ArgmaxSpec(),
 		ChaseSpec(),
@@ -23,5 +24,7 @@ func Builtin() *Registry {
 		With(StreamSpecs()...).
 		With(Blas1Specs()...).
 		With(ReductionSpecs()...).
-		With(NormSpecs()...)
+		With(NormSpecs()...).
+		With(AttentionPartSpecs()...).
+		With(AddNormSpecs()...)
 }

@@ -9,7 +9,7 @@ import (
 
 // Conv is the 2-D convolution (cross-correlation, as in every deep-learning library)
 //
-//	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s]) + residual
+//	y[n,k,ho,wo] = act(bias[k] + Σ_{c,r,s} x[n, c, ho·stride − pad + r·dilation, wo·stride − pad + s·dilation] · w[k,c,r,s] + residual[n,k,ho,wo])
 //
 // with c running over the C/groups channels of k's group and x zero outside the image.
 //
@@ -41,7 +41,7 @@ var convDTypes = map[record.DType][3]record.DType{
 func Conv2dSpec() Spec {
 	return Spec{
 		Name: "conv2d", Family: "conv", Suite: "conv", Item: "image", Metric: "gflops", Batch: "n",
-		Doc: "2-D convolution with optional bias, activation and residual; groups = c is depthwise; int8 accumulates in int32 and stores it, " +
+		Doc: "2-D convolution with optional bias, residual and activation; groups = c is depthwise; int8 accumulates in int32 and stores it, " +
 			"or with requant=1 y = saturate(round(scale[k]*float32(sum+bias[k]))) as int8: the conversion and the product rounded to nearest " +
 			"in fp32, not fused, halves to even, range -128..127 or with act=relu 0..127",
 		Params: []ParamSpec{
@@ -57,8 +57,8 @@ func Conv2dSpec() Spec {
 			{Name: "dilation", Doc: "distance between kernel taps", Default: "1", Min: 1, Max: maxDim},
 			{Name: "groups", Doc: "channel groups; must divide c and k", Default: "1", Min: 1, Max: maxDim},
 			{Name: "bias", Doc: "1 adds bias[k]", Default: "0", Enum: []string{"0", "1"}},
-			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
-			{Name: "residual", Doc: "1 adds a tensor of y's shape after the activation", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "act", Doc: "activation, of the sum with bias and residual", Default: "none", Enum: Activations},
+			{Name: "residual", Doc: "1 adds a tensor of y's shape before the activation, as the end of a ResNet block does", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "layout", Doc: "order of x and y; weights are [K,C/groups,R,S] with nchw and [K,R,S,C/groups] with nhwc",
 				Default: "nchw", Enum: []string{"nchw", "nhwc"}},
 			{Name: "requant", Doc: "int8: 1 scales the sums by scale[k] and stores int8, no residual", Default: "0", Enum: []string{"0", "1"}},
@@ -170,13 +170,8 @@ func (c *Conv) Tensors() []Tensor {
 	return append(ts, y)
 }
 
-// scaleExponent e makes scales near 2^-e bring a sum's standard deviation to about 48: most of the
-// range of int8 is used and about 1 % saturates. A uniform byte has the variance (256²-1)/12.
-func (c *Conv) scaleExponent() int64 {
-	product := float64(256*256-1) / 12
-	e := math.Round(math.Log2(product * math.Sqrt(float64(Product(c.chanGroup, c.R, c.S))) / 48))
-	return int64(math.Max(0, e))
-}
+// scaleExponent of the scales of its sums.
+func (c *Conv) scaleExponent() int64 { return requantExponent(Product(c.chanGroup, c.R, c.S)) }
 
 // FLOPs is 2·N·Ho·Wo·K·(C/groups)·R·S, taps in the padding included as in every published
 // count, plus one per output for a bias, one for a residual, one for a scale and the activation's cost.
@@ -215,7 +210,8 @@ func (c *Conv) IntegerExact() (bool, string) {
 	return true, ""
 }
 
-// Expect computes one output pixel of one channel in float64. Integer sums wrap as int32
+// Expect computes one output pixel of one channel in float64; Rounded is for weights that are rounded (none of the op's own
+// kernels does; a batch norm folded into them is). Integer sums wrap as int32
 // accumulators do; of a requantised one Value is the fp32 product, which the output's format rounds.
 func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	var n, k, ho, wo int64
@@ -227,7 +223,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	first := k / (c.K / c.Groups) * c.chanGroup // the group's first input channel
 	x0 := n*c.C*c.H*c.W + first*c.chanX
 	w0 := k * c.chanGroup * c.R * c.S
-	var sum, mag float64
+	var sum, mag, squares float64
 	for r := int64(0); r < c.R; r++ {
 		hi := ho*c.Stride - c.Pad + r*c.Dilation
 		if hi < 0 || hi >= c.H {
@@ -243,6 +239,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 				p := in.At(0, xa+ch*c.chanX) * in.At(1, wa+ch*c.chanW)
 				sum += p
 				mag += math.Abs(p)
+				squares += p * p
 			}
 		}
 	}
@@ -252,24 +249,16 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		sum, mag, next = sum+b, mag+math.Abs(b), next+1
 	}
 	if c.Requant {
-		return Expectation{Value: c.requantised(sum, in.At(next, k))}
+		return Expectation{Value: requantised(sum, in.At(next, k), c.Act)}
 	}
-	e := activate(c.Act, sum, mag)
 	if c.Residual {
 		r := in.At(next, i)
-		e.Value, e.Magnitude = e.Value+r, e.Magnitude+math.Abs(r)
+		sum, mag = sum+r, mag+math.Abs(r)
 	}
+	e := activate(c.Act, sum, mag)
+	e.Rounded = math.Sqrt(squares)
 	if !c.D.Float() {
 		e.Value = wrapInt32(e.Value)
 	}
 	return e
-}
-
-// requantised is a sum in units of the output before it is rounded and saturated to int8.
-func (c *Conv) requantised(sum, scale float64) float64 {
-	v := float64(float32(float32(wrapInt32(sum)) * float32(scale)))
-	if c.Act == "relu" {
-		return math.Max(v, 0)
-	}
-	return v
 }

@@ -10,7 +10,7 @@ import (
 // native/include/ridge_elementwise.h.
 var ElementwiseOps = []string{
 	"add", "multiply", "relu", "gelu", "gelu_tanh", "sigmoid", "tanh", "exp", "sqrt_abs", "sin", "cos", "silu",
-	"scale", "bias_add", "batch_norm",
+	"scale", "bias_add", "batch_norm", "requantize", "add_relu",
 }
 
 // function is an elementwise function with the work counted for one element.
@@ -34,6 +34,7 @@ type function struct {
 var functions = []function{
 	{name: "add", doc: "y = a + b", two: true, flops: 1, exact: true, f: func(a, b float64) float64 { return a + b }},
 	{name: "multiply", doc: "y = a * b", two: true, flops: 1, exact: true, f: func(a, b float64) float64 { return a * b }},
+	{name: "add_relu", doc: "y = max(a + b, 0); 2 FLOP per element", two: true, flops: 2, exact: true, f: func(a, b float64) float64 { return math.Max(a+b, 0) }},
 	{name: "relu", doc: "y = max(a, 0); 1 FLOP per element", flops: 1, exact: true, f: func(a, _ float64) float64 { return math.Max(a, 0) }},
 	{name: "gelu", doc: "y = a/2 * erfc(-a/sqrt 2); 8 FLOP per element", flops: 8, wide: true,
 		f: func(a, _ float64) float64 { return Activate("gelu", a) },
@@ -84,7 +85,7 @@ type Elementwise struct {
 	params     []record.Param
 }
 
-// ElementwiseSpecs declares add, multiply, the activations and functions, and scale.
+// ElementwiseSpecs declares add, multiply, add_relu, the activations and functions, and scale.
 func ElementwiseSpecs() []Spec {
 	var out []Spec
 	for _, fn := range functions {

@@ -115,13 +115,7 @@ func (n *Norm) Expect(in *Inputs, out int, i int64) Expectation {
 	case "layer_norm":
 		return layerNormExpectation(at, count, in.At(0, i), in.At(1, i-start), in.At(2, i-start), n.Eps)
 	}
-	var sq float64
-	for k := int64(0); k < count; k++ {
-		sq += at(k) * at(k)
-	}
-	v := in.At(0, i) / math.Sqrt(sq/float64(count)+n.Eps) * in.At(1, i-start)
-	// The root, the reciprocal and two products round once each.
-	return Expectation{Value: v, Magnitude: 2 * math.Abs(v)}
+	return rmsNormExpectation(at, count, in.At(0, i), in.At(1, i-start), n.Eps)
 }
 
 // softmaxExpectation: rounding x − max perturbs each exponential relatively by u·|x − max|;

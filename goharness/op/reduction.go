@@ -12,7 +12,7 @@ import (
 
 // ReductionOps lists the ops of the reduction family in the order of RIDGE_RD_* in
 // native/include/ridge_reduction.h.
-var ReductionOps = []string{"sum", "mean", "max", "min", "softmax", "layer_norm", "rms_norm", "argmax"}
+var ReductionOps = []string{"sum", "mean", "max", "min", "softmax", "layer_norm", "rms_norm", "argmax", "add_layer_norm", "add_rms_norm"}
 
 // Reduction is sum, mean, max or min of x[rows, cols] over all elements, over the rows
 // (dim 0: one value per column) or over the columns (dim 1: one value per row).

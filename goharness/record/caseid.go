@@ -123,7 +123,7 @@ func (c CaseID) check() error {
 			return fmt.Errorf("%s %w", p.what, err)
 		}
 	}
-	if !c.DType.Known() && c.DType.Size() == 0 {
+	if !c.DType.Known() && c.DType.Size() == 0 && !c.DType.foreign() {
 		return fmt.Errorf("unknown precision %q", clip(string(c.DType), 40))
 	}
 	seen := map[string]bool{}

@@ -67,7 +67,7 @@ func (d DType) Unit() float64 {
 }
 
 // Float reports whether the format is a floating-point one.
-func (d DType) Float() bool { return d.Unit() != 0 }
+func (d DType) Float() bool { return d.Unit() != 0 || d == FP8 || d == FP4 }
 
 // Known reports whether d is a precision a user may name.
 func (d DType) Known() bool {

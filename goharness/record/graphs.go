@@ -3,6 +3,8 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -30,22 +32,30 @@ type graphsFile struct {
 }
 
 type graphsMetadata struct {
-	HardwareName   string          `json:"hardware_name"`
-	Date           string          `json:"calibration_date"`
-	ToolVersion    string          `json:"calibration_tool_version"`
-	CPUModel       string          `json:"cpu_model"`
-	CPUCount       any             `json:"cpu_count"`
-	MemoryGB       any             `json:"total_memory_gb"` // 2³⁰ bytes, as its reader takes it
-	PythonVersion  string          `json:"python_version"`
-	PyTorchVersion string          `json:"pytorch_version"`
-	NumPyVersion   string          `json:"numpy_version"`
-	Warmup         *int            `json:"num_warmup_runs"`
-	Runs           *int            `json:"num_measurement_runs"`
-	DeviceType     string          `json:"device_type"`
-	Architecture   string          `json:"platform_architecture"`
-	Framework      string          `json:"framework"`
-	CPUClock       *graphsCPUClock `json:"cpu_clock,omitempty"`
-	Preflight      graphsPreflight `json:"preflight"`
+	HardwareName   string           `json:"hardware_name"`
+	Date           string           `json:"calibration_date"`
+	ToolVersion    string           `json:"calibration_tool_version"`
+	CPUModel       string           `json:"cpu_model"`
+	CPUCount       any              `json:"cpu_count"`
+	MemoryGB       any              `json:"total_memory_gb"` // 2³⁰ bytes, as its reader takes it
+	PythonVersion  string           `json:"python_version"`
+	PyTorchVersion string           `json:"pytorch_version"`
+	NumPyVersion   string           `json:"numpy_version"`
+	Warmup         *int             `json:"num_warmup_runs"`
+	Runs           *int             `json:"num_measurement_runs"`
+	DeviceType     string           `json:"device_type"`
+	Architecture   string           `json:"platform_architecture"`
+	Framework      string           `json:"framework"`
+	GPUClock       any              `json:"gpu_clock,omitempty"`
+	CPUClock       any              `json:"cpu_clock,omitempty"`
+	Preflight      *graphsPreflight `json:"preflight,omitempty"`
+}
+
+// graphsGPUClock holds what the conditions of a device's cases tell of its clock.
+type graphsGPUClock struct {
+	SM          int64  `json:"sm_clock_mhz"`
+	Method      string `json:"query_method"`
+	Temperature *int64 `json:"temperature_c,omitempty"`
 }
 
 type graphsCPUClock struct {
@@ -131,16 +141,21 @@ const notUsed = "not used"
 // precision's best. The best, mean and worst rates are of floating-point work alone.
 //
 // efficiency is the fraction of the theoretical peak, null where that is unknown; the
-// fraction of the measured ceiling is in extra_params. A fusion pattern stands under its
-// name with its last shape (fp32 where it was measured), and under name/dtype/shape with
-// every one.
+// fraction of the measured ceiling is in extra_params, with what else ImportGraphs needs to
+// make the same results of the file. A fusion pattern stands under its name alone.
 func ExportGraphs(doc Calibration) ([]byte, error) {
 	device, err := graphsDevice(doc)
 	if err != nil {
 		return nil, err
 	}
 	x := graphsExport{doc: doc, device: device}
-	f := graphsFile{Metadata: x.metadata(), Operations: x.operations()}
+	if x.kept, _, err = keptOf[graphsFileKept](doc.Extra, graphsFileKey); err != nil {
+		return nil, fmt.Errorf("graphs export: %w", err)
+	}
+	f := graphsFile{Metadata: x.metadata()}
+	if f.Operations, err = x.operations(); err != nil {
+		return nil, err
+	}
 	f.TheoreticalGFLOPS = x.theoretical(FP32)
 	f.MeasuredBandwidth, f.TheoreticalBandwidth = x.dram()
 	f.BandwidthEfficiency = quotient(f.MeasuredBandwidth, f.TheoreticalBandwidth)
@@ -155,7 +170,7 @@ func ExportGraphs(doc Calibration) ([]byte, error) {
 	}
 	f.WorstGFLOPS, f.AvgGFLOPS, f.BestGFLOPS = spread(gflops)
 	f.WorstEfficiency, f.AvgEfficiency, f.BestEfficiency = spread(efficiency)
-	if f.Fusions, err = graphsFusions(doc.FusionProfiles); err != nil {
+	if f.Fusions, err = x.fusions(); err != nil {
 		return nil, err
 	}
 	f.Precisions = x.precisions(f.Metadata.HardwareName)
@@ -184,6 +199,7 @@ func graphsDevice(doc Calibration) (Device, error) {
 type graphsExport struct {
 	doc    Calibration
 	device Device
+	kept   graphsFileKept // of the file that the document was made of
 }
 
 func (x graphsExport) metadata() graphsMetadata {
@@ -191,13 +207,20 @@ func (x graphsExport) metadata() graphsMetadata {
 	m := graphsMetadata{
 		HardwareName: x.device.Name, Date: d.Created, ToolVersion: d.Tool.Name + " " + d.Tool.Version, CPUModel: d.Host.CPU.Model,
 		PythonVersion: notUsed, PyTorchVersion: notUsed, NumPyVersion: notUsed, DeviceType: x.device.Platform,
-		Architecture: map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[d.Host.Arch], Framework: "ridge",
-		Preflight: graphsPreflight{Timestamp: d.Preflight.Timestamp, Passed: d.Preflight.Passed, Forced: d.Preflight.Forced, Checks: []graphsCheck{}},
+		Architecture: graphsArch(d.Host.Arch), Framework: "ridge",
 	}
-	if m.Architecture == "" {
-		m.Architecture = d.Host.Arch
+	if d.Tool.Name == graphsTool {
+		m.ToolVersion = d.Tool.Version
 	}
-	m.CPUCount = known(d.Host.CPU.Threads)
+	// cpu_count is that of cores, as the format's own tool counts.
+	for _, f := range []Fact[int]{d.Host.CPU.Cores, d.Host.CPU.Threads} {
+		if m.CPUCount == nil {
+			m.CPUCount = known(f)
+		}
+	}
+	if m.CPUCount == nil && x.device.Platform == "cpu" && x.device.Threads > 0 {
+		m.CPUCount = x.device.Threads
+	}
 	total, _ := d.Host.Memory.TotalBytes.Get()
 	if total == 0 && x.device.Platform == "cpu" {
 		total = x.device.Memory
@@ -205,35 +228,82 @@ func (x graphsExport) metadata() graphsMetadata {
 	if total > 0 {
 		m.MemoryGB = float64(total) / (1 << 30)
 	}
-	if m.CPUCount == nil && x.device.Platform == "cpu" && x.device.Threads > 0 {
-		m.CPUCount = x.device.Threads
+	if p := d.Preflight; p.Timestamp != "" || len(p.Checks) > 0 {
+		m.Preflight = &graphsPreflight{Timestamp: p.Timestamp, Passed: p.Passed, Forced: p.Forced, Checks: []graphsCheck{}}
+		for _, c := range p.Checks {
+			m.Preflight.Checks = append(m.Preflight.Checks, graphsCheck{c.Name, c.Status, c.Message, c.Current, c.Expected})
+		}
 	}
-	for _, c := range d.Preflight.Checks {
-		m.Preflight.Checks = append(m.Preflight.Checks, graphsCheck{c.Name, c.Status, c.Message, c.Current, c.Expected})
-	}
-	var clocks []float64
-	for i := range d.Results {
-		r := &d.Results[i]
+	x.clocks(&m)
+	x.kept.Metadata.restore(&m)
+	return m
+}
+
+// clocks fills in the fewest runs of a case and the clocks measured beside them.
+func (x graphsExport) clocks(m *graphsMetadata) {
+	var clocks, temperatures []float64
+	for i := range x.doc.Results {
+		r := &x.doc.Results[i]
 		if r.Device != x.device.ID || r.Time == nil || !r.Status.Counts() {
 			continue
 		}
 		// The stop rule decides per case; the file has room for one number: the fewest.
 		m.Warmup = fewest(m.Warmup, r.Time.WarmupLaunches)
-		m.Runs = fewest(m.Runs, len(r.Time.SamplesNS))
-		if r.Conditions != nil && x.device.Platform == "cpu" {
+		m.Runs = fewest(m.Runs, trials(r.Time))
+		if r.Conditions != nil {
 			if ghz, ok := r.Conditions.ClockAfterGHz.Get(); ok {
 				clocks = append(clocks, ghz)
 			}
+			if c, ok := r.Conditions.TemperatureC.Get(); ok {
+				temperatures = append(temperatures, c)
+			}
 		}
 	}
-	if len(clocks) > 0 {
-		sort.Float64s(clocks)
-		c := d.Host.CPU.Clock
-		m.CPUClock = &graphsCPUClock{Current: clocks[len(clocks)/2] * 1e3, Method: "median over the cases, timed dependent-instruction chain after each",
-			Min: known(c.MinMHz), Max: known(c.MaxMHz), Base: known(c.BaseMHz), Governor: known(c.Governor), Driver: known(c.Driver),
-			Turbo: known(c.Turbo)}
+	sort.Float64s(clocks)
+	sort.Float64s(temperatures)
+	const method = "median over the cases, timed dependent-instruction chain after each"
+	host := x.doc.Host.CPU.Clock
+	switch {
+	case x.device.Platform != "cpu":
+		if len(clocks) == 0 {
+			return
+		}
+		g := &graphsGPUClock{SM: int64(math.Round(clocks[len(clocks)/2] * 1e3)), Method: "median over the cases, read after each"}
+		if len(temperatures) > 0 {
+			c := int64(math.Round(temperatures[len(temperatures)/2]))
+			g.Temperature = &c
+		}
+		m.GPUClock = g
+	case len(clocks) > 0:
+		m.CPUClock = graphsHostClock(clocks[len(clocks)/2]*1e3, method, host)
+	default:
+		if ghz, ok := host.LoadedGHz.Get(); ok {
+			m.CPUClock = graphsHostClock(ghz*1e3, host.LoadedGHz.Source, host)
+		}
 	}
-	return m
+}
+
+func graphsHostClock(mhz float64, method string, c Clock) *graphsCPUClock {
+	return &graphsCPUClock{Current: math.Round(mhz*1e6) / 1e6, Method: method, Min: known(c.MinMHz), Max: known(c.MaxMHz), Base: known(c.BaseMHz),
+		Governor: known(c.Governor), Driver: known(c.Driver), Turbo: known(c.Turbo)}
+}
+
+// graphsArchs are the names that the two give an architecture.
+var graphsArchs = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
+
+func graphsArch(arch string) string {
+	if a := graphsArchs[arch]; a != "" {
+		return a
+	}
+	return arch
+}
+
+// trials is the number of samples; of an imported time, which has none, the runs that it is of.
+func trials(t *Time) int {
+	if len(t.SamplesNS) == 0 {
+		return int(t.EffectiveN)
+	}
+	return len(t.SamplesNS)
 }
 
 // known is a fact's value for the file, nil when nobody knows it.
@@ -288,6 +358,7 @@ func (x graphsExport) precisions(hardware string) graphsPrecisions {
 	p := graphsPrecisions{HardwareName: hardware, Supported: []string{}, Unsupported: []string{},
 		Peak: map[string]float64{}, Speedup: map[string]float64{}, Theoretical: map[string]float64{}}
 	ran, refused := map[DType]bool{}, map[DType]bool{}
+	all := map[DType]bool{}
 	for i := range x.doc.Results {
 		r := &x.doc.Results[i]
 		if r.Device != x.device.ID || r.Probe() {
@@ -298,17 +369,32 @@ func (x graphsExport) precisions(hardware string) graphsPrecisions {
 			ran[r.DType] = true
 			if r.GFLOPS > p.Peak[string(r.DType)] {
 				p.Peak[string(r.DType)] = r.GFLOPS
+				all[r.DType] = true
 			}
 		case r.Status == Unsupported:
-			refused[r.DType] = true
+			refused[r.DType], all[r.DType] = true, true
 		}
 	}
-	for _, d := range Precisions {
+	for i := range x.doc.Ceilings {
+		if c := &x.doc.Ceilings[i]; c.Kind == CeilingCompute && c.Device == x.device.ID {
+			all[c.DType] = true
+		}
+	}
+	// The order of an imported file stays; formats that no user of ridge may name come last.
+	var order []DType
+	for _, d := range slices.Concat(x.kept.Supported, x.kept.Unsupported, Precisions, sortedKeys(all)) {
+		if !slices.Contains(order, d) {
+			order = append(order, d)
+		}
+	}
+	for _, d := range order {
 		switch {
 		case ran[d]:
 			p.Supported = append(p.Supported, string(d))
-		case refused[d]:
+		case refused[d] || slices.Contains(x.kept.Unsupported, d):
 			p.Unsupported = append(p.Unsupported, string(d))
+		case slices.Contains(x.kept.Supported, d):
+			p.Supported = append(p.Supported, string(d))
 		}
 		if t := x.theoretical(d); t != nil {
 			p.Theoretical[string(d)] = *t
@@ -341,11 +427,11 @@ func spread(v []float64) (lo, mean, hi *float64) {
 	return &l, &sum, &h
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
+func sortedKeys[K ~string, V any](m map[K]V) []K {
+	keys := make([]K, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}
-	sort.Strings(keys)
+	slices.Sort(keys)
 	return keys
 }

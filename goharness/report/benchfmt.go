@@ -10,7 +10,8 @@ import (
 )
 
 // writeBenchfmt writes the Go benchmark format (go.dev/design/14313-benchmark-format): one
-// line per sample, its launches as the iteration count. Results that do not count are left
+// line per sample, its launches as the iteration count; one line of an imported time that has
+// no samples, its mean. Results that do not count are left
 // out and numbered in the configuration line not-counted. A kernel stands in the name only
 // when it was forced, so that runs with different preferred kernels can be compared.
 func writeBenchfmt(w io.Writer, docs []record.Calibration) error {
@@ -24,9 +25,17 @@ func writeBenchfmt(w io.Writer, docs []record.Calibration) error {
 				left++
 			}
 		}
-		fmt.Fprintf(&b, "\ntool: %s %s\nrun: %s\nhost: %s\ncpu: %s\ngoos: %s\ngoarch: %s\nnot-counted: %d of %d\n\n",
+		fmt.Fprintf(&b, "\ntool: %s %s\nrun: %s\nhost: %s\ncpu: %s\ngoos: %s\ngoarch: %s\nnot-counted: %d of %d\n",
 			clean(d.Tool.Name), clean(d.Tool.Version), clean(d.RunID), clean(d.Host.Hostname), clean(d.Host.CPU.Model),
 			clean(d.Host.OS), clean(d.Host.Arch), left, len(d.Results))
+		profiles, err := record.FusionProfiles(d)
+		if err != nil {
+			return err
+		}
+		if n := len(shapesOf(profiles)); n > 0 {
+			fmt.Fprintf(&b, "fusion-shapes: %d without samples in their profiles\n", n)
+		}
+		b.WriteString("\n")
 		for n := range d.Results {
 			benchLines(&b, &d.Results[n])
 		}
@@ -52,7 +61,11 @@ func benchLines(b *strings.Builder, r *record.Result) {
 }
 
 func samples(b *strings.Builder, name string, t *record.Time, d record.DType, flops, bytes int64) {
-	for _, ns := range t.SamplesNS {
+	all := t.SamplesNS
+	if len(all) == 0 {
+		all = []float64{t.MeanNS}
+	}
+	for _, ns := range all {
 		if ns <= 0 {
 			continue
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,7 +16,8 @@ var csvColumns = []string{"run_id", "created", "hostname", "id", "device", "suit
 	"threads", "mode", "batch", "kernel", "isa", "status", "reason",
 	"median_ns", "ci95_low_ns", "ci95_high_ns", "min_ns", "max_ns", "mean_ns", "std_ns", "p90_ns", "p95_ns", "p99_ns", "samples",
 	"relative_half_width", "flops", "bytes", "working_set_bytes", "gflops", "bandwidth_gbps", "arithmetic_intensity_flops_per_byte",
-	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt"}
+	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt",
+	"unfused_median_ns", "fused_median_ns", "verdict"}
 
 func writeCSV(w io.Writer, docs []record.Calibration) error {
 	c := csv.NewWriter(w)
@@ -23,14 +25,72 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 		return fmt.Errorf("writing CSV: %w", err)
 	}
 	for i := range docs {
-		for n := range docs[i].Results {
-			if err := c.Write(csvRow(&docs[i], &docs[i].Results[n])); err != nil {
+		d := &docs[i]
+		profiles, err := record.FusionProfiles(d)
+		if err != nil {
+			return err
+		}
+		shapes := shapesOf(profiles)
+		for n := range d.Results {
+			row := csvRow(d, &d.Results[n])
+			if s, there := shapes[d.Results[n].ID]; there {
+				row[len(row)-1] = s.Verdict
+				delete(shapes, d.Results[n].ID)
+			}
+			if err := c.Write(row); err != nil {
 				return fmt.Errorf("writing CSV: %w", err)
+			}
+		}
+		// Shapes whose results are not in the document: those of a profile that joined it.
+		for _, p := range profiles {
+			for _, q := range p.Patterns {
+				for _, s := range q.Shapes {
+					if _, left := shapes[s.CaseID]; !left {
+						continue
+					}
+					delete(shapes, s.CaseID)
+					if err := c.Write(csvShape(d, p.Device.ID, q, s)); err != nil {
+						return fmt.Errorf("writing CSV: %w", err)
+					}
+				}
 			}
 		}
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// shapesOf are the shapes of a document's profiles by case id.
+func shapesOf(profiles []record.Fusion) map[string]record.FusionShape {
+	out := map[string]record.FusionShape{}
+	for _, p := range profiles {
+		for _, q := range p.Patterns {
+			for _, s := range q.Shapes {
+				out[s.CaseID] = s
+			}
+		}
+	}
+	return out
+}
+
+// csvShape is the row of a comparison that a profile alone tells of.
+func csvShape(d *record.Calibration, device string, p record.FusionPattern, s record.FusionShape) []string {
+	r := record.Result{ID: s.CaseID, Device: device, Suite: "fusion", Op: p.Pattern, DType: p.DType, Mode: p.Mode, Kernel: strings.Join(s.FusedKernels, "+"),
+		Status: s.Status, Reason: s.Reason, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Energy: s.Energy}
+	if id, err := record.ParseCaseID(s.CaseID); err == nil {
+		r.Threads = id.Threads
+	}
+	if s.Trials > 0 && s.SpeedupCI95 != [2]float64{} {
+		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
+	}
+	row := csvRow(d, &r)
+	n := len(row)
+	if s.Trials > 0 {
+		row[slices.Index(csvColumns, "ratio")] = strconv.FormatFloat(s.Speedup, 'g', -1, 64)
+		row[n-3], row[n-2] = strconv.FormatFloat(s.UnfusedMS*1e6, 'g', -1, 64), strconv.FormatFloat(s.FusedMS*1e6, 'g', -1, 64)
+	}
+	row[n-1] = s.Verdict
+	return row
 }
 
 // csvRow leaves a cell empty where the document knows nothing, and the speeds of results
@@ -80,6 +140,15 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 	row = append(row, roof...)
 	row = append(row, ratio...)
 	row = append(row, energy...)
+	arms := make([]string, 3)
+	if len(r.Arms) == 2 && r.Status.Counts() {
+		for i, a := range r.Arms {
+			if a.Time != nil {
+				arms[i] = num(a.Time.MedianNS)
+			}
+		}
+	}
+	row = append(row, arms...)
 	for i := range row {
 		row[i] = strings.ReplaceAll(row[i], "\x00", "")
 	}

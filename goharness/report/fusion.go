@@ -9,6 +9,8 @@ import (
 	"ridge/goharness/record"
 )
 
+var adviceColumns = []column{{name: "pattern"}, {name: "recommendation"}}
+
 var fusionColumns = []column{
 	{name: "pattern"}, {name: "shape"}, {name: "precision", drop: 1}, {name: "unfused ms", right: true, drop: 4}, {name: "fused ms", right: true, drop: 3},
 	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "predicted", right: true, drop: 6}, {name: "bytes", right: true, drop: 5}, {name: "baseline", drop: 7}, {name: "verdict"},
@@ -16,31 +18,7 @@ var fusionColumns = []column{
 
 // WriteFusion shows a fusion profile: its shapes, the recommendations, and what to do.
 func WriteFusion(w io.Writer, f record.Fusion, o Options) error {
-	var rows, advice []gridRow
-	lists := map[string][]string{}
-	for _, p := range f.Patterns {
-		for _, s := range p.Shapes {
-			rows = append(rows, fusionRow(p, s))
-		}
-		r := p.Recommendation
-		name := clean(p.Pattern) + " " + clean(string(p.DType))
-		text := r.Reason
-		if c := r.Crossover; c != nil {
-			at := fmt.Sprintf("up to %s %d", c.Parameter, c.Between[0])
-			if c.FuseAbove {
-				at = fmt.Sprintf("from %s %d", c.Parameter, c.Between[1])
-			}
-			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d); %s", at, c.Between[0], c.Between[1], text)
-		}
-		advice = append(advice, gridRow{cells: []string{name, r.Verdict}, below: clean(text)})
-		lists[r.Verdict] = append(lists[r.Verdict], name)
-	}
-	parts := []string{
-		section("Fusion patterns", fusionColumns, rows, o),
-		section("Recommendations", []column{{name: "pattern"}, {name: "recommendation"}}, advice, o),
-		fusionLists(lists, o),
-	}
-	for _, p := range parts {
+	for _, p := range fusionParts(&f, o) {
 		if p == "" {
 			continue
 		}
@@ -51,20 +29,64 @@ func WriteFusion(w io.Writer, f record.Fusion, o Options) error {
 	return nil
 }
 
+func fusionParts(f *record.Fusion, o Options) []string {
+	rows, advice, lists := fusionRows(f)
+	return []string{
+		section("Fusion patterns", fusionColumns, rows, o),
+		section("Recommendations", adviceColumns, advice, o),
+		fusionLists(lists, o),
+	}
+}
+
+// fusionRows are a profile's shapes, its recommendations, and the patterns by recommendation.
+func fusionRows(f *record.Fusion) (rows, advice []gridRow, lists map[string][]string) {
+	lists = map[string][]string{}
+	for _, p := range f.Patterns {
+		for _, s := range p.Shapes {
+			rows = append(rows, fusionRow(p, s))
+		}
+		r := p.Recommendation
+		name := clean(p.Pattern) + " " + precisionAndMode(p)
+		text := r.Reason
+		if c := r.Crossover; c != nil {
+			at := fmt.Sprintf("up to %s %d", c.Parameter, c.Between[0])
+			if c.FuseAbove {
+				at = fmt.Sprintf("from %s %d", c.Parameter, c.Between[1])
+			}
+			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d); %s", at, c.Between[0], c.Between[1], text)
+		}
+		advice = append(advice, gridRow{cells: []string{name, orNone(r.Verdict)}, below: clean(text)})
+		lists[r.Verdict] = append(lists[r.Verdict], name)
+	}
+	return rows, advice, lists
+}
+
+// precisionAndMode names the mode of cold shapes, since hot is what goes without saying.
+func precisionAndMode(p record.FusionPattern) string {
+	if p.Mode == record.Cold {
+		return clean(string(p.DType)) + " cold"
+	}
+	return clean(string(p.DType))
+}
+
 func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	var params []string
 	for k, v := range s.Params {
 		params = append(params, k+"="+v)
 	}
 	sort.Strings(params)
-	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), clean(string(p.DType)), none, none, none, none, none, none, none, clean(s.Verdict)}}
+	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), precisionAndMode(p), none, none, none, none, none, none, none, clean(s.Verdict)}}
 	if s.Trials == 0 {
 		row.below = clean(string(s.Status) + ": " + s.Reason)
 		return row
 	}
 	c := row.cells
-	c[3], c[4] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS)
-	c[5], c[6] = fmt.Sprintf("%.2f", s.Speedup), fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
+	c[3], c[4], c[5] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS), fmt.Sprintf("%.2f", s.Speedup)
+	if s.SpeedupCI95 == [2]float64{} { // of an imported file, which has none
+		row.below = clean(s.Reason)
+	} else {
+		c[6] = fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
+	}
 	if s.Predicted > 0 {
 		c[7] = fmt.Sprintf("%.2f", s.Predicted)
 	}

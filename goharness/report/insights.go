@@ -22,6 +22,13 @@ func writeInsights(w io.Writer, docs []record.Calibration) error {
 		for _, d := range docs[i].Devices {
 			deviceInsights(&b, &docs[i], d.ID)
 		}
+		profiles, err := record.FusionProfiles(&docs[i])
+		if err != nil {
+			return err
+		}
+		for n := range profiles {
+			fusionInsights(&b, &profiles[n])
+		}
 		fmt.Fprintf(&b, "Results: %s\n", countsText(&docs[i].Summary))
 		for n := range docs[i].Results {
 			r := &docs[i].Results[n]
@@ -70,6 +77,17 @@ func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
 		fmt.Fprintf(b, "  DRAM: %s GB/s measured by %s with %d threads (%s)\n", measured(dram), clean(dram.Access), dram.Threads, gap(dram))
 	}
 	worst(b, d, device)
+}
+
+// fusionInsights says what to fuse.
+func fusionInsights(b *strings.Builder, f *record.Fusion) {
+	_, _, lists := fusionRows(f)
+	if text := fusionLists(lists, Options{}); text != "" {
+		b.WriteString("Fusion on " + clean(f.Device.ID) + ":\n")
+		for _, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			b.WriteString("  " + line + "\n")
+		}
+	}
 }
 
 // hasLimit leaves out probes and sweeps, which are limits themselves, latencies, which have

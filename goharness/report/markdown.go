@@ -25,6 +25,13 @@ func writeMarkdown(w io.Writer, docs []record.Calibration) error {
 			rows = append(rows, r.cells)
 		}
 		mdTable(&b, "Results", append(names(cols), "remarks"), rows)
+		profiles, err := record.FusionProfiles(d)
+		if err != nil {
+			return err
+		}
+		for n := range profiles {
+			mdFusion(&b, &profiles[n])
+		}
 		rows = nil
 		for n := range d.Ceilings {
 			rows = append(rows, append(ceilingCells(&d.Ceilings[n]), gap(&d.Ceilings[n])))
@@ -41,6 +48,19 @@ func writeMarkdown(w io.Writer, docs []record.Calibration) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func mdFusion(b *strings.Builder, f *record.Fusion) {
+	shapes, advice, _ := fusionRows(f)
+	table := func(title, last string, cols []column, of []gridRow) {
+		var rows [][]string
+		for _, r := range of {
+			rows = append(rows, append(r.cells, r.below))
+		}
+		mdTable(b, title, append(names(cols), last), rows)
+	}
+	table("Fusion patterns", "remarks", fusionColumns, shapes)
+	table("Recommendations", "reason", adviceColumns, advice)
 }
 
 func names(cols []column) []string {

@@ -15,17 +15,22 @@ func writeTables(w io.Writer, docs []record.Calibration) error {
 	return WriteTables(w, docs, Detect(w))
 }
 
-// WriteTables shows each document's results, ceilings and summary.
+// WriteTables shows each document's results, fusion patterns, ceilings and summary.
 func WriteTables(w io.Writer, docs []record.Calibration, o Options) error {
 	for i := range docs {
 		d := &docs[i]
-		parts := []string{
-			wrapLines(title(d), o.Width),
-			results(d.Results, o),
+		profiles, err := record.FusionProfiles(d)
+		if err != nil {
+			return err
+		}
+		parts := []string{wrapLines(title(d), o.Width), results(d.Results, o)}
+		for n := range profiles {
+			parts = append(parts, fusionParts(&profiles[n], o)...)
+		}
+		parts = append(parts,
 			section("Cache sweep", sweepColumns, sweepRows(d.Results), o),
 			section("Ceilings", ceilingColumns, ceilingRows(d.Ceilings, o), o),
-			summaryText(&d.Summary, o),
-		}
+			summaryText(&d.Summary, o))
 		for _, p := range parts {
 			if p == "" {
 				continue

@@ -20,10 +20,10 @@ type View struct {
 // Views lists the views in display order. A new view is one file and one line here.
 func Views() []View {
 	return []View{
-		{"table", "results, ceilings and summary as terminal tables", writeTables},
-		{"json", "the document itself (a list of them when there are several)", writeJSON},
+		{"table", "results, fusion patterns, ceilings and summary as terminal tables", writeTables},
+		{"json", "the calibration itself, with the fusion profiles that joined it (a list when there are several)", writeJSON},
 		{"md", "Markdown tables", writeMarkdown},
-		{"csv", "one row per result with fixed columns", writeCSV},
+		{"csv", "one row per result and fusion shape with fixed columns", writeCSV},
 		{"benchfmt", "Go benchmark text, one line per sample, for benchstat", writeBenchfmt},
 		{"graphs", "calibration file of branes-ai/graphs, one document with one device", writeGraphs},
 		{"insights", "peaks, ridge points and the results farthest from their limits in plain words", writeInsights},

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3c8811151d5e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=33979f9e5c64
 #include "fault.h"
 */
 import "C"

@@ -1,10 +1,10 @@
 //go:build cgo && linux
 
-// Package attention holds the CPU kernels of the op attention.
+// Package attention holds the CPU kernels of attention and its parts.
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=3c8811151d5e
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -28,17 +28,27 @@ func Family() kernel.Family {
 }
 
 func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
-	t, ok := o.(*op.Attention)
-	if !ok {
-		return nil, fmt.Errorf("op %s is not an attention", o.Name())
-	}
-	p := kernel.Alloc(C.sizeof_ridge_attention_args)
-	a := (*C.ridge_attention_args)(p)
-	a.B, a.H, a.HKV = C.int64_t(t.B), C.int64_t(t.H), C.int64_t(t.HKV)
-	a.Sq, a.Skv, a.D = C.int64_t(t.Sq), C.int64_t(t.Skv), C.int64_t(t.Dim)
-	a.scale = C.double(t.Scale())
-	if t.Causal {
-		a.causal = 1
+	p := kernel.Alloc(C.sizeof_attention_args)
+	full := (*C.attention_args)(p)
+	a := &full.of
+	switch t := o.(type) {
+	case *op.Attention:
+		a.B, a.H, a.HKV = C.int64_t(t.B), C.int64_t(t.H), C.int64_t(t.HKV)
+		a.Sq, a.Skv, a.D = C.int64_t(t.Sq), C.int64_t(t.Skv), C.int64_t(t.Dim)
+		a.scale = C.double(t.Scale())
+		if t.Causal {
+			a.causal = 1
+		}
+	case *op.AttentionPart:
+		a.B, a.H, a.HKV = C.int64_t(t.B), 1, 1
+		a.Sq, a.Skv, a.D = C.int64_t(t.S), C.int64_t(t.S), C.int64_t(t.Dim)
+		a.scale = C.double(t.Scale())
+		if t.Causal() {
+			a.causal = 1
+		}
+	default:
+		kernel.Free(p)
+		return nil, fmt.Errorf("op %s is neither an attention nor a part of one", o.Name())
 	}
 	for _, b := range bufs {
 		switch b.Tensor.Name {
@@ -50,6 +60,10 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 			a.v = b.Ptr
 		case "o":
 			a.o = b.Ptr
+		case "s":
+			full.scores = b.Ptr
+		case "p":
+			full.weights = b.Ptr
 		}
 	}
 	return p, nil

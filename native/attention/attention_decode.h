@@ -201,7 +201,7 @@ RIDGE_VT static void decode_join(const ridge_attention_args *a, const part *to, 
 RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx, float *s) {
   int64_t D = a->D, rows = a->H / a->HKV * a->Sq, keys = chunk_of(a, ctx->nthreads), chunks = ceil_div(a->Skv, keys);
   int64_t all = a->B * a->HKV * chunks, from, to;
-  float c = (float)(a->scale * 1.44269504088896340736);
+  float c = (float)(a->scale * LOG2E);
   ridge_share(all, 1, ctx->tid, ctx->nthreads, &from, &to);
   part p = {0};
   for (int64_t u = from; u < to; u++) {

@@ -6,7 +6,9 @@
 // the S x S matrix never exists. All query heads that share a key/value head are one matrix of
 // G*Sq rows. First every thread packs its share of V into strips (and, for bf16, widens K);
 // then tasks of (key/value head, block of rows) run on their own, taken one by one from a
-// counter, the longest of a causal head first. A task walks the keys in blocks of KEYS; the
+// counter, the longest of a causal head first. With few keys (OWN) there is nothing to share: each thread has an even
+// part of all vectors of queries, packs the heads that it needs itself, or reads V in place where it stays in L1,
+// and meets nobody before the end. A task walks the keys in blocks of KEYS; the
 // K and V of a block stay in L2 while its panels of queries pass over them, a panel's scores in
 // L1. Causal: keys that no query of a panel sees are skipped, tiles on the diagonal masked.
 // bf16 is rounded once at the end; the weights P stay fp32.
@@ -15,6 +17,8 @@
 //
 // The includer defines the macros of attention_tile.h, ATT_FN, ATT_PANELS (panels of a task), ATT_FEW
 // and ATT_BF16 for bf16.
+//
+// Three further ops are parts of this one (attention_parts.h).
 //
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed V (bf16: and K) written and read besides.
 // Limit: arithmetic. For VL scores the two products take 2D multiply-adds, the exponential and
@@ -52,13 +56,20 @@ enum { WIDEN = 1 };
 #else
 enum { WIDEN = 0 };
 #endif
+// V may be read in place: its elements are the operands.
+#if defined(ATT_BF16)
+enum { IN_PLACE = 0 };
+#else
+enum { IN_PLACE = 1 };
+#endif
 
 RIDGE_INLINE int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 RIDGE_INLINE int64_t att_min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 // Sizes shared by all tasks. The workspace holds the task counter (a cache line), the packed
-// blocks, head by head, then each thread's scratch.
+// blocks, head by head (OWN: of one head for each thread), then each thread's scratch.
 typedef struct plan {
+  int own, in_place;        // each thread packs for itself; V is not packed at all
   int64_t heads, rows;      // key/value heads of all sequences; queries that share one
   int64_t blocks, dim;      // blocks of keys of a head; D rounded up to strips
   int64_t k_units, v_units; // packed sizes of one block of keys; k_units 0: K is read in place
@@ -66,10 +77,21 @@ typedef struct plan {
   int64_t thread_floats;
 } plan;
 
-RIDGE_INLINE plan plan_of(const ridge_attention_args *a, int32_t nthreads) {
+RIDGE_INLINE int64_t weights_floats(const ridge_attention_args *a);
+
+// OWN: keys up to which a thread packs for itself; the packing is then little beside what waiting for the others costs, even
+// where two of them share a head. NEAR: bytes of V that stay in L1 beside a panel's scores.
+enum { OWN = 256, NEAR = 32 << 10 };
+
+RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
+  const ridge_attention_args *a = &full->of;
   plan p = {.heads = a->B * a->HKV, .rows = a->H / a->HKV * a->Sq};
   p.blocks = ceil_div(a->Skv, KEYS), p.dim = ceil_div(a->D, MR) * MR;
-  p.k_units = WIDEN ? KEYS * a->D : 0, p.v_units = UNITS(KEYS) * p.dim;
+  // An even part of the queries of causal heads is even work only in whole heads.
+  p.own = a->Skv <= OWN && (!a->causal || p.heads % nthreads == 0);
+  p.in_place = p.own && IN_PLACE && a->D % MR == 0 && a->Skv * a->D * (int64_t)sizeof(et) <= NEAR;
+  p.k_units = WIDEN && !full->scores ? KEYS * a->D : 0;
+  p.v_units = p.in_place || full->weights ? 0 : STRIP * (p.dim / MR);
   // Fewer queries to a task where there would be fewer than two tasks for each thread.
   int64_t panels = ATT_PANELS;
   while (panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
@@ -80,20 +102,30 @@ RIDGE_INLINE plan plan_of(const ridge_attention_args *a, int32_t nthreads) {
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
   // maximum and total of the task. A cache line apart from the next thread's.
   p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 2) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
+  if (full->weights) p.thread_floats = weights_floats(a);
   p.thread_floats = ceil_div(p.thread_floats, 16) * 16;
   return p;
 }
+
+// Heads whose packed blocks are held at once.
+RIDGE_INLINE int64_t packed_heads(const plan *p, int32_t nthreads) { return p->own ? nthreads : p->heads; }
 
 #include "attention_decode.h"
 
 #define ATT_CAT2(a, b) a##b
 #define ATT_CAT(a, b) ATT_CAT2(a, b)
 
+RIDGE_INLINE int64_t row_floats(const ridge_attention_args *a);
+RIDGE_INLINE int only_softmax(const attention_args *full) { return full->scores && full->weights; }
+RIDGE_INLINE int few_queries(const attention_args *full) { return !full->scores && !full->weights && decodes(&full->of); }
+
 int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_attention_args *a = args;
-  if (decodes(a)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
+  if (only_softmax(args)) return nthreads * row_floats(a) * (int64_t)sizeof(float);
+  if (few_queries(args)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
-  return RIDGE_CACHE_LINE + (p.heads * p.blocks * (p.k_units + p.v_units) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
+  return RIDGE_CACHE_LINE +
+         (packed_heads(&p, nthreads) * p.blocks * (p.k_units + p.v_units) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
 }
 
 #include "attention_pack.h"
@@ -117,30 +149,62 @@ RIDGE_VT static void unpack_output(int64_t D, int64_t rows, int64_t w, const flo
   }
 }
 
-// Rows r0 .. r0+rows-1 of one key/value head's queries; packed: its blocks.
-RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et *q, const key *k, const operand *packed, et *o,
-                          int64_t r0, int64_t rows, float *scratch) {
+#include "attention_parts.h"
+
+// One key/value head: its operands where they lie and its packed blocks.
+typedef struct operands {
+  const et *q, *k, *v, *scores;
+  et *o, *weights;
+  int stream; // weights past the caches
+  operand *packed;
+} operands;
+
+RIDGE_INLINE operands operands_of(const attention_args *full, const plan *p, int64_t g, operand *packed) {
+  const ridge_attention_args *a = &full->of;
+  int64_t q = g * p->rows * a->D, kv = g * a->Skv * a->D, s = g * p->rows * a->Skv;
+  operands h = {.packed = packed};
+  if (full->scores) h.scores = (const et *)full->scores + s;
+  else h.q = (const et *)a->q + q, h.k = (const et *)a->k + kv;
+  if (full->weights) h.weights = (et *)full->weights + s, h.stream = streams(full);
+  else h.v = (const et *)a->v + kv, h.o = (et *)a->o + q;
+  return h;
+}
+
+// Block b of a head.
+RIDGE_VT static void pack_head_block(const ridge_attention_args *a, const plan *p, const operands *h, int64_t b) {
+  int64_t j0 = b * KEYS, at = j0 * a->D, span = p->k_units + p->v_units;
+  pack_block(a->D, p->dim, att_min(a->Skv - j0, KEYS), p->k_units ? h->k + at : NULL, p->v_units ? h->v + at : NULL,
+             h->packed + b * span, h->packed + b * span + p->k_units);
+}
+
+// Rows r0 .. r0+rows-1 of one key/value head's queries.
+RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const operands *h, int64_t r0, int64_t rows, float *scratch) {
   int64_t D = a->D, dim = p->dim, vectors = ceil_div(rows, VL), span = p->k_units + p->v_units;
+  const key *k = WIDEN ? (const key *)h->packed : (const key *)h->k;
+  if (h->weights) {
+    weights_task(a, h->stream, h->q, k, h->weights, r0, rows, scratch);
+    return;
+  }
   operand *qp = (operand *)scratch;
   float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
   int32_t *seen = (int32_t *)(factor + PANEL);
-  float c = (float)(a->scale * 1.44269504088896340736);
-  int64_t most = 0; // keys that some query sees
-  for (int64_t i = 0, nv; i < vectors; i += nv) {
+  float c = (float)(a->scale * LOG2E);
+  int64_t most = a->causal ? 0 : a->Skv; // keys that some query sees
+  for (int64_t i = 0, nv; h->q && i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
-    pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
+    pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
   for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; a->causal && i < rows; i++) {
     int64_t n = ridge_attention_visible(a, (r0 + i) % a->Sq);
     most = n > most ? n : most;
   }
   for (int64_t j0 = 0; j0 < most; j0 += KEYS) {
-    const operand *vb = packed + j0 / KEYS * span + p->k_units;
-    const key *kb = WIDEN ? (const key *)(packed + j0 / KEYS * span) : k + j0 * D;
+    const operand *vb = p->in_place ? (const operand *)(h->v + j0 * D) : h->packed + j0 / KEYS * span + p->k_units;
+    const key *kb = WIDEN ? k + j0 / KEYS * span : k + j0 * D;
     for (int64_t i = 0, nv; i < vectors; i += nv) {
       nv = panel_vectors(vectors - i);
       int64_t first = i * VL, n = 0, clear = KEYS;
@@ -152,9 +216,14 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
       }
       if (n == 0) continue;
       memcpy(was, top + first, (size_t)(nv * VL) * sizeof(float));
-      scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
+      if (h->scores) {
+        int64_t m = att_min(rows - first, nv * VL);
+        load_scores((int)nv, n, h->scores + (r0 + first) * a->Skv + j0, a->Skv, m, s, top + first);
+      } else {
+        scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
+      }
       soften((int)nv, n, s, was, top + first, total + first, factor, c);
-      gather((int)nv, dim, n, vb, s, factor, sums + first * dim);
+      gather((int)nv, dim, n, vb, p->in_place ? D : MR, p->in_place ? MR : STRIP, s, factor, sums + first * dim);
     }
   }
   // A query that sees no key has only hidden scores, each with the weight 1: its output is 0.
@@ -164,36 +233,74 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const et
   }
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
-    unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, o + (r0 + i * VL) * D);
+    unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, h->o + (r0 + i * VL) * D);
   }
 }
 
-RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
-  const ridge_attention_args *a = args;
-  if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(args, ctx->nthreads)) return RIDGE_E_WORKSPACE;
-  if (decodes(a)) {
+// Few keys: an even part of all vectors of queries for each thread.
+RIDGE_VT static void run_own(const attention_args *full, const plan *p, const ridge_ctx *ctx, operand *packed, float *scratch) {
+  const ridge_attention_args *a = &full->of;
+  int64_t per = ceil_div(p->rows, VL), most = ATT_PANELS * NV, from, to;
+  ridge_share(p->heads * per, 1, ctx->tid, ctx->nthreads, &from, &to);
+  packed += ctx->tid * p->blocks * (p->k_units + p->v_units);
+  for (int64_t u = from, n; u < to; u += n) {
+    int64_t i = u % per, end = u - i + per < to ? per : to - (u - i);
+    operands h = operands_of(full, p, u / per, packed);
+    n = end - i;
+    if (p->k_units + p->v_units > 0)
+      for (int64_t b = 0; b < p->blocks; b++) pack_head_block(a, p, &h, b);
+    for (; i < end; i += most) {
+      int64_t vectors = att_min(end - i, most);
+      task(a, p, &h, i * VL, att_min(p->rows - i * VL, vectors * VL), scratch);
+    }
+  }
+}
+
+RIDGE_VT static int run(const attention_args *full, const ridge_ctx *ctx) {
+  const ridge_attention_args *a = &full->of;
+  if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(full, ctx->nthreads)) return RIDGE_E_WORKSPACE;
+  if (only_softmax(full)) {
+    run_softmax(full, ctx);
+    return RIDGE_OK;
+  }
+  if (few_queries(full)) {
     decode(a, ctx, (float *)ctx->workspace + 2 * ctx->nthreads * part_floats(a) + ctx->tid * CHUNK * ATT_FEW);
     return RIDGE_OK;
   }
-  plan p = plan_of(a, ctx->nthreads);
-  int64_t *next = ctx->workspace, span = p.k_units + p.v_units;
+  plan p = plan_of(full, ctx->nthreads);
+  int64_t *next = ctx->workspace, head = p.blocks * (p.k_units + p.v_units);
   operand *packed = (operand *)((char *)ctx->workspace + RIDGE_CACHE_LINE);
-  float *scratch = (float *)packed + p.heads * p.blocks * span + ctx->tid * p.thread_floats;
+  float *scratch = (float *)packed + packed_heads(&p, ctx->nthreads) * head + ctx->tid * p.thread_floats;
+  if (p.own) {
+    run_own(full, &p, ctx, packed, scratch);
+    return RIDGE_OK;
+  }
   if (ctx->tid == 0) __atomic_store_n(next, 0, __ATOMIC_RELAXED); // the barrier orders it
   int64_t from, to;
-  ridge_share(p.heads * p.blocks, 1, ctx->tid, ctx->nthreads, &from, &to);
+  ridge_share(head > 0 ? p.heads * p.blocks : 0, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {
-    int64_t g = u / p.blocks, j0 = u % p.blocks * KEYS, at = (g * a->Skv + j0) * a->D;
-    pack_block(a->D, p.dim, att_min(a->Skv - j0, KEYS), (const et *)a->k + at, (const et *)a->v + at, packed + u * span,
-               packed + u * span + p.k_units);
+    operands h = operands_of(full, &p, u / p.blocks, packed + u / p.blocks * head);
+    pack_head_block(a, &p, &h, u % p.blocks);
   }
   ridge_barrier(ctx);
   for (;;) {
     int64_t u = __atomic_fetch_add(next, 1, __ATOMIC_RELAXED);
     if (u >= p.heads * p.tasks) return RIDGE_OK;
-    int64_t g = u / p.tasks, r0 = (p.tasks - 1 - u % p.tasks) * p.block_rows, at = g * p.rows * a->D;
-    const key *k = WIDEN ? NULL : (const key *)a->k + g * a->Skv * a->D;
-    task(a, &p, (const et *)a->q + at, k, packed + g * p.blocks * span, (et *)a->o + at, r0, att_min(p.rows - r0, p.block_rows),
-         scratch);
+    int64_t g = u / p.tasks, r0 = (p.tasks - 1 - u % p.tasks) * p.block_rows;
+    operands h = operands_of(full, &p, g, packed + g * head);
+    task(a, &p, &h, r0, att_min(p.rows - r0, p.block_rows), scratch);
   }
+}
+
+// ATT_BEGIN and ATT_END: what a thread's state needs around the kernel.
+#if !defined(ATT_BEGIN)
+#define ATT_BEGIN
+#define ATT_END
+#endif
+
+RIDGE_VT int ATT_FN(const void *args, const ridge_ctx *ctx) {
+  ATT_BEGIN
+  const int status = run(args, ctx);
+  ATT_END
+  return status;
 }

@@ -4,26 +4,34 @@
 
 #if defined(ATT_DOT)
 typedef uint32_t pair __attribute__((aligned(2), may_alias));
+#if !defined(ATT_AMX)
 typedef uint16_t strip __attribute__((vector_size(2 * MR)));
 typedef uint16_t strip_any __attribute__((vector_size(2 * MR), aligned(2), may_alias));
 typedef uint16_t strips_any __attribute__((vector_size(4 * MR), aligned(4), may_alias));
+#endif
 
-// Packs n keys: vp[d/MR][j/2][MR], two keys in a unit, a key past the last and dimensions past D as 0. K is read in place.
+// Packs n keys: vp[d/MR][j/2][MR], two keys in a unit, strips STRIP apart, a key past the last and dimensions past D as 0. K is read in place.
 RIDGE_VT static void pack_block(int64_t D, int64_t dim, int64_t n, const et *k, const et *v, operand *kp, operand *vp) {
   (void)k, (void)kp;
+  if (!v) return;
+#if defined(ATT_AMX)
+  (void)dim;
+  pack_values(D, n, v, vp);
+#else
   for (int64_t j = 0; j < n; j += 2) {
     const et *lo = v + j * D, *hi = lo + D;
     int64_t d = 0;
     if (j + 1 < n)
       for (; d + MR <= D; d += MR) {
         strip a = *(const strip_any *)(lo + d), b = *(const strip_any *)(hi + d);
-        *(strips_any *)(vp + d * UNITS(KEYS) + j / 2 * MR) = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+        *(strips_any *)(vp + d / MR * STRIP + j / 2 * MR) = __builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
       }
     for (; d < dim; d++) {
       uint32_t x = d < D ? lo[d] : 0, y = d < D && j + 1 < n ? hi[d] : 0;
-      vp[d / MR * MR * UNITS(KEYS) + j / 2 * MR + d % MR] = x | y << 16;
+      vp[d / MR * STRIP + j / 2 * MR + d % MR] = x | y << 16;
     }
   }
+#endif
 }
 
 // q[d/2][w] = pairs of a row of Q as they are (the scores are scaled), lanes past the last row 0.
@@ -48,18 +56,19 @@ RIDGE_VT static void pack_queries(int64_t D, int64_t rows, int64_t w, const et *
   }
 }
 #else
-// Packs n keys: kp[j][D] (when widened), vp[d/MR][j][MR], dimensions past D as 0.
+// Packs n keys: kp[j][D] (when widened, k not NULL), vp[d/MR][j][MR] (v not NULL), strips STRIP apart, dimensions past D as 0.
 RIDGE_VT static void pack_block(int64_t D, int64_t dim, int64_t n, const et *k, const et *v, operand *kp, operand *vp) {
-  if (WIDEN) {
+  if (WIDEN && k) {
     int64_t i = 0;
     for (; i + VL <= n * D; i += VL) *(vf_any *)(kp + i) = load_vector(k + i);
     for (; i < n * D; i++) kp[i] = load_one(k + i);
   }
+  if (!v) return;
   for (int64_t j = 0; j < n; j++) {
     int64_t d = 0;
     for (; d + MR <= D; d += MR)
-      for (int r = 0; r < MR; r++) vp[d * KEYS + j * MR + r] = load_one(v + j * D + d + r);
-    for (; d < dim; d++) vp[d / MR * MR * KEYS + j * MR + d % MR] = d < D ? load_one(v + j * D + d) : 0;
+      for (int r = 0; r < MR; r++) vp[d / MR * STRIP + j * MR + r] = load_one(v + j * D + d + r);
+    for (; d < dim; d++) vp[d / MR * STRIP + j * MR + d % MR] = d < D ? load_one(v + j * D + d) : 0;
   }
 }
 

@@ -25,6 +25,7 @@ func TestAttentionKernelsMatchTheExpectation(t *testing.T) {
 		shape(1, 1, 0, 65, 7, 17, 1), shape(1, 2, 0, 1, 65, 64, 1), shape(1, 1, 0, 200, 0, 1, 1), shape(1, 1, 0, 31, 300, 40, 0),
 		shape(1, 1, 0, 9, 0, 200, 0), shape(3, 2, 1, 50, 130, 33, 1),
 		shape(1, 6, 2, 40, 600, 24, 1), shape(1, 2, 0, 27, 530, 36, 0),
+		shape(5, 1, 0, 33, 0, 64, 0), shape(3, 2, 0, 128, 0, 64, 0), shape(1, 6, 3, 40, 0, 24, 1), shape(1, 1, 0, 250, 256, 32, 0),
 		shape(2, 8, 1, 1, 1100, 64, 0), shape(1, 4, 2, 2, 700, 32, 1), shape(3, 1, 0, 1, 1500, 128, 1), shape(1, 1, 0, 7, 3, 32, 1),
 	}
 	var ops []op.Op

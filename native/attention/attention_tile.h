@@ -4,20 +4,21 @@
 //
 //   scores   s[j][w]  = sum_d k[j][d] * q[d][w]          and top[w] = max over j
 //   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w]
-//   gather   o[d][w]  = o[d][w] * factor[w] + sum_j v[d/MR][j][d%MR] * s[j][w]
+//   gather   o[d][w]  = o[d][w] * factor[w] + sum_j v[d/MR][j][d%MR] * s[j][w]     (packed; or v[j][d], in place)
 //
 // A register tile is MR rows x NV vectors: MR*NV sums, NV vectors of the right operand, and one
 // element of the left at a time, broadcast. So K is read where it lies, row by row; s comes out
 // of the first loop as the second one's packed operand; maximum, sum and the rescaling of o need
 // no work across lanes, and the rescaling is the addend's factor of an FMA that adds the
 // block's sums to o anyway. Only V wants another order, strips of MR dimensions, for in rows its
-// elements would be D apart.
+// elements are D apart, which costs nothing only as long as all of V stays in L1.
 //
 // Per element of the reduction and tile on AVX2 (4x24): 12 FMA, 3 loads, 4 broadcasts = 6
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
 // 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
 //
-// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h).
+// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h), with ATT_AMX besides for tiles
+// of the AMX unit (attention_amx.h).
 //
 // The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
 // a block; RIDGE_MODEL makes one instance for all widths, loops left rolled.
@@ -36,6 +37,9 @@ typedef ridge_vi_any vi_any;
 // The score of a hidden key, and the maximum before the first: 2^(HIDDEN - s) is next to 0 for
 // every score s that fp32 can hold next to others, and HIDDEN - HIDDEN is 0, not NaN.
 #define HIDDEN -0x1p120f
+
+// log2(e): the exponentials are powers of 2.
+#define LOG2E 1.44269504088896340736
 
 // 2^x for x <= 126, x below -125 as -125: n = round(x) by adding 1.5*2^23, whose low bits then
 // hold n; 2^(x-n) by the polynomial of ridge_vexp2; the exponent takes n.
@@ -75,27 +79,39 @@ __attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, cons
 #if defined(ATT_DOT)
 #define UNITS(n) (((n) + 1) / 2)
 #include "attention_dot.h"
+#if defined(ATT_AMX)
+#include "attention_amx.h"
+#endif
 #else
 #define UNITS(n) (n)
 #include "attention_fma.h"
 #endif
 
-// Weighted sums of n keys for dim dimensions (a multiple of MR); strips of V are MR times the units of KEYS apart.
-RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const operand *v, const float *s, const float *factor,
-                                       float *o) {
+// Packed strips of V are a cache line more than the units of KEYS apart: a power of two would put the same key of all
+// strips into one set of L1.
+enum { STRIP = UNITS(KEYS) * MR + 16 };
+
+// Weighted sums of n keys for dim dimensions (a multiple of MR). Units of V are step elements apart, strips of MR dimensions pitch:
+// MR and STRIP where V is packed, the row and MR where it is read in place.
+RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, const operand *v, int64_t step, int64_t pitch,
+                                       const float *s, const float *factor, float *o) {
   const int64_t units = UNITS(n);
   for (int64_t d = 0; d < dim; d += MR) {
     vf acc[MR][NV];
     ATT_ZERO(nv)
-    const operand *a = v + d * UNITS(KEYS);
+    const operand *a = v + d / MR * pitch;
     const float *b = s;
     int64_t j = 0;
-    for (; j + 4 <= units; j += 4, a += 4 * MR, b += 4 * nv * VL) {
+    for (; j + 4 <= units; j += 4, b += 4 * nv * VL) {
       RIDGE_UNROLL_ALL
-      for (int u = 0; u < 4; u++) ATT_STEP(nv, b + u * nv * VL, a[u * MR + r]);
+      for (int u = 0; u < 4; u++) {
+        ATT_STEP(nv, b + u * nv * VL, a[r]);
+        a += step;
+        __asm__("" : "+r"(a)); // else an address for every row and step, on the stack
+      }
     }
     RIDGE_UNROLL(1)
-    for (; j < units; j++, a += MR, b += nv * VL) ATT_STEP(nv, b, a[r]);
+    for (; j < units; j++, a += step, b += nv * VL) ATT_STEP(nv, b, a[r]);
     RIDGE_UNROLL_ALL
     for (int u = 0; u < nv; u++) {
       vf f = *(const vf_any *)(factor + u * VL);
@@ -111,20 +127,30 @@ RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, con
 #define ATT_SCORES_ARGS int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, float *top, \
                         const int32_t *seen, int64_t clear
 #define ATT_SOFTEN_ARGS int64_t n, float *s, const float *was, const float *top, float *total, float *factor, float scale
-#define ATT_GATHER_ARGS int64_t dim, int64_t n, const operand *v, const float *s, const float *factor, float *o
+#define ATT_GATHER_ARGS int64_t dim, int64_t n, const operand *v, int64_t step, int64_t pitch, const float *s, const float *factor, \
+                        float *o
 
-#if defined(RIDGE_MODEL)
+#if defined(ATT_AMX)
+// The softmax between the tiles' products is that of the dot products.
+__attribute__((noinline)) RIDGE_VT static void soften_1(ATT_SOFTEN_ARGS) { soften_body(1, n, s, was, top, total, factor, scale); }
+__attribute__((noinline)) RIDGE_VT static void soften_2(ATT_SOFTEN_ARGS) { soften_body(2, n, s, was, top, total, factor, scale); }
+RIDGE_INLINE RIDGE_VT void soften(int nv, ATT_SOFTEN_ARGS) {
+  if (nv == 1) soften_1(n, s, was, top, total, factor, scale);
+  else soften_2(n, s, was, top, total, factor, scale);
+  clear_weights(nv, n, s);
+}
+#elif defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each width.
 __attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
 __attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); }
-__attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
+__attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, step, pitch, s, factor, o); }
 #else
 #define ATT_WIDTH(nv)                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void scores_##nv(ATT_SCORES_ARGS) {                                  \
     scores_body(nv, D, k, ld, n, q, s, top, seen, clear);                                                        \
   }                                                                                                              \
   __attribute__((noinline)) RIDGE_VT static void soften_##nv(ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); } \
-  __attribute__((noinline)) RIDGE_VT static void gather_##nv(ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, s, factor, o); }
+  __attribute__((noinline)) RIDGE_VT static void gather_##nv(ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, step, pitch, s, factor, o); }
 ATT_WIDTH(1)
 ATT_WIDTH(2)
 ATT_WIDTH(3)
@@ -137,7 +163,7 @@ ATT_WIDTH(4)
 #endif
 RIDGE_INLINE void scores(int nv, ATT_SCORES_ARGS) { ATT_CALL(scores, nv, D, k, ld, n, q, s, top, seen, clear); }
 RIDGE_INLINE void soften(int nv, ATT_SOFTEN_ARGS) { ATT_CALL(soften, nv, n, s, was, top, total, factor, scale); }
-RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n, v, s, factor, o); }
+RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n, v, step, pitch, s, factor, o); }
 #endif
 
 // Vectors of the next panel when left remain: NV, but the last two panels share what a panel of

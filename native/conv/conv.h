@@ -35,8 +35,9 @@ RIDGE_INLINE int8_t ridge_requantise(uint32_t sum, float scale, float low) {
 }
 
 RIDGE_INLINE double ridge_act_double(double x, int act) {
+  if (x == -INFINITY && act != RIDGE_ACT_NONE) return 0; // the limit; below, infinity would meet a factor of 0
   switch (act) {
-    case RIDGE_ACT_RELU: return x > 0 ? x : 0;
+    case RIDGE_ACT_RELU: return x < 0 ? 0 : x; // NaN stays
     case RIDGE_ACT_GELU: return 0.5 * x * erfc(-x * 0.70710678118654752440);
     case RIDGE_ACT_GELU_TANH: return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
     case RIDGE_ACT_SILU: return x / (1 + exp(-x));

@@ -1,6 +1,6 @@
 // The body of conv2d_*_depthwise_*: one input channel per group (groups = C).
 //
-//   y[n,k,ho,wo] = act(bias[k] + sum over r,s of x[n, k/(K/C), ho*stride-pad+r*dil, ...] * w[k,r,s]) + residual
+//   y[n,k,ho,wo] = act(bias[k] + sum over r,s of x[n, k/(K/C), ho*stride-pad+r*dil, ...] * w[k,r,s] + residual)
 //
 // NCHW: vectors of output columns. Input rows are copied once, widened and with their padding,
 // into a ring of as many rows as the kernel spans; then every tap is one load and one
@@ -115,13 +115,12 @@ RIDGE_VT static void plane_rows(const ridge_conv_args *a, int64_t n, int64_t k, 
     else if (a->stride_w == 1) row_sums(a, ring, first, span, len, w, a->R, a->S, 1, out);
     else row_sums(a, ring, first, span, len, w, a->R, a->S, a->stride_w, out);
     int64_t at = ((n * a->K + k) * a->Ho + ho) * a->Wo, wo = 0;
-    for (; wo + VL <= a->Wo; wo += VL) finish_vector(a, *(const mv_any *)(out + wo), k, 0, at + wo);
-#if defined(CONV_FP32)
-    if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) {
-      for (; wo < a->Wo; wo++) ((yt *)a->y)[at + wo] = out[wo];
+    for (; wo + VL <= a->Wo; wo += VL) finish_pixels(a, *(const mv_any *)(out + wo), k, at + wo);
+    if (wo > 0 && wo < a->Wo) { // the last vector again, as far back as it must begin
+      wo = a->Wo - VL;
+      finish_pixels(a, *(const mv_any *)(out + wo), k, at + wo);
       continue;
     }
-#endif
     for (; wo < a->Wo; wo++) finish_one(a, out[wo], k, at + wo);
   }
 }

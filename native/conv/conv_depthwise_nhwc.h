@@ -75,6 +75,7 @@ __attribute__((noinline)) RIDGE_VT static void block_finish(const ridge_conv_arg
 RIDGE_INLINE RIDGE_VT void block_sums(const ridge_conv_args *a, const window *v, const int S, const int step, const int G, const int U, const int T,
                                       const int LO, const int HI, const int ANY) {
   const int plain = a->act == RIDGE_ACT_NONE && !a->bias && !a->residual && !a->scale, cols = (T - 1) * step + S;
+  const int simple = (a->act == RIDGE_ACT_NONE || a->act == RIDGE_ACT_RELU) && !a->scale;
   const int64_t R = a->R, K = a->K, line = a->W * K * (G > 1 ? 1 : a->dil_h), r0 = v->r0, r1 = v->r1, lo = v->lo, hi = v->hi, n = v->n, below = a->Wo * K;
   const int64_t last = v->k1 - U * VL;
   const unsigned rows = (1u << (G > 1 ? r1 : 0)) - (1u << (G > 1 ? r0 : 0));
@@ -154,7 +155,45 @@ RIDGE_INLINE RIDGE_VT void block_sums(const ridge_conv_args *a, const window *v,
         }
       }
     }
-    if (__builtin_expect(plain, 1)) {
+    if (__builtin_expect(simple, 1)) {
+      if (!plain) { // on the registers: a block's end through memory took as long as its sums
+        if (a->bias) {
+          DW_UNROLL
+          for (int u = 0; u < U; u++) {
+            const mv bias = load_out((const yt *)a->bias + c + u * VL);
+            DW_UNROLL
+            for (int g = 0; g < G; g++) {
+              DW_UNROLL
+              for (int o = 0; o < T; o++) acc[g][o][u] = plus(acc[g][o][u], bias);
+            }
+          }
+        }
+        if (a->residual) {
+          DW_UNROLL
+          for (int g = 0; g < G; g++) {
+            const yt *r = (const yt *)a->residual + v->at + c + g * below;
+            DW_UNROLL
+            for (int o = 0; o < T; o++) {
+              if (ANY && o >= n) break;
+              DW_UNROLL
+              for (int u = 0; u < U; u++)
+                acc[g][o][u] = plus(acc[g][o][u], load_out((const yt *)step_by(r + u * VL, &st, o * (int)(sizeof(yt) / sizeof(xt)))));
+            }
+          }
+        }
+#if !defined(CONV_INT8)
+        if (a->act == RIDGE_ACT_RELU) {
+          DW_UNROLL
+          for (int g = 0; g < G; g++) {
+            DW_UNROLL
+            for (int o = 0; o < T; o++) {
+              DW_UNROLL
+              for (int u = 0; u < U; u++) acc[g][o][u] = activate(acc[g][o][u], RIDGE_ACT_RELU);
+            }
+          }
+        }
+#endif
+      }
       DW_UNROLL
       for (int g = 0; g < G; g++) {
         yt *y = y0 + c + g * below;

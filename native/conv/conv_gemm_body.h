@@ -7,7 +7,7 @@
 // Rows of W are used where they lie (they run along the reduction in both layouts); bf16 is
 // widened to fp32 (CONV_DOT: brought to pairs of channels) and int8 to int16 pairs first, in the shared part of the workspace.
 // Pixels run over all images, so small images fill whole panels together. Partial sums of a
-// task stay in fp32 (int32) scratch over the whole reduction; bias, activation and residual are
+// task stay in fp32 (int32) scratch over the whole reduction; bias, residual and activation are
 // applied, and the only rounding to bf16 done, when a tile's last block is finished.
 //
 // The includer defines the macros of ridge_micro.h, CONV_FN (the kernel's function name) and one
@@ -241,7 +241,7 @@ RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, in
   for (int64_t i = 0; i < mr; i++) {
     int64_t l = 0, chan = (k + i) * s->st.y_chan;
     if (neighbours)
-      for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * CONV_NC + l), k + i, 0, t->yoff[j + l] + chan);
+      for (; l + VL <= n; l += VL) finish_pixels(a, *(const mv_any *)(sums + i * CONV_NC + l), k + i, t->yoff[j + l] + chan);
     for (; l < n; l++) finish_one(a, sums[i * CONV_NC + l], k + i, t->yoff[j + l] + chan);
   }
 }
@@ -260,15 +260,39 @@ RIDGE_VT static void product(int64_t mr, int64_t nv, int64_t kc, const we *w, in
   ridge_micro(mr, nv, kc, w, red, panel, (ue *)sums, CONV_NC, add);
 }
 
+#if defined(CONV_FP32)
+// Ends a whole tile that lies in y: mr channels from k by NR pixels, channels ld apart.
+RIDGE_VT static void finish_tile(const ridge_conv_args *a, int64_t mr, int64_t k, int64_t at, int64_t ld) {
+  const yt *bias = a->bias, *res = a->residual;
+  yt *y = (yt *)a->y + at;
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
+    for (int64_t i = 0; i < mr; i++)
+      for (int v = 0; v < RIDGE_NV; v++) finish_pixels_slowly(a, *(const mv_any *)(y + i * ld + v * VL), k + i, at + i * ld + v * VL);
+    return;
+  }
+  const int relu = a->act == RIDGE_ACT_RELU;
+  for (int64_t i = 0; i < mr; i++, y += ld, at += ld) {
+    const mv b = (mv){0} + (bias ? bias[k + i] : 0);
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < RIDGE_NV; v++) {
+      mv x = *(const mv_any *)(y + v * VL) + b;
+      if (res) x += *(const mv_any *)(res + at + v * VL);
+      if (relu) x = activate(x, RIDGE_ACT_RELU);
+      *(mv_any *)(y + v * VL) = x;
+    }
+  }
+}
+#endif
+
 // One task: pixels of panels p0 .. p1-1, channels m0 .. m1-1 of group g.
 RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int64_t p1, int64_t m0, int64_t m1) {
   int64_t q0 = p0 * NR, pixels = (p1 * NR < s->Q ? p1 * NR : s->Q) - q0, panels = p1 - p0;
   locate(s, t, q0, pixels, panels * NR);
   int64_t blocks = ceil_div(s->red, KC), depth = ceil_div(s->red, blocks);
 #if defined(CONV_FP32)
-  // Whole tiles of a short reduction with nothing to add go straight to y.
+  // Whole tiles of a short reduction go straight to y, and are finished there while in L1.
   const ridge_conv_args *a = s->a;
-  int direct = blocks == 1 && a->layout == 0 && !a->bias && !a->residual && a->act == RIDGE_ACT_NONE;
+  const int direct = blocks == 1 && a->layout == 0, plain = !a->bias && !a->residual && a->act == RIDGE_ACT_NONE;
 #endif
   for (int64_t k0 = 0; k0 < s->red; k0 += depth) {
     int64_t k1 = k0 + depth < s->red ? k0 + depth : s->red;
@@ -280,8 +304,13 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
           mr = ridge_micro_rows(i1 - i);
 #if defined(CONV_FP32)
           if (direct && n == NR && t->yoff[p * NR + NR - 1] - t->yoff[p * NR] == NR - 1) {
-            ridge_micro(mr, RIDGE_NV, k1, s->w + (g * s->kg + i) * s->red, s->red, t->panels + p * k1 * NR,
-                        (yt *)a->y + t->yoff[p * NR] + (g * s->kg + i) * s->st.y_chan, s->st.y_chan, 0);
+            const int64_t k = g * s->kg + i, at = t->yoff[p * NR] + k * s->st.y_chan;
+            for (int64_t l = 0; l < mr; l++) { // what the tile's end and the next tile need
+              if (a->residual) __builtin_prefetch((const yt *)a->residual + at + l * s->st.y_chan);
+              __builtin_prefetch((yt *)a->y + at + (mr + l) * s->st.y_chan, 1);
+            }
+            ridge_micro(mr, RIDGE_NV, k1, s->w + k * s->red, s->red, t->panels + p * k1 * NR, (yt *)a->y + at, s->st.y_chan, 0);
+            if (!plain) finish_tile(a, mr, k, at, s->st.y_chan);
             continue;
           }
 #endif

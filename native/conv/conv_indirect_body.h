@@ -1,6 +1,6 @@
 // The body of conv2d_*_indirect: implicit GEMM whose pixels are read through pointers
 //
-//   y[q, k] = act(bias[k] + sum over taps t and elements e of x[pixel(q, t)][e] * w[k, t, e]) + residual[q, k]
+//   y[q, k] = act(bias[k] + sum over taps t and elements e of x[pixel(q, t)][e] * w[k, t, e] + residual[q, k])
 //
 // q = (n, ho, wo). The image is never unfolded: a tile multiplies MR pixels, each read in place through
 // a pointer per tap, with a panel of NR channels. Taps outside the image point to zeros.

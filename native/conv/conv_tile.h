@@ -4,7 +4,7 @@
 //
 // A pixel is read through its own pointer, one element at a time and broadcast, so the image is
 // never unfolded; the panel is a block of filters turned to rows of NR = NV*VL channels.
-// The tile's end is here too: bias, ReLU, residual and the store of NHWC rows, from registers.
+// The tile's end is here too: bias, residual, ReLU and the store of NHWC rows, from registers.
 //
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
@@ -85,6 +85,10 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
 #endif
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + (MR + i) * t->a->K) * size, 1);
+    if (t->a->residual) { // and those that this one adds
+      RIDGE_UNROLL_ALL
+      for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->residual + (t->at + i * t->a->K) * (int64_t)sizeof(yt));
+    }
   }
   const me *b = t->panel + HEAD * NR;
   const char *const *pixel = t->pixel;
@@ -144,14 +148,6 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     }
     return;
   }
-#else
-  if (a->act == RIDGE_ACT_RELU) {
-    RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) {
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < nv; v++) acc[i][v] = activate(acc[i][v], RIDGE_ACT_RELU);
-    }
-  }
 #endif
   if (a->residual) {
     RIDGE_UNROLL_ALL
@@ -161,6 +157,15 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
         acc[i][v] = plus(acc[i][v], load_out((const yt *)a->residual + t->at + i * a->K + v * VL));
     }
   }
+#if !defined(CONV_INT8)
+  if (a->act == RIDGE_ACT_RELU) {
+    RIDGE_UNROLL_ALL
+    for (int i = 0; i < mr; i++) {
+      RIDGE_UNROLL_ALL
+      for (int v = 0; v < nv; v++) acc[i][v] = activate(acc[i][v], RIDGE_ACT_RELU);
+    }
+  }
+#endif
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
     RIDGE_UNROLL_ALL

@@ -71,6 +71,8 @@ RIDGE_INLINE RIDGE_VT ridge_vf activate(ridge_vf x, int act) {
     }
     case RIDGE_ACT_GELU: {
       ridge_vf t = (ridge_vf)((ridge_vi)x & 0x7fffffff); // |x|
+      const ridge_vi far = t > 20.0f; // where h is 0: infinity would meet a factor of 0 there too
+      t = (ridge_vf)(((ridge_vi)t & ~far) | ((ridge_vi)((ridge_vf){0} + 20.0f) & far));
       ridge_vf k = 1.0f / (1.0f + t * (0.3275911f * 0.70710678f));
       ridge_vf p = k * 1.061405429f - 1.453152027f;
       p = p * k + 1.421413741f;
@@ -122,7 +124,7 @@ RIDGE_INLINE RIDGE_VT mv plus(mv a, mv b) {
 #endif
 }
 
-// The end of one sum: bias, activation, residual, one rounding. k: output channel, at: place in y.
+// The end of one sum: bias, residual, activation, one rounding. k: output channel, at: place in y.
 RIDGE_INLINE void finish_one(const ridge_conv_args *a, me v, int64_t k, int64_t at) {
   const yt *bias = a->bias, *res = a->residual;
 #if defined(CONV_INT8)
@@ -134,14 +136,14 @@ RIDGE_INLINE void finish_one(const ridge_conv_args *a, me v, int64_t k, int64_t 
 #elif defined(CONV_BF16)
   double d = v;
   if (bias) d += (double)ridge_bf16_to_float(bias[k]);
-  d = ridge_act_double(d, a->act);
   if (res) d += (double)ridge_bf16_to_float(res[at]);
+  d = ridge_act_double(d, a->act);
   ((yt *)a->y)[at] = ridge_float_to_bf16((float)d);
 #else
   double d = v;
   if (bias) d += (double)bias[k];
-  d = ridge_act_double(d, a->act);
   if (res) d += (double)res[at];
+  d = ridge_act_double(d, a->act);
   ((yt *)a->y)[at] = (float)d;
 #endif
 }
@@ -164,14 +166,14 @@ RIDGE_INLINE RIDGE_VT void finish_vector(const ridge_conv_args *a, mv v, int64_t
 #elif defined(CONV_BF16)
   if (bias && channels) v += (ridge_vf)ridge_bf16_load(bias + k);
   if (bias && !channels) v += ridge_bf16_to_float(bias[k]);
-  v = activate(v, a->act);
   if (res) v += (ridge_vf)ridge_bf16_load(res + at);
+  v = activate(v, a->act);
   store_bf16((yt *)a->y + at, v);
 #else
   if (bias && channels) v += *(const ridge_vf_any *)(bias + k);
   if (bias && !channels) v += bias[k];
-  v = activate(v, a->act);
   if (res) v += *(const ridge_vf_any *)(res + at);
+  v = activate(v, a->act);
   *(ridge_vf_any *)((yt *)a->y + at) = v;
 #endif
 }
@@ -190,8 +192,8 @@ RIDGE_INLINE RIDGE_VT void finish_channels(const ridge_conv_args *a, mv v, int64
     return;
   }
   if (a->bias) v = plus(v, load_out((const yt *)a->bias + k));
-  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
   if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
+  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
   store_out((yt *)a->y + at, v);
 #endif
 }
@@ -204,8 +206,18 @@ RIDGE_INLINE RIDGE_VT void finish_pixels(const ridge_conv_args *a, mv v, int64_t
 #if defined(CONV_INT8)
   finish_vector(a, v, k, 0, at);
 #else
-  if (a->act == RIDGE_ACT_NONE && !a->bias && !a->residual) store_out((yt *)a->y + at, v);
-  else finish_pixels_slowly(a, v, k, at);
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) {
+    finish_pixels_slowly(a, v, k, at);
+    return;
+  }
+#if defined(CONV_BF16)
+  if (a->bias) v += ridge_bf16_to_float(((const yt *)a->bias)[k]);
+#else
+  if (a->bias) v += ((const yt *)a->bias)[k];
+#endif
+  if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
+  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
+  store_out((yt *)a->y + at, v);
 #endif
 }
 

@@ -9,7 +9,7 @@
 // stay in L3). All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
 // transforms its panel's filters U[36][C][NR] into its own scratch, so that no more than one panel of them exists at once (all of
 // them are four times the filters and would go to DRAM), multiplies 36 matrices [tiles x C] * [C x NR] into
-// M[36][tiles][NR] for a sub-block of tiles (in L2), and transforms that to outputs with bias, activation and residual.
+// M[36][tiles][NR] for a sub-block of tiles (in L2), and transforms that to outputs with bias, residual and activation.
 //
 // Where each thread has APART tiles or more they share nothing: each transforms all filters, and its own tiles alone. Lines of V
 // that the other core has just written then cost more than filters transformed twice (docs/kernels/conv.md).
@@ -188,26 +188,45 @@ RIDGE_VT static void finish_row(const plan *p, const mv y[4], int64_t image, int
     return;
   }
   mv v[4], turned[4];
-  for (int w = 0; w < 4; w++) {
-    v[w] = a->bias ? y[w] + *(const mv_any *)((const yt *)a->bias + k) : y[w];
-    if (a->act == RIDGE_ACT_RELU) v[w] = activate(v[w], RIDGE_ACT_RELU);
-    else if (a->act != RIDGE_ACT_NONE) v[w] = activate_slowly(v[w], a->act);
-  }
+  for (int w = 0; w < 4; w++) v[w] = a->bias ? y[w] + *(const mv_any *)((const yt *)a->bias + k) : y[w];
   CONV_TURN(turned, v[0], v[1], v[2], v[3]);
-  for (int j = 0; j < 4; j++) // lane group h of turned[j]: channel k + 4h + j
-    for (int h = 0; h < VL / 4; h++) {
-      int64_t at = (image * a->K + k + 4 * h + j) * P + q;
-      float *to = (float *)a->y + at;
-      const float *res = a->residual ? (const float *)a->residual + at : NULL;
+  for (int j = 0; j < 4; j++) { // lane group h of turned[j]: channel k + 4h + j
+    const int64_t at = (image * a->K + k + j) * P + q;
+    if (a->residual) {
+      const float *res = (const float *)a->residual + at;
       if (cols == 4) {
-        quad four;
-        memcpy(&four, (const float *)&turned[j] + 4 * h, sizeof four);
-        if (res) four += *(const quad_any *)res;
-        *(quad_any *)to = four;
-        continue;
+        turned[j] += CONV_JOIN(CONV_SUM_QUAD, res, P); // through memory, quads would wait to come together
+      } else {
+        float lanes[VL] = {0};
+        for (int h = 0; h < VL / 4; h++)
+          for (int64_t w = 0; w < cols; w++) lanes[4 * h + w] = res[4 * h * P + w];
+        turned[j] += *(const mv_any *)lanes;
       }
-      for (int64_t w = 0; w < cols; w++) to[w] = turned[j][4 * h + w] + (res ? res[w] : 0);
     }
+    if (a->act == RIDGE_ACT_RELU) turned[j] = activate(turned[j], RIDGE_ACT_RELU);
+    else if (a->act != RIDGE_ACT_NONE) turned[j] = activate_slowly(turned[j], a->act);
+    float *to = (float *)a->y + at;
+    for (int h = 0; h < VL / 4; h++, to += 4 * P) {
+      if (cols == 4) memcpy(to, (const float *)&turned[j] + 4 * h, sizeof(quad));
+      else for (int64_t w = 0; w < cols; w++) to[w] = turned[j][4 * h + w];
+    }
+  }
+}
+
+// Asks for the residual that the outputs of a tile, NR channels from k, will need.
+RIDGE_INLINE void fetch_residual(const plan *p, int64_t tile, int64_t k) {
+  const ridge_conv_args *a = p->a;
+  const float *res = a->residual;
+  int64_t ho = tile % p->per / p->across * 4, wo = tile % p->across * 4, P = a->Ho * a->Wo;
+  int64_t rows = a->Ho - ho < 4 ? a->Ho - ho : 4, cols = a->Wo - wo < 4 ? a->Wo - wo : 4, image = tile / p->per;
+  for (int64_t h = 0; h < rows; h++) {
+    int64_t q = (ho + h) * a->Wo + wo;
+    if (a->layout == 1)
+      for (int64_t w = 0; w < cols; w++)
+        for (int64_t c = 0; c < NR; c += 16) __builtin_prefetch(res + (image * P + q + w) * a->K + k + c);
+    else
+      for (int64_t c = 0; c < NR; c++) __builtin_prefetch(res + (image * a->K + k + c) * P + q);
+  }
 }
 
 // Transforms M's row i to the outputs of a tile, NR channels from k.
@@ -248,7 +267,10 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
       run_tile(mr, RIDGE_NV, &t);
     }
   }
-  for (int64_t i = 0; i < n; i++) outputs(p, first + i, i, k, M);
+  for (int64_t i = 0; i < n; i++) {
+    if (p->a->residual && i + 1 < n) fetch_residual(p, first + i + 1, k);
+    outputs(p, first + i, i, k, M);
+  }
 }
 
 RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {

@@ -1,6 +1,6 @@
 // conv2d_*_portable: the direct seven-deep loop, one kernel per dtype.
 //
-// y[n,k,ho,wo] = act(bias[k] + sum over c,r,s of x[n,c,ho*stride-pad+r*dil,...] * w[k,c,r,s]) + residual
+// y[n,k,ho,wo] = act(bias[k] + sum over c,r,s of x[n,c,ho*stride-pad+r*dil,...] * w[k,c,r,s] + residual)
 // in either layout, int8 requantised where there are scales (ridge_conv.h); any shape and alignment, groups from 1 to C.
 // FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w, y once if caches hold them. Limited by the load
 // ports and the chain of additions: it is the fallback for unknown chips and the plain
@@ -42,8 +42,8 @@
         int64_t at = n * a->K * a->Ho * a->Wo + k * st.y_chan + (ho * a->Wo + wo) * st.y_pix;        \
         E v = (E)acc;                                                                                \
         if (bias) v += (E)LOADY(bias[k]);                                                            \
-        v = ACT(v, a->act);                                                                          \
         if (res) v += (E)LOADY(res[at]);                                                             \
+        v = ACT(v, a->act);                                                                          \
         PUT(v);                                                                                      \
       }                                                                                              \
     }                                                                                                \

@@ -15,7 +15,6 @@ import (
 	"ridge/native/conv"
 	"ridge/native/kernel"
 	"ridge/native/kerneltest"
-	"ridge/native/team"
 )
 
 // requantised: every kernel's register tiles, tails of channels and of pixels, several slabs, depthwise.
@@ -126,52 +125,25 @@ func TestEveryKernelRequantisesCornersAsWritten(t *testing.T) {
 // requantise runs a kernel with one input and one filter of 1 per channel; false where it does not support the shape.
 func requantise(t *testing.T, k kernel.Kernel, o op.Op, all []corner) ([]int8, bool) {
 	t.Helper()
-	var bufs []kernel.Buffer
-	var out []int8
-	for _, x := range o.Tensors() {
-		p := kernel.Alloc(uintptr(x.StorageBytes()))
-		defer kernel.Free(p)
-		bufs = append(bufs, kernel.Buffer{Ptr: p, Tensor: x})
-		switch x.Name {
+	y, ok := onChosen(t, k, o, func(name string, p unsafe.Pointer, n int64) {
+		switch name {
 		case "x", "w":
-			b := unsafe.Slice((*int8)(p), x.Elements())
-			for i := range b {
+			for i, b := 0, unsafe.Slice((*int8)(p), n); i < len(b); i++ {
 				b[i] = 1
 			}
 		case "bias":
 			for i, c := range all {
-				unsafe.Slice((*int32)(p), len(all))[i] = c.sum - 1 // wraps
+				unsafe.Slice((*int32)(p), n)[i] = c.sum - 1 // wraps
 			}
 		case "scale":
 			for i, c := range all {
-				unsafe.Slice((*float32)(p), len(all))[i] = c.scale
+				unsafe.Slice((*float32)(p), n)[i] = c.scale
 			}
-		case "y":
-			out = unsafe.Slice((*int8)(p), x.Elements())
 		}
+	})
+	out := make([]int8, len(y))
+	for i, b := range y {
+		out[i] = int8(b)
 	}
-	a, err := conv.Bind(o, bufs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer kernel.Free(a)
-	if !k.Supports(a) {
-		return nil, false
-	}
-	const threads = 2
-	n := k.WorkspaceBytes(a, threads)
-	raw := kernel.Alloc(uintptr(n + 64))
-	defer kernel.Free(raw)
-	work := unsafe.Add(raw, 64-uintptr(raw)%64)
-	tm, err := team.New(threads, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tm.Close()
-	l := team.NewList([][]team.Step{{{Fn: k.Fn, Args: a, Workspace: work, WorkspaceBytes: n}}})
-	defer l.Free()
-	if err := tm.Run(l, 1); err != nil {
-		t.Fatalf("%s: %v", k.Name, err)
-	}
-	return append([]int8(nil), out...), true
+	return out, ok
 }

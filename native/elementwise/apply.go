@@ -59,3 +59,45 @@ func Apply(kernelName, opName string, x []float32) ([]float32, error) {
 	}
 	return y, nil
 }
+
+// ApplyRequantize requantises sums, each with its own scale, with the named kernel on the calling thread: as one row over
+// as many channels, or with plane as many planes of 37 elements with the same sum, of which it returns the first and checks the others.
+func ApplyRequantize(kernelName string, sums []int32, scales []float32, relu, plane bool) ([]int8, error) {
+	table := unsafe.Slice(C.ridge_elementwise_table(), C.ridge_elementwise_table_len())
+	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
+	if i < 0 || len(sums) == 0 || len(sums) != len(scales) {
+		return nil, fmt.Errorf("requantise %d sums by %d scales with kernel %s: expected one scale a sum and a kernel of the elementwise family", len(sums), len(scales), kernelName)
+	}
+	inner := 1
+	if plane {
+		inner = 37
+	}
+	n := len(sums) * inner
+	a, s, y := kernel.Alloc(uintptr(4*n)), kernel.Alloc(uintptr(4*len(scales))), kernel.Alloc(uintptr(n))
+	args := (*C.ridge_elementwise_args)(kernel.Alloc(C.sizeof_ridge_elementwise_args))
+	for _, p := range []unsafe.Pointer{a, s, y, unsafe.Pointer(args)} {
+		defer kernel.Free(p)
+	}
+	for j := range n {
+		unsafe.Slice((*int32)(a), n)[j] = sums[j/inner]
+	}
+	copy(unsafe.Slice((*float32)(s), len(scales)), scales)
+	args.n, args.outer, args.channels, args.inner = C.int64_t(n), 1, C.int64_t(len(sums)), C.int64_t(inner)
+	args.a, args.y, args.op = a, y, C.RIDGE_EW_REQUANTIZE
+	args.p[0] = s
+	if !relu {
+		args.s = -128
+	}
+	if rc := C.apply(&table[i], args); rc != 0 {
+		return nil, fmt.Errorf("requantise with kernel %s: status %d", kernelName, rc)
+	}
+	out := make([]int8, len(sums))
+	for j, v := range unsafe.Slice((*int8)(y), n) {
+		if j%inner == 0 {
+			out[j/inner] = v
+		} else if v != out[j/inner] {
+			return nil, fmt.Errorf("kernel %s: element %d of plane %d is %d, the first %d", kernelName, j%inner, j/inner, v, out[j/inner])
+		}
+	}
+	return out, nil
+}

@@ -1,11 +1,11 @@
 //go:build cgo && linux
 
 // Package elementwise holds the CPU kernels of the ops that treat each element alone:
-// arithmetic, activations, and bias, scale and batch norm per channel.
+// arithmetic, activations, and bias, batch norm and requantisation per channel.
 package elementwise
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=3c8811151d5e
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -44,9 +44,14 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 		l, g.s = e.Layout(), C.double(e.Factor)
 	case *op.PerChannel:
 		l, g.s = e.Layout(), C.double(e.Eps)
+	case *op.Requantize:
+		l, g.s = e.Layout(), -128
+		if e.Act == "relu" {
+			g.s = 0
+		}
 	default:
 		kernel.Free(p)
-		return nil, fmt.Errorf("bind op %s: it is a %T, expected *op.Elementwise or *op.PerChannel", o.Name(), o)
+		return nil, fmt.Errorf("bind op %s: it is a %T, expected *op.Elementwise, *op.PerChannel or *op.Requantize", o.Name(), o)
 	}
 	g.outer, g.channels, g.inner = C.int64_t(l.Outer), C.int64_t(l.Channels), C.int64_t(l.Inner)
 	g.n = C.int64_t(l.Outer * l.Channels * l.Inner)
@@ -56,7 +61,7 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 			g.a = b.Ptr
 		case "b":
 			g.b = b.Ptr
-		case "bias", "gamma":
+		case "bias", "gamma", "scale":
 			g.p[0] = b.Ptr
 		case "beta":
 			g.p[1] = b.Ptr

@@ -48,6 +48,8 @@ static float function(int op, float x, float s) {
       for (int64_t i = from; i < to; i++) y[i] = ROUND(WIDEN(a[i]) + WIDEN(b[i]));                          \
     else if (g->op == RIDGE_EW_MULTIPLY)                                                                    \
       for (int64_t i = from; i < to; i++) y[i] = ROUND(WIDEN(a[i]) * WIDEN(b[i]));                          \
+    else if (g->op == RIDGE_EW_ADD_RELU)                                                                    \
+      for (int64_t i = from; i < to; i++) y[i] = ROUND(function(RIDGE_EW_RELU, WIDEN(a[i]) + WIDEN(b[i]), 0)); \
     else return RIDGE_E_ARG;                                                                                \
     return RIDGE_OK;                                                                                        \
   }                                                                                                         \

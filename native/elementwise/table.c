@@ -15,6 +15,7 @@ __attribute__((unused)) static int nt_2n_fp32(const void *args) { return outgrow
 __attribute__((unused)) static int nt_3n_fp32(const void *args) { return outgrows(args, 12); }
 __attribute__((unused)) static int nt_2n_bf16(const void *args) { return outgrows(args, 4); }
 __attribute__((unused)) static int nt_3n_bf16(const void *args) { return outgrows(args, 6); }
+__attribute__((unused)) static int nt_5n(const void *args) { return outgrows(args, 5); }
 
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"

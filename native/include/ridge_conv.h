@@ -1,6 +1,6 @@
 // Arguments of the conv family (ops conv2d, depthwise included as groups = C).
 //
-//   y[n,ho,wo,k] = act(bias[k] + sum over r,s,c of x[n, ho*stride_h - pad_h + r*dil_h, ..., c] * w[...]) + residual
+//   y[n,ho,wo,k] = act(bias[k] + sum over r,s,c of x[n, ho*stride_h - pad_h + r*dil_h, ..., c] * w[...] + residual)
 //
 // layout 0: NCHW, x[N,C,H,W], w[K,C/groups,R,S], y[N,K,Ho,Wo]
 // layout 1: NHWC, x[N,H,W,C], w[K,R,S,C/groups], y[N,Ho,Wo,K]

@@ -5,6 +5,8 @@
 //   softmax:             exp(x - max) / sum along dim 0 or 1 -> y[rows, cols]
 //   layer_norm:          (x - mean)/sqrt(var + eps)*gamma + beta along the columns
 //   rms_norm:            x/sqrt(mean(x^2) + eps)*gamma along the columns
+//   add_layer_norm, add_rms_norm: z = x + r rounded to the data's type, y = layer_norm or rms_norm of z;
+//                        both are written: the residual stream of a transformer goes on as z
 //   argmax:              index of the first largest element along dim, y of int64; NaN above all numbers
 //
 // max and min of an input with NaN are undefined (x86 drops it, NEON keeps it); of nothing,
@@ -24,12 +26,16 @@ enum {
   RIDGE_RD_LAYER_NORM,
   RIDGE_RD_RMS_NORM,
   RIDGE_RD_ARGMAX,
+  RIDGE_RD_ADD_LAYER_NORM,
+  RIDGE_RD_ADD_RMS_NORM,
 };
 
 typedef struct ridge_reduction_args {
   int64_t rows, cols;
   const void *x;
   const void *gamma, *beta; // [cols], norms, in x's dtype
+  const void *r; // [rows, cols], add_*_norm: what x is added to
+  void *z;       // [rows, cols], add_*_norm: the sum
   void *y;
   double eps;
   int64_t llc; // bytes of last-level cache that the team reaches; 0: unknown

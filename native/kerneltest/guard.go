@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3c8811151d5e
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=3c8811151d5e
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=33979f9e5c64
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -44,14 +44,20 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 		g.rows, g.cols, g.dim = C.int64_t(r.Rows), C.int64_t(r.Cols), C.int32_t(r.Dim)
 	case *op.Norm:
 		g.rows, g.cols, g.dim, g.eps = C.int64_t(r.Rows), C.int64_t(r.Cols), C.int32_t(r.Dim), C.double(r.Eps)
+	case *op.AddNorm:
+		g.rows, g.cols, g.dim, g.eps = C.int64_t(r.Rows), C.int64_t(r.Cols), 1, C.double(r.Eps)
 	default:
 		kernel.Free(p)
-		return nil, fmt.Errorf("bind op %s: it is a %T, expected *op.Reduction or *op.Norm", o.Name(), o)
+		return nil, fmt.Errorf("bind op %s: it is a %T, expected *op.Reduction, *op.Argmax, *op.Norm or *op.AddNorm", o.Name(), o)
 	}
 	for _, b := range bufs {
 		switch b.Tensor.Name {
 		case "x":
 			g.x = b.Ptr
+		case "r":
+			g.r = b.Ptr
+		case "z":
+			g.z = b.Ptr
 		case "gamma":
 			g.gamma = b.Ptr
 		case "beta":

@@ -4,6 +4,7 @@ package reduction_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -52,11 +53,17 @@ func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 			for _, dim := range []string{"0", "1"} {
 				ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", s[0], "cols", s[1], "dim", dim)))
 			}
-			for _, name := range []string{"layer_norm", "rms_norm"} {
+			for _, name := range []string{"layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm"} {
 				ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1])))
 			}
 		}
 		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")))
+	}
+	// Rows of several groups on each width of vector, and of more than the 32 groups that are summed in fp32.
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, name := range []string{"add_layer_norm", "add_rms_norm"} {
+			ops = append(ops, kerneltest.Op(t, name, d, params("rows", 4, "cols", 256)), kerneltest.Op(t, name, d, params("rows", 3, "cols", 2119)))
+		}
 	}
 	// A row of more than one block of exponentials.
 	ops = append(ops, kerneltest.Op(t, "softmax", record.FP32, params("rows", 1, "cols", 1063, "dim", "1")))
@@ -83,6 +90,25 @@ func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
 				}
 				if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
 					t.Errorf("%s: %v", k, err)
+				}
+			}
+		}
+		// Rows of whole lines stream z past the caches, where it is aligned; others store it plainly.
+		for _, name := range []string{"add_layer_norm", "add_rms_norm"} {
+			for _, c := range []struct{ cols, misalign int64 }{{192, 0}, {131, 0}, {192, d.Size()}} {
+				o := kerneltest.Op(t, name, d, params("rows", (64<<20)/(4*d.Size()*c.cols)+1, "cols", c.cols))
+				ran := 0
+				for _, k := range kerneltest.Names(b, o) {
+					if !strings.HasSuffix(k, "_nt") {
+						continue
+					}
+					ran++
+					if err := kerneltest.One(dev, o, k, c.misalign); err != nil {
+						t.Errorf("%s: %v", k, err)
+					}
+				}
+				if ran == 0 && runtime.GOARCH == "amd64" {
+					t.Errorf("%s: no kernel with non-temporal stores", name)
 				}
 			}
 		}

@@ -37,4 +37,7 @@ RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthread
   return rd_row_bytes(g) * rd_min(g->rows, nthreads);
 }
 
+// A row of sums that add_*_norm keeps in cache beside the one it streams out, in whole lines; two per thread.
+RIDGE_INLINE int64_t rd_kept_bytes(const ridge_reduction_args *g) { return (g->cols * 4 + 63) / 64 * 64; }
+
 #endif

@@ -23,11 +23,15 @@ func Sample() record.Calibration {
 		Preflight: record.Preflight{Timestamp: "2026-01-02T03:04:00Z", Passed: true, Checks: []record.Check{
 			{Name: "governor", Status: "warning", Message: "no cpufreq here", Current: "unknown", Expected: "performance"}}},
 		Ceilings: ceilings(), Results: results(),
-		FusionProfiles: []json.RawMessage{json.RawMessage(FusionProfile)},
 	}
 	doc.Host.Hostname, doc.Host.OS, doc.Host.Arch = "bench", "linux", "amd64"
 	doc.Host.CPU.Model = "Example CPU (Zen 3)"
 	FillFacts(&doc, "not read in this sample")
+	profile, err := record.EncodeFusion(Fusion(doc))
+	if err != nil {
+		panic(err) // the numbers are constants
+	}
+	doc.FusionProfiles = []json.RawMessage{profile}
 	doc.Summary = record.Summarize(doc.Results)
 	doc.Summary.WallSeconds, doc.Summary.Quick, doc.Summary.Complete = 42.5, true, true
 	return doc
@@ -199,17 +203,6 @@ func comparison() record.Result {
 	r.FLOPs, r.Bytes = fused.FLOPs, fused.Bytes
 	return r
 }
-
-// FusionProfile is a small ridge.fusion/1 document. Bytes follow the models of the pattern
-// table with 4 bytes an element.
-const FusionProfile = `{"schema":"ridge.fusion/1","host":{},"device":{"id":"cpu"},"patterns":[
-{"pattern":"Linear_Bias_ReLU","operators":["linear","bias","relu"],"dtype":"fp32","shapes":[
-{"fusion_pattern":"Linear_Bias_ReLU","input_shape":[128,512],"params":{"m":"128","k":"512","n":"512"},"unfused_latency_ms":0.41,"unfused_gflops":164,
-"unfused_bytes":2623488,"fused_latency_ms":0.35,"fused_gflops":192,"fused_bytes":1574912,"speedup_factor":1.1714,"speedup_ci95":[1.15,1.19],
-"memory_reduction":0.3996,"gflops_improvement":0.1707,"extra_params":{},"flops":67239936,"num_trials":8,"verdict":"moderate"},
-{"fusion_pattern":"Linear_Bias_ReLU","input_shape":[512,1024],"params":{"m":"512","k":"1024","n":"1024"},"unfused_latency_ms":5.4,"unfused_gflops":199,
-"unfused_bytes":16781312,"fused_latency_ms":5.2,"fused_gflops":206.6,"fused_bytes":8392704,"speedup_factor":1.0385,"speedup_ci95":[1.02,1.05],
-"memory_reduction":0.4999,"gflops_improvement":0.0382,"extra_params":{},"flops":1074790400,"num_trials":8,"verdict":"minimal"}]}]}`
 
 // FillFacts gives every fact inside v (a pointer) that is neither known nor unknown the
 // reason, so that the document is valid whatever facts its types hold.

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/record"
+	"ridge/goharness/report"
+)
+
+func reportCommand() *cli.Command {
+	var names []string
+	for _, f := range report.Views() {
+		names = append(names, f.Name)
+	}
+	return &cli.Command{
+		Name: "report", Usage: "show documents: " + strings.Join(names, ", "), ArgsUsage: "FILE… (- is standard input)",
+		Description: "Documents are calibrations, fusion profiles and calibration files of branes-ai/graphs; what a file is, its content says. A\n" +
+			"fusion profile is shown with the calibration of the same device when that is given too.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(names, ", ")},
+			&cli.StringFlag{Name: "output", Usage: "write to this file"},
+		},
+		Action: func(c *cli.Context) error {
+			f, ok := report.Find(c.String("format"))
+			if !ok {
+				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
+			}
+			if err := checkOutput(c.String("output")); err != nil {
+				return err
+			}
+			if c.NArg() == 0 {
+				return errors.New("report: expected at least one document (- for standard input)")
+			}
+			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
+				return errors.New("report: standard input (-) can be read once; it is given twice")
+			}
+			docs, err := readDocuments(c.Args().Slice())
+			if err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+			if out := c.String("output"); out != "" && out != "-" {
+				var b strings.Builder
+				if err := f.Write(&b, docs); err != nil {
+					return err
+				}
+				return record.WriteFile(out, []byte(b.String()))
+			}
+			return f.Write(c.App.Writer, docs)
+		},
+	}
+}
+
+// readDocuments reads documents of any kind and joins fusion profiles with the calibrations of
+// their devices.
+func readDocuments(names []string) ([]record.Calibration, error) {
+	var docs []record.Document
+	for _, name := range names {
+		d, err := readDocument(name)
+		if err != nil {
+			return nil, err
+		}
+		docs = append(docs, d)
+	}
+	return record.JoinFusion(docs)
+}
+
+func readDocument(name string) (record.Document, error) {
+	var r io.Reader = os.Stdin
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return record.Document{}, err
+		}
+		defer f.Close()
+		r = f
+	}
+	d, err := record.ReadDocument(r)
+	if err != nil {
+		return d, fmt.Errorf("%s: %w", name, err)
+	}
+	d.Name = name
+	return d, nil
+}

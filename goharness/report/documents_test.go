@@ -1,0 +1,122 @@
+package report
+
+import (
+	"encoding/csv"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
+)
+
+// alone is a fusion profile that joined no calibration.
+func alone(t *testing.T) record.Calibration {
+	t.Helper()
+	text, err := record.EncodeFusion(recordtest.Fusion(recordtest.Sample()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := record.ReadDocument(strings.NewReader(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := record.JoinFusion([]record.Document{d})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all[0]
+}
+
+func fromGraphs(t *testing.T) record.Calibration {
+	t.Helper()
+	f, err := os.Open("../../testdata/record/graphs_cuda.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	doc, err := record.ImportGraphs(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+func TestCSVTellsEveryShapeOnceWithItsVerdict(t *testing.T) {
+	doc := alone(t)
+	doc.Results = recordtest.Sample().Results[:1]
+	// A shape whose result is in the document has its verdict there and no row of its own.
+	doc.Results[0].ID = "cpu/Linear_Bias_ReLU/fp32/m=512,k=1024,n=1024/threads=2/hot"
+	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	id, verdict, ratio := slices.Index(csvColumns, "id"), slices.Index(csvColumns, "verdict"), slices.Index(csvColumns, "ratio")
+	got := map[string]string{}
+	for _, r := range rows[1:] {
+		if _, twice := got[r[id]]; twice {
+			t.Errorf("%s has two rows", r[id])
+		}
+		got[r[id]] = r[verdict]
+		if (r[ratio] == "") != (r[verdict] == "not measured" || r[id] == doc.Results[0].ID) {
+			t.Errorf("%s: ratio %q of %s", r[id], r[ratio], r[verdict])
+		}
+	}
+	for id, want := range map[string]string{
+		"cpu/Linear_Bias_ReLU/fp32/m=128,k=512,n=512/threads=2/hot":       "moderate",
+		"cpu/Linear_Bias_ReLU/fp32/m=512,k=1024,n=1024/threads=2/hot":     "minimal",
+		"cpu/Linear_Bias_ReLU/fp32/m=512,k=1024,n=1024/threads=2/cold":    "inconclusive",
+		"cpu/Linear_Bias_ReLU/fp32/m=1024,k=2048,n=2048/threads=2/hot":    "not measured",
+		"cpu/Linear_Bias_ReLU/bf16/m=2048,k=1024,n=1024/threads=2/hot":    "moderate",
+		"cpu/Conv2d_BN_ReLU/fp32/n=4,c=128,k=128,hw=28,r=3/threads=2/hot": "moderate",
+	} {
+		if got[id] != want {
+			t.Errorf("%s: %q, want %q", id, got[id], want)
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("%d rows: %v", len(got), got)
+	}
+}
+
+// Without an interval there is none to show, and the reason stands below.
+func TestAnImportedSpeedUpShowsNoInterval(t *testing.T) {
+	out := show(t, "table", fromGraphs(t))
+	row := regexp.MustCompile(`(?m)^Linear_Bias_ReLU .*$`).FindString(out)
+	if !strings.Contains(row, "1.25") || !strings.Contains(row, "inconclusive") || strings.Contains(out, "0.00–0.00") || !strings.Contains(out, "a graphs file has no interval of the speed-up") {
+		t.Errorf("row %q of\n%s", row, out)
+	}
+}
+
+func TestColdShapesAreToldFromHotOnesAtAnyWidth(t *testing.T) {
+	for _, width := range []int{80, 120, 0} {
+		var b strings.Builder
+		if err := WriteTables(&b, []record.Calibration{alone(t)}, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(b.String(), "fp32 cold") {
+			t.Errorf("width %d:\n%s", width, b.String())
+		}
+	}
+}
+
+// A mean that stands for samples is one line of a benchmark.
+func TestBenchfmtGivesAnImportedTimeOnce(t *testing.T) {
+	out := show(t, "benchfmt", fromGraphs(t))
+	if n := len(regexp.MustCompile(`(?m)^BenchmarkGemm/device=cuda:0/dtype=fp32/.* 1 2900000 ns/op `).FindAllString(out, -1)); n != 1 {
+		t.Errorf("%d lines in\n%s", n, out)
+	}
+}
+
+func TestAFusionProfileThatCannotBeReadIsAnErrorInViewsThatShowIt(t *testing.T) {
+	doc := sample(t)
+	doc.FusionProfiles[0] = []byte(`{"patterns":5}`)
+	for _, name := range []string{"table", "md", "csv", "benchfmt", "insights", "graphs"} {
+		v, _ := Find(name)
+		if err := v.Write(&strings.Builder{}, []record.Calibration{doc}); err == nil || !strings.Contains(err.Error(), "fusion_profiles[0]: ") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}

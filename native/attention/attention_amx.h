@@ -1,0 +1,178 @@
+// The two products on tiles of AMX (part of attention_tile.h, on the units of attention_dot.h). The layouts of the dot products are
+// those of the tile unit: a row of K as it lies is a row of the left operand, packed q and the weights p are rows of units of the right
+// one. Only V differs: its keys go along the rows, so it is packed transposed.
+//
+//   scores   32 keys x 32 queries in four tiles: per 32 dimensions 2 loads of K, 2 of q, 4 products
+//   gather   32 dimensions x 32 queries: per 32 keys 2 loads of V, 2 of p, 4 products; o is the tiles' start, scaled before
+//
+// A product takes 16 cycles, a load 8 on two ports: the unit binds, with 8*D/32 products for 32 x 32 scores, so 128 cycles each for both
+// at D = 64, 4 cycles for a vector of 16 scores in all. The softmax of such a vector takes some 6 (attention_dot.h) and
+// its maximum 1, in loops of their own: at D = 64 it is 0.36 of the unit, at D = 128 0.53.
+//
+// Tiles are stored to the scores' buffer, from which the maximum is taken. Keys past the last are read from a copy that repeats it
+// (in place the tile would reach past K); weights past it are zero.
+// Source: Intel 64 and IA-32 SDM; the model keeps eight tiles of 1 KiB, as native/gemm/gemm_amx.h does.
+#ifndef RIDGE_ATTENTION_AMX_H
+#define RIDGE_ATTENTION_AMX_H
+
+// TILE: units of a tile, 16 rows of 16.
+enum { TILE = 256, MOST_D = 256 };
+_Static_assert(ATT_MR == 32 && ATT_NV == 2 && RIDGE_VL == 16 && ATT_KEYS % 32 == 0, "two tiles each way");
+
+#if defined(RIDGE_MODEL)
+#define TILE_STATE uint32_t tiles[8][16][16];
+#define TILE_ZERO(d) memset(tiles[d], 0, 1024)
+#define TILE_LOAD(d, p, stride) \
+  for (int r_ = 0; r_ < 16; r_++) memcpy(tiles[d][r_], (const char *)(p) + r_ * (stride), 64)
+#define TILE_STORE(d, p, stride) \
+  for (int r_ = 0; r_ < 16; r_++) memcpy((char *)(p) + r_ * (stride), tiles[d][r_], 64)
+#define TILE_DOT(d, x, y) tile_dot(tiles[d], tiles[x], tiles[y])
+#define ATT_BEGIN
+#define ATT_END
+
+static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
+  for (int m = 0; m < 16; m++)
+    for (int k = 0; k < 16; k++)
+      for (int n = 0; n < 16; n++) {
+        float s = ridge_u32_as_float(d[m][n]);
+        s += ridge_u32_as_float(a[m][k] << 16) * ridge_u32_as_float(b[k][n] << 16);
+        s += ridge_u32_as_float(a[m][k] & 0xffff0000u) * ridge_u32_as_float(b[k][n] & 0xffff0000u);
+        d[m][n] = ridge_float_as_u32(s);
+      }
+}
+#else
+#define TILE_STATE
+#define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)
+#define TILE_LOAD(d, p, stride) \
+  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
+#define TILE_STORE(d, p, stride) \
+  __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
+#define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
+
+// Tiles are configured per thread: eight of 16 rows x 64 bytes (palette 1).
+RIDGE_INLINE void configure(void) {
+  struct {
+    uint8_t palette, start, reserved[14];
+    uint16_t colsb[16];
+    uint8_t rows[16];
+  } t __attribute__((aligned(64)));
+  memset(&t, 0, sizeof t);
+  t.palette = 1;
+  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = 16;
+  __asm__ volatile("ldtilecfg %0" ::"m"(t) : "memory");
+}
+#define ATT_BEGIN configure();
+#define ATT_END __asm__ volatile("tilerelease" :::);
+#endif
+
+// The four products of a step: tiles 0 to 3 are rows 0 and 16 by queries 0 and 16.
+#define TILE_STEP(nv)                \
+  do {                               \
+    TILE_DOT(0, 4, 6);               \
+    TILE_DOT(2, 5, 6);               \
+    if (nv == 2) {                   \
+      TILE_DOT(1, 4, 7);             \
+      TILE_DOT(3, 5, 7);             \
+    }                                \
+  } while (0)
+#define TILE_EACH(nv, what, at, w)                 \
+  do {                                             \
+    what(0, at, (w)*4);                            \
+    what(2, (at) + 16 * (w), (w)*4);               \
+    if (nv == 2) {                                 \
+      what(1, (at) + 16, (w)*4);                   \
+      what(3, (at) + 16 * (w) + 16, (w)*4);        \
+    }                                              \
+  } while (0)
+
+// Scores of n keys and the running maximum, neither scaled, as scores_body. D is a multiple of 32, MOST_D at most.
+__attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
+                                                      float *top, const int32_t *seen, int64_t clear) {
+  key tail[MR * MOST_D] __attribute__((aligned(64)));
+  const int64_t w = nv * VL;
+  TILE_STATE
+  for (int64_t j = 0; j < n; j += MR) {
+    const key *a = k + j * ld;
+    int64_t lda = ld;
+    if (j + MR > n) {
+      for (int64_t r = 0; r < MR; r++) memcpy(tail + r * D, k + (j + r < n ? j + r : n - 1) * ld, (size_t)D * sizeof(key));
+      a = tail, lda = D;
+    }
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    for (int64_t d = 0; d < D; d += 32) {
+      TILE_LOAD(4, a + d, lda * 2);
+      TILE_LOAD(6, q + d / 2 * w, w * 4);
+      TILE_LOAD(5, a + 16 * lda + d, lda * 2);
+      if (nv == 2) TILE_LOAD(7, q + d / 2 * w + 16, w * 4);
+      TILE_STEP(nv);
+    }
+    float *at = s + j * w;
+    TILE_EACH(nv, TILE_STORE, at, w);
+    if (j + MR > clear) {
+      hidden_top(nv, j, seen, at, top);
+      continue;
+    }
+    for (int v = 0; v < nv; v++) {
+      vf m = *(const vf_any *)(top + v * VL);
+      for (int r = 0; r < MR; r++) m = ridge_vmax(m, *(const vf_any *)(at + (r * nv + v) * VL));
+      *(vf_any *)(top + v * VL) = m;
+    }
+  }
+}
+
+// Rows of units of n keys' weights: a multiple of 16, those past the last key zero.
+RIDGE_INLINE int64_t weight_rows(int64_t n) { return (n + 31) / 32 * 16; }
+
+RIDGE_VT static void clear_weights(int nv, int64_t n, float *s) {
+  const int64_t used = (n + 1) / 2, w = nv * VL;
+  memset(s + used * w, 0, (size_t)((weight_rows(n) - used) * w) * sizeof(float));
+}
+
+// Weighted sums of n keys for dim dimensions (a multiple of 32), as gather_body; V is packed, strips of 32 dimensions pitch units apart.
+__attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64_t n, const operand *v, int64_t step, int64_t pitch,
+                                                      const float *s, const float *factor, float *o) {
+  const int64_t w = nv * VL, rows = weight_rows(n);
+  const operand *p = (const operand *)s;
+  (void)step;
+  TILE_STATE
+  for (int64_t d = 0; d < dim; d += MR) {
+    float *at = o + d * w;
+    const operand *a = v + d / MR * pitch;
+    for (int u = 0; u < nv; u++) {
+      const vf f = *(const vf_any *)(factor + u * VL);
+      for (int r = 0; r < MR; r++) *(vf_any *)(at + (r * nv + u) * VL) *= f;
+    }
+    TILE_EACH(nv, TILE_LOAD, at, w);
+    for (int64_t u = 0; u < rows; u += 16, a += 2 * TILE) {
+      TILE_LOAD(4, a, 64);
+      TILE_LOAD(6, p + u * w, w * 4);
+      TILE_LOAD(5, a + TILE, 64);
+      if (nv == 2) TILE_LOAD(7, p + u * w + 16, w * 4);
+      TILE_STEP(nv);
+    }
+    TILE_EACH(nv, TILE_STORE, at, w);
+  }
+}
+
+// Packs n keys: two tiles of 16 dimensions x 32 keys for each strip of 32 dimensions, keys past the last as 0.
+RIDGE_VT static void pack_values(int64_t D, int64_t n, const uint16_t *v, operand *vp) {
+  for (int64_t j = 0; j < n; j += 32)
+    for (int64_t d = 0; d < D; d += 16) {
+      vi r[VL];
+      for (int i = 0; i < VL; i++) {
+        const int64_t at = j + 2 * i;
+        ridge_vu lo = {0}, hi = {0};
+        if (at < n) lo = (ridge_vu)ridge_bf16_load(v + at * D + d);
+        if (at + 1 < n) hi = (ridge_vu)ridge_bf16_load(v + (at + 1) * D + d);
+        r[i] = (vi)(lo >> 16 | hi);
+      }
+      ridge_transpose(r);
+      operand *to = vp + d / MR * (ATT_KEYS * 16 + 16) + j / 32 * 2 * TILE + d % MR * 16;
+      for (int l = 0; l < VL; l++) *(vi_any *)(to + l * 16) = r[l];
+    }
+}
+
+#endif

@@ -1,0 +1,21 @@
+// attention_bf16_amx_model: the text of the variant in plain vectors, to prove its logic on
+// machines without its instructions; never chosen by itself.
+//
+// Formula, layouts, limit and source: attention_flash_body.h. Preconditions: scale > 0; D a multiple of 32 up to 256; any
+// alignment. FLOP (4D+6) per visible pair, bytes q, k, v and o once. Floor: none asked for.
+// Versions: attention_flash_body.h.
+#include "../include/ridge_model.h"
+
+#define RIDGE_MODEL
+#define RIDGE_VL 16
+#define RIDGE_VT
+#define ATT_MR 32
+#define ATT_NV 2
+#define ATT_KEYS 256
+#define ATT_PANELS 4
+#define ATT_FEW 8
+#define ATT_FN ridge_attention_bf16_amx_model
+#define ATT_BF16
+#define ATT_DOT
+#define ATT_AMX
+#include "attention_flash_body.h"
