@@ -41,6 +41,11 @@ func (c *campaign) measure(ctx context.Context) error {
 	if err := c.reprobeLow(ctx); err != nil {
 		return err
 	}
+	if len(c.cfg.Plan.Fusion) > 0 {
+		if err := c.libraries(ctx); err != nil {
+			return err
+		}
+	}
 	c.sinceProbe = c.cfg.Now()
 	for i, k := range c.plan.Cases {
 		k.BudgetNS = c.budget(k, i)

@@ -125,6 +125,9 @@ func candidateOf(name string, r record.Result, arm int) record.BaselineCandidate
 	return b
 }
 
+// vendorFusedShare: a figure beside the verdict takes this part of the case's time at most, to ±2 %.
+const vendorFusedShare = 3
+
 // vendorFused measures the libraries' own fused primitives against ridge's fused kernel and gives the
 // fastest; nil where no library has one that is right.
 func (c *campaign) vendorFused(ctx context.Context, k record.Case) (*record.VendorFused, error) {
@@ -134,6 +137,7 @@ func (c *campaign) vendorFused(ctx context.Context, k record.Case) (*record.Vend
 			vendor, trial := k.Arms[1], k
 			vendor.Name, vendor.Library = fusion.VendorFused+":"+way, way
 			trial.Arms, trial.Cuts = []record.ProgramRef{vendor, k.Arms[1]}, []float64{1}
+			trial.Quick, trial.BudgetNS = true, k.BudgetNS/vendorFusedShare
 			r, err := c.run(ctx, trial)
 			if err != nil {
 				return out, err

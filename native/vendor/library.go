@@ -2,7 +2,8 @@
 
 // Package vendor runs kernels of other makers' libraries (oneDNN, MKL) where they are installed, as
 // baselines for ridge's own. Nothing links with them: they are looked up at run time, a library of
-// an unknown version is refused, and nothing depends on one being there.
+// an unknown version is refused, and nothing depends on one being there. A further library is a C file with
+// its kernels' table and an entry in libraries.
 package vendor
 
 /*

@@ -73,11 +73,16 @@ func built(t *testing.T, source, name string, macros ...string) string {
 	return dir
 }
 
-// launch starts this binary as a worker that finds libraries in dir alone.
-func launch(dir string) runner.Launcher {
+// launch starts this binary as a worker that finds libraries in dir first. Under an emulator that
+// stands in for the processor a binary cannot start itself.
+func launch(t *testing.T, dir string) runner.Launcher {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
+	}
+	if err := exec.Command(self, "-test.run=^$").Run(); err != nil {
+		t.Skipf("this test binary cannot start itself: %v", err)
 	}
 	return runner.Process([]string{self, "worker"}, []string{vendor.PathVariable + "=" + dir})
 }
@@ -114,7 +119,7 @@ func TestAnUnusableLibraryIsRefusedWithItsReason(t *testing.T) {
 			} else if c.source != "" {
 				dir = built(t, c.source, c.file, c.macros...)
 			}
-			r := &runner.Runner{Launch: launch(dir), Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return 3 * time.Second }}
+			r := &runner.Runner{Launch: launch(t, dir), Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return 3 * time.Second }}
 			defer r.Close()
 			v, err := r.Library(t.Context(), c.library, "cpu", c.threads)
 			if err != nil {
@@ -161,7 +166,7 @@ func TestEveryKernelOfALibraryIsVerifiedAndTimed(t *testing.T) {
 				continue
 			}
 			k := kernelOf(t, fmt.Sprintf("cpu/%s/threads=%d/hot@%s", what, threads, name))
-			r := &runner.Runner{Launch: launch(dirs[library])}
+			r := &runner.Runner{Launch: launch(t, dirs[library])}
 			res, err := r.Run(t.Context(), k)
 			r.Close()
 			if err != nil || !res.Status.Counts() || res.Kernel != name || !res.Verification.Passed || !res.Verification.Repeatable {
@@ -279,7 +284,7 @@ func fused(t *testing.T, dir string) record.Calibration {
 	patterns[0].DTypes = []record.DType{record.FP32}
 	patterns[0].Shapes = []fusion.Shape{{Params: map[string]string{"m": "9", "k": "17", "n": "13"}, Quick: true}, {Params: map[string]string{"m": "3", "k": "5", "n": "7"}, Quick: true}}
 	levels := []ceiling.Level{{Name: "L1", Capacity: 32 << 10}}
-	doc, err := campaign.Run(t.Context(), campaign.Config{SkipPreflight: true, NoProbes: true, DataDir: t.TempDir(), Command: []string{"test"}, Affinity: "none", Launch: launch(dir),
+	doc, err := campaign.Run(t.Context(), campaign.Config{SkipPreflight: true, NoProbes: true, DataDir: t.TempDir(), Command: []string{"test"}, Affinity: "none", Launch: launch(t, dir),
 		Libraries: vendor.Ways()[:1],
 		Plan: plan.Options{Device: "cpu", Threads: 2, Quick: true, Trials: 8, Ops: fusion.WithPatterns(op.Builtin(), fusion.Builtin()), Levels: levels, Levels1: levels,
 			ProbesOnly: true, Fusion: patterns}})
