@@ -1,10 +1,8 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -363,18 +361,21 @@ func (m *graphsImport) carry(p graphsRow, r *Result) bool {
 	r.Suite, r.UseCase, r.Kernel, r.ISA, r.Accumulate, r.Status, r.Reason = c.Suite, c.UseCase, c.Kernel, c.ISA, c.Accumulate, c.Status, c.Reason
 	r.FLOPs, r.ExecutedFLOPs, r.Bytes, r.WorkingSetBytes, r.Items, r.ItemUnit, r.Batch = c.FLOPs, c.ExecutedFLOPs, c.Bytes, c.WorkingSetBytes, c.Items, c.ItemUnit, c.Batch
 	r.Ceiling = c.Ceiling
+	if len(c.Params) > 0 {
+		r.Params = c.Params
+	}
 	if t := r.Time; t != nil {
-		lo, hi := c.CI95MS[0], c.CI95MS[1]
-		if !(c.MedianMS > 0 && c.MedianMS <= maxMS && 0 <= lo && lo <= c.MedianMS && c.MedianMS <= hi && hi <= maxMS) {
-			bad("ci95_latency_ms", "%g to %g around the median %g: expected times around it", lo, hi, c.MedianMS)
+		const most = maxMS * 1e6
+		lo, hi := c.CI95NS[0], c.CI95NS[1]
+		if !(c.MedianNS > 0 && 0 <= lo && lo <= c.MedianNS && c.MedianNS <= hi && hi <= most) {
+			bad("ci95_ns", "%g to %g around the median %g: expected times around it", lo, hi, c.MedianNS)
 		}
-		for _, p := range []float64{c.MADMS, c.P90MS, c.P95MS, c.P99MS} {
-			if !(p >= 0 && p <= maxMS) {
-				bad("p90_latency_ms", "%g: expected a time", p)
+		for _, p := range []float64{c.MADNS, c.P90NS, c.P95NS, c.P99NS} {
+			if !(p >= 0 && p <= most) {
+				bad("p90_ns", "%g: expected a time", p)
 			}
 		}
-		t.MedianNS, t.CI95NS = nsOf(c.MedianMS), [2]float64{nsOf(lo), nsOf(hi)}
-		t.MADNS, t.P90NS, t.P95NS, t.P99NS = nsOf(c.MADMS), nsOf(c.P90MS), nsOf(c.P95MS), nsOf(c.P99MS)
+		t.MedianNS, t.CI95NS, t.MADNS, t.P90NS, t.P95NS, t.P99NS = c.MedianNS, c.CI95NS, c.MADNS, c.P90NS, c.P95NS, c.P99NS
 		r.Warnings = nil
 	}
 	return true
@@ -423,105 +424,4 @@ func suiteOf(kind string) string {
 		}
 	}
 	return ""
-}
-
-// measuredName matches parameters that hold something measured, which no id may.
-var (
-	measuredName = regexp.MustCompile(`(?i)flops|gops|latency|bandwidth|efficien|time|throughput|speedup|best|measured|_(ms|us|ns)$|watt|joule|temperature|clock|mhz|gbps`)
-	decimal      = regexp.MustCompile(`-?[0-9]+\.[0-9]+([eE][-+]?[0-9]+)?|-?[0-9]+[eE][-+]?[0-9]+`)
-	notToken     = regexp.MustCompile(`[^A-Za-z0-9_.+-]+`)
-)
-
-// foreignID makes a case id of what was asked for: the operation, its shape, and the
-// parameters that are whole numbers, words or truths and not called after a measured figure.
-// A key that is not made of these (system C's keys are) stands in it with its decimal numbers
-// left out.
-func (p *graphsRow) foreignID(d DType) CaseID {
-	id := CaseID{Op: opOf(p.kind), DType: d, Mode: Hot}
-	add := func(name, value string) { id.Params = append(id.Params, Param{Name: name, Value: value}) }
-	dims := func(name string, shape []int64) {
-		if len(shape) > 0 {
-			add(name, dimsText(shape))
-		}
-	}
-	dims("in", p.kept.Input)
-	dims("out", p.kept.Output)
-	if p.batch > 1 {
-		add("batch", strconv.FormatInt(p.batch, 10))
-	}
-	for _, k := range sortedKeys(p.kept.Extra) {
-		name := strings.Trim(notToken.ReplaceAllString(k, "_"), "_")
-		value, ok := asked(p.kept.Extra[k])
-		if !ok || name == "" || measuredName.MatchString(k) {
-			continue
-		}
-		switch name {
-		case "in", "out", "batch", "key":
-			name += "_"
-		}
-		add(name, value)
-	}
-	if p.key != p.madeKey() {
-		text := strings.Trim(notToken.ReplaceAllString(decimal.ReplaceAllString(p.key, ""), "_"), "_")
-		if text != "" && text != p.kind {
-			add("key", text)
-		}
-	}
-	return id
-}
-
-func dimsText(shape []int64) string {
-	var text []string
-	for _, d := range shape {
-		text = append(text, strconv.FormatInt(d, 10))
-	}
-	return strings.Join(text, "x")
-}
-
-// asked is a parameter's text for an id; false for what is none or may be measured.
-func asked(v any) (string, bool) {
-	switch v := v.(type) {
-	case json.Number:
-		if _, err := strconv.ParseInt(v.String(), 10, 64); err == nil {
-			return v.String(), true
-		}
-	case bool:
-		return strconv.FormatBool(v), true
-	case string:
-		text := strings.Trim(notToken.ReplaceAllString(v, "_"), "_")
-		return clip(text, 80), text != "" && len(text) <= 80
-	}
-	return "", false
-}
-
-// madeKey is the key that system C makes of a profile: its type, parameters and size.
-func (p *graphsRow) madeKey() string {
-	parts := []string{p.kind}
-	for _, k := range sortedKeys(p.kept.Extra) {
-		text := "None"
-		switch v := p.kept.Extra[k].(type) {
-		case json.Number:
-			text = v.String()
-		case string:
-			text = v
-		case bool:
-			text = map[bool]string{true: "True", false: "False"}[v]
-		}
-		parts = append(parts, k+"="+text)
-	}
-	if p.kind == "matmul" || p.kind == "conv2d" {
-		total := 1.0
-		for _, d := range p.kept.Input {
-			total *= float64(d)
-		}
-		switch {
-		case total < 1<<20:
-			parts = append(parts, "small")
-		case total < 10<<20:
-			parts = append(parts, "medium")
-		default:
-			parts = append(parts, "large")
-		}
-	}
-	return strings.Join(parts, "_")
 }

@@ -74,40 +74,40 @@ type graphsProfileKept struct {
 // graphsCarried is what extra_params tells of one result beyond the format's fields, by which
 // a file of our own gives the same result again.
 type graphsCarried struct {
-	CaseID          string         `json:"case_id"`
-	Suite           string         `json:"suite,omitempty"`
-	UseCase         string         `json:"use_case,omitempty"`
-	Kernel          string         `json:"kernel,omitempty"`
-	ISA             string         `json:"isa,omitempty"`
-	Accumulate      DType          `json:"accumulate,omitempty"`
-	Status          Status         `json:"status"`
-	Reason          string         `json:"reason,omitempty"`
-	MedianMS        float64        `json:"median_latency_ms,omitempty"`
-	CI95MS          [2]float64     `json:"ci95_latency_ms"`
-	MADMS           float64        `json:"mad_latency_ms,omitempty"`
-	P90MS           float64        `json:"p90_latency_ms,omitempty"`
-	P95MS           float64        `json:"p95_latency_ms,omitempty"`
-	P99MS           float64        `json:"p99_latency_ms,omitempty"`
-	FLOPs           int64          `json:"flops"`
-	ExecutedFLOPs   int64          `json:"executed_flops,omitempty"`
-	Bytes           int64          `json:"bytes"`
-	WorkingSetBytes int64          `json:"working_set_bytes,omitempty"`
-	Batch           int64          `json:"batch,omitempty"`
-	Items           int64          `json:"items,omitempty"`
-	ItemUnit        string         `json:"item_unit,omitempty"`
-	Ceiling         *ResultCeiling `json:"ceiling,omitempty"`
+	CaseID          string            `json:"case_id"`
+	Params          map[string]string `json:"params,omitempty"` // with the defaults, which the id leaves out
+	Suite           string            `json:"suite,omitempty"`
+	UseCase         string            `json:"use_case,omitempty"`
+	Kernel          string            `json:"kernel,omitempty"`
+	ISA             string            `json:"isa,omitempty"`
+	Accumulate      DType             `json:"accumulate,omitempty"`
+	Status          Status            `json:"status"`
+	Reason          string            `json:"reason,omitempty"`
+	MedianNS        float64           `json:"median_ns,omitempty"`
+	CI95NS          [2]float64        `json:"ci95_ns"`
+	MADNS           float64           `json:"mad_ns,omitempty"`
+	P90NS           float64           `json:"p90_ns,omitempty"`
+	P95NS           float64           `json:"p95_ns,omitempty"`
+	P99NS           float64           `json:"p99_ns,omitempty"`
+	FLOPs           int64             `json:"flops"`
+	ExecutedFLOPs   int64             `json:"executed_flops,omitempty"`
+	Bytes           int64             `json:"bytes"`
+	WorkingSetBytes int64             `json:"working_set_bytes,omitempty"`
+	Batch           int64             `json:"batch,omitempty"`
+	Items           int64             `json:"items,omitempty"`
+	ItemUnit        string            `json:"item_unit,omitempty"`
+	Ceiling         *ResultCeiling    `json:"ceiling,omitempty"`
 }
 
 // graphsResultsKey is the key of extra_params that holds a graphsCarried for each precision.
 const graphsResultsKey = "results"
 
 func carriedOf(r *Result) graphsCarried {
-	c := graphsCarried{CaseID: r.ID, Suite: r.Suite, UseCase: r.UseCase, Kernel: r.Kernel, ISA: r.ISA, Accumulate: r.Accumulate, Status: r.Status, Reason: r.Reason,
+	c := graphsCarried{CaseID: r.ID, Params: r.Params, Suite: r.Suite, UseCase: r.UseCase, Kernel: r.Kernel, ISA: r.ISA, Accumulate: r.Accumulate, Status: r.Status, Reason: r.Reason,
 		FLOPs: r.FLOPs, ExecutedFLOPs: r.ExecutedFLOPs, Bytes: r.Bytes, WorkingSetBytes: r.WorkingSetBytes, Batch: r.Batch, Items: r.Items, ItemUnit: r.ItemUnit}
 	if r.Status.Counts() && r.Time != nil {
 		t := r.Time
-		c.MedianMS, c.CI95MS = t.MedianNS/1e6, [2]float64{t.CI95NS[0] / 1e6, t.CI95NS[1] / 1e6}
-		c.MADMS, c.P90MS, c.P95MS, c.P99MS = t.MADNS/1e6, t.P90NS/1e6, t.P95NS/1e6, t.P99NS/1e6
+		c.MedianNS, c.CI95NS, c.MADNS, c.P90NS, c.P95NS, c.P99NS = t.MedianNS, t.CI95NS, t.MADNS, t.P90NS, t.P95NS, t.P99NS
 		c.Ceiling = r.Ceiling
 	}
 	return c
