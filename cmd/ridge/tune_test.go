@@ -35,7 +35,7 @@ func TestNonsenseForTuneIsRefusedInOneLine(t *testing.T) {
 	}{
 		{[]string{"relu"}, `tune "relu"`}, {[]string{"--precision", "fp7"}, `"fp7"`}, {[]string{"--budget", "1s"}, "--budget 1s: expected at least 5s"},
 		{[]string{"--budget", "soon"}, `--budget "soon"`}, {[]string{"--device", "gpu"}, `"gpu"`}, {[]string{"--threads", "0"}, "--threads 0"},
-		{[]string{"linear", "--precision", "int8"}, "no precision"},
+		{[]string{"linear", "--precision", "fp16"}, "no precision"},
 	} {
 		code, out, errs := ridge(t, append([]string{"tune", "--dry-run"}, c.args...)...)
 		if code != exitUsage || out != "" || len(lines(errs)) != 1 || !strings.Contains(errs, c.want) {

@@ -223,8 +223,8 @@ func TestAFusionCampaignGivesAProfile(t *testing.T) {
 			t.Errorf("the profile lacks %s: %s", want, fmt.Sprintf("%.400s", text))
 		}
 	}
-	if len(doc.Results) != 3 {
-		t.Fatalf("%d results, want 3", len(doc.Results))
+	if len(doc.Results) != 4 {
+		t.Fatalf("%d results, want 4", len(doc.Results))
 	}
 	for _, r := range doc.Results {
 		if len(r.Arms) != 2 || r.Ratio == nil || !strings.HasPrefix(r.Arms[0].Name, fusion.Unfused+":") || r.Arms[1].Name != fusion.Fused {

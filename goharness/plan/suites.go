@@ -92,8 +92,10 @@ func linearSuite() []row {
 	for i, s := range [][3]int64{{128, 512, 512}, {512, 1024, 1024}, {1024, 2048, 2048}} {
 		for _, act := range []string{"none", "relu", "gelu"} {
 			out = append(out, row{suite: "linear", op: "linear", use: "transformer layer, act " + act, quick: i == 0 && act == "relu" || i == 1 && act == "gelu",
-				params: fixed("m=%d,n=%d,k=%d,act=%s", s[0], s[2], s[1], act)})
+				dtypes: []record.DType{record.FP32, record.BF16}, params: fixed("m=%d,n=%d,k=%d,act=%s", s[0], s[2], s[1], act)})
 		}
+		out = append(out, row{suite: "linear", op: "linear", use: "quantised layer", dtypes: []record.DType{record.INT8},
+			params: fixed("m=%d,n=%d,k=%d,act=relu,requant=1", s[0], s[2], s[1])})
 	}
 	return out
 }
