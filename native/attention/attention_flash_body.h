@@ -30,6 +30,7 @@
 // columns (in one run 0.76 to 0.81 and 0.77 to 0.77): 0.83, 0.82. 6x16 instead of 4x24 tiles: 0.80
 // against 0.84 and 0.75 against 0.83. Blocks of 128 to 256 keys, tasks of 48 to 192 queries, a
 // polynomial of degree 5, unrolling by 2 or 8: within the noise.
+// 5, few keys packed by each thread for itself or read in place, strips of V off the powers of two: counted, see docs/kernels/attention.md.
 // On Zen 4 (AVX-512, the same of its probes): widened bf16 0.43 to 0.45, with dot products (attention_dot.h) 0.78, 0.84 and, at 4096 x 128, 0.88;
 // fp32 0.83 to 0.90.
 // Source: Dao et al. 2022 (FlashAttention); Milakov and Gimelshein 2018 (running maximum).

@@ -141,8 +141,21 @@ RIDGE_VT static void weights_task(const ridge_attention_args *a, int stream, con
 // Floats of a row of exponentials.
 RIDGE_INLINE int64_t row_floats(const ridge_attention_args *a) { return ceil_div(a->Skv + VL, 16) * 16; }
 
+// A row of e*inverse past the caches, whole lines, with zeros from n on.
+RIDGE_VT static void stream_row(int64_t n, int64_t all, float *e, float inverse, et *y) {
+  et line[LINE] __attribute__((aligned(RIDGE_CACHE_LINE)));
+  int64_t j = 0;
+  for (int64_t i = n; i % LINE != 0; i++) e[i] = 0;
+  for (; j < n; j += LINE) {
+    for (int64_t u = 0; u < LINE; u += VL) store_vector(line + u, *(const vf_any *)(e + j + u) * inverse);
+    stream_line(y + j, line);
+  }
+  memset(line, 0, sizeof line);
+  for (; j < all; j += LINE) stream_line(y + j, line);
+}
+
 // y[0..n-1] = softmax(x[0..n-1]), y[n..all-1] = 0; e holds the exponentials.
-RIDGE_VT static void softmax_row(int64_t n, int64_t all, const et *x, float *e, et *y) {
+RIDGE_VT static void softmax_row(int64_t n, int64_t all, int stream, const et *x, float *e, et *y) {
   vf m = (vf){0} + HIDDEN, sum = (vf){0};
   int64_t j = 0;
   for (; j + VL <= n; j += VL) {
@@ -164,6 +177,10 @@ RIDGE_VT static void softmax_row(int64_t n, int64_t all, const et *x, float *e, 
   }
   for (int l = 0; l < VL; l++) total += sum[l];
   const float inverse = 1 / total;
+  if (stream) {
+    stream_row(n, all, e, inverse, y);
+    return;
+  }
   for (j = 0; j + VL <= n; j += VL) store_vector(y + j, *(const vf_any *)(e + j) * inverse);
   for (; j < n; j++) store_one(y + j, e[j] * inverse);
   memset(y + n, 0, (size_t)(all - n) * sizeof(et));
@@ -173,10 +190,13 @@ RIDGE_VT static void softmax_row(int64_t n, int64_t all, const et *x, float *e, 
 RIDGE_VT static void run_softmax(const attention_args *full, const ridge_ctx *ctx) {
   const ridge_attention_args *a = &full->of;
   const int64_t n = a->Skv, rows = a->B * a->Sq;
+  const int stream = streams(full);
   float *e = (float *)ctx->workspace + ctx->tid * row_floats(a);
   for (int64_t r0 = 8 * ctx->tid; r0 < rows; r0 += 8 * ctx->nthreads)
     for (int64_t r = r0; r < rows && r < r0 + 8; r++)
-      softmax_row(ridge_attention_visible(a, r % a->Sq), n, (const et *)full->scores + r * n, e, (et *)full->weights + r * n);
+      softmax_row(ridge_attention_visible(a, r % a->Sq), n, stream, (const et *)full->scores + r * n, e,
+                  (et *)full->weights + r * n);
+  if (stream) stream_end();
 }
 
 #endif

@@ -33,5 +33,7 @@ func TestWeightsThatOutgrowTheCachesMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), []op.Op{
 		kerneltest.Op(t, "qk_softmax", record.FP32, map[string]string{"b": "1", "s": "4224", "d": "4"}),
 		kerneltest.Op(t, "qk_softmax", record.BF16, map[string]string{"b": "2", "s": "4224", "d": "4"}),
+		kerneltest.Op(t, "causal_softmax", record.FP32, map[string]string{"b": "1", "s": "4224"}),
+		kerneltest.Op(t, "causal_softmax", record.BF16, map[string]string{"b": "2", "s": "4224"}),
 	})
 }
