@@ -78,7 +78,9 @@ func handle(f *cu.Function) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Po
 func stream(s cu.Stream) unsafe.Pointer { return unsafe.Pointer(s.C()) }
 
 // Run executes set 0 n times, to completion.
-func (l *List) Run(s cu.Stream, n int) error { return check(C.ridge_run(stream(s), l.first, C.int(l.perSet), C.int(n))) }
+func (l *List) Run(s cu.Stream, n int) error {
+	return check(C.ridge_run(stream(s), l.first, C.int(l.perSet), C.int(n)))
+}
 
 // Measure times samples of launches executions each with events, back to back, rotating the
 // sets. The durations are in nanoseconds of the device's clock.

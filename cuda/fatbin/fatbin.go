@@ -7,9 +7,10 @@ package fatbin
 import (
 	"embed"
 	"fmt"
+	"strings"
 )
 
-//go:embed bin/*.fatbin
+//go:embed bin/*.fatbin bin/compiler.txt
 var images embed.FS
 
 // Image is the fat binary of the source file name.cu.
@@ -19,4 +20,11 @@ func Image(name string) ([]byte, error) {
 		return nil, fmt.Errorf("no image of %s.cu is in this binary: run make cuda", name)
 	}
 	return b, nil
+}
+
+// Compiler names what made the images, and its flags.
+func Compiler() (name, flags string) {
+	b, _ := images.ReadFile("bin/compiler.txt") // embedded, or this would not compile
+	name, flags, _ = strings.Cut(strings.TrimSpace(string(b)), "\n")
+	return name, flags
 }

@@ -66,6 +66,23 @@ template <class T> struct alignas(16) pack {
   T at[16 / sizeof(T)];
 };
 
+// Cycles of this multiprocessor, and nanoseconds of the device's global timer.
+#if defined(RIDGE_MODEL)
+static inline uint64_t ridge_clock() { return ridge_model_clock(); }
+static inline uint64_t ridge_timer() { return ridge_model_timer(); }
+#else
+__device__ __forceinline__ uint64_t ridge_clock() {
+  uint64_t c;
+  asm volatile("mov.u64 %0, %%clock64;" : "=l"(c)::"memory");
+  return c;
+}
+__device__ __forceinline__ uint64_t ridge_timer() {
+  uint64_t t;
+  asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(t)::"memory");
+  return t;
+}
+#endif
+
 __device__ __forceinline__ int64_t global_thread() { return (int64_t)blockIdx.x * blockDim.x + threadIdx.x; }
 __device__ __forceinline__ int64_t all_threads() { return (int64_t)gridDim.x * blockDim.x; }
 

@@ -38,8 +38,11 @@ type Reply struct {
 	Clock    *ClockReading        `json:"clock,omitempty"`
 }
 
+// KindLost is a device that can do nothing more in this worker's process.
+const KindLost = "lost"
+
 // WorkerError carries a failure across the process border. Kind is one of the record
-// statuses (unsupported, skipped) or "usage" or "internal".
+// statuses (unsupported, skipped), "usage", "internal" or KindLost.
 type WorkerError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`

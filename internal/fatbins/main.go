@@ -107,12 +107,26 @@ func run(nvcc string, jobs int) error {
 	}
 	wg.Wait()
 	prune(keep)
+	if err := os.WriteFile(out+"/compiler.txt", []byte(compiler(string(version))), 0o644); err != nil {
+		return err
+	}
 	if len(failed) > 0 {
 		slices.Sort(failed)
 		return fmt.Errorf("%s", strings.Join(failed, "\n"))
 	}
-	fmt.Printf("fatbins: %d kernels files, %d compiled, %.1f s\n", len(sources), compiled, time.Since(start).Seconds())
+	fmt.Printf("fatbins: %d sources, %d compiled, %.1f s\n", len(sources), compiled, time.Since(start).Seconds())
 	return nil
+}
+
+// compiler is what results say of the compiler: its release and the flags, a line each.
+func compiler(version string) string {
+	release := "nvcc of an unknown release"
+	for _, line := range strings.Split(version, "\n") {
+		if _, v, ok := strings.Cut(line, ", V"); ok {
+			release = "nvcc " + v
+		}
+	}
+	return release + "\n" + strings.Join(append(flags, architectures...), " ") + "\n"
 }
 
 // compile makes one fat binary unless its stamp says that it is up to date.

@@ -1,0 +1,34 @@
+// Package memory is the CUDA kernels that only move data, or calculate once or twice on the way.
+package memory
+
+import (
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Family lists the kernels, one line each. Bounds as on the CPU (native/memory/kernels.def): moves
+// round nothing; triad and axpy round the product, when it is not fused, and the sum.
+func Family() kernel.Family {
+	return kernel.Family{Name: "memory", Kernels: []kernel.Kernel{
+		{Name: "stream_fp32_simt", Ops: "copy stream_copy fill add_scalar stream_scale stream_add stream_triad axpy", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+		{Name: "stream_fp64_simt", Ops: "stream_copy stream_scale stream_add stream_triad axpy", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: stream},
+		{Name: "stream_bf16_simt", Ops: "copy fill add_scalar", DType: record.BF16, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+	}}
+}
+
+// entries of a stream kernel by op.
+var entries = map[string]string{"copy": "copy", "stream_copy": "copy", "fill": "fill", "add_scalar": "add_scalar",
+	"stream_scale": "scale", "stream_add": "add", "stream_triad": "triad", "axpy": "axpy"}
+
+func stream(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	y := b[len(b)-1]
+	n := y.Tensor.Elements()
+	in := []kernel.Arg{kernel.Null(), kernel.Null()}
+	for i := range b[:len(b)-1] {
+		in[i] = kernel.Ptr(b[i])
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{
+		Entry: "stream_" + string(o.DType()) + "_simt_" + entries[o.Name()], Block: [3]int64{256, 1, 1},
+		Grid: [3]int64{d.MapGrid(n, o.DType().Size()), 1, 1}, Args: []kernel.Arg{kernel.Int(n), in[0], in[1], kernel.Ptr(y), kernel.Float(op.StreamScalar)}}}}, nil
+}
