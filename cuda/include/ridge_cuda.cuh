@@ -66,6 +66,19 @@ template <class T> struct alignas(16) pack {
   T at[16 / sizeof(T)];
 };
 
+template <class T> __device__ __forceinline__ pack<T> load_pack(const pack<T> *p) {
+#if defined(RIDGE_MODEL)
+  ridge_model_aligned(p, 16);
+#endif
+  return *p;
+}
+template <class T> __device__ __forceinline__ void store_pack(pack<T> *p, const pack<T> &v) {
+#if defined(RIDGE_MODEL)
+  ridge_model_aligned(p, 16);
+#endif
+  *p = v;
+}
+
 // Cycles of this multiprocessor, and nanoseconds of the device's global timer.
 #if defined(RIDGE_MODEL)
 static inline uint64_t ridge_clock() { return ridge_model_clock(); }

@@ -24,24 +24,24 @@ __device__ __forceinline__ void ridge_map(int64_t n, const T *__restrict__ a, co
       pack<T> va[UNROLL], vb[UNROLL];
 #pragma unroll
       for (int u = 0; u < UNROLL; u++) {
-        if (INPUTS > 0) va[u] = pa[i + u * THREADS];
-        if (INPUTS > 1) vb[u] = pb[i + u * THREADS];
+        if (INPUTS > 0) va[u] = load_pack(pa + i + u * THREADS);
+        if (INPUTS > 1) vb[u] = load_pack(pb + i + u * THREADS);
       }
 #pragma unroll
       for (int u = 0; u < UNROLL; u++) {
         pack<T> r;
 #pragma unroll
         for (int k = 0; k < W; k++) r.at[k] = f(INPUTS > 0 ? va[u].at[k] : T(), INPUTS > 1 ? vb[u].at[k] : T());
-        py[i + u * THREADS] = r;
+        store_pack(py + i + u * THREADS, r);
       }
     }
     for (int64_t i = tiles * (UNROLL * THREADS) + t; i < packs; i += all) {
       pack<T> va, vb, r;
-      if (INPUTS > 0) va = pa[i];
-      if (INPUTS > 1) vb = pb[i];
+      if (INPUTS > 0) va = load_pack(pa + i);
+      if (INPUTS > 1) vb = load_pack(pb + i);
 #pragma unroll
       for (int k = 0; k < W; k++) r.at[k] = f(INPUTS > 0 ? va.at[k] : T(), INPUTS > 1 ? vb.at[k] : T());
-      py[i] = r;
+      store_pack(py + i, r);
     }
     done = packs * W;
   }

@@ -11,6 +11,7 @@
 // A fault that the model finds gives the CUresult a device would, and its report is appended to
 // the error's text. An error of that kind stays until the primary context is reset, as on a device.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -108,6 +109,7 @@ int injected(const char *kernel) {
   if (!strcmp(what, "hang"))
     for (;;) sleep(1);
   if (!strcmp(what, "abort")) {
+    signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
     fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
     abort();
   }
@@ -181,7 +183,7 @@ API int cuDeviceGetAttribute(int *v, int what, int) {
   int major = 9, minor = 0;
   if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
   static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 4},
-                                            {36, 3201000}, {37, 6144}, {38, 50 << 20}, {39, 2048},  {97, 232448}, {19, 0}};
+                                            {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0}};
   if (what == 75) return *v = major, SUCCESS;
   if (what == 76) return *v = minor, SUCCESS;
   auto it = values.find(what);

@@ -28,7 +28,7 @@ struct Region {
   std::vector<Touch> touches; // empty above the limit below: order is not followed there
 };
 
-constexpr size_t follow_below = 8 << 20;
+constexpr size_t follow_below = 1 << 20;
 
 std::map<char *, Region> global; // by start
 std::vector<Region> shared;      // of the running block

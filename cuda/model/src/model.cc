@@ -364,6 +364,12 @@ void *ridge_model_dynamic_shared(void) {
   return dynamic_shared;
 }
 
+void ridge_model_aligned(const void *p, size_t align) {
+  char b[80];
+  snprintf(b, sizeof b, "access of %zu bytes at %p: misaligned", align, p);
+  if ((uintptr_t)p % align) fail(716, b);
+}
+
 void ridge_model_unmodelled(const char *instruction) { fail(719, std::string(instruction) + " is not modelled"); }
 
 #define ATOMIC_ADD(suffix, type)                              \

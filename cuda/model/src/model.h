@@ -46,6 +46,8 @@ void ridge_model_sync_warp(unsigned mask, uint64_t value, uint64_t *all, const c
 void *ridge_model_shared(size_t bytes, size_t align, const char *name, const char *file, int line);
 void *ridge_model_dynamic_shared(void);
 void ridge_model_lane_outside(unsigned mask, unsigned lane, const char *what, const char *file, int line);
+// The compiler may check a vector's access part by part: this checks its alignment.
+void ridge_model_aligned(const void *p, size_t align);
 void ridge_model_unmodelled(const char *instruction);
 int ridge_model_atomic_add_i32(int *p, int v);
 unsigned ridge_model_atomic_add_u32(unsigned *p, unsigned v);
@@ -64,7 +66,7 @@ uint64_t ridge_model_timer(void);
 #define warpSize 32
 
 #define __syncthreads() ridge_model_sync_block(__FILE__, __LINE__)
-#define __syncwarp(...) ridge_model::syncwarp(__FILE__, __LINE__, ##__VA_ARGS__)
+#define __syncwarp(...) ridge_model::syncwarp(__FILE__, __LINE__ __VA_OPT__(, ) __VA_ARGS__)
 #define __shfl_sync(...) ridge_model::shuffle(__FILE__, __LINE__, ridge_model::TO, __VA_ARGS__)
 #define __shfl_xor_sync(...) ridge_model::shuffle(__FILE__, __LINE__, ridge_model::XOR, __VA_ARGS__)
 #define __shfl_down_sync(...) ridge_model::shuffle(__FILE__, __LINE__, ridge_model::DOWN, __VA_ARGS__)
