@@ -82,7 +82,7 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 		{"cuda:0/copy/fp32/rows=1,cols=5/threads=1/cold", record.Unsupported, "last-level cache of 4194304 bytes"},
 		{"cuda:0/copy/fp32/rows=1000000,cols=1000/threads=1/hot", record.Skipped, "the free memory of fake device"},
 		{"cuda:7/copy/fp32/rows=3,cols=1000/threads=1/hot", record.Unsupported, "expected cuda:0 to cuda:0"},
-		{"cuda:0/chase/int64/bytes=640/threads=1/hot", record.Unsupported, "no CUDA kernel is registered for chase at int64"},
+		{"cuda:0/chase/int64/bytes=640,steps=4/threads=1/hot", record.Unsupported, "no CUDA kernel is registered for chase at int64"},
 	} {
 		res := run(t, r, tc.id)
 		if res.Status != tc.want || !strings.Contains(res.Reason, tc.says) {

@@ -2,8 +2,8 @@
 //
 // The memory's bandwidth must bind, so many bytes have to be in flight: by Little's law
 // bandwidth × latency, about 4 TB/s × 600 ns = 2.4 MB or 18 KB an SM. Sixteen bytes a load and
-// four loads before the first store give 64 B a thread: 8 blocks of 256 threads an SM
-// hold 128 KB. Packs need 16-byte alignment of all three; else, and in the tail, one element at a time.
+// two to four loads before the first store give 32 to 64 B a thread: 8 blocks of 256 threads an SM
+// hold 64 to 128 KB. More loads make ptxas spill (bf16: 32 elements in registers, fp64: addresses). Packs need 16-byte alignment of all three; else, and in the tail, one element at a time.
 #ifndef RIDGE_MAP_CUH
 #define RIDGE_MAP_CUH
 
@@ -11,7 +11,7 @@
 
 template <int INPUTS, class T, class F>
 __device__ __forceinline__ void ridge_map(int64_t n, const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ y, F f) {
-  constexpr int W = 16 / sizeof(T), UNROLL = INPUTS > 1 ? 2 : 4, THREADS = 256; // of the launch
+  constexpr int W = 16 / sizeof(T), UNROLL = INPUTS > 1 || sizeof(T) == 2 ? 2 : 4, THREADS = 256; // of the launch
   const int64_t t = global_thread(), all = all_threads();
   int64_t done = 0;
   if ((((uintptr_t)a | (uintptr_t)b | (uintptr_t)y) & 15) == 0) {

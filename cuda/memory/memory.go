@@ -2,6 +2,8 @@
 package memory
 
 import (
+	"fmt"
+
 	"ridge/cuda/kernel"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -14,6 +16,9 @@ func Family() kernel.Family {
 		{Name: "stream_fp32_simt", Ops: "copy stream_copy fill add_scalar stream_scale stream_add stream_triad axpy", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
 		{Name: "stream_fp64_simt", Ops: "stream_copy stream_scale stream_add stream_triad axpy", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: stream},
 		{Name: "stream_bf16_simt", Ops: "copy fill add_scalar", DType: record.BF16, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+		{Name: "transpose_fp32_simt", Ops: "transpose layout", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Plan: transpose},
+		{Name: "transpose_bf16_simt", Ops: "transpose layout", DType: record.BF16, Accumulate: record.FP32, IntExact: true, Plan: transpose},
+		{Name: "transpose_int8_simt", Ops: "layout", DType: record.INT8, Accumulate: record.INT8, IntExact: true, Plan: transpose},
 	}}
 }
 
@@ -31,4 +36,27 @@ func stream(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	return kernel.Plan{Launches: []kernel.Launch{{
 		Entry: "stream_" + string(o.DType()) + "_simt_" + entries[o.Name()], Block: [3]int64{256, 1, 1},
 		Grid: [3]int64{d.MapGrid(n, o.DType().Size()), 1, 1}, Args: []kernel.Arg{kernel.Int(n), in[0], in[1], kernel.Ptr(y), kernel.Float(op.StreamScalar)}}}}, nil
+}
+
+func transpose(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	var rows, cols, batch int64
+	switch x := o.(type) {
+	case *op.Transpose:
+		rows, cols, batch = x.Rows, x.Cols, 1
+	case *op.Layout:
+		rows, cols = x.Matrix()
+		batch = max(1, x.N)
+		if x.N == 0 {
+			rows = 0
+		}
+	default:
+		return kernel.Plan{}, fmt.Errorf("op %s is no transposition", o.Name())
+	}
+	tiles := max(1, kernel.Blocks(rows, 32, 0)*kernel.Blocks(cols, 32, 0))
+	if tiles > kernel.MaxGrid || batch > 65535 {
+		return kernel.Plan{}, kernel.Shape("%d matrices of %d tiles of 32 x 32: at most 65535 of %d are taken", batch, tiles, kernel.MaxGrid)
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "transpose_" + string(o.DType()) + "_simt",
+		Grid: [3]int64{tiles, 1, batch}, Block: [3]int64{32, 8, 1},
+		Args: []kernel.Arg{kernel.Int(rows), kernel.Int(cols), kernel.Ptr(b[0]), kernel.Ptr(b[1])}}}}, nil
 }
