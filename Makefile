@@ -39,6 +39,7 @@ build: compiler
 CUDA_ENV = . build/cuda/env; export $$CUDA_BUILD; export CGO_ENABLED=1 CC=$(CC);
 cuda: cuda-toolkit
 	$(CUDA_ENV) $(GO) build -tags cuda -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+	@if nm -D bin/ridge | grep ' U cu[A-Z]'; then echo "bin/ridge would not start without these functions of the driver: run scripts/cuda-symbols.sh"; rm bin/ridge; exit 1; fi
 
 cuda-toolkit: compiler
 	scripts/cuda-toolkit.sh
@@ -46,7 +47,7 @@ cuda-toolkit: compiler
 
 # What can be tested without a GPU: every kernel compiles for every chip without a spill, and runs
 # in the CPU execution model behind a driver of the tests.
-cuda-check: cuda-toolkit
+cuda-check: cuda
 	$(CUDA_ENV) $(GO) vet -tags cuda ./cuda/... ./cmd/ridge
 	$(CUDA_ENV) $(GO) test -tags cuda ./cuda/... ./internal/fatbins
 

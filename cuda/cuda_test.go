@@ -143,9 +143,9 @@ func TestADeviceThatFailsCostsOneCase(t *testing.T) {
 	}
 }
 
-func TestADeviceLostWhileInputsAreMadeIsStartedAgain(t *testing.T) {
-	// The fill kernel is no variant that could be at fault: verify sees it, so its kernel is blamed;
-	// what is tested is that the message names the tensor and that the run goes on.
+func TestADeviceLostWhileInputsAreMadeCostsOneCase(t *testing.T) {
+	// Verify sees it first, so the kernel of the case is blamed for it;
+	// the message names the tensor, and the run goes on.
 	r := newRunner(t, "RIDGE_FAKE_FAIL=illegal:fill_simt:1", "RIDGE_FAKE_FAIL_ONCE="+filepath.Join(t.TempDir(), "failed"))
 	if res := run(t, r, copyCase); res.Status != record.Crashed || !strings.Contains(res.Reason, "fill tensor a") {
 		t.Errorf("%s (%s)", res.Status, res.Reason)
@@ -170,6 +170,7 @@ func TestDevicesDescribeThemselves(t *testing.T) {
 	d := ds[0]
 	want := map[string]string{"compute_capability": "9.0", "multiprocessors": "4", "boost_clock_mhz": "1980", "memory_clock_mhz": "3201",
 		"memory_bus_bits": "6144", "l2_bytes": "4194304", "shared_bytes_per_block": "232448",
+		"theoretical_fp32_gflops": "2028", "theoretical_bf16_tensor_gflops": "32440", "theoretical_bandwidth_gbps": "4917",
 		"driver": "CUDA 13.0 (fake driver of the tests: kernels run in the CPU execution model)"}
 	for k, v := range want {
 		if d.Facts[k] != v {

@@ -77,6 +77,19 @@ func (id identity) record(s driver.State) record.Device {
 			facts[name] = fmt.Sprintf("%.0f", x)
 		}
 	}
+	// What the formulas say at the clock that the driver reports; the rest is measured only.
+	for name, x := range map[string]record.Ceiling{
+		"theoretical_fp32_gflops":        {Kind: record.CeilingCompute, ISA: "simt", DType: record.FP32},
+		"theoretical_fp64_gflops":        {Kind: record.CeilingCompute, ISA: "simt", DType: record.FP64},
+		"theoretical_bf16_tensor_gflops": {Kind: record.CeilingCompute, ISA: "tensor", DType: record.BF16},
+		"theoretical_bandwidth_gbps":     {Kind: record.CeilingBandwidth, Level: ceiling.DRAM},
+	} {
+		t := c.Theory(x, 0)
+		facts[name] = "unavailable: " + t.Unavailable
+		if t.Unavailable == "" {
+			facts[name] = fmt.Sprintf("%.0f", t.Value)
+		}
+	}
 	return record.Device{ID: fmt.Sprintf("cuda:%d", id.ordinal), Platform: "cuda", Name: id.name,
 		ISA: []string{fmt.Sprintf("sm_%d", c.Capability)}, Memory: id.memory, Facts: facts}
 }
