@@ -15,6 +15,8 @@ func Family() kernel.Family {
 	return kernel.Family{Name: "gemm", Kernels: []kernel.Kernel{
 		{Name: "gemm_fp32_simt", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_bf16_simt", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
+		{Name: "gemv_fp32_simt", Ops: "gemv", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: gemv},
+		{Name: "gemv_fp64_simt", Ops: "gemv", DType: record.FP64, Accumulate: record.FP64, BoundC: 6, IntExact: true, Plan: gemv},
 	}}
 }
 
@@ -46,4 +48,15 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 		Args: []kernel.Arg{kernel.Int(g.M), kernel.Int(g.N), kernel.Int(g.K), kernel.Int(a.Tensor.LD()), kernel.Int(bb.Tensor.LD()), kernel.Int(c.Tensor.LD()),
 			kernel.Int(matrix(a)), kernel.Int(matrix(bb)), kernel.Int(matrix(c)), kernel.Bool(g.TransB), kernel.Int(int64(slices.Index(op.Activations, g.Act))),
 			kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), kernel.Ptr(a), kernel.Ptr(bb), d, bias, kernel.Ptr(c)}}}}, nil
+}
+
+// gemv takes a warp for each row.
+func gemv(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	g, ok := o.(*op.Gemv)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no matrix-vector product", o.Name())
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "gemv_" + string(o.DType()) + "_simt",
+		Grid: [3]int64{kernel.Blocks(g.M, 8, int64(16*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
+		Args: []kernel.Arg{kernel.Int(g.M), kernel.Int(g.N), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2])}}}}, nil
 }

@@ -31,3 +31,14 @@ func TestProductsMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
+
+// Rows shorter and longer than a warp, fewer and more rows than the grid has warps (4 multiprocessors: 512).
+func TestMatrixVectorProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, shape := range []string{"m=0,n=3", "m=3,n=0", "m=1,n=1", "m=9,n=31", "m=600,n=33", "m=5,n=2100"} {
+			ops = append(ops, cudatest.Op(t, "gemv", d, shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}

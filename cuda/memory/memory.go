@@ -16,6 +16,8 @@ func Family() kernel.Family {
 		{Name: "stream_fp32_simt", Ops: "copy stream_copy fill add_scalar stream_scale stream_add stream_triad axpy", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
 		{Name: "stream_fp64_simt", Ops: "stream_copy stream_scale stream_add stream_triad axpy", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: stream},
 		{Name: "stream_bf16_simt", Ops: "copy fill add_scalar", DType: record.BF16, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+		{Name: "dot_fp32_simt", Ops: "dot", DType: record.FP32, Accumulate: record.FP32, BoundC: 2, IntExact: true, Plan: dot},
+		{Name: "dot_fp64_simt", Ops: "dot", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: dot},
 		{Name: "transpose_fp32_simt", Ops: "transpose layout", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Plan: transpose},
 		{Name: "transpose_bf16_simt", Ops: "transpose layout", DType: record.BF16, Accumulate: record.FP32, IntExact: true, Plan: transpose},
 		{Name: "transpose_int8_simt", Ops: "layout", DType: record.INT8, Accumulate: record.INT8, IntExact: true, Plan: transpose},
@@ -59,4 +61,16 @@ func transpose(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error)
 	return kernel.Plan{Launches: []kernel.Launch{{Entry: "transpose_" + string(o.DType()) + "_simt",
 		Grid: [3]int64{tiles, 1, batch}, Block: [3]int64{32, 8, 1},
 		Args: []kernel.Arg{kernel.Int(rows), kernel.Int(cols), kernel.Ptr(b[0]), kernel.Ptr(b[1])}}}}, nil
+}
+
+// dot sums pieces of at least 4096 elements, at most 8 blocks a multiprocessor.
+func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	n, entry := b[0].Tensor.Elements(), "dot_"+string(o.DType())+"_simt_"
+	pieces := kernel.Blocks(n, 4096, int64(8*d.SMs))
+	return kernel.Plan{Workspace: 8 * pieces, Launches: []kernel.Launch{
+		{Entry: entry + "pieces", Grid: [3]int64{pieces, 1, 1}, Block: [3]int64{256, 1, 1},
+			Args: []kernel.Arg{kernel.Int(n), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Work(0)}},
+		{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{256, 1, 1},
+			Args: []kernel.Arg{kernel.Work(0), kernel.Int(pieces), kernel.Ptr(b[2])}},
+	}}, nil
 }

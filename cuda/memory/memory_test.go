@@ -47,3 +47,14 @@ func TestTranspositionsMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
+
+// One piece and several: 4096 elements each.
+func TestDotProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, n := range []string{"0", "1", "255", "5000", "40000"} {
+			ops = append(ops, cudatest.Op(t, "dot", d, "n="+n))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
