@@ -247,3 +247,14 @@ func TestPinnedMemoryIsWritable(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestOnlyErrorsThatAContextDoesNotSurviveCountAsLost(t *testing.T) {
+	for e, want := range map[driver.Error]bool{
+		1: false, 2: false, 101: false, 209: false, 500: false, 701: false, 708: false, 720: false, 801: false,
+		46: true, 214: true, 700: true, 702: true, 716: true, 719: true, 999: true,
+	} {
+		if e.Lost() != want {
+			t.Errorf("error %d: lost %v, want %v", int(e), e.Lost(), want)
+		}
+	}
+}

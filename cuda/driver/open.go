@@ -102,12 +102,16 @@ func (e Error) Error() string {
 	return fmt.Sprintf("%s (%d): %s", C.GoString(C.ridge_error_name(C.int(e))), int(e), C.GoString(C.ridge_error_string(C.int(e))))
 }
 
-// Lost reports an error that leaves the context unusable: every later call in this process fails
-// the same way, and only a new process helps. cuda.h says so of each of these.
+// Lost reports an error that leaves the context unusable: cuda.h says of each of these that the
+// process must be ended and started anew, or that the device or its context is gone.
 func (e Error) Lost() bool {
 	switch e {
-	case 46, 101, 214, 220, 700, 702, 708, 709, 710, 714, 715, 716, 717, 718, 719, 720, 911, 999:
-		return true // unavailable device, ECC, NVLink, illegal address, time-out, asserts, traps, launch failure, unknown
+	case 46, // device unavailable
+		214, 220, 226, // ECC, NVLink, contained
+		700, 702, 709, 710, // illegal address, launch time-out, context destroyed, assert
+		714, 715, 716, 717, 718, 719, 721, // traps of a kernel, launch failed, tensor memory leak
+		911, 999: // external device, unknown
+		return true
 	}
 	return false
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -59,14 +60,9 @@ func Library(root string, further ...string) (string, error) {
 	src := filepath.Join(root, "cuda", "model", "src")
 	common := sha256.New()
 	fmt.Fprintln(common, cxx, Flags, modelFlags, kernelFlags)
-	for _, pattern := range []string{"cuda/model/src/*.h", "cuda/include/*", "cuda/*/*.cuh"} {
-		files, _ := filepath.Glob(filepath.Join(root, pattern))
-		for _, f := range files {
-			b, err := os.ReadFile(f)
-			if err != nil {
-				return "", err
-			}
-			common.Write(b)
+	for _, pattern := range []string{"cuda/model/src/*.h", "cuda/include/*"} {
+		if err := hashFiles(common, filepath.Join(root, pattern)); err != nil {
+			return "", err
 		}
 	}
 	b := builder{cxx: cxx, out: out, seed: common.Sum(nil), include: []string{"-I" + src, "-I" + filepath.Join(root, "cuda", "include")}}
@@ -78,6 +74,23 @@ func Library(root string, further ...string) (string, error) {
 		b.add(f, kernelFlags)
 	}
 	return b.link()
+}
+
+// hashFiles adds names and contents of the files that a pattern matches.
+func hashFiles(h io.Writer, pattern string) error {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, filepath.Base(f), len(b))
+		_, _ = h.Write(b) // a hash takes everything
+	}
+	return nil
 }
 
 // builder compiles sources side by side into objects named by their content.
@@ -133,6 +146,9 @@ func (b *builder) compile(j *job) error {
 	h := sha256.New()
 	h.Write(b.seed)
 	h.Write(text)
+	if err := hashFiles(h, filepath.Join(filepath.Dir(j.src), "*.cuh")); err != nil {
+		return err
+	}
 	base := strings.TrimSuffix(filepath.Base(j.src), filepath.Ext(j.src))
 	j.object = filepath.Join(b.out, base+"-"+hex.EncodeToString(h.Sum(nil))[:16]+".o")
 	args := append(append(append([]string{}, Flags...), b.include...), j.flags...)

@@ -1,7 +1,7 @@
 // Command fatbins compiles the CUDA kernels (cuda/*/*.cu) into the fat binaries that the build
 // tag cuda embeds: one file per source in cuda/fatbin/bin, ptxas's report beside it in
-// cuda/fatbin/log. A source is compiled again when it, a header, the flags or the compiler
-// changed. It fails when ptxas spilled a register or made a stack frame that the source does not
+// cuda/fatbin/log. A source is compiled again when it, a header of its
+// folder or of cuda/include, the flags or the compiler changed. It fails when ptxas spilled a register or made a stack frame that the source does not
 // allow by a line
 //
 //	// ptxas allows ENTRY ARCH: REASON
@@ -15,6 +15,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,18 +64,11 @@ func run(nvcc string, jobs int) error {
 			return err
 		}
 	}
-	headers, _ := filepath.Glob("cuda/include/*")
-	local, _ := filepath.Glob("cuda/*/*.cuh")
 	common := sha256.New()
 	common.Write(version)
 	fmt.Fprintln(common, flags, architectures)
-	for _, h := range append(headers, local...) {
-		b, err := os.ReadFile(h)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintln(common, h)
-		common.Write(b)
+	if err := hashFiles(common, "cuda/include/*"); err != nil {
+		return err
 	}
 	seed := common.Sum(nil)
 	var mu sync.Mutex
@@ -129,6 +123,23 @@ func compiler(version string) string {
 	return release + "\n" + strings.Join(append(flags, architectures...), " ") + "\n"
 }
 
+// hashFiles adds names and contents of the files that a pattern matches.
+func hashFiles(h io.Writer, pattern string) error {
+	files, err := filepath.Glob(pattern)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(f)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(h, f, len(b))
+		_, _ = h.Write(b) // a hash takes everything
+	}
+	return nil
+}
+
 // compile makes one fat binary unless its stamp says that it is up to date.
 func compile(nvcc, src, name string, seed []byte) (bool, error) {
 	text, err := os.ReadFile(src)
@@ -138,6 +149,9 @@ func compile(nvcc, src, name string, seed []byte) (bool, error) {
 	h := sha256.New()
 	h.Write(seed)
 	h.Write(text)
+	if err := hashFiles(h, filepath.Join(filepath.Dir(src), "*.cuh")); err != nil {
+		return false, err
+	}
 	stamp := hex.EncodeToString(h.Sum(nil))
 	image, stampFile, log := filepath.Join(out, name+".fatbin"), filepath.Join(logs, name+".stamp"), filepath.Join(logs, name+".ptxas")
 	if old, err := os.ReadFile(stampFile); err == nil && string(old) == stamp {

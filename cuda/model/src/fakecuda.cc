@@ -118,7 +118,7 @@ int injected(const char *kernel) {
   return it == codes.end() ? 999 : it->second;
 }
 
-bool keeps(int code) { return code == 46 || code == 214 || (code >= 700 && code != 701); }
+bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719; }
 
 int run(const Launch &l) {
   if (sticky) return sticky;
