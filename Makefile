@@ -15,6 +15,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 help:
 	@echo "make build           bin/ridge"
 	@echo "make cuda            bin/ridge with the NVIDIA platform inside, with or without a GPU (brings its compiler; docs/cuda.md)"
+	@echo "make cuda-check      the same, then the platform's tests in the CPU execution model"
 	@echo "make calibrate       build, then the quick calibration of this machine (under 90 s)"
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"

@@ -51,23 +51,16 @@ func open(b *Backend, s driver.State, ordinal int) (*device, error) {
 	return d, nil
 }
 
-// serve holds the context on one thread: everything that needs it runs here.
+// serve holds the context on one thread: everything that needs it runs here. The thread stays locked,
+// so it ends with this goroutine.
 func (d *device) serve(ready chan<- error) {
 	ctx, err := d.id.dev.RetainPrimaryCtx()
 	if err != nil {
 		ready <- fail("retain the primary context", err)
 		return
 	}
-	if err := ctx.Lock(); err != nil {
-		ready <- fail("bind the context to a thread", err)
-		return
-	}
-	// The thread is never unlocked, so it ends with this goroutine.
-	if d.stream, err = cu.MakeStream(cu.DefaultStream); err != nil {
-		ready <- fail("make a stream", err)
-		return
-	}
-	if d.staging, err = driver.Pinned(stagingBytes); err != nil {
+	if err := d.hold(ctx); err != nil {
+		_ = d.id.dev.ReleasePrimaryCtx() // the first error is the one to tell
 		ready <- err
 		return
 	}
@@ -75,6 +68,17 @@ func (d *device) serve(ready chan<- error) {
 	for f := range d.calls {
 		f()
 	}
+}
+
+func (d *device) hold(ctx cu.CUContext) (err error) {
+	if err := ctx.Lock(); err != nil {
+		return fail("bind the context to a thread", err)
+	}
+	if d.stream, err = cu.MakeStream(cu.DefaultStream); err != nil {
+		return fail("make a stream", err)
+	}
+	d.staging, err = driver.Pinned(stagingBytes)
+	return err
 }
 
 // do runs f on the device's thread.
