@@ -10,10 +10,12 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler
+.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler
 
 help:
 	@echo "make build           bin/ridge"
+	@echo "make cuda            bin/ridge with the NVIDIA platform inside, with or without a GPU (brings its compiler; docs/cuda.md)"
+	@echo "make cuda-check      the same, then the platform's tests in the CPU execution model"
 	@echo "make calibrate       build, then the quick calibration of this machine (under 90 s)"
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
@@ -32,6 +34,23 @@ compiler:
 
 build: compiler
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+
+# The NVIDIA platform: nvcc and cuda.h are found or brought (build/cuda), the kernels become fat
+# binaries in cuda/fatbin/bin, and the binary embeds them. Starts on machines without a driver too.
+CUDA_ENV = . build/cuda/env; export $$CUDA_BUILD; export CGO_ENABLED=1 CC=$(CC);
+cuda: cuda-toolkit
+	$(CUDA_ENV) $(GO) build -tags cuda -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+	@if nm -D bin/ridge | grep ' U cu[A-Z]'; then echo "bin/ridge would not start without these functions of the driver: run scripts/cuda-symbols.sh"; rm bin/ridge; exit 1; fi
+
+cuda-toolkit: compiler
+	scripts/cuda-toolkit.sh
+	. build/cuda/env; $(GO) run ./internal/fatbins -nvcc "$$NVCC"
+
+# What can be tested without a GPU: every kernel compiles for every chip without a spill, and runs
+# in the CPU execution model behind a driver of the tests.
+cuda-check: cuda
+	$(CUDA_ENV) $(GO) vet -tags cuda ./cuda/... ./cmd/ridge
+	$(CUDA_ENV) $(GO) test -tags cuda ./cuda/... ./internal/fatbins
 
 calibrate: build
 	bin/ridge calibrate --quick

@@ -70,7 +70,7 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 // runThen runs a campaign with its views and delivers its document, a part of it when interrupted.
 func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
 	v := newView(c)
-	cfg.View = v
+	cfg.View, cfg.Accelerator = v, accelerator(cfg.Plan.Device)
 	doc, err := campaign.Run(c.Context, cfg)
 	v.finish()
 	var pre *campaign.PreflightError
@@ -88,6 +88,22 @@ func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibratio
 		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; go on with the same options and --resume %s", err, doc.RunID)}
 	}
 	return doc, werr
+}
+
+// accelerator describes a device that is not the host's CPU; nil for the CPU.
+func accelerator(id string) *record.Device {
+	for _, b := range backends() {
+		if b.Name() == "cpu" {
+			continue
+		}
+		ds, _ := b.Devices() // the device was checked before: checkDevice says what is wrong with it
+		for _, d := range ds {
+			if d.ID == id {
+				return &d
+			}
+		}
+	}
+	return nil
 }
 
 // deliver writes the document where it was asked for and prints the tables. The file comes

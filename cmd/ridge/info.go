@@ -2,9 +2,14 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/machine"
 )
 
@@ -23,9 +28,38 @@ func infoCommand() *cli.Command {
 			if c.Bool("json") {
 				return writeJSON(c, h)
 			}
-			return machine.WriteInfo(c.App.Writer, h)
+			if err := machine.WriteInfo(c.App.Writer, h); err != nil {
+				return err
+			}
+			return writeAccelerators(c, backends())
 		},
 	}
+}
+
+// writeAccelerators says of every platform beside the CPU which devices it has, or why none.
+func writeAccelerators(c *cli.Context, all []backend.Backend) error {
+	for _, b := range all {
+		if b.Name() == "cpu" {
+			continue
+		}
+		ds, err := b.Devices()
+		if err != nil {
+			if _, err := fmt.Fprintf(c.App.Writer, "%s: unavailable: %v\n", b.Name(), err); err != nil {
+				return err
+			}
+			continue
+		}
+		for _, d := range ds {
+			line := fmt.Sprintf("%s: %s, %d MiB", d.ID, d.Name, d.Memory>>20)
+			for _, k := range slices.Sorted(maps.Keys(d.Facts)) {
+				line += fmt.Sprintf(", %s %s", strings.ReplaceAll(k, "_", " "), d.Facts[k])
+			}
+			if _, err := fmt.Fprintln(c.App.Writer, line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 func doctorCommand() *cli.Command {

@@ -185,6 +185,20 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("needs %d bytes, %d are available (%s)", e.Need, e.Have, e.What)
 }
 
+// LostError says that the device can do nothing more in this process: the worker must end and
+// another one start. It becomes status crashed of the case that saw it.
+type LostError struct{ Reason string }
+
+func (e *LostError) Error() string { return e.Reason }
+
+// Accelerator is a Device with memory and caches of its own, which the host's figures do not describe.
+type Accelerator interface {
+	// LLCBytes of the device's last-level cache; 0 when unknown.
+	LLCBytes() int64
+	// FreeMemory is the bytes of the device's memory that may be allocated and what limits them.
+	FreeMemory() (int64, string, error)
+}
+
 // IsUnsupported reports whether err means the device cannot run the case.
 func IsUnsupported(err error) bool {
 	var u *UnsupportedError

@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -45,8 +46,11 @@ type Config struct {
 	// Libraries are the vendor libraries that are tried as baselines of fusion patterns, where they are installed.
 	Libraries []backend.LibraryWays
 	NoProbes  bool // measure no ceilings: results are then held against nothing
-	View      View // nil: nobody listens
-	Now       func() time.Time
+	// Accelerator describes the device where it is not the host's CPU. Its ceilings are not probed
+	// yet: results are held against nothing, and the document says so.
+	Accelerator *record.Device
+	View        View // nil: nobody listens
+	Now         func() time.Time
 }
 
 // View hears what happens, outside of the timed windows.
@@ -200,7 +204,10 @@ func (c *campaign) begin(ctx context.Context) error {
 	if c.plan, err = plan.Build(*o); err != nil {
 		return err
 	}
-	if cfg.NoProbes {
+	if cfg.Accelerator != nil && !cfg.NoProbes {
+		c.plan.Warnings = append(c.plan.Warnings, "the ceilings of "+o.Device+" are not probed: its results are held against nothing")
+	}
+	if cfg.NoProbes || cfg.Accelerator != nil {
 		c.plan.Probes = nil
 	}
 	if cfg.ProbesFor == nil && o.ProbesOnly && len(o.Fusion) > 0 {
@@ -218,7 +225,24 @@ func (c *campaign) begin(ctx context.Context) error {
 	if v, ok := host.Memory.TotalBytes.Get(); ok {
 		c.doc.Devices[0].Memory = v
 	}
+	if cfg.Accelerator != nil {
+		c.doc.Devices[0] = withClock(*cfg.Accelerator, clocks[o.Threads])
+	}
 	return c.openJournal()
+}
+
+// withClock adds the measured clock to the facts of an accelerator.
+func withClock(d record.Device, r runner.ClockReading) record.Device {
+	d.Facts = maps.Clone(d.Facts)
+	if d.Facts == nil {
+		d.Facts = map[string]string{}
+	}
+	d.Facts["measured_clock_mhz"] = fmt.Sprintf("%.0f", 1e3*r.IdleGHz)
+	d.Facts["measured_clock_under_load_mhz"] = fmt.Sprintf("%.0f", 1e3*r.LoadedGHz)
+	if r.LoadedUnavailable != "" {
+		d.Facts["measured_clock_under_load_mhz"] = "unavailable: " + r.LoadedUnavailable
+	}
+	return d
 }
 
 // readClocks measures the clock with all threads of the run and with one alone, by thread
@@ -238,6 +262,11 @@ func (c *campaign) readClocks(ctx context.Context) (map[int]runner.ClockReading,
 		return nil, err
 	}
 	out[o.Threads] = all
+	if c.cfg.Accelerator != nil {
+		const why = "not measured: the run is not on the CPU"
+		c.doc.Host.CPU.Clock.IdleGHz, c.doc.Host.CPU.Clock.LoadedGHz = record.Unknown[float64](why), record.Unknown[float64](why)
+		return out, nil
+	}
 	to := &c.doc.Host.CPU.Clock
 	to.IdleGHz = record.Known(all.IdleGHz, "dependent-multiplication chain, otherwise idle")
 	to.LoadedGHz = fact(all, "the same while the FMA units of all threads are busy")

@@ -43,8 +43,11 @@ type Reply struct {
 	Library *record.VendorLibrary `json:"library,omitempty"`
 }
 
+// KindLost is a device that can do nothing more in this worker's process.
+const KindLost = "lost"
+
 // WorkerError carries a failure across the process border. Kind is one of the record
-// statuses (unsupported, skipped) or "usage" or "internal".
+// statuses (unsupported, skipped), "usage", "internal" or KindLost.
 type WorkerError struct {
 	Kind    string `json:"kind"`
 	Message string `json:"message"`

@@ -114,6 +114,7 @@ func workerError(err error) *WorkerError {
 	var w *WorkerError
 	var m *backend.MemoryError
 	var aside *backend.SetAsideError
+	var lost *backend.LostError
 	switch {
 	case errors.As(err, &w):
 		return w
@@ -123,6 +124,8 @@ func workerError(err error) *WorkerError {
 		return &WorkerError{Kind: string(record.Unsupported), Message: err.Error()}
 	case errors.As(err, &m):
 		return &WorkerError{Kind: string(record.Skipped), Message: err.Error()}
+	case errors.As(err, &lost):
+		return &WorkerError{Kind: KindLost, Message: err.Error()}
 	}
 	return &WorkerError{Kind: "internal", Message: err.Error()}
 }
@@ -196,6 +199,11 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	}
 	resetPeak()
 	cur := &prepared{c: c, rss: residentBytes()}
+	if !onHost(c.Device) { // its memory and caches say what fits
+		if err := s.open(c); err != nil {
+			return nil, err
+		}
+	}
 	for _, r := range refs {
 		p, err := s.program(r)
 		if err != nil {
@@ -268,23 +276,49 @@ func (s *Server) sets(mode string, need int64) (int, error) {
 	case record.Hot, "":
 		return 1, nil
 	case record.Cold:
-		if s.Host == nil || s.Host.LLCBytes() == 0 {
+		llc := s.llcBytes()
+		if llc == 0 {
 			return 0, backend.Unsupported("mode cold: the size of the last-level cache is unknown")
 		}
-		n := 2*s.Host.LLCBytes()/max(1, need) + 2
+		n := 2*llc/max(1, need) + 2
 		if n > maxSets {
 			return 0, backend.Unsupported("mode cold: %d buffer sets of %d bytes would be needed to exceed twice the last-level cache of %d bytes; at most %d are made: choose a larger shape",
-				n, need, s.Host.LLCBytes(), maxSets)
+				n, need, llc, maxSets)
 		}
 		return int(n), nil
 	}
 	return 0, usage("mode %q: expected hot or cold", mode)
 }
 
+// onHost: the device's memory is the host's.
+func onHost(device string) bool {
+	platform, _, _ := strings.Cut(device, ":")
+	return platform == "cpu"
+}
+
+// llcBytes is the last-level cache that a cold case must exceed: the device's, where it has its own.
+func (s *Server) llcBytes() int64 {
+	if a, ok := s.dev.(backend.Accelerator); ok {
+		return a.LLCBytes()
+	}
+	if s.Host == nil {
+		return 0
+	}
+	return s.Host.LLCBytes()
+}
+
+// freeMemory is what may be allocated on the device, and what limits it.
+func (s *Server) freeMemory() (int64, string, error) {
+	if a, ok := s.dev.(backend.Accelerator); ok {
+		return a.FreeMemory()
+	}
+	return s.Host.FreeMemory()
+}
+
 // fits refuses a case that needs more than 80 % of the free memory. Blocks that the device
 // keeps from earlier cases count as used there, so they are returned before the answer is no.
 func (s *Server) fits(arms []arm) error {
-	if s.Host == nil {
+	if _, own := s.dev.(backend.Accelerator); s.Host == nil && !own {
 		return nil
 	}
 	var need float64 // a float: sizes may add up beyond an int64
@@ -294,7 +328,7 @@ func (s *Server) fits(arms []arm) error {
 		}
 	}
 	for last := false; ; last = true {
-		free, by, err := s.Host.FreeMemory()
+		free, by, err := s.freeMemory()
 		if err != nil || need <= 0.8*float64(free) {
 			return nil // unreadable: the allocation itself will tell
 		}

@@ -49,6 +49,9 @@ func (t *trial) attempt() (again bool, err error) {
 	if err != nil {
 		return t.failed(nil, err)
 	}
+	if rep.Err != nil && rep.Err.Kind == KindLost {
+		return t.lost(nil, rep.Err)
+	}
 	if rep.Err != nil {
 		return false, t.refused(rep.Err)
 	}
@@ -169,10 +172,25 @@ func (t *trial) failed(by []suspect, err error) (bool, error) {
 // faulty handles a worker that answered verify or measure with an error: an internal one is
 // a kernel that returned an error status, or a device that failed under it.
 func (t *trial) faulty(by []suspect, e *WorkerError) (bool, error) {
+	if e.Kind == KindLost {
+		return t.lost(by, e)
+	}
 	if e.Kind != "internal" {
 		return false, t.refused(e)
 	}
 	return t.setAside(by, failure{record.Crashed, e.Message, "", false})
+}
+
+// lost handles a device that nothing more can be done with in this worker: the next one starts
+// with a fresh context. Where no kernel had run, the case is started again once.
+func (t *trial) lost(by []suspect, e *WorkerError) (bool, error) {
+	t.r.drop()
+	if len(by) == 0 && !t.restarted {
+		t.restarted = true
+		t.res.Warnings = append(t.res.Warnings, e.Message+": the case was started again")
+		return true, nil
+	}
+	return t.setAside(by, failure{record.Crashed, e.Message, "", true})
 }
 
 // failure is what a kernel did.

@@ -22,6 +22,7 @@ const (
 	Quarter     = "quarter"     // every value is a quarter: three of four turns of a loop are gone
 	Unsupported = "unsupported" // the kernel refuses every shape
 	Fails       = "fails"       // running it is an error
+	Loses       = "loses"       // running it loses the device
 )
 
 // Backend is the platform "toy" (or another name) with one device. For every op and dtype
@@ -241,6 +242,8 @@ func (e *executable) Run(n int) error {
 	switch fault := e.d.b.Fault[last]; {
 	case fault == Fails:
 		return fmt.Errorf("run %s: made to fail", last)
+	case fault == Loses:
+		return fmt.Errorf("run %s: %w", last, &backend.LostError{Reason: "the device is lost"})
 	case fault == View || n == 0 || e.d.b.Unverified:
 		return nil
 	}

@@ -1,0 +1,113 @@
+//go:build cuda && linux && cgo
+
+// Package cuda is the NVIDIA platform: it binds programs to the kernels of the family packages
+// below it, owns their buffers in device memory and times them by the device's events. The driver is
+// opened at run time (package driver); docs/cuda.md describes the parts.
+package cuda
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"gorgonia.org/cu"
+
+	"ridge/cuda/driver"
+	"ridge/cuda/kernel"
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Backend is the NVIDIA platform with its kernels.
+type Backend struct {
+	Families []kernel.Family
+}
+
+// New is the platform with ridge's kernels and any further families.
+func New(extra ...kernel.Family) *Backend {
+	return &Backend{Families: append(families(), extra...)}
+}
+
+// Name of the platform.
+func (b *Backend) Name() string { return "cuda" }
+
+// Available says in which of three states a platform without a usable device is: no driver, a
+// driver without a device, a driver that cannot be initialised.
+func (b *Backend) Available() error {
+	_, err := driver.Open()
+	return err
+}
+
+// Devices lists cuda:0, cuda:1, …
+func (b *Backend) Devices() ([]record.Device, error) {
+	state, err := driver.Open()
+	if err != nil {
+		return nil, err
+	}
+	n, err := cu.NumDevices()
+	if err != nil {
+		return nil, fmt.Errorf("count the devices: %w", driver.Wrap(err))
+	}
+	var out []record.Device
+	for i := range n {
+		id, err := identify(i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, id.record(state))
+	}
+	return out, nil
+}
+
+// Kernels lists every kernel compiled in; a kernel is available when the first device can run it.
+func (b *Backend) Kernels() []backend.KernelInfo {
+	capability, missing := 0, b.Available()
+	if missing == nil {
+		id, err := identify(0)
+		capability, missing = id.limits.Capability, err
+	}
+	var out []backend.KernelInfo
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			why := missing
+			if why == nil {
+				why = k.Runs(capability)
+			}
+			for _, o := range strings.Fields(k.Ops) {
+				out = append(out, k.Info(o, why))
+			}
+		}
+	}
+	return out
+}
+
+// Open retains the primary context of a device.
+func (b *Backend) Open(id string, _ backend.OpenOptions) (backend.Device, error) {
+	state, err := driver.Open()
+	if err != nil {
+		return nil, backend.Unsupported("device %s: %v", id, err)
+	}
+	ordinal, err := strconv.Atoi(strings.TrimPrefix(id, "cuda:"))
+	n, _ := cu.NumDevices()
+	if err != nil || ordinal < 0 || ordinal >= n {
+		return nil, backend.Unsupported("device %q: expected cuda:0 to cuda:%d (ridge list devices)", id, n-1)
+	}
+	return open(b, state, ordinal)
+}
+
+// candidates lists the kernels registered for the op, the preferred first; with a forced name
+// only that kernel.
+func (b *Backend) candidates(o op.Op, forced string) []kernel.Kernel {
+	var out []kernel.Kernel
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if k.Implements(o.Name(), o.DType()) && (forced == "" && k.Rank >= 0 || forced == k.Name) {
+				out = append(out, k)
+			}
+		}
+	}
+	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
+	return out
+}

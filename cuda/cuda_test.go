@@ -1,0 +1,250 @@
+//go:build cuda && linux && cgo
+
+package cuda_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ridge/cuda"
+	"ridge/cuda/cudatest"
+	"ridge/cuda/fill"
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// The test binary is its own worker.
+const workerEnv = "RIDGE_CUDA_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(workerEnv) != "" {
+		if err := runner.ServeProcess(server()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	cudatest.Main(m)
+}
+
+func server() *runner.Server {
+	return &runner.Server{Backends: []backend.Backend{cuda.New()}, Ops: op.Builtin()}
+}
+
+// newRunner runs cases in worker processes with a further environment.
+func newRunner(t *testing.T, env ...string) *runner.Runner {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &runner.Runner{Launch: runner.Process([]string{exe}, append(env, workerEnv+"=1"))}
+	t.Cleanup(r.Close)
+	return r
+}
+
+func run(t *testing.T, r *runner.Runner, id string) record.Result {
+	t.Helper()
+	k, err := plan.FromID(op.Builtin(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Warmup, k.Trials = 1, 5
+	res, err := r.Run(t.Context(), k)
+	if err != nil {
+		t.Fatalf("%s: %v", id, err)
+	}
+	return res
+}
+
+const (
+	copyCase  = "cuda:0/copy/fp32/rows=3,cols=1000/threads=1/hot"
+	fillCase  = "cuda:0/fill/bf16/rows=3,cols=1000/threads=1/hot"
+	copyEntry = "stream_fp32_simt_copy"
+)
+
+func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
+	r := newRunner(t)
+	for _, tc := range []struct {
+		id   string
+		want record.Status
+		says string // in the reason
+	}{
+		{copyCase, record.OK, ""},
+		{"cuda:0/copy/fp32/rows=1,cols=100000/threads=1/cold", record.OK, ""},
+		{"cuda:0/copy/fp32/rows=1,cols=5/threads=1/cold", record.Unsupported, "last-level cache of 4194304 bytes"},
+		{"cuda:0/copy/fp32/rows=1000000,cols=1000/threads=1/hot", record.Skipped, "the free memory of fake device"},
+		{"cuda:7/copy/fp32/rows=3,cols=1000/threads=1/hot", record.Unsupported, "expected cuda:0 to cuda:0"},
+		{"cuda:0/chase/int64/bytes=640,steps=4/threads=1/hot", record.Unsupported, "no CUDA kernel is registered for chase at int64"},
+	} {
+		res := run(t, r, tc.id)
+		if res.Status != tc.want || !strings.Contains(res.Reason, tc.says) {
+			t.Errorf("%s: %s (%s), want %s (%s)", tc.id, res.Status, res.Reason, tc.want, tc.says)
+		}
+		if tc.want != record.OK {
+			continue
+		}
+		c := res.Conditions
+		if !res.Verification.Passed || res.Kernel != "stream_fp32_simt" || res.Time == nil || res.Time.MedianNS <= 0 {
+			t.Errorf("%s: kernel %s, verification %+v, time %+v", tc.id, res.Kernel, res.Verification, res.Time)
+		}
+		if c == nil || !strings.Contains(c.Driver, "fake driver") || !strings.HasPrefix(c.Compiler, "nvcc 1") {
+			t.Errorf("%s: conditions %+v: a result of the fake driver must say so", tc.id, c)
+		}
+	}
+}
+
+// What a device can do to a case: the case says it in CUDA's words, and the run goes on in a
+// new worker.
+func TestADeviceThatFailsCostsOneCase(t *testing.T) {
+	for _, tc := range []struct {
+		name, fail string
+		want       record.Status
+		says       string
+		aside      string // the quarantine's key; "": none
+	}{
+		{"illegal address while verifying", "illegal:" + copyEntry + ":1", record.Crashed, "CUDA_ERROR_ILLEGAL_ADDRESS (700): an illegal memory access was encountered", "stream_fp32_simt"},
+		{"illegal address while measuring", "illegal:" + copyEntry + ":7", record.Crashed, "CUDA_ERROR_ILLEGAL_ADDRESS (700)", "stream_fp32_simt"},
+		{"launch time-out", "timeout:" + copyEntry + ":1", record.Crashed, "CUDA_ERROR_LAUNCH_TIMEOUT (702): the launch timed out and was terminated", "stream_fp32_simt"},
+		{"device lost", "lost:" + copyEntry + ":2", record.Crashed, "CUDA_ERROR_DEVICE_UNAVAILABLE (46)", "stream_fp32_simt"},
+		{"memory error", "ecc:" + copyEntry + ":1", record.Crashed, "CUDA_ERROR_ECC_UNCORRECTABLE (214)", "stream_fp32_simt"},
+		{"out of memory in a launch", "oom:" + copyEntry + ":1", record.Crashed, "CUDA_ERROR_OUT_OF_MEMORY (2): out of memory", "stream_fp32_simt@copy"},
+		{"abort in the driver", "abort:" + copyEntry + ":1", record.Crashed, "abort in stream_fp32_simt_copy as ordered", "stream_fp32_simt"},
+		{"hang", "hang:" + copyEntry + ":1", record.TimedOut, "the worker was killed", "stream_fp32_simt@copy"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			once := filepath.Join(t.TempDir(), "failed")
+			r := newRunner(t, "RIDGE_FAKE_FAIL="+tc.fail, "RIDGE_FAKE_FAIL_ONCE="+once)
+			if tc.want == record.TimedOut {
+				r.Deadline = func(runner.Request, record.Case, *runner.Prepared) time.Duration { return 2 * time.Second }
+			}
+			res := run(t, r, copyCase)
+			if res.Status != tc.want || !strings.Contains(res.Reason, tc.says) {
+				t.Errorf("%s (%s), want %s (%s)", res.Status, res.Reason, tc.want, tc.says)
+			}
+			if _, there := r.Quarantined()[tc.aside]; !there || len(r.Quarantined()) != 1 {
+				t.Errorf("set aside: %v, want %s", r.Quarantined(), tc.aside)
+			}
+			r.Deadline = nil
+			if next := run(t, r, fillCase); next.Status != record.OK {
+				t.Errorf("the next case: %s (%s)", next.Status, next.Reason)
+			}
+			if again := run(t, r, copyCase); again.Status != record.Skipped {
+				t.Errorf("a kernel set aside: %s (%s), want skipped", again.Status, again.Reason)
+			}
+		})
+	}
+}
+
+func TestADeviceLostWhileInputsAreMadeCostsOneCase(t *testing.T) {
+	// Verify sees it first, so the kernel of the case is blamed for it;
+	// the message names the tensor, and the run goes on.
+	r := newRunner(t, "RIDGE_FAKE_FAIL=illegal:fill_simt:1", "RIDGE_FAKE_FAIL_ONCE="+filepath.Join(t.TempDir(), "failed"))
+	if res := run(t, r, copyCase); res.Status != record.Crashed || !strings.Contains(res.Reason, "fill tensor a") {
+		t.Errorf("%s (%s)", res.Status, res.Reason)
+	}
+	if res := run(t, r, fillCase); res.Status != record.OK {
+		t.Errorf("the next case: %s (%s)", res.Status, res.Reason)
+	}
+}
+
+func TestADeviceOfAnotherGenerationGetsNoKernelThatItCannotRun(t *testing.T) {
+	r := newRunner(t, "RIDGE_FAKE_CAPABILITY=7.5")
+	if res := run(t, r, copyCase); res.Status != record.Unsupported || !strings.Contains(res.Reason, "needs compute capability 8.0, this device has 7.5") {
+		t.Errorf("%s (%s)", res.Status, res.Reason)
+	}
+}
+
+func TestDevicesDescribeThemselves(t *testing.T) {
+	ds, err := cuda.New().Devices()
+	if err != nil || len(ds) != 1 {
+		t.Fatal(ds, err)
+	}
+	d := ds[0]
+	want := map[string]string{"compute_capability": "9.0", "multiprocessors": "4", "boost_clock_mhz": "1980", "memory_clock_mhz": "3201",
+		"memory_bus_bits": "6144", "l2_bytes": "4194304", "shared_bytes_per_block": "232448",
+		"theoretical_fp32_gflops": "2028", "theoretical_bf16_tensor_gflops": "32440", "theoretical_bandwidth_gbps": "4917",
+		"driver": "CUDA 13.0 (fake driver of the tests: kernels run in the CPU execution model)"}
+	for k, v := range want {
+		if d.Facts[k] != v {
+			t.Errorf("%s = %q, want %q", k, d.Facts[k], v)
+		}
+	}
+	if d.ID != "cuda:0" || d.Memory != 1<<30 || !strings.Contains(d.Name, "no GPU") {
+		t.Errorf("%+v", d)
+	}
+}
+
+// Every kind of fill in every format, with padded rows, in both modes: the bits of op.FillValue.
+func TestTheDeviceFillsTheBitsOfFillValue(t *testing.T) {
+	copyOp := cudatest.Op(t, "stream_copy", record.FP32, "n=1")
+	p := op.Single(copyOp)
+	add := func(d record.DType, f op.Fill, r, pitch int64, dims ...int64) {
+		p.Tensors = append(p.Tensors, op.Tensor{Name: fmt.Sprintf("t%d", len(p.Tensors)), Role: op.In, DType: d, Dims: dims, Pitch: pitch, Fill: f, IntRange: r})
+	}
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32, record.INT64} {
+		for _, f := range []op.Fill{op.FillUniform, op.FillPositive, op.FillWide, op.FillBalanced, op.FillBytes} {
+			if f == op.FillBytes && d.Size() != 1 {
+				continue
+			}
+			add(d, f, 0, 0, 3, 257)
+			add(d, f, 7, 41, 5, 37)
+		}
+		add(d, op.FillBalanced, 127, 0, 1)
+		add(d, op.FillBalanced, 127, 0, 2, 600)
+	}
+	add(record.FP32, op.FillScales, 5, 0, 300)
+	for _, n := range []int64{0, 3, 8, 13, 80, 1029} {
+		add(record.INT64, op.FillChase, 0, 0, n)
+	}
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	e, err := d.Prepare(p, backend.PrepareOptions{Seed: 9})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Release()
+	for _, integer := range []bool{false, true} {
+		if err := e.Fill(integer, 1); err != nil {
+			t.Fatal(err)
+		}
+		for n, x := range p.Tensors {
+			if x.Role != op.In {
+				continue
+			}
+			mem, before, after, err := e.ReadRaw(x.Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := make([]byte, len(mem))
+			for i := range want {
+				want[i] = fill.PoisonByte(0)
+			}
+			for i := range x.Elements() {
+				op.Encode(x.DType, want[x.Offset(i)*x.DType.Size():], op.FillValue(op.Key(9, n), integer, &x, i))
+			}
+			for i := range want {
+				if mem[i] != want[i] {
+					t.Errorf("%s%v fill %d range %d integer=%v: byte %d is %#x, want %#x", x.DType, x.Dims, x.Fill, x.IntRange, integer, i, mem[i], want[i])
+					break
+				}
+			}
+			for _, b := range append(append([]byte{}, before...), after...) {
+				if b != fill.PoisonByte(0) {
+					t.Errorf("%s: a guard byte is %#x", x.Name, b)
+					break
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+//go:build cuda && linux && cgo
+
+// Package cudatest runs CUDA kernels without a GPU: behind the tests' driver, in the CPU execution
+// model, judged by the verifier that also runs before every measurement.
+package cudatest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"ridge/cuda"
+	"ridge/cuda/driver"
+	"ridge/cuda/model"
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// Main is a package's TestMain: it builds the driver of the tests with all kernels and further
+// sources, and runs the tests with it.
+func Main(m *testing.M, further ...string) {
+	if err := Use(further...); err != nil {
+		fmt.Fprintln(os.Stderr, "cudatest:", err)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// Use builds the driver of the tests and makes this process open it.
+func Use(further ...string) error {
+	root, err := model.Root()
+	if err != nil {
+		return err
+	}
+	lib, err := model.Library(root, further...)
+	if err != nil {
+		return err
+	}
+	return os.Setenv(driver.LibraryEnv, lib)
+}
+
+// Orders in which the model runs threads and blocks. A kernel that depends on one is wrong.
+var Orders = []string{"forward", "reverse", "random:1"}
+
+// Op makes an op of ridge's registry.
+func Op(t *testing.T, name string, d record.DType, params string) op.Op {
+	t.Helper()
+	values := map[string]string{}
+	for _, p := range strings.FieldsFunc(params, func(r rune) bool { return r == ',' || r == ' ' }) {
+		k, v, _ := strings.Cut(p, "=")
+		values[k] = v
+	}
+	o, err := op.Builtin().New(name, values, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// All runs every registered kernel of each op in all orders, with aligned and with shifted
+// operands, through the verifier. An op that no kernel takes fails.
+func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
+	t.Helper()
+	for i, order := range Orders {
+		t.Setenv("RIDGE_MODEL_ORDER", order)
+		d, err := b.Open("cuda:0", backend.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range ops {
+			kernels, err := d.Kernels(o)
+			if err != nil {
+				t.Errorf("%s %s: %v", o.Name(), o.DType(), err)
+			}
+			for _, k := range kernels {
+				// One element off the alignment, so that vectors of 16 bytes cannot be used.
+				if alive := check(t, d, o, k.Name, int64(i%2)*o.Tensors()[0].DType.Size(), order); alive {
+					continue
+				}
+				_ = d.Close() // of a lost context
+				if d, err = b.Open("cuda:0", backend.OpenOptions{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+// check verifies one kernel; false: it cost the device its context.
+func check(t *testing.T, d backend.Device, o op.Op, kernel string, misalign int64, order string) (alive bool) {
+	t.Helper()
+	what := fmt.Sprintf("%s for %s %s %v misalign=%d order=%s", kernel, o.Name(), o.DType(), o.Params(), misalign, order)
+	e, err := d.Prepare(op.Single(o), backend.PrepareOptions{Kernel: kernel, Misalign: misalign, Seed: runner.Seed})
+	if backend.IsUnsupported(err) {
+		t.Logf("%s: not run: %v", what, err)
+		return true
+	}
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return true
+	}
+	v, err := runner.Verify(t.Context(), e, op.Single(o), runner.Seed, runner.DefaultEffort)
+	switch {
+	case err != nil:
+		t.Errorf("%s: %v", what, err)
+	case !v.Passed:
+		t.Errorf("%s: %+v", what, *v.Mismatch)
+	}
+	if err := e.Release(); err != nil {
+		t.Errorf("%s: release: %v", what, err)
+	}
+	var lost *backend.LostError
+	return !errors.As(err, &lost)
+}

@@ -1,0 +1,260 @@
+//go:build cuda && linux && cgo
+
+package driver_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"ridge/cuda/cudatest"
+	"ridge/cuda/driver"
+	"ridge/cuda/fatbin"
+)
+
+// A process opens one driver, so each state is seen by a process of its own.
+const stateEnv = "RIDGE_DRIVER_TEST_STATE"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(stateEnv) != "" {
+		s, err := driver.Open()
+		fmt.Printf("version %d, fake %q, no driver %v, no device %v: %v\n", s.Version, s.Fake,
+			errors.Is(err, driver.ErrNoDriver), errors.Is(err, driver.ErrNoDevice), err)
+		os.Exit(0)
+	}
+	cudatest.Main(m)
+}
+
+func TestTheThreeStatesOfADriverAreToldApart(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct{ name, env, want string }{
+		{"no driver", driver.LibraryEnv + "=/nonexistent/libcuda.so.1", "no driver true, no device false: no NVIDIA driver: /nonexistent/libcuda.so.1: cannot open shared object file"},
+		{"not a driver", driver.LibraryEnv + "=libm.so.6", "no driver true, no device false: no NVIDIA driver"},
+		{"driver without a device", "RIDGE_FAKE_DEVICES=0", "no driver false, no device true: an NVIDIA driver without a device: cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected"},
+		{"fake driver", "RIDGE_FAKE_DEVICES=2", `version 13000, fake "fake driver of the tests: kernels run in the CPU execution model", no driver false, no device false: <nil>`},
+	} {
+		c := exec.Command(exe)
+		c.Env = append(os.Environ(), stateEnv+"=1", tc.env)
+		out, err := c.CombinedOutput()
+		if err != nil || !strings.Contains(string(out), tc.want) {
+			t.Errorf("%s: %v, %s\nwant %s", tc.name, err, out, tc.want)
+		}
+	}
+}
+
+func TestNoDriverFunctionIsLeftToTheDynamicLinker(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("nm", "-D", exe).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range strings.Split(string(out), "\n") {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == "U" && strings.HasPrefix(f[1], "cu") {
+			t.Errorf("%s is unresolved: run scripts/cuda-symbols.sh", f[1])
+		}
+	}
+	out, err = exec.Command("readelf", "-d", exe).Output()
+	if err != nil || strings.Contains(string(out), "libcuda") {
+		t.Errorf("the binary needs libcuda to start (%v):\n%s", err, out)
+	}
+}
+
+// context opens device 0 and binds it to this test's thread.
+func context(t *testing.T) cu.Stream {
+	t.Helper()
+	if _, err := driver.Open(); err != nil {
+		t.Fatal(err)
+	}
+	dev, err := cu.GetDevice(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, err := dev.RetainPrimaryCtx()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ctx.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(runtime.UnlockOSThread)
+	s, err := cu.MakeStream(cu.DefaultStream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func function(t *testing.T, image, name string) cu.Function {
+	t.Helper()
+	b, err := fatbin.Image(image)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := cu.LoadData(string(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := m.Function(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// doubling makes a list whose set s executes y[s] = y[s] + y[s] over four floats.
+func doubling(t *testing.T, cluster uint32, shared uint32, sets int) (*driver.List, []cu.DevicePtr) {
+	t.Helper()
+	f := function(t, "stream_fp32_simt", "stream_fp32_simt_add")
+	var launches [][]driver.Launch
+	var mem []cu.DevicePtr
+	for range sets {
+		y, err := cu.MemAlloc(16)
+		if err != nil {
+			t.Fatal(err)
+		}
+		one := []float32{1, 1, 1, 1}
+		if err := cu.MemcpyHtoD(y, unsafe.Pointer(&one[0]), 16); err != nil {
+			t.Fatal(err)
+		}
+		mem = append(mem, y)
+		launches = append(launches, []driver.Launch{{Function: f, Grid: [3]uint32{2, 1, 1}, Block: [3]uint32{256, 1, 1},
+			Cluster: [3]uint32{cluster, 1, 1}, Shared: shared, Params: []uint64{4, uint64(y), uint64(y), uint64(y), 0}}})
+	}
+	l, err := driver.NewList(launches)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Free)
+	return l, mem
+}
+
+// doublings is how often y was doubled.
+func doublings(t *testing.T, y cu.DevicePtr) int {
+	t.Helper()
+	var v [4]float32
+	if err := cu.MemcpyDtoH(unsafe.Pointer(&v[0]), y, 16); err != nil {
+		t.Fatal(err)
+	}
+	for n, x := 0, float32(1); n < 30; n, x = n+1, 2*x {
+		if v == [4]float32{x, x, x, x} {
+			return n
+		}
+	}
+	t.Fatalf("y = %v is no power of two", v)
+	return 0
+}
+
+func TestLaunchesReachTheDeviceAsOftenAsOrdered(t *testing.T) {
+	s := context(t)
+	for _, tc := range []struct {
+		name            string
+		cluster, shared uint32
+	}{{"plain", 0, 0}, {"in clusters of two", 2, 0}, {"with 100 KiB of shared memory", 0, 100 << 10}} {
+		l, y := doubling(t, tc.cluster, tc.shared, 1)
+		if err := l.Run(s, 3); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+		}
+		g, err := l.Graph(s, 2)
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		if n := doublings(t, y[0]); n != 3 {
+			t.Errorf("%s: recording a graph ran it: doubled %d times, want 3", tc.name, n)
+		}
+		if err := g.Run(s, 3); err != nil {
+			t.Errorf("%s: graph: %v", tc.name, err)
+		}
+		if n := doublings(t, y[0]); n != 3+2*3 {
+			t.Errorf("%s: doubled %d times, want 3 and a graph of 2 three times", tc.name, n)
+		}
+		if err := g.Free(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestMeasureRotatesTheSetsAndTimesEverySample(t *testing.T) {
+	s := context(t)
+	l, y := doubling(t, 0, 0, 3)
+	// One launch before the first event, then 2 samples of 4: sets 0 | 0 1 2 0, 1 2 0 1; the next
+	// call goes on at set 2.
+	ns, err := l.Measure(s, 4, 2)
+	if err != nil || len(ns) != 2 || ns[0] <= 0 || ns[1] <= 0 {
+		t.Fatalf("%v, %v: expected two durations", ns, err)
+	}
+	if _, err := l.Measure(s, 1, 1); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []int{4, 3, 2 + 2} {
+		if n := doublings(t, y[i]); n != want {
+			t.Errorf("set %d: %d launches, want %d", i, n, want)
+		}
+	}
+}
+
+func TestTooMuchSharedMemoryIsRefusedWithTheDriversWords(t *testing.T) {
+	s := context(t)
+	_ = s
+	f := function(t, "stream_fp32_simt", "stream_fp32_simt_add")
+	_, err := driver.NewList([][]driver.Launch{{{Function: f, Shared: 300 << 10}}})
+	if err == nil || !strings.Contains(err.Error(), "allow 307200 bytes of shared memory: CUDA_ERROR_INVALID_VALUE (1): invalid argument") {
+		t.Error(err)
+	}
+}
+
+func TestTensorMapsAreCheckedBeforeTheDriverSeesThem(t *testing.T) {
+	context(t)
+	good := driver.TensorMap{DType: 9, Address: 1 << 20, Dims: []uint64{64, 32}, Strides: []uint64{128}, Box: []uint32{64, 8}, Swizzle: 3}
+	m, err := good.Encode()
+	if err != nil || *(*uint64)(unsafe.Pointer(&m[0])) != good.Address {
+		t.Errorf("%v %v", m, err)
+	}
+	for name, spoil := range map[string]func(*driver.TensorMap){
+		"no dimension":       func(m *driver.TensorMap) { m.Dims = nil },
+		"one stride missing": func(m *driver.TensorMap) { m.Strides = nil },
+		"odd stride":         func(m *driver.TensorMap) { m.Strides = []uint64{130} },
+		"misaligned address": func(m *driver.TensorMap) { m.Address++ },
+	} {
+		bad := good
+		spoil(&bad)
+		if _, err := bad.Encode(); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+	}
+}
+
+func TestPinnedMemoryIsWritable(t *testing.T) {
+	context(t)
+	b, err := driver.Pinned(1 << 20)
+	if err != nil || len(b) != 1<<20 {
+		t.Fatal(err)
+	}
+	b[0], b[len(b)-1] = 1, 2
+	if err := driver.FreePinned(b); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOnlyErrorsThatAContextDoesNotSurviveCountAsLost(t *testing.T) {
+	for e, want := range map[driver.Error]bool{
+		1: false, 2: false, 101: false, 209: false, 500: false, 701: false, 708: false, 720: false, 801: false,
+		46: true, 214: true, 700: true, 702: true, 716: true, 719: true, 999: true,
+	} {
+		if e.Lost() != want {
+			t.Errorf("error %d: lost %v, want %v", int(e), e.Lost(), want)
+		}
+	}
+}

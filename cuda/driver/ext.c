@@ -1,0 +1,116 @@
+//go:build cuda && linux && cgo
+
+// What gorgonia.org/cu lacks: error texts, function attributes, launches with clusters, graphs,
+// page-locked memory, tensor maps, and the timed loop, in which no Go may run.
+#include <cuda.h>
+#include <stddef.h>
+
+#include "driver.h"
+
+#define TRY(call)                          \
+  do {                                     \
+    CUresult rc_ = (call);                 \
+    if (rc_ != CUDA_SUCCESS) return rc_;   \
+  } while (0)
+
+const char *ridge_error_name(int rc) {
+  const char *s = NULL;
+  return cuGetErrorName((CUresult)rc, &s) == CUDA_SUCCESS && s ? s : "unknown CUDA error";
+}
+
+const char *ridge_error_string(int rc) {
+  const char *s = NULL;
+  return cuGetErrorString((CUresult)rc, &s) == CUDA_SUCCESS && s ? s : "the driver has no text for it";
+}
+
+int ridge_allow_shared(void *function, uint32_t bytes) {
+  return cuFuncSetAttribute((CUfunction)function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, (int)bytes);
+}
+
+static CUresult launch(CUstream stream, const ridge_launch *l) {
+  const uint32_t *g = l->grid, *b = l->block, *c = l->cluster;
+  if ((uint64_t)c[0] * c[1] * c[2] <= 1)
+    return cuLaunchKernel((CUfunction)l->function, g[0], g[1], g[2], b[0], b[1], b[2], l->shared, stream, l->params, NULL);
+  CUlaunchAttribute cluster = {.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION};
+  cluster.value.clusterDim.x = c[0], cluster.value.clusterDim.y = c[1], cluster.value.clusterDim.z = c[2];
+  CUlaunchConfig config = {.gridDimX = g[0], .gridDimY = g[1], .gridDimZ = g[2], .blockDimX = b[0], .blockDimY = b[1],
+                           .blockDimZ = b[2], .sharedMemBytes = l->shared, .hStream = stream, .attrs = &cluster, .numAttrs = 1};
+  return cuLaunchKernelEx(&config, (CUfunction)l->function, l->params, NULL);
+}
+
+static CUresult launch_set(CUstream stream, const ridge_launch *list, int per_set, int64_t set) {
+  for (int i = 0; i < per_set; i++) TRY(launch(stream, &list[set * per_set + i]));
+  return CUDA_SUCCESS;
+}
+
+int ridge_run(void *stream, const ridge_launch *list, int per_set, int n) {
+  for (int i = 0; i < n; i++) TRY(launch_set((CUstream)stream, list, per_set, 0));
+  return cuStreamSynchronize((CUstream)stream);
+}
+
+// Batches follow each other without a gap: batch i lies between events i and i + 1, and the launch
+// before event 0 keeps the device busy while the first batch is enqueued.
+int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int launches, int samples,
+                  int64_t first, void **events, double *ns) {
+  CUstream s = (CUstream)stream;
+  TRY(launch_set(s, list, per_set, first % sets));
+  TRY(cuEventRecord((CUevent)events[0], s));
+  for (int k = 0; k < samples; k++) {
+    for (int i = 0; i < launches; i++) TRY(launch_set(s, list, per_set, (first + (int64_t)k * launches + i) % sets));
+    TRY(cuEventRecord((CUevent)events[k + 1], s));
+  }
+  TRY(cuEventSynchronize((CUevent)events[samples]));
+  for (int k = 0; k < samples; k++) {
+    float ms;
+    TRY(cuEventElapsedTime(&ms, (CUevent)events[k], (CUevent)events[k + 1]));
+    ns[k] = (double)ms * 1e6;
+  }
+  return cuStreamSynchronize(s); // an error that came after the last event
+}
+
+int ridge_events(void **events, int n) {
+  for (int i = 0; i < n; i++) {
+    CUresult rc = cuEventCreate((CUevent *)&events[i], CU_EVENT_BLOCKING_SYNC); // the host sleeps while the device works
+    if (rc != CUDA_SUCCESS) {
+      ridge_events_free(events, i);
+      return rc;
+    }
+  }
+  return CUDA_SUCCESS;
+}
+
+void ridge_events_free(void **events, int n) {
+  for (int i = 0; i < n; i++) cuEventDestroy((CUevent)events[i]);
+}
+
+int ridge_graph_make(void *stream, const ridge_launch *list, int per_set, int n, void **exec) {
+  CUstream s = (CUstream)stream;
+  CUgraph graph = NULL;
+  TRY(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
+  CUresult rc = CUDA_SUCCESS;
+  for (int i = 0; i < n && rc == CUDA_SUCCESS; i++) rc = launch_set(s, list, per_set, 0);
+  CUresult end = cuStreamEndCapture(s, &graph);
+  if (rc == CUDA_SUCCESS) rc = end;
+  if (rc == CUDA_SUCCESS) rc = cuGraphInstantiateWithFlags((CUgraphExec *)exec, graph, 0);
+  if (graph) cuGraphDestroy(graph);
+  return rc;
+}
+
+int ridge_graph_run(void *exec, void *stream, int times) {
+  for (int i = 0; i < times; i++) TRY(cuGraphLaunch((CUgraphExec)exec, (CUstream)stream));
+  return cuStreamSynchronize((CUstream)stream);
+}
+
+int ridge_graph_free(void *exec) { return cuGraphExecDestroy((CUgraphExec)exec); }
+
+int ridge_pinned(void **p, uint64_t bytes) { return cuMemHostAlloc(p, bytes, CU_MEMHOSTALLOC_PORTABLE); }
+int ridge_pinned_free(void *p) { return cuMemFreeHost(p); }
+
+int ridge_tensor_map(void *map, int dtype, int rank, uint64_t address, const uint64_t *dims, const uint64_t *strides,
+                     const uint32_t *box, int swizzle) {
+  const cuuint32_t one[5] = {1, 1, 1, 1, 1};
+  return cuTensorMapEncodeTiled((CUtensorMap *)map, (CUtensorMapDataType)dtype, (cuuint32_t)rank, (void *)(uintptr_t)address,
+                                (const cuuint64_t *)dims, (const cuuint64_t *)strides, (const cuuint32_t *)box, one,
+                                CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+}

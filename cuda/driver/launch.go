@@ -1,0 +1,175 @@
+//go:build cuda && linux && cgo
+
+package driver
+
+// #include <stdlib.h>
+// #include "driver.h"
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"gorgonia.org/cu"
+)
+
+// Launch is one kernel launch. Params are 8-byte slots.
+type Launch struct {
+	Function cu.Function
+	Grid     [3]uint32
+	Block    [3]uint32
+	Cluster  [3]uint32 // zero: none
+	Shared   uint32    // dynamic shared memory in bytes
+	Params   []uint64
+}
+
+// List is launches in C memory: sets of the same number of launches each.
+type List struct {
+	first  *C.ridge_launch
+	perSet int
+	sets   int
+	slots  []unsafe.Pointer
+	events []unsafe.Pointer
+	next   int64 // launches of the program so far, for the rotation of the sets
+}
+
+// defaultShared is what a kernel may use without asking.
+const defaultShared = 48 << 10
+
+// NewList lays out launches. Free must be called.
+func NewList(sets [][]Launch) (*List, error) {
+	if len(sets) == 0 || len(sets[0]) == 0 {
+		return nil, errors.New("a list of launches without a launch")
+	}
+	l := &List{perSet: len(sets[0]), sets: len(sets)}
+	l.first = (*C.ridge_launch)(C.calloc(C.size_t(l.perSet*l.sets), C.sizeof_ridge_launch))
+	all := unsafe.Slice(l.first, l.perSet*l.sets)
+	for s, set := range sets {
+		for i, x := range set {
+			c := &all[s*l.perSet+i]
+			c.function = handle(&x.Function)
+			for d := range 3 {
+				c.grid[d], c.block[d], c.cluster[d] = C.uint32_t(x.Grid[d]), C.uint32_t(x.Block[d]), C.uint32_t(x.Cluster[d])
+			}
+			c.shared = C.uint32_t(x.Shared)
+			n := max(1, len(x.Params))
+			mem := C.calloc(C.size_t(2*n), 8)
+			l.slots = append(l.slots, mem)
+			values, pointers := unsafe.Slice((*uint64)(mem), n), unsafe.Slice((*unsafe.Pointer)(unsafe.Add(mem, 8*n)), n)
+			for k, v := range x.Params {
+				values[k], pointers[k] = v, unsafe.Pointer(&values[k])
+			}
+			c.params = (*unsafe.Pointer)(unsafe.Add(mem, 8*n))
+			if x.Shared > defaultShared {
+				if err := check(C.ridge_allow_shared(c.function, c.shared)); err != nil {
+					l.Free()
+					return nil, fmt.Errorf("allow %d bytes of shared memory: %w", x.Shared, err)
+				}
+			}
+		}
+	}
+	return l, nil
+}
+
+// handle reads the CUfunction out of cu's struct of one pointer.
+func handle(f *cu.Function) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(f)) }
+
+func stream(s cu.Stream) unsafe.Pointer { return unsafe.Pointer(s.C()) }
+
+// Run executes set 0 n times, to completion.
+func (l *List) Run(s cu.Stream, n int) error {
+	return check(C.ridge_run(stream(s), l.first, C.int(l.perSet), C.int(n)))
+}
+
+// Measure times samples of launches executions each with events, back to back, rotating the
+// sets. The durations are in nanoseconds of the device's clock.
+func (l *List) Measure(s cu.Stream, launches, samples int) ([]float64, error) {
+	for len(l.events) <= samples {
+		var e [1]unsafe.Pointer
+		if err := check(C.ridge_events(&e[0], 1)); err != nil {
+			return nil, fmt.Errorf("make an event: %w", err)
+		}
+		l.events = append(l.events, e[0])
+	}
+	ev := (*unsafe.Pointer)(C.calloc(C.size_t(samples+1), 8))
+	defer C.free(unsafe.Pointer(ev))
+	copy(unsafe.Slice(ev, samples+1), l.events)
+	ns := make([]float64, samples)
+	err := check(C.ridge_measure(stream(s), l.first, C.int(l.perSet), C.int(l.sets), C.int(launches), C.int(samples),
+		C.int64_t(l.next), ev, (*C.double)(&ns[0])))
+	l.next += int64(launches) * int64(samples)
+	return ns, err
+}
+
+// Free destroys the list's events and memory.
+func (l *List) Free() {
+	if len(l.events) > 0 {
+		C.ridge_events_free(&l.events[0], C.int(len(l.events)))
+	}
+	for _, p := range l.slots {
+		C.free(p)
+	}
+	C.free(unsafe.Pointer(l.first))
+	*l = List{}
+}
+
+// Graph is a number of executions of a list, launched as one.
+type Graph struct{ exec unsafe.Pointer }
+
+// Graph records n executions of set 0.
+func (l *List) Graph(s cu.Stream, n int) (*Graph, error) {
+	g := &Graph{}
+	if err := check(C.ridge_graph_make(stream(s), l.first, C.int(l.perSet), C.int(n), &g.exec)); err != nil {
+		return nil, fmt.Errorf("record a graph of %d executions: %w", n, err)
+	}
+	return g, nil
+}
+
+// Run launches the graph a number of times, to completion.
+func (g *Graph) Run(s cu.Stream, times int) error {
+	return check(C.ridge_graph_run(g.exec, stream(s), C.int(times)))
+}
+
+// Free destroys the graph.
+func (g *Graph) Free() error { return check(C.ridge_graph_free(g.exec)) }
+
+// Pinned takes n bytes of page-locked host memory, which copies reach without a detour.
+func Pinned(n int64) ([]byte, error) {
+	var p unsafe.Pointer
+	if err := check(C.ridge_pinned(&p, C.uint64_t(n))); err != nil {
+		return nil, fmt.Errorf("page-lock %d bytes: %w", n, err)
+	}
+	return unsafe.Slice((*byte)(p), n), nil
+}
+
+// FreePinned gives memory of Pinned back.
+func FreePinned(b []byte) error { return check(C.ridge_pinned_free(unsafe.Pointer(&b[0]))) }
+
+// TensorMap describes a tiled tensor for TMA (cuTensorMapEncodeTiled).
+type TensorMap struct {
+	DType   int      // CU_TENSOR_MAP_DATA_TYPE_*
+	Address uint64   // 16-byte aligned
+	Dims    []uint64 // elements, the fastest dimension first
+	Strides []uint64 // bytes, of all dimensions but the first; multiples of 16
+	Box     []uint32 // elements of a tile
+	Swizzle int      // CU_TENSOR_MAP_SWIZZLE_*: 0 none, 1 32 B, 2 64 B, 3 128 B
+}
+
+// Encode makes the 128 bytes that a kernel takes as a __grid_constant__ parameter.
+func (t TensorMap) Encode() ([128]byte, error) {
+	var out [128]byte
+	n := len(t.Dims)
+	if n < 1 || n > 5 || len(t.Box) != n || len(t.Strides) != n-1 {
+		return out, fmt.Errorf("tensor map of %d dimensions, %d strides and a box of %d: expected 1 to 5, one fewer, as many", n, len(t.Strides), len(t.Box))
+	}
+	mem := C.aligned_alloc(64, 128)
+	defer C.free(mem)
+	strides := append(t.Strides[:n-1:n-1], 0)
+	if err := check(C.ridge_tensor_map(mem, C.int(t.DType), C.int(n), C.uint64_t(t.Address), (*C.uint64_t)(&t.Dims[0]),
+		(*C.uint64_t)(&strides[0]), (*C.uint32_t)(&t.Box[0]), C.int(t.Swizzle))); err != nil {
+		return out, fmt.Errorf("encode a tensor map of %v: %w", t.Dims, err)
+	}
+	copy(out[:], unsafe.Slice((*byte)(mem), 128))
+	return out, nil
+}

@@ -1,0 +1,5 @@
+// add and multiply at bf16: see elementwise.cuh.
+#include "elementwise.cuh"
+
+RIDGE_BINARY(binary_bf16_simt_add, ridge_bf16, load(p) + load(q))
+RIDGE_BINARY(binary_bf16_simt_multiply, ridge_bf16, load(p) * load(q))

@@ -1,0 +1,5 @@
+// add and multiply at fp32: see elementwise.cuh.
+#include "elementwise.cuh"
+
+RIDGE_BINARY(binary_fp32_simt_add, float, load(p) + load(q))
+RIDGE_BINARY(binary_fp32_simt_multiply, float, load(p) * load(q))

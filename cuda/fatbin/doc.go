@@ -1,0 +1,4 @@
+//go:build !cuda
+
+// Package fatbin is empty in a build without the tag cuda.
+package fatbin

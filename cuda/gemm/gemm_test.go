@@ -1,0 +1,44 @@
+//go:build cuda && linux && cgo
+
+package gemm_test
+
+import (
+	"testing"
+
+	"ridge/cuda"
+	"ridge/cuda/cudatest"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+func TestMain(m *testing.M) { cudatest.Main(m) }
+
+// Empty products, tails of every dimension, one and several tiles of 128×128×16, pitches, all epilogues.
+func TestProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, shape := range []string{
+			"m=0,n=5,k=3", "m=3,n=0,k=3", "m=5,n=7,k=0", "m=1,n=1,k=1", "m=17,n=33,k=15", "m=130,n=140,k=17", "m=128,n=128,k=64",
+			"m=5,n=9,k=40,tb=1", "m=131,n=129,k=33,tb=1,alpha=-2,beta=1", "m=9,n=11,k=13,lda=20,ldb=17,ldc=19,alpha=3,beta=1",
+			"m=9,n=11,k=13,lda=16,ldb=20,ldc=12,tb=1", "m=6,n=5,k=18,batch=3", "m=6,n=5,k=18,batch=2,lda=20,ldc=7,tb=1,beta=1",
+		} {
+			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
+		}
+		for _, act := range op.Activations {
+			ops = append(ops, cudatest.Op(t, "linear", d, "m=13,n=21,k=30,act="+act))
+		}
+		ops = append(ops, cudatest.Op(t, "linear", d, "m=3,n=5,k=7,bias=0"))
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+// Rows shorter and longer than a warp, fewer and more rows than the grid has warps (4 multiprocessors: 512).
+func TestMatrixVectorProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, shape := range []string{"m=0,n=3", "m=3,n=0", "m=1,n=1", "m=9,n=31", "m=600,n=33", "m=5,n=2100"} {
+			ops = append(ops, cudatest.Op(t, "gemv", d, shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}

@@ -1,0 +1,166 @@
+// Package kernel is the registry's side of the CUDA kernels: what a table line says of a kernel,
+// and how an op with its buffers becomes launches. It needs no driver and no build tag.
+package kernel
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Kernel is one source file cuda/FAMILY/Name.cu and what the platform must know of it.
+type Kernel struct {
+	Name       string
+	Ops        string // separated by spaces
+	DType      record.DType
+	Accumulate record.DType
+	// Least compute capability, 90 for 9.0; 0: what every image has (8.0). Only: this one alone
+	// (code for sm_90a runs on 9.0 and nowhere else).
+	Least, Only int
+	Rank        int // preferred first; negative: only when forced by name
+	BoundC      float64
+	RoundedC    float64
+	IntExact    bool
+	FLOPShare   float64 // 0: all of the op's FLOP
+	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
+	// Shape says that the kernel does not take these arguments.
+	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
+}
+
+// Family is the kernels of one folder.
+type Family struct {
+	Name    string
+	Kernels []Kernel
+}
+
+// Device is what a plan may depend on.
+type Device struct {
+	Capability int // 90 for 9.0
+	SMs        int
+	SharedMax  int // bytes of shared memory that a block may ask for
+	L2Bytes    int64
+}
+
+// Buffer is the device memory of one op tensor.
+type Buffer struct {
+	Address uint64 // of the first logical element; 256-byte aligned unless a test shifts it
+	Tensor  op.Tensor
+}
+
+// Plan is what a kernel does for an op: launches in order, and the scratch memory they share.
+type Plan struct {
+	Launches  []Launch
+	Workspace int64 // bytes
+}
+
+// Launch of one entry of the kernel's image.
+type Launch struct {
+	Entry   string
+	Grid    [3]int64
+	Block   [3]int64
+	Cluster [3]int64 // zero: none
+	Shared  int64    // dynamic shared memory in bytes
+	Args    []Arg
+}
+
+// Arg is one 8-byte parameter.
+type Arg struct {
+	Bits uint64
+	Work bool // Bits is an offset into the workspace
+}
+
+// Int is an int64_t parameter.
+func Int(v int64) Arg { return Arg{Bits: uint64(v)} }
+
+// Uint is a uint64_t parameter.
+func Uint(v uint64) Arg { return Arg{Bits: v} }
+
+// Float is a double parameter; kernels narrow it.
+func Float(v float64) Arg { return Arg{Bits: math.Float64bits(v)} }
+
+// Ptr is the address of a buffer.
+func Ptr(b Buffer) Arg { return Arg{Bits: b.Address} }
+
+// Null is a null pointer.
+func Null() Arg { return Arg{} }
+
+// Work is the address of a byte of the workspace.
+func Work(offset int64) Arg { return Arg{Bits: uint64(offset), Work: true} }
+
+// Bool is an int64_t parameter of 0 or 1.
+func Bool(v bool) Arg {
+	if v {
+		return Int(1)
+	}
+	return Int(0)
+}
+
+// ShapeError says why a kernel does not take an op's arguments.
+type ShapeError struct{ Reason string }
+
+func (e *ShapeError) Error() string { return e.Reason }
+
+// Shape makes a ShapeError.
+func Shape(format string, a ...any) error { return &ShapeError{fmt.Sprintf(format, a...)} }
+
+// Implements reports whether the kernel is registered for the op at that precision.
+func (k Kernel) Implements(name string, d record.DType) bool {
+	if k.DType != d {
+		return false
+	}
+	for _, o := range strings.Fields(k.Ops) {
+		if o == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Runs says why a device of that capability cannot run the kernel; nil: it can.
+func (k Kernel) Runs(capability int) error {
+	switch least := max(k.Least, 80); {
+	case k.Only != 0 && capability != k.Only:
+		return fmt.Errorf("it is code for compute capability %s alone, this device has %s", dotted(k.Only), dotted(capability))
+	case capability < least:
+		return fmt.Errorf("it needs compute capability %s, this device has %s", dotted(least), dotted(capability))
+	}
+	return nil
+}
+
+func dotted(c int) string { return fmt.Sprintf("%d.%d", c/10, c%10) }
+
+// ISA is the requirement for listings: "sm_80", "sm_90a".
+func (k Kernel) ISA() []string {
+	switch {
+	case k.Only != 0:
+		return []string{fmt.Sprintf("sm_%da", k.Only)}
+	case k.Least != 0:
+		return []string{fmt.Sprintf("sm_%d", k.Least)}
+	}
+	return nil
+}
+
+// Info describes the kernel for listings and results; missing says why this device cannot run it.
+func (k Kernel) Info(opName string, missing error) backend.KernelInfo {
+	return backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate, ISA: k.ISA(), Portable: len(k.ISA()) == 0,
+		BoundC: k.BoundC, RoundedC: k.RoundedC, IntExact: k.IntExact, FLOPShare: k.FLOPShare, Available: missing}
+}
+
+// MaxGrid is the most blocks along x; y and z take 65535.
+const MaxGrid = 1<<31 - 1
+
+// Blocks is how many blocks of work cover n, at most limit (0: MaxGrid) and at least 1.
+func Blocks(n, per, limit int64) int64 {
+	if limit == 0 {
+		limit = MaxGrid
+	}
+	return min(max(1, (n+per-1)/per), limit)
+}
+
+// MapGrid is the blocks of 256 threads for ridge_map over n elements: 8 a multiprocessor, which
+// fill it, and fewer when there is less than one pack of 16 bytes for each thread.
+func (d Device) MapGrid(n, size int64) int64 { return Blocks(n, 256*16/size, int64(8*d.SMs)) }

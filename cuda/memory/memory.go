@@ -1,0 +1,76 @@
+// Package memory is the CUDA kernels that only move data, or calculate once or twice on the way.
+package memory
+
+import (
+	"fmt"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Family lists the kernels, one line each. Bounds as on the CPU (native/memory/kernels.def): moves
+// round nothing; triad and axpy round the product, when it is not fused, and the sum.
+func Family() kernel.Family {
+	return kernel.Family{Name: "memory", Kernels: []kernel.Kernel{
+		{Name: "stream_fp32_simt", Ops: "copy stream_copy fill add_scalar stream_scale stream_add stream_triad axpy", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+		{Name: "stream_fp64_simt", Ops: "stream_copy stream_scale stream_add stream_triad axpy", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: stream},
+		{Name: "stream_bf16_simt", Ops: "copy fill add_scalar", DType: record.BF16, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: stream},
+		{Name: "dot_fp32_simt", Ops: "dot", DType: record.FP32, Accumulate: record.FP32, BoundC: 2, IntExact: true, Plan: dot},
+		{Name: "dot_fp64_simt", Ops: "dot", DType: record.FP64, Accumulate: record.FP64, BoundC: 2, IntExact: true, Plan: dot},
+		{Name: "transpose_fp32_simt", Ops: "transpose layout", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Plan: transpose},
+		{Name: "transpose_bf16_simt", Ops: "transpose layout", DType: record.BF16, Accumulate: record.FP32, IntExact: true, Plan: transpose},
+		{Name: "transpose_int8_simt", Ops: "layout", DType: record.INT8, Accumulate: record.INT8, IntExact: true, Plan: transpose},
+	}}
+}
+
+// entries of a stream kernel by op.
+var entries = map[string]string{"copy": "copy", "stream_copy": "copy", "fill": "fill", "add_scalar": "add_scalar",
+	"stream_scale": "scale", "stream_add": "add", "stream_triad": "triad", "axpy": "axpy"}
+
+func stream(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	y := b[len(b)-1]
+	n := y.Tensor.Elements()
+	in := []kernel.Arg{kernel.Null(), kernel.Null()}
+	for i := range b[:len(b)-1] {
+		in[i] = kernel.Ptr(b[i])
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{
+		Entry: "stream_" + string(o.DType()) + "_simt_" + entries[o.Name()], Block: [3]int64{256, 1, 1},
+		Grid: [3]int64{d.MapGrid(n, o.DType().Size()), 1, 1}, Args: []kernel.Arg{kernel.Int(n), in[0], in[1], kernel.Ptr(y), kernel.Float(op.StreamScalar)}}}}, nil
+}
+
+func transpose(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	var rows, cols, batch int64
+	switch x := o.(type) {
+	case *op.Transpose:
+		rows, cols, batch = x.Rows, x.Cols, 1
+	case *op.Layout:
+		rows, cols = x.Matrix()
+		batch = max(1, x.N)
+		if x.N == 0 {
+			rows = 0
+		}
+	default:
+		return kernel.Plan{}, fmt.Errorf("op %s is no transposition", o.Name())
+	}
+	tiles := max(1, kernel.Blocks(rows, 32, 0)*kernel.Blocks(cols, 32, 0))
+	if tiles > kernel.MaxGrid || batch > 65535 {
+		return kernel.Plan{}, kernel.Shape("%d matrices of %d tiles of 32 x 32: at most 65535 of %d are taken", batch, tiles, kernel.MaxGrid)
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "transpose_" + string(o.DType()) + "_simt",
+		Grid: [3]int64{tiles, 1, batch}, Block: [3]int64{32, 8, 1},
+		Args: []kernel.Arg{kernel.Int(rows), kernel.Int(cols), kernel.Ptr(b[0]), kernel.Ptr(b[1])}}}}, nil
+}
+
+// dot sums pieces of at least 4096 elements, at most 8 blocks a multiprocessor.
+func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	n, entry := b[0].Tensor.Elements(), "dot_"+string(o.DType())+"_simt_"
+	pieces := kernel.Blocks(n, 4096, int64(8*d.SMs))
+	return kernel.Plan{Workspace: 8 * pieces, Launches: []kernel.Launch{
+		{Entry: entry + "pieces", Grid: [3]int64{pieces, 1, 1}, Block: [3]int64{256, 1, 1},
+			Args: []kernel.Arg{kernel.Int(n), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Work(0)}},
+		{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{256, 1, 1},
+			Args: []kernel.Arg{kernel.Work(0), kernel.Int(pieces), kernel.Ptr(b[2])}},
+	}}, nil
+}

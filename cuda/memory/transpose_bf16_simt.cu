@@ -1,0 +1,4 @@
+// transpose and layout at bf16: see transpose.cuh.
+#include "transpose.cuh"
+
+RIDGE_TRANSPOSE(transpose_bf16_simt, ridge_bf16)

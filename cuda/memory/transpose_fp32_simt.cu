@@ -1,0 +1,4 @@
+// transpose and layout at fp32: see transpose.cuh.
+#include "transpose.cuh"
+
+RIDGE_TRANSPOSE(transpose_fp32_simt, float)

@@ -1,0 +1,344 @@
+// A libcuda.so.1 of the tests: one device whose memory is the host's and whose kernels run in the
+// CPU execution model. It implements what ridge calls. By environment:
+//
+//   RIDGE_FAKE_DEVICES=N        devices counted (default 1; 0: cuInit says no device)
+//   RIDGE_FAKE_MEMORY=BYTES     memory of the device (default 1 GiB)
+//   RIDGE_FAKE_CAPABILITY=M.N   compute capability (default 9.0)
+//   RIDGE_FAKE_FAIL=WHAT:KERNEL:N  the Nth launch (from 1) of a kernel in this process fails: illegal, timeout,
+//                               lost, ecc, oom, hang (never returns) or abort (ends the process)
+//   RIDGE_FAKE_FAIL_ONCE=FILE   … in the first process alone, which makes FILE
+//
+// A fault that the model finds gives the CUresult a device would, and its report is appended to
+// the error's text. An error of that kind stays until the primary context is reset, as on a device.
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "runtime.h"
+
+using namespace ridge_model;
+
+#define API extern "C" __attribute__((visibility("default")))
+
+namespace {
+
+typedef uint64_t Pointer;
+constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+              INVALID_HANDLE = 400, NOT_FOUND = 500;
+
+struct Error {
+  int code;
+  const char *name, *text;
+} const errors[] = {
+    {0, "CUDA_SUCCESS", "no error"},
+    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
+    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
+    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
+    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
+    {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
+    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
+    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
+    {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
+    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
+    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
+};
+
+struct Function {
+  const Kernel *kernel;
+  unsigned dynamic_allowed = 48 << 10;
+};
+
+struct Launch {
+  Function *f;
+  unsigned grid[3], block[3], shared;
+  std::vector<uint64_t> slots;
+};
+
+struct Graph {
+  std::vector<Launch> launches;
+};
+
+std::mutex lock; // one launch at a time, as on one stream
+std::map<Pointer, size_t> allocations;
+size_t used;
+int sticky; // a lost context's error
+std::string report;
+thread_local void *current;
+int primary; // retained so often
+char primary_context;
+Graph *capturing;
+std::map<std::string, int> launched;
+
+long number(const char *name, long otherwise) {
+  const char *s = getenv(name);
+  return s ? atol(s) : otherwise;
+}
+
+int devices() { return (int)number("RIDGE_FAKE_DEVICES", 1); }
+size_t memory() { return (size_t)number("RIDGE_FAKE_MEMORY", 1l << 30); }
+
+int ready() { return sticky ? sticky : current ? SUCCESS : INVALID_CONTEXT; }
+
+// injected is the error that the environment orders for a launch of a kernel; 0: none.
+int injected(const char *kernel) {
+  const char *s = getenv("RIDGE_FAKE_FAIL");
+  if (!s) return 0;
+  char what[32], name[128];
+  int nth = 1;
+  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth) return 0;
+  if (const char *file = getenv("RIDGE_FAKE_FAIL_ONCE")) {
+    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
+    if (fd < 0) return 0;
+    close(fd);
+  }
+  if (!strcmp(what, "hang"))
+    for (;;) sleep(1);
+  if (!strcmp(what, "abort")) {
+    signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
+    fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
+    abort();
+  }
+  static const std::map<std::string, int> codes = {{"illegal", 700}, {"timeout", 702}, {"lost", 46}, {"ecc", 214}, {"oom", 2}};
+  auto it = codes.find(what);
+  return it == codes.end() ? 999 : it->second;
+}
+
+bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719; }
+
+int run(const Launch &l) {
+  if (sticky) return sticky;
+  if (int code = injected(l.f->kernel->name)) {
+    report.clear();
+    if (keeps(code)) sticky = code;
+    return code;
+  }
+  std::vector<void *> params;
+  for (const uint64_t &s : l.slots) params.push_back((void *)&s);
+  Fault f = launch(*l.f->kernel, l.grid, l.block, l.shared, params.data());
+  if (f.code) {
+    report = f.report;
+    if (keeps(f.code)) sticky = f.code;
+  }
+  return keeps(f.code) ? SUCCESS : f.code; // what goes wrong on the device shows at the next wait
+}
+
+int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
+  if (int rc = ready()) return rc;
+  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}};
+  if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
+      g[0] > 2147483647u || shared > l.f->dynamic_allowed)
+    return INVALID_VALUE;
+  for (int i = 0; i < l.f->kernel->params; i++) l.slots.push_back(*(uint64_t *)params[i]);
+  if (capturing) {
+    capturing->launches.push_back(l);
+    return SUCCESS;
+  }
+  return run(l);
+}
+
+} // namespace
+
+API const char *ridge_fake_driver(void) { return "fake driver of the tests: kernels run in the CPU execution model"; }
+
+API int cuInit(unsigned) { return devices() ? SUCCESS : NO_DEVICE; }
+API int cuDriverGetVersion(int *v) { return *v = 13000, SUCCESS; }
+API int cuGetErrorName(int rc, const char **s) {
+  for (const Error &e : errors)
+    if (e.code == rc) return *s = e.name, SUCCESS;
+  return INVALID_VALUE;
+}
+API int cuGetErrorString(int rc, const char **s) {
+  for (const Error &e : errors) {
+    if (e.code != rc) continue;
+    *s = e.text;
+    if (rc >= 700 && !report.empty()) {
+      static std::string with;
+      with = std::string(e.text) + " [" + report + "]";
+      *s = with.c_str();
+    }
+    return SUCCESS;
+  }
+  return INVALID_VALUE;
+}
+API int cuDeviceGetCount(int *n) { return *n = devices(), SUCCESS; }
+API int cuDeviceGet(int *d, int i) { return i < devices() ? (*d = i, SUCCESS) : INVALID_DEVICE; }
+API int cuDeviceGetName(char *s, int n, int) { return snprintf(s, (size_t)n, "fake device of the tests (no GPU)"), SUCCESS; }
+API int cuDeviceTotalMem_v2(size_t *n, int) { return *n = memory(), SUCCESS; }
+API int cuDeviceGetAttribute(int *v, int what, int) {
+  int major = 9, minor = 0;
+  if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
+  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 4},
+                                            {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0}};
+  if (what == 75) return *v = major, SUCCESS;
+  if (what == 76) return *v = minor, SUCCESS;
+  auto it = values.find(what);
+  *v = it == values.end() ? 0 : it->second;
+  return SUCCESS;
+}
+API int cuDevicePrimaryCtxRetain(void **c, int) {
+  if (sticky) return sticky;
+  return primary++, *c = &primary_context, SUCCESS;
+}
+API int cuDevicePrimaryCtxReset_v2(int) {
+  std::lock_guard<std::mutex> hold(lock);
+  for (auto &a : allocations) free((void *)a.first);
+  allocations.clear();
+  memory_clear();
+  used = 0, sticky = 0, report.clear();
+  return SUCCESS;
+}
+API int cuDevicePrimaryCtxRelease_v2(int d) { return --primary > 0 ? SUCCESS : cuDevicePrimaryCtxReset_v2(d); }
+API int cuCtxSetCurrent(void *c) { return current = c, SUCCESS; }
+API int cuCtxGetCurrent(void **c) { return *c = current, SUCCESS; }
+API int cuCtxSynchronize(void) { return ready(); }
+API int cuModuleLoadData(void **m, const void *image) {
+  if (int rc = ready()) return rc;
+  unsigned magic = *(const unsigned *)image; // of a fat binary
+  if (magic != 0xba55ed50) return 200;
+  return *m = malloc(1), SUCCESS;
+}
+API int cuModuleUnload(void *m) { return free(m), SUCCESS; }
+API int cuModuleGetFunction(void **f, void *, const char *name) {
+  const Kernel *k = find(name);
+  if (!k) return NOT_FOUND;
+  return *f = new Function{k}, SUCCESS;
+}
+API int cuFuncSetAttribute(void *f, int what, int v) {
+  if (what != 8 || v > 232448) return INVALID_VALUE;
+  return ((Function *)f)->dynamic_allowed = (unsigned)v, SUCCESS;
+}
+API int cuFuncGetAttribute(int *v, int what, void *f) { return *v = what == 0 ? (int)((Function *)f)->kernel->max_threads : 0, SUCCESS; }
+
+API int cuMemAlloc_v2(Pointer *p, size_t n) {
+  if (int rc = ready()) return rc;
+  std::lock_guard<std::mutex> hold(lock);
+  void *mem = nullptr;
+  if (n == 0) return INVALID_VALUE;
+  if (n > memory() - used || posix_memalign(&mem, 512, n)) return OUT_OF_MEMORY;
+  used += n, allocations[(Pointer)mem] = n;
+  memory_add(mem, n);
+  return *p = (Pointer)mem, SUCCESS;
+}
+API int cuMemFree_v2(Pointer p) {
+  if (int rc = ready()) return rc;
+  std::lock_guard<std::mutex> hold(lock);
+  auto it = allocations.find(p);
+  if (it == allocations.end()) return INVALID_VALUE;
+  used -= it->second;
+  allocations.erase(it);
+  memory_remove((void *)p);
+  return free((void *)p), SUCCESS;
+}
+API int cuMemGetInfo_v2(size_t *left, size_t *total) { return *total = memory(), *left = memory() - used, ready(); }
+API int cuMemHostAlloc(void **p, size_t n, unsigned) { return (*p = malloc(n)) ? SUCCESS : OUT_OF_MEMORY; }
+API int cuMemFreeHost(void *p) { return free(p), SUCCESS; }
+
+namespace {
+int move(void *dst, const void *src, size_t n, const void *device) {
+  if (int rc = ready()) return rc;
+  std::lock_guard<std::mutex> hold(lock);
+  if (n && !memory_at(device, n)) return INVALID_VALUE;
+  memmove(dst, src, n);
+  return SUCCESS;
+}
+int set(Pointer p, const void *v, size_t size, size_t n) {
+  if (int rc = ready()) return rc;
+  std::lock_guard<std::mutex> hold(lock);
+  if (n && !memory_at((void *)p, n * size)) return INVALID_VALUE;
+  for (size_t i = 0; i < n; i++) memcpy((char *)p + i * size, v, size);
+  if (n) memory_written((void *)p, n * size);
+  return SUCCESS;
+}
+} // namespace
+
+API int cuMemcpyDtoH_v2(void *d, Pointer s, size_t n) { return move(d, (void *)s, n, (void *)s); }
+API int cuMemcpyHtoD_v2(Pointer d, const void *s, size_t n) {
+  int rc = move((void *)d, s, n, (void *)d);
+  if (!rc) memory_written((void *)d, n);
+  return rc;
+}
+API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { return set(p, &v, 1, n); }
+API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { return set(p, &v, 1, n); }
+
+API int cuStreamCreate(void **s, unsigned) { return *s = malloc(1), SUCCESS; }
+API int cuStreamDestroy_v2(void *s) { return free(s), SUCCESS; }
+API int cuStreamSynchronize(void *) { return ready(); }
+API int cuStreamBeginCapture_v2(void *, int) { return capturing = new Graph, SUCCESS; }
+API int cuStreamEndCapture(void *, void **g) { return *g = capturing, capturing = nullptr, SUCCESS; }
+API int cuGraphInstantiateWithFlags(void **e, void *g, unsigned long long) { return *e = new Graph(*(Graph *)g), SUCCESS; }
+API int cuGraphDestroy(void *g) { return delete (Graph *)g, SUCCESS; }
+API int cuGraphExecDestroy(void *g) { return delete (Graph *)g, SUCCESS; }
+API int cuGraphLaunch(void *g, void *) {
+  std::lock_guard<std::mutex> hold(lock);
+  for (const Launch &l : ((Graph *)g)->launches)
+    if (int rc = run(l)) return rc;
+  return SUCCESS;
+}
+
+API int cuEventCreate(timespec **e, unsigned) { return *e = (timespec *)calloc(1, sizeof **e), SUCCESS; }
+API int cuEventDestroy_v2(timespec *e) { return free(e), SUCCESS; }
+API int cuEventRecord(timespec *e, void *) { return clock_gettime(CLOCK_MONOTONIC, e), ready(); }
+API int cuEventSynchronize(void *) { return ready(); }
+API int cuEventElapsedTime(float *ms, timespec *a, timespec *b) {
+  *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
+  return SUCCESS;
+}
+API int cuEventElapsedTime_v2(float *ms, timespec *a, timespec *b) { return cuEventElapsedTime(ms, a, b); }
+
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *,
+                       void **params, void **) {
+  std::lock_guard<std::mutex> hold(lock);
+  const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
+  return enqueue(f, g, b, shared, params);
+}
+
+// CUlaunchConfig and CUlaunchAttribute as cuda.h lays them out. Clusters run as independent blocks;
+// what they could exchange is not modelled.
+struct Attribute {
+  int id, pad;
+  union {
+    char bytes[64];
+    unsigned cluster[3];
+  } value;
+};
+struct Config {
+  unsigned grid[3], block[3], shared;
+  void *stream;
+  Attribute *attrs;
+  unsigned n;
+};
+API int cuLaunchKernelEx(const Config *c, void *f, void **params, void **) {
+  std::lock_guard<std::mutex> hold(lock);
+  for (unsigned i = 0; i < c->n; i++)
+    if (c->attrs[i].id == 4)
+      for (int d = 0; d < 3; d++)
+        if (c->grid[d] % c->attrs[i].value.cluster[d]) return INVALID_VALUE;
+  return enqueue(f, c->grid, c->block, c->shared, params);
+}
+API int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, const uint64_t *dims, const uint64_t *strides,
+                               const unsigned *box, const unsigned *, int, int swizzle, int, int) {
+  if ((uintptr_t)address % 16 || (uintptr_t)map % 64 || rank < 1 || rank > 5) return INVALID_VALUE;
+  for (unsigned i = 0; i + 1 < rank; i++)
+    if (strides[i] % 16) return INVALID_VALUE;
+  for (unsigned i = 0; i < rank; i++)
+    if (!dims[i] || !box[i] || box[i] > 256) return INVALID_VALUE;
+  memset(map, 0, 128);
+  ((uint64_t *)map)[0] = (uint64_t)(uintptr_t)address;
+  ((int *)map)[2] = dtype, ((int *)map)[3] = swizzle;
+  return SUCCESS;
+}

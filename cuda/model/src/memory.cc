@@ -1,0 +1,164 @@
+// Which thread may touch which byte: bounds, initialisation and order of every access.
+#include "memory.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <map>
+#include <vector>
+
+namespace ridge_model {
+
+namespace {
+
+// Touch remembers the last accesses of one byte. An epoch is the stretch of one block between two
+// barriers, numbered through all launches; sync counts a thread's warp barriers.
+struct Touch {
+  uint32_t writer = 0, write_epoch = 0, write_sync = 0;
+  uint32_t reader = 0, read_epoch = 0, read_sync = 0;
+};
+
+enum : uint32_t { NONE = 0, MANY = 0xffffffff }; // readers of several warps
+
+struct Region {
+  char *start;
+  size_t size;
+  std::string name; // of a shared array
+  std::vector<uint8_t> written;
+  std::vector<Touch> touches; // empty above the limit below: order is not followed there
+};
+
+constexpr size_t follow_below = 1 << 20;
+
+std::map<char *, Region> global; // by start
+std::vector<Region> shared;      // of the running block
+alignas(128) char arena[320 << 10];
+constexpr size_t red_zone = 128;
+size_t arena_used;
+
+Region *last; // of global: accesses come in runs
+
+Region *find_global(char *p) {
+  if (last && p >= last->start && p < last->start + last->size) return last;
+  auto it = global.upper_bound(p);
+  if (it == global.begin()) return nullptr;
+  --it;
+  if (p >= it->second.start + it->second.size) return nullptr;
+  return last = &it->second;
+}
+
+// conflict: an access of another thread, in this launch, that nothing orders before this one.
+bool conflict(uint32_t thread, uint32_t epoch, uint32_t sync, const Who &me, const Times &t) {
+  if (thread == NONE || epoch < t.launch) return false;
+  if (epoch < t.block) return true; // an earlier block of this launch
+  if (epoch < t.epoch || thread == me.thread) return false; // a barrier of this block lies between
+  bool same_warp = thread != MANY && (thread - 1) / 32 == (me.thread - 1) / 32;
+  return !(same_warp && sync < me.sync);
+}
+
+std::string describe(const Region &r, char *p, size_t n, bool write, const char *what) {
+  char b[256];
+  snprintf(b, sizeof b, "%s of %zu bytes at byte %td of %s%s (%zu bytes): %s", write ? "write" : "read", n, p - r.start,
+           r.name.empty() ? "a device allocation" : "shared array ", r.name.c_str(), r.size, what);
+  return b;
+}
+
+} // namespace
+
+void memory_add(void *p, size_t bytes) {
+  Region r{(char *)p, bytes, "", std::vector<uint8_t>(bytes), {}};
+  if (bytes <= follow_below) r.touches.resize(bytes);
+  global[(char *)p] = r;
+  last = nullptr;
+}
+
+bool memory_remove(void *p) {
+  last = nullptr;
+  return global.erase((char *)p) == 1;
+}
+
+void memory_clear() {
+  last = nullptr;
+  global.clear();
+}
+
+size_t memory_at(const void *p, size_t bytes) {
+  Region *r = find_global((char *)p);
+  return r && bytes <= r->size - (size_t)((char *)p - r->start) ? r->size : 0;
+}
+
+void memory_written(void *p, size_t bytes) {
+  if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], 1, bytes);
+}
+
+void shared_reset() {
+  shared.clear();
+  arena_used = red_zone;
+  memset(arena, 0xff, sizeof arena); // a NaN in every float format
+}
+
+void *shared_take(size_t bytes, const char *name) {
+  size_t at = arena_used, end = at + (bytes + 127) / 128 * 128 + red_zone;
+  if (end > sizeof arena) return nullptr;
+  arena_used = end;
+  shared.push_back({arena + at, bytes, name, std::vector<uint8_t>(bytes), std::vector<Touch>(bytes)});
+  return arena + at;
+}
+
+bool is_arena(const void *p) { return (char *)p >= arena && (char *)p < arena + sizeof arena; }
+
+Fault check_access(void *address, size_t n, size_t align, Access kind, const Who &me, const Times &t) {
+  char *p = (char *)address;
+  const bool write = kind == WRITE;
+  Region *r = nullptr;
+  if (is_arena(p)) {
+    for (Region &s : shared)
+      if (p + n > s.start && p < s.start + s.size) r = &s;
+    if (!r) {
+      Region *near = nullptr; // the array whose red zone this is
+      for (Region &s : shared)
+        if (s.start <= p || !near) near = &s;
+      if (!near) return {700, "access of shared memory that no array holds"};
+      return {700, describe(*near, p, n, write, "out of bounds")};
+    }
+  } else {
+    r = find_global(p);
+  }
+  char b[200];
+  if (!r) {
+    auto it = global.upper_bound(p);
+    if (it != global.begin()) {
+      --it;
+      ptrdiff_t beyond = p - (it->second.start + it->second.size);
+      if (beyond < (ptrdiff_t)(1 << 20)) return {700, describe(it->second, p, n, write, "out of bounds")};
+    }
+    snprintf(b, sizeof b, "%s of %zu bytes at %p, which is no device memory", write ? "write" : "read", n, address);
+    return {700, b};
+  }
+  size_t at = (size_t)(p - r->start);
+  if (p < r->start || n > r->size - at) return {700, describe(*r, p, n, write, "out of bounds")};
+  if (((uintptr_t)p & (align - 1)) != 0) return {716, describe(*r, p, n, write, "misaligned")};
+  for (size_t i = at; i < at + n; i++) {
+    if (kind != WRITE && !r->written[i]) return {719, describe(*r, p, n, write, "uninitialised")};
+    if (write) r->written[i] = 1;
+    if (r->touches.empty() || kind == ATOMIC) continue;
+    Touch &x = r->touches[i];
+    if (conflict(x.writer, x.write_epoch, x.write_sync, me, t)) {
+      snprintf(b, sizeof b, "a race: thread %u wrote it and nothing orders the two", x.writer - 1);
+      return {719, describe(*r, p, n, write, b)};
+    }
+    if (write && conflict(x.reader, x.read_epoch, x.read_sync, me, t)) return {719, describe(*r, p, n, write, "a race: another thread reads it and nothing orders the two")};
+    if (write) {
+      x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync;
+    } else if (x.read_epoch != t.epoch || x.reader == NONE || x.reader == me.thread) {
+      x.reader = me.thread, x.read_epoch = t.epoch, x.read_sync = me.sync;
+    } else if (x.reader != MANY && (x.reader - 1) / 32 == (me.thread - 1) / 32) {
+      x.reader = me.thread, x.read_sync = x.read_sync > me.sync ? x.read_sync : me.sync;
+    } else {
+      x.reader = MANY;
+    }
+  }
+  return {};
+}
+
+} // namespace ridge_model

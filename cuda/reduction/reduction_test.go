@@ -1,0 +1,42 @@
+//go:build cuda && linux && cgo
+
+package reduction_test
+
+import (
+	"testing"
+
+	"ridge/cuda"
+	"ridge/cuda/cudatest"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+func TestMain(m *testing.M) { cudatest.Main(m) }
+
+// Lines shorter than a warp, around a block of 256 threads, and long enough for several parts (4
+// multiprocessors: 32 blocks wanted).
+func TestReductionsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16, record.FP64} {
+		for _, name := range []string{"sum", "mean", "max", "min"} {
+			for _, shape := range []string{"rows=1,cols=1", "rows=3,cols=31", "rows=37,cols=257", "rows=2,cols=9000"} {
+				for _, dim := range []string{"all", "0", "1"} {
+					ops = append(ops, cudatest.Op(t, name, d, shape+",dim="+dim))
+				}
+			}
+			ops = append(ops, cudatest.Op(t, name, d, "rows=700,cols=40,dim=0"))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+func TestNormsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, shape := range []string{"rows=0,cols=4", "rows=1,cols=1", "rows=5,cols=33", "rows=3,cols=1030", "rows=70,cols=40"} {
+			ops = append(ops, cudatest.Op(t, "softmax", d, shape), cudatest.Op(t, "softmax", d, shape+",dim=0"),
+				cudatest.Op(t, "layer_norm", d, shape), cudatest.Op(t, "rms_norm", d, shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
