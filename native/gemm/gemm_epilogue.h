@@ -12,7 +12,8 @@
 //   128x512x512   bias 1.07, 1.00; ReLU 1.11, 1.01; GELU 1.68, 1.08; SiLU 1.43, 1.06
 //   512x1024x1024 bias 1.07, 1.01; ReLU 1.08, 1.01; GELU 1.42, 1.03; SiLU 1.15, 1.04
 //   1x1024x1024   GELU 1.10, 1.02; SiLU 1.06, 1.01; 8 rows GELU 1.11, 1.02; SiLU 1.06, 1.01
-//   batch 8 of 512x64x512 with a factor 1.43, 1.01; batch 4 of 256x64x256 1.32, 1.03
+//   batch 8 of 512x64x512 with a factor 1.43, 1.01; batch 4 of 256x64x256 1.32, 1.03; 128x64x128 (a small product) 1.31, 1.29
+// Small products hand their tiles over in L1: with the end inside their tiles gcc spilled a sum of the tile of 6x2.
 //
 // Integer sums with a scale become bytes (GEMM_REQUANT).
 //
@@ -104,10 +105,9 @@ RIDGE_INLINE GEMM_F(end) GEMM_F(end_at)(const ridge_gemm_args *g, int64_t i, int
   return e;
 }
 
-// h rows of w vectors of sums, s[i*w + j], from the element on; the last vector of several begins at column last. The steps go over all of them, not row by
+// h rows of w vectors of sums, s[i*w + j], from the element on. The steps go over all of them, not row by
 // row, so that each asks once whether there is something to do.
-#define GEMM_AT(j) ((j) > 0 && (j) == w - 1 ? last : (j) * GEMM_LANES)
-GEMM_INLINE void GEMM_F(end_all)(const GEMM_F(end) *e, GEMM_F(vec) *s, const int h, const int w, const int64_t last) {
+GEMM_INLINE void GEMM_F(end_all)(const GEMM_F(end) *e, GEMM_F(vec) *s, const int h, const int w) {
   typedef GEMM_F(vec) V;
   if (e->alpha != 1) {
     const V alpha = (V){0} + e->alpha;
@@ -118,11 +118,11 @@ GEMM_INLINE void GEMM_F(end_all)(const GEMM_F(end) *e, GEMM_F(vec) *s, const int
     const V beta = (V){0} + e->beta;
     const GEMM_TC *d = e->d;
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, d += e->ldd)
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] += beta * GEMM_LOADV(d + GEMM_AT(j));
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] += beta * GEMM_LOADV(d + j * GEMM_LANES);
   }
   if (e->bias) {
     RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
-      const V bias = GEMM_LOADV(e->bias + GEMM_AT(j));
+      const V bias = GEMM_LOADV(e->bias + j * GEMM_LANES);
       RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) s[i * w + j] += bias;
     }
   }
@@ -140,22 +140,21 @@ GEMM_INLINE void GEMM_F(end_all)(const GEMM_F(end) *e, GEMM_F(vec) *s, const int
   if (e->residual) {
     const GEMM_TC *r = e->residual;
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, r += e->ldc)
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] += GEMM_LOADV(r + GEMM_AT(j));
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] += GEMM_LOADV(r + j * GEMM_LANES);
   }
 #ifdef GEMM_REQUANT
   if (e->scale) {
     const float low = e->act == RIDGE_ACT_RELU ? 0 : -128;
     int8_t *p = e->bytes;
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, p += e->ldc)
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(store_bytes)(p + GEMM_AT(j), &s[i * w + j], e->scale + GEMM_AT(j), low);
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(store_bytes)(p + j * GEMM_LANES, &s[i * w + j], e->scale + j * GEMM_LANES, low);
     return;
   }
 #endif
   GEMM_TC *c = e->c;
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, c += e->ldc)
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_STOREV(c + GEMM_AT(j), s[i * w + j]);
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_STOREV(c + j * GEMM_LANES, s[i * w + j]);
 }
-#undef GEMM_AT
 
 // n < GEMM_LANES elements of a row: the same on one vector with the other lanes 0.
 GEMM_NOINLINE void GEMM_F(end_some)(const GEMM_F(end) *e, const GEMM_S *t, const GEMM_S *prev, int n) {
@@ -206,7 +205,7 @@ GEMM_INLINE void GEMM_F(end_part)(const GEMM_F(end) *e, const GEMM_S *t, int64_t
   if (prev)
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++)
       RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] += *(const GEMM_F(vecu) *)(prev + i * ldprev + j * L);
-  GEMM_F(end_all)(e, s, h, w, (w - 1) * GEMM_LANES);
+  GEMM_F(end_all)(e, s, h, w);
 }
 
 // The end of a tile of h x w vectors: sums of earlier blocks of K in c are added when add; then the sums go through the
@@ -223,7 +222,7 @@ GEMM_INLINE void GEMM_F(tile_end)(GEMM_F(vec) *s, const int h, const int w, GEMM
     }
   }
   if (end) {
-    GEMM_F(end_all)(end, s, h, w, (w - 1) * GEMM_LANES);
+    GEMM_F(end_all)(end, s, h, w);
     return;
   }
   p = (char *)c;

@@ -1,7 +1,7 @@
 // Small products (template, in gemm_fma.h): no packing of A, no workspace, no barrier.
 //
 // The tile reads A by broadcast and the rows of B where they lie, up to 4 vectors of them, and
-// stores to C itself, what is not a plain product by the end of gemm_epilogue.h. Tiles of all
+// stores to C itself; only what is not a plain product goes through gemm_epilogue.h. Tiles of all
 // heights are made, so rows are split evenly and none is padded. The last vector of columns is moved
 // back to end with the matrix (columns computed twice are the same numbers); only where the
 // matrix is narrower than one vector is a part of one loaded and stored.
@@ -88,7 +88,7 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n)
 // vector; with v = 0, part of one vector, how many columns there are. The compiler is kept from
 // seeing through pointers and strides: it would derive a dozen addresses and spill them.
 GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
-                                    int64_t kc, int64_t last, GEMM_S *c, int64_t ldc, const GEMM_F(end) *end) {
+                                    int64_t kc, int64_t last, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
   const int w = v ? v : 1;
@@ -97,9 +97,9 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S, right = last * S;
   __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
-  V s[12 * 4]; // row by row, w each
+  V s[12][4];
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] = (V){0};
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
   }
 #define GEMM_SMALL_STEP                                                                              \
   V bv[4];                                                                                           \
@@ -111,7 +111,7 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   }                                                                                                  \
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
     const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i * w + j] = x * bv[j] + s[i * w + j];           \
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
   }                                                                                                  \
   pb += down;                                                                                        \
   __asm__("" : "+r"(pb))
@@ -132,29 +132,24 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   }
 #undef GEMM_SMALL_STEP
 #undef GEMM_SMALL_ADVANCE
-  if (v > 0 && end) {
-    GEMM_F(end_all)(end, s, r, w, last);
-    return;
-  }
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
     if (v == 0)
-      GEMM_F(store_lanes)(c, &s[i], last);
+      GEMM_F(store_lanes)(c, &s[i][0], last);
     else
       RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
-        *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i * w + j];
+        *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
   }
 }
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
-                                             int64_t last, GEMM_S *c, int64_t ldc, const GEMM_F(end) *end) { \
-    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc, end);                                 \
+                                             int64_t last, GEMM_S *c, int64_t ldc) {                 \
+    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc);                                      \
   }
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
 
-typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, GEMM_S *, int64_t,
-                                 const GEMM_F(end) *);
+typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, GEMM_S *, int64_t);
 static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][13] = {
 #define GEMM_SMALL_ENTRY(r, v) [v][r] = GEMM_F(small_##v##_##r),
     GEMM_SMALL_TILES(GEMM_SMALL_ENTRY)
@@ -179,24 +174,15 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const 
     GEMM_S *c = (GEMM_S *)g->C + i0 * g->ldc + j0;
     for (int32_t i = 0; i < m;) {
       const int32_t r = rows + (higher-- > 0);
-      tile[r](a, lda, b, ldb, g->K, last, c, g->ldc, NULL);
+      tile[r](a, lda, b, ldb, g->K, last, c, g->ldc);
       a += r * lda, c += r * g->ldc, i += r;
     }
     return;
   }
-  if (kind) {
-    for (int32_t i = 0; i < m;) {
-      const int32_t r = rows + (higher-- > 0);
-      const GEMM_F(end) end = GEMM_F(end_at)(g, i0 + i, j0);
-      tile[r](a, lda, b, ldb, g->K, last, NULL, 0, &end);
-      a += r * lda, i += r;
-    }
-    return;
-  }
-  GEMM_S t[12 * 4 * L] __attribute__((aligned(64))); // part of a vector
+  GEMM_S t[12 * 4 * L] __attribute__((aligned(64)));
   for (int32_t i = 0; i < m;) {
     const int32_t r = rows + (higher-- > 0), pitch = v * L;
-    tile[r](a, lda, b, ldb, g->K, last, t, pitch, NULL);
+    tile[r](a, lda, b, ldb, g->K, last, t, pitch);
     GEMM_F(finish)(g, i0 + i, j0, r, w, t, pitch, NULL, 0);
     a += r * lda, i += r;
   }
