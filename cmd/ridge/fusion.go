@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,7 +20,7 @@ func fusionCommand() *cli.Command {
 			"is installed (ridge info says which; RIDGE_VENDOR_PATH names their directories), in quartets A B B A, and\n" +
 			"gives a verdict per shape and a recommendation per pattern. ridge list patterns shows the patterns.",
 		Flags: append(measureFlags(),
-			&cli.StringFlag{Name: "patterns", Value: "all", Usage: "all, groups (linear,conv,attention) or pattern names, comma-separated"},
+			&cli.StringFlag{Name: "patterns", Value: "all", Usage: "all, groups (" + strings.Join(fusion.Groups(fusion.Builtin()), ",") + ") or pattern names, comma-separated"},
 			&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
 		),
 		Action: fusionProfile,

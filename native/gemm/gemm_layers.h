@@ -19,7 +19,8 @@
 // R = 2 MC at most, HC = KC (more where the team has more panels to share): the packed hidden block is what the block of A of
 // a product is, R x KC in L2, and a chunk is one block of K of the second product, so that its sums are
 // touched as often as C is there. The hidden block is kept in the accumulator's type: nothing is rounded in between.
-// With up to 3 rows nothing is packed: dot products with the rows of the weights as they lie, chunks of 1,024.
+// With up to 3 rows nothing is packed: dot products with the rows of the weights as they lie. The hidden features are some kilobytes
+// then and one chunk: the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 
 #define GEMM_LAYERS_THIN 1024
 
@@ -38,7 +39,7 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
   const int64_t s = sizeof(GEMM_S), block = g->kc > 0 ? g->kc : GEMM_KC;
   p.rows = thin ? g->M : gemm_block(g->M, 2 * (g->mc > 0 ? g->mc : GEMM_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
-  p.hc = thin ? GEMM_LAYERS_THIN : gemm_ceil(gemm_ceil(2 * nthreads * GEMM_NR, block), GEMM_NR);
+  p.hc = thin ? g->H : gemm_ceil(gemm_ceil(2 * nthreads * GEMM_NR, block), GEMM_NR);
   p.hc = mlp ? gemm_ceil(gemm_min(p.hc, g->H), GEMM_NR) : 0;
   p.kc2 = gemm_block(p.hc, block, GEMM_KU);
   const int64_t tiles = (p.rows + GEMM_MR - 1) / GEMM_MR, high = tiles * GEMM_MR;
@@ -216,8 +217,11 @@ GEMM_NOINLINE int GEMM_F(thin_layers)(const ridge_gemm_args *g, const ridge_ctx 
     const int64_t hc = gemm_min(p->hc, g->H - h0);
     ridge_share(hc, 16, ctx->tid, ctx->nthreads, &from, &to);
     if (h0 > 0) ridge_barrier(ctx); // the hidden block is read until here
-    GEMM_F(layer_dots)(x, g->K, b1 + (h0 + from) * g->ldb, g->ldb, g->K, m, to - from, acc, W);
-    GEMM_F(hidden)(hid + from, p->hid_ld, m, to - from, acc, W, (const GEMM_TC *)g->bias + h0 + from, g->act);
+    for (int64_t j = from, n; j < to; j += n) {
+      n = gemm_min(W, to - j);
+      GEMM_F(layer_dots)(x, g->K, b1 + (h0 + j) * g->ldb, g->ldb, g->K, m, n, acc, W);
+      GEMM_F(hidden)(hid + j, p->hid_ld, m, n, acc, W, (const GEMM_TC *)g->bias + h0 + j, g->act);
+    }
     ridge_barrier(ctx);
     for (int64_t j = y0, n; j < y1; j += n) {
       n = gemm_min(W, y1 - j);
