@@ -277,8 +277,8 @@ func (m *graphsImport) fusionVerdict(s *FusionShape, extra graphsNode) {
 			s.FLOPs = int64(math.Round(s.UnfusedGFLOPS * s.UnfusedMS * 1e6))
 		}
 		return
-	case !(0 < lo && lo <= hi && hi <= maxRatio):
-		bad("speedup_ci95", "two numbers above 0 in order")
+	case !(0 <= lo && lo <= hi && hi <= maxRatio):
+		bad("speedup_ci95", "two numbers of at least 0 in order")
 	case !s.Status.Counts():
 		bad("status", "ok or noisy beside numbers")
 	case !slices.Contains([]string{"strong", "moderate", "minimal", "slower", "inconclusive"}, s.Verdict):

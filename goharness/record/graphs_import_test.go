@@ -388,3 +388,28 @@ func FuzzImportGraphs(f *testing.F) {
 		}
 	})
 }
+
+// Few quartets of a noisy machine: the interval reaches down to 0.
+func TestAnIntervalThatReachesZeroComesBack(t *testing.T) {
+	doc := recordtest.Sample()
+	f := recordtest.Fusion(doc)
+	s := &f.Patterns[0].Shapes[0]
+	s.SpeedupCI95, s.Status, s.Verdict, s.Reason = [2]float64{0, 10.5}, record.Noisy, "inconclusive", "few quartets"
+	data, err := record.EncodeFusion(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.FusionProfiles = []json.RawMessage{data}
+	text, _ := export(t, doc)
+	var back record.Fusion
+	if err := json.Unmarshal(imported(t, string(text)).FusionProfiles[0], &back); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range back.Patterns {
+		for _, x := range p.Shapes {
+			if x.CaseID == s.CaseID && x.SpeedupCI95 != s.SpeedupCI95 {
+				t.Errorf("%v came back as %v", s.SpeedupCI95, x.SpeedupCI95)
+			}
+		}
+	}
+}
