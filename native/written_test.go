@@ -75,6 +75,9 @@ func written(t *testing.T, dev *device, p op.Program) (tensors, workspace int64)
 // The fused program of every pattern does other work than the chain: it writes neither the intermediates nor
 // copies of them elsewhere. Packed operands are workspace of both.
 func TestFusedProgramsWriteNoIntermediates(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the shapes of a quick run: slow under emulation")
+	}
 	opened, err := New().Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
 	if err != nil {
 		t.Fatal(err)
