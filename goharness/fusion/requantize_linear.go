@@ -16,7 +16,7 @@ func requantizeLinearPatterns() []Pattern {
 			{Name: "k", Doc: "input features", Min: 1, Max: 1 << 32},
 			{Name: "n", Doc: "output features", Min: 1, Max: 1 << 32},
 		},
-		Shapes: linearShapes(),
+		Shapes: linearShapes(false),
 		Build:  requantizeLinear,
 		Input:  func(v op.Values) []int64 { return []int64{v.Int("m"), v.Int("k")} },
 		Size:   func(v op.Values) (string, int64) { return "m", v.Int("m") },

@@ -10,11 +10,11 @@ import (
 )
 
 // Budgets of a comparison in nanoseconds. To them comes the time of fusionLaunches at 200 GFLOP/s:
-// a quartet has eight launches at least.
+// a quartet has eight launches at least, and a verdict eight quartets.
 const (
 	quickFusionBudget = 300e6
 	fullFusionBudget  = 2500e6
-	fusionLaunches    = 128
+	fusionLaunches    = 72
 	maxFusionBudget   = 20e9
 )
 
