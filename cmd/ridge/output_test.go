@@ -253,3 +253,13 @@ func TestAFullStandardOutputDoesNotCostTheDocument(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestTheFolderOfTheOutputIsMade(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "profiles", "of", "test.json")
+	if code, _, stderr := ridge(t, benchTiny("--output", out)...); code != exitOK {
+		t.Fatalf("code %d: %s", code, stderr)
+	}
+	if st, err := os.Stat(out); err != nil || st.Size() == 0 {
+		t.Errorf("%v", err)
+	}
+}

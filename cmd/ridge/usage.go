@@ -96,6 +96,10 @@ func checkOutput(path string) error {
 			return nil
 		}
 	}
+	// The folder is made: a profile's path is often that of a folder for profiles.
+	if err := os.MkdirAll(dirOf(path), 0o777); err != nil {
+		return fmt.Errorf("--output %s: expected a directory that can be written to, or made: %w", path, pathCause(err))
+	}
 	return checkWritable("--output "+path, dirOf(path))
 }
 

@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"ridge/goharness/ceiling"
@@ -24,12 +25,12 @@ const (
 	scalingProbes = 3
 )
 
-// reprobeLow repeats the probes of all threads that stay behind those of one. DRAM is left out: one
-// thread may draw all of it.
+// reprobeLow repeats the probes of all threads that stay behind those of one. DRAM, where non-temporal stores go from
+// every level, is left out: one thread may draw all of it.
 func (c *campaign) reprobeLow(ctx context.Context) error {
 	for _, p := range c.plan.Probes {
 		id := p.Ceiling
-		if id.Threads < 2 || id.Level == ceiling.DRAM || id.Kind != record.CeilingCompute && id.Kind != record.CeilingBandwidth {
+		if id.Threads < 2 || id.Level == ceiling.DRAM || strings.HasPrefix(id.Access, "nt_") || id.Kind != record.CeilingCompute && id.Kind != record.CeilingBandwidth {
 			continue
 		}
 		single := id
