@@ -3,7 +3,6 @@
 package campaign
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 	"ridge/native"
+	"ridge/native/kerneltest"
 )
 
 // oddShapes are small shapes with remainders everywhere, by group.
@@ -45,20 +45,6 @@ func openCPU(t *testing.T) backend.Device {
 	return dev
 }
 
-func verifyProgram(t *testing.T, dev backend.Device, p op.Program) record.Verification {
-	t.Helper()
-	e, err := dev.Prepare(p, backend.PrepareOptions{Seed: 7, Sets: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = e.Release() }()
-	v, err := runner.Verify(context.Background(), e, p, 7, runner.DefaultEffort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
 func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
 	dev := openCPU(t)
 	for _, p := range fusion.Builtin() {
@@ -80,7 +66,7 @@ func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if v := verifyProgram(t, dev, prog); !v.Passed || !v.Repeatable {
+					if v := kerneltest.Program(t, dev, prog); !v.Passed || !v.Repeatable {
 						t.Errorf("%s %s %v, %s: %+v", p.Name, d, params, arm, v.Mismatch)
 					}
 				}
@@ -118,7 +104,7 @@ func TestAWrongOperandIsFound(t *testing.T) {
 							bind := append([]string(nil), step.Bind...)
 							bind[i] = other.Name
 							wrong.Steps[s].Bind = bind
-							if v := verifyProgram(t, dev, wrong); v.Passed {
+							if v := kerneltest.Program(t, dev, wrong); v.Passed {
 								t.Errorf("%s %s %s: step %s passes with %s for %s", p.Name, d, arm, step.Op.Name(), other.Name, step.Bind[i])
 							}
 						}
@@ -190,7 +176,7 @@ func findWrongFolds(t *testing.T, dev backend.Device, ref record.ProgramRef) {
 				return value
 			}
 		}
-		if v := verifyProgram(t, dev, p); v.Passed != (leave == "") {
+		if v := kerneltest.Program(t, dev, p); v.Passed != (leave == "") {
 			t.Errorf("%s %s without %q: passed %v", ref.Pattern, ref.DType, leave, v.Passed)
 		}
 	}

@@ -3,30 +3,15 @@
 package fusion_test
 
 import (
-	"context"
 	"testing"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/fusion"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
-	"ridge/goharness/runner"
 	"ridge/native"
+	"ridge/native/kerneltest"
 )
-
-func verify(t *testing.T, dev backend.Device, p op.Program) record.Verification {
-	t.Helper()
-	e, err := dev.Prepare(p, backend.PrepareOptions{Seed: 7, Sets: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = e.Release() }()
-	v, err := runner.Verify(context.Background(), e, p, 7, runner.DefaultEffort)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
 
 // attentionArms are both programs of every attention pattern at shapes with remainders.
 func attentionArms(t *testing.T, each func(name string, arm op.Program)) {
@@ -66,7 +51,7 @@ func TestBothProgramsOfTheAttentionPatternsMeetTheExpectation(t *testing.T) {
 	}
 	defer func() { _ = dev.Close() }()
 	attentionArms(t, func(name string, p op.Program) {
-		if v := verify(t, dev, p); !v.Passed || !v.Repeatable {
+		if v := kerneltest.Program(t, dev, p); !v.Passed || !v.Repeatable {
 			t.Errorf("%s: %+v", name, v.Mismatch)
 		} else {
 			t.Logf("%s: worst of the bound %.3f", name, v.WorstBound)
@@ -97,7 +82,7 @@ func TestAWrongOperandOfAnAttentionPatternIsFound(t *testing.T) {
 					wrong.Steps = append([]op.Step(nil), p.Steps...)
 					wrong.Steps[i].Bind = bind
 					tried[name]++
-					if v := verify(t, dev, wrong); v.Passed {
+					if v := kerneltest.Program(t, dev, wrong); v.Passed {
 						t.Errorf("%s: %s in place of %s in step %s passes", name, to.Name, from, s.Op.Name())
 					}
 				}

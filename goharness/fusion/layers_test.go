@@ -11,6 +11,7 @@ import (
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/kerneltest"
 )
 
 // Every step of every program of these patterns with another operand of the same size in place of the right one: a weight, a
@@ -36,7 +37,7 @@ func TestAWrongOperandOfALayerIsFound(t *testing.T) {
 					}
 					t.Fatal(err)
 				}
-				if v := verify(t, dev, p); !v.Passed {
+				if v := kerneltest.Program(t, dev, p); !v.Passed {
 					t.Errorf("%s %s %s: %+v", name, d, arm, v.Mismatch)
 				}
 				wrong := 0
@@ -53,7 +54,7 @@ func TestAWrongOperandOfALayerIsFound(t *testing.T) {
 							bind[bi] = other.Name
 							q.Steps[si].Bind = bind
 							wrong++
-							if v := verify(t, dev, q); v.Passed {
+							if v := kerneltest.Program(t, dev, q); v.Passed {
 								t.Errorf("%s %s %s: step %d with %s in place of %s passed", name, d, arm, si, other.Name, right)
 							}
 						}

@@ -4,8 +4,6 @@ package conv_test
 
 import (
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"testing"
 	"unsafe"
 
@@ -35,57 +33,9 @@ func TestRequantisedConvolutionsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), list)
 }
 
-// corner is a sum with a scale at which some other way to requantise gives another byte.
-type corner struct {
-	why   string
-	sum   int32
-	scale float32
-}
-
-// right is the byte as ridge_conv.h has it.
-func (c corner) right(relu bool) int8 {
-	v := math.RoundToEven(float64(float32(c.sum) * c.scale))
-	if relu {
-		v = max(v, 0)
-	}
-	return int8(max(-128, min(127, v)))
-}
-
-func corners(t *testing.T) []corner {
-	var out []corner
-	for n := int32(-301); n <= 301; n += 2 {
-		out = append(out, corner{"half of an odd number: ties, and what saturates", n, 0.5})
-	}
-	out = append(out, corner{"largest sum", math.MaxInt32, 1}, corner{"smallest sum", math.MinInt32, 1},
-		corner{"product beyond int32", 1 << 30, 3}, corner{"product beyond int32", -1 << 30, 3},
-		corner{"product beyond fp32", math.MaxInt32, 3e38}, corner{"product beyond fp32", math.MinInt32, 3e38},
-		corner{"2^24+1 becomes 2^24 in fp32", 1<<24 + 1, 2.5 * 0x1p-24}, corner{"2^24+3 becomes 2^24+4", 1<<24 + 3, 2.5 * 0x1p-24},
-		corner{"smallest scale", math.MaxInt32, math.SmallestNonzeroFloat32}, corner{"scale 0", 77, 0}, corner{"sum 0", 0, 1})
-	// Products that one rounding to fp32 takes to a half: unrounded, as in a fused multiply-add, they lie beside it.
-	rng := rand.New(rand.NewPCG(1, 2))
-	fused := 0
-	for tries := 0; fused < 200; tries++ {
-		if tries > 1e6 {
-			t.Fatalf("only %d products that fusing would change", fused)
-		}
-		sum := int32(rng.IntN(1<<24)) - 1<<23
-		if sum == 0 {
-			continue
-		}
-		half := float64(rng.IntN(127)) + 0.5
-		scale := float32(half / math.Abs(float64(sum)))
-		exact := float64(sum) * float64(scale)
-		c := corner{"product that fp32 rounds to a half", sum, scale}
-		if float64(c.right(false)) != math.RoundToEven(exact) {
-			out, fused = append(out, c), fused+1
-		}
-	}
-	return out
-}
-
 // Every sum is 1·1 and a bias, wrapped: each output channel is one corner, for pixels in whole vectors and a tail.
 func TestEveryKernelRequantisesCornersAsWritten(t *testing.T) {
-	all := corners(t)
+	all := kerneltest.Corners(t)
 	const width = 37
 	shapes := []string{fmt.Sprintf("c=1 k=%d", len(all)), fmt.Sprintf("c=%[1]d k=%[1]d groups=%[1]d", len(all))} // and depthwise
 	for _, shape := range shapes {
@@ -108,8 +58,8 @@ func TestEveryKernelRequantisesCornersAsWritten(t *testing.T) {
 						if layout == "nhwc" {
 							ch = i % len(all)
 						}
-						if want := all[ch].right(act == "relu"); got != want {
-							t.Errorf("%s %s: %s: sum %d, scale %g: %d, want %d", k.Name, text, all[ch].why, all[ch].sum, all[ch].scale, got, want)
+						if want := all[ch].Right(act == "relu"); got != want {
+							t.Errorf("%s %s: %s: sum %d, scale %g: %d, want %d", k.Name, text, all[ch].Why, all[ch].Sum, all[ch].Scale, got, want)
 							break
 						}
 					}
@@ -123,7 +73,7 @@ func TestEveryKernelRequantisesCornersAsWritten(t *testing.T) {
 }
 
 // requantise runs a kernel with one input and one filter of 1 per channel; false where it does not support the shape.
-func requantise(t *testing.T, k kernel.Kernel, o op.Op, all []corner) ([]int8, bool) {
+func requantise(t *testing.T, k kernel.Kernel, o op.Op, all []kerneltest.Corner) ([]int8, bool) {
 	t.Helper()
 	y, ok := onChosen(t, k, o, func(name string, p unsafe.Pointer, n int64) {
 		switch name {
@@ -133,11 +83,11 @@ func requantise(t *testing.T, k kernel.Kernel, o op.Op, all []corner) ([]int8, b
 			}
 		case "bias":
 			for i, c := range all {
-				unsafe.Slice((*int32)(p), n)[i] = c.sum - 1 // wraps
+				unsafe.Slice((*int32)(p), n)[i] = c.Sum - 1 // wraps
 			}
 		case "scale":
 			for i, c := range all {
-				unsafe.Slice((*float32)(p), n)[i] = c.scale
+				unsafe.Slice((*float32)(p), n)[i] = c.Scale
 			}
 		}
 	})

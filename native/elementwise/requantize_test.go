@@ -4,8 +4,6 @@ package elementwise_test
 
 import (
 	"errors"
-	"math"
-	"math/rand/v2"
 	"testing"
 
 	"ridge/goharness/backend"
@@ -26,55 +24,11 @@ func TestRequantizeKernelsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
-// corner is a sum with a scale at which some other way to requantise gives another byte.
-type corner struct {
-	why   string
-	sum   int32
-	scale float32
-}
-
-// right is the byte as ridge_requant.h has it.
-func (c corner) right(relu bool) int8 {
-	v := math.RoundToEven(float64(float32(c.sum) * c.scale))
-	if relu {
-		v = max(v, 0)
-	}
-	return int8(max(-128, min(127, v)))
-}
-
-func corners(t *testing.T) []corner {
-	var out []corner
-	for n := int32(-301); n <= 301; n += 2 {
-		out = append(out, corner{"half of an odd number: ties, and what saturates", n, 0.5})
-	}
-	out = append(out, corner{"largest sum", math.MaxInt32, 1}, corner{"smallest sum", math.MinInt32, 1},
-		corner{"product beyond int32", 1 << 30, 3}, corner{"product beyond int32", -1 << 30, 3},
-		corner{"product beyond fp32", math.MaxInt32, 3e38}, corner{"product beyond fp32", math.MinInt32, 3e38},
-		corner{"2^24+1 becomes 2^24 in fp32", 1<<24 + 1, 2.5 * 0x1p-24}, corner{"2^24+3 becomes 2^24+4", 1<<24 + 3, 2.5 * 0x1p-24},
-		corner{"smallest scale", math.MaxInt32, math.SmallestNonzeroFloat32}, corner{"scale 0", 77, 0}, corner{"sum 0", 0, 1})
-	// Products that one rounding to fp32 takes to a half: unrounded, as in a fused multiply-add, they lie beside it.
-	rng := rand.New(rand.NewPCG(1, 2))
-	for fused, tries := 0, 0; fused < 200; tries++ {
-		if tries > 1e6 {
-			t.Fatalf("only %d products that fusing would change", fused)
-		}
-		sum := int32(rng.IntN(1<<24)) - 1<<23
-		if sum == 0 {
-			continue
-		}
-		c := corner{"product that fp32 rounds to a half", sum, float32((float64(rng.IntN(127)) + 0.5) / math.Abs(float64(sum)))}
-		if float64(c.right(false)) != math.RoundToEven(float64(sum)*float64(c.scale)) {
-			out, fused = append(out, c), fused+1
-		}
-	}
-	return out
-}
-
 func TestEveryRequantizeKernelTreatsCornersAsWritten(t *testing.T) {
-	all := corners(t)
+	all := kerneltest.Corners(t)
 	sums, scales := make([]int32, len(all)), make([]float32, len(all))
 	for i, c := range all {
-		sums[i], scales[i] = c.sum, c.scale
+		sums[i], scales[i] = c.Sum, c.Scale
 	}
 	names := kerneltest.Names(native.New(), kerneltest.Op(t, "requantize", record.INT8, params("rows", 1, "cols", 1)))
 	if len(names) < 2 {
@@ -88,8 +42,8 @@ func TestEveryRequantizeKernelTreatsCornersAsWritten(t *testing.T) {
 				continue
 			}
 			for i, c := range all {
-				if want := c.right(how[0]); got[i] != want {
-					t.Errorf("%s, relu %v, planes %v: %s: sum %d, scale %g: %d, want %d", name, how[0], how[1], c.why, c.sum, c.scale, got[i], want)
+				if want := c.Right(how[0]); got[i] != want {
+					t.Errorf("%s, relu %v, planes %v: %s: sum %d, scale %g: %d, want %d", name, how[0], how[1], c.Why, c.Sum, c.Scale, got[i], want)
 				}
 			}
 		}
