@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=18348d803182
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f174dea29a04
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=18348d803182
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f174dea29a04
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -11,7 +11,7 @@
 //
 // Tiles are stored to the scores' buffer, from which the maximum is taken. Keys past the last are read from a copy that repeats it
 // (in place the tile would reach past K); weights past it are zero.
-// Source: Intel 64 and IA-32 SDM; the model keeps eight tiles of 1 KiB, as native/gemm/gemm_amx.h does.
+// Source: Intel 64 and IA-32 SDM; tiles: ridge_amx.h.
 #ifndef RIDGE_ATTENTION_AMX_H
 #define RIDGE_ATTENTION_AMX_H
 
@@ -20,15 +20,14 @@ enum { TILE = 256, MOST_D = 256 };
 _Static_assert(ATT_MR == 32 && ATT_NV == 2 && RIDGE_VL == 16 && ATT_KEYS % 32 == 0, "two tiles each way");
 
 #if defined(RIDGE_MODEL)
-#define TILE_STATE uint32_t tiles[8][16][16];
-#define TILE_ZERO(d) memset(tiles[d], 0, 1024)
-#define TILE_LOAD(d, p, stride) \
-  for (int r_ = 0; r_ < 16; r_++) memcpy(tiles[d][r_], (const char *)(p) + r_ * (stride), 64)
-#define TILE_STORE(d, p, stride) \
-  for (int r_ = 0; r_ < 16; r_++) memcpy((char *)(p) + r_ * (stride), tiles[d][r_], 64)
+#define RIDGE_AMX_MODEL
+#endif
+#include "../include/ridge_amx.h"
+#define ATT_BEGIN TILE_BEGIN
+#define ATT_END TILE_END
+
+#if defined(RIDGE_MODEL)
 #define TILE_DOT(d, x, y) tile_dot(tiles[d], tiles[x], tiles[y])
-#define ATT_BEGIN
-#define ATT_END
 
 static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
   for (int m = 0; m < 16; m++)
@@ -41,28 +40,7 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
       }
 }
 #else
-#define TILE_STATE
-#define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)
-#define TILE_LOAD(d, p, stride) \
-  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
-#define TILE_STORE(d, p, stride) \
-  __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
-
-// Tiles are configured per thread: eight of 16 rows x 64 bytes (palette 1).
-RIDGE_INLINE void configure(void) {
-  struct {
-    uint8_t palette, start, reserved[14];
-    uint16_t colsb[16];
-    uint8_t rows[16];
-  } t __attribute__((aligned(64)));
-  memset(&t, 0, sizeof t);
-  t.palette = 1;
-  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = 16;
-  __asm__ volatile("ldtilecfg %0" ::"m"(t) : "memory");
-}
-#define ATT_BEGIN configure();
-#define ATT_END __asm__ volatile("tilerelease" :::);
 #endif
 
 // The four products of a step: tiles 0 to 3 are rows 0 and 16 by queries 0 and 16.

@@ -3,17 +3,14 @@
 // 16 cycles each, so the product unit binds (loads take 8 cycles each, on two ports).
 //
 // A is packed per 64 bytes of K as 32 rows of 64 bytes; B in units, 16 rows of 32 units: a
-// tile of B is every other 64 bytes of it. Tile instructions are inline assembly, because gcc
-// 12 lacks the fp16 ones; tdpfp16ps is spelled in bytes for older assemblers. The model keeps
-// eight tiles of 1 KiB in an array.
+// tile of B is every other 64 bytes of it. Tiles: ridge_amx.h; tdpfp16ps is spelled in bytes for older assemblers.
 #define GEMM_END_IN_MEMORY
 #ifdef GEMM_MODEL
-#define GEMM_TILE_STATE uint32_t tiles[8][16][16];
-#define TILE_ZERO(d) memset(tiles[d], 0, 1024)
-#define TILE_LOAD(d, p, stride) \
-  for (int r = 0; r < 16; r++) memcpy(tiles[d][r], (const char *)(p) + r * (stride), 64)
-#define TILE_STORE(d, p, stride) \
-  for (int r = 0; r < 16; r++) memcpy((char *)(p) + r * (stride), tiles[d][r], 64)
+#define RIDGE_AMX_MODEL
+#endif
+#include "../include/ridge_amx.h"
+
+#ifdef GEMM_MODEL
 #define TILE_DOT(d, x, y) GEMM_F(tile_dot)(tiles[d], tiles[x], tiles[y])
 
 GEMM_INLINE void GEMM_F(tile_dot)(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
@@ -44,12 +41,6 @@ GEMM_INLINE void GEMM_F(tile_dot)(uint32_t d[16][16], uint32_t a[16][16], uint32
 #endif
 }
 #else
-#define GEMM_TILE_STATE
-#define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)
-#define TILE_LOAD(d, p, stride) \
-  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
-#define TILE_STORE(d, p, stride) \
-  __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
 #if GEMM_KIND == GEMM_AMX_BF16
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
 #elif GEMM_KIND == GEMM_AMX_FP16 // VEX.128.F2.0F38.W0 5C: ModRM.reg d, ModRM.rm x, vvvv (inverted) y
@@ -61,21 +52,9 @@ GEMM_INLINE void GEMM_F(tile_dot)(uint32_t d[16][16], uint32_t a[16][16], uint32
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbusd %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
 #endif
 
-// Tiles are configured per thread: eight of 16 rows x 64 bytes (palette 1).
-GEMM_INLINE void GEMM_F(configure)(void) {
-  struct {
-    uint8_t palette, start, reserved[14];
-    uint16_t colsb[16];
-    uint8_t rows[16];
-  } t __attribute__((aligned(64)));
-  memset(&t, 0, sizeof t);
-  t.palette = 1;
-  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = 16;
-  __asm__ volatile("ldtilecfg %0" ::"m"(t) : "memory");
-}
-#define GEMM_BEGIN GEMM_F(configure)();
-#define GEMM_END __asm__ volatile("tilerelease" :::);
 #endif
+#define GEMM_BEGIN TILE_BEGIN
+#define GEMM_END TILE_END
 
 // 32 rows in slices of 64 bytes of K, zeros beyond rows and kc.
 GEMM_NOINLINE void GEMM_F(pack_a)(void *to, const GEMM_TA *a, int64_t lda, int64_t rows, int64_t kc) {
@@ -96,7 +75,7 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
   (void)end; // tile registers go through memory: gemm_driver.h gives none
   const char *a = ap, *b = bp;
   GEMM_S *c1 = c + 16 * ldc;
-  GEMM_TILE_STATE
+  TILE_STATE
   if (add) {
     TILE_LOAD(0, c, ldc * 4);
     TILE_LOAD(1, c + 16, ldc * 4);
@@ -124,8 +103,4 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
   TILE_STORE(3, c1 + 16, ldc * 4);
 }
 
-#undef GEMM_TILE_STATE
-#undef TILE_ZERO
-#undef TILE_LOAD
-#undef TILE_STORE
 #undef TILE_DOT

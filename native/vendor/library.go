@@ -7,7 +7,7 @@
 package vendor
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=18348d803182
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f174dea29a04
 #cgo LDFLAGS: -ldl -lpthread
 #include <dlfcn.h>
 #include <stdlib.h>

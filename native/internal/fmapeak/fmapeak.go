@@ -5,7 +5,7 @@
 package fmapeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=18348d803182
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f174dea29a04
 #include "fmapeak.h"
 */
 import "C"

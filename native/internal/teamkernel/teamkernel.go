@@ -5,7 +5,7 @@
 package teamkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=18348d803182
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f174dea29a04
 #include "teamkernel.h"
 */
 import "C"
