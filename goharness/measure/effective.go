@@ -26,17 +26,20 @@ const (
 // neighbours: noise that is a sum of a fast and a slow part has a small ρ₁ and yet few
 // independent samples. The least count is returned.
 func effective(xs, sorted []float64) (lag1, neff float64) {
-	return effectiveWith(upperLag1, xs, sorted)
+	return effectiveWith(upperLag1, 0, xs, sorted)
 }
 
-// effectiveRatios is effective for the ratios of quartets, with ρ as estimated: neighbours share what
-// slow noise a quartet did not cancel, which is little, and one standard error of ρ costs eight
-// ratios half of their count. The self-test holds the coverage at 8, 16 and 32 quartets.
+// effectiveRatios is effective for the logarithms of the quartets' ratios. Quartets cancel what neighbours share: on a shared host their
+// lag-1 autocorrelation was 0.03 on average over 80 comparisons, while the error of its estimate from eight is 0.35 and would
+// cost them half of their count. So only what lies a standard error above nothing is believed. The self-test holds the
+// coverage at 8, 16 and 32 quartets.
 func effectiveRatios(xs, sorted []float64) (lag1, neff float64) {
-	return effectiveWith(func(rho, _ float64) float64 { return rho }, xs, sorted)
+	lower := func(rho, n float64) float64 { return math.Max(0, rho-1/math.Sqrt(n)) }
+	return effectiveWith(lower, 1, xs, sorted)
 }
 
-func effectiveWith(upper func(rho, n float64) float64, xs, sorted []float64) (lag1, neff float64) {
+// effectiveWith takes each ρ through bound, and block variances less so many of their standard errors √(2/m).
+func effectiveWith(bound func(rho, n float64) float64, errs float64, xs, sorted []float64) (lag1, neff float64) {
 	n := float64(len(xs))
 	if len(xs) < leastForLag1 {
 		return 0, n
@@ -47,11 +50,16 @@ func effectiveWith(upper func(rho, n float64) float64, xs, sorted []float64) (la
 		return 0, n
 	}
 	lag1 = correctedLag1(xs)
-	neff = math.Min(n*shrink(upper(lag1, n)), n*shrink(upper(correctedLag1(ranks), n)))
+	neff = math.Min(n*shrink(bound(lag1, n)), n*shrink(bound(correctedLag1(ranks), n)))
 	for block := halve(ranks); len(block) >= minBlocks; block = halve(block) {
 		// The mean of all ranks has variance v/blocks/shrink(ρ); independent ones total/m.
-		if v := variance(block); v > 0 {
-			neff = math.Min(neff, total/v*float64(len(block))*shrink(correctedLag1(block)))
+		m := float64(len(block))
+		rho := correctedLag1(block)
+		if errs > 0 {
+			rho = bound(rho, m)
+		}
+		if v := variance(block) / (1 + errs*math.Sqrt(2/m)); v > 0 {
+			neff = math.Min(neff, total/v*m*shrink(rho))
 		}
 	}
 	return lag1, math.Max(neff, 1)

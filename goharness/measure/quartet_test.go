@@ -51,7 +51,7 @@ func steadyArm(m *machine, arm int, d time.Duration) onMachine {
 	return onMachine{m, arm, func(*machine) time.Duration { return d }}
 }
 
-func TestQuartetsRunABBAWithAnUntimedLaunchBeforeEach(t *testing.T) {
+func TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm(t *testing.T) {
 	for _, cold := range []bool{false, true} {
 		m := &machine{}
 		x, err := Compare(context.Background(), steadyArm(m, 0, 60*time.Microsecond), steadyArm(m, 1, 40*time.Microsecond),
@@ -64,11 +64,13 @@ func TestQuartetsRunABBAWithAnUntimedLaunchBeforeEach(t *testing.T) {
 			t.Errorf("arms: %v and %v ns, %d and %d samples", ta.MedianNS, tb.MedianNS, len(ta.SamplesNS), len(tb.SamplesNS))
 		}
 		var want []call
-		for range 8 {
-			for _, arm := range []int{0, 1, 1, 0} {
-				if !cold {
+		last := -1
+		for i := range 8 {
+			for _, arm := range [][]int{{0, 1, 1, 0}, {1, 0, 0, 1}}[i/4] {
+				if !cold && arm != last {
 					want = append(want, call{arm, 1, 1})
 				}
+				last = arm
 				want = append(want, call{arm, []int{ta.Launches, tb.Launches}[arm], 1})
 			}
 		}
@@ -94,7 +96,7 @@ func TestLinearDriftCancels(t *testing.T) {
 
 func TestCancelledComparisonKeepsWholeQuartets(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &machine{stop: cancel, limit: 60}
+	m := &machine{stop: cancel, limit: 40}
 	x, err := Compare(ctx, steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, time.Millisecond), CompareOptions{Now: m.Now, RelHalfWidth: 1e-9})
 	r, ta, tb := x.Ratio, x.Times[0], x.Times[1]
 	if !errors.Is(err, context.Canceled) || len(r.Quartets) == 0 || len(r.Quartets) >= 8 || r.Value != 1 {

@@ -38,15 +38,6 @@ type Summary struct {
 // is negative, and a single value x gets x ± |x|, because nothing is known of its spread.
 // NaN and infinite values are refused.
 func Summarize(xs []float64, confidence float64) (Summary, error) {
-	return summarize(xs, confidence, effective)
-}
-
-// SummarizeRatios is Summarize for the ratios of quartets, in the order they were taken.
-func SummarizeRatios(xs []float64, confidence float64) (Summary, error) {
-	return summarize(xs, confidence, effectiveRatios)
-}
-
-func summarize(xs []float64, confidence float64, effective func(xs, sorted []float64) (lag1, neff float64)) (Summary, error) {
 	if len(xs) == 0 {
 		return Summary{}, ErrNoSamples
 	}

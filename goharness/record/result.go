@@ -190,11 +190,13 @@ type Arm struct {
 }
 
 // Ratio of a two-arm case: time of arm 0 over time of arm 1 (above 1: arm 1 is faster),
-// the median over quartets A B B A of (A1+A2)/(B1+B2).
+// pseudo-median of (A1+A2)/(B1+B2) over the quiet half of the quartets A B B A.
 type Ratio struct {
 	Value      float64    `json:"value"`
 	CI95       [2]float64 `json:"ci95"`
-	Quartets   []float64  `json:"quartets"`
+	Quartets   []float64  `json:"quartets" jsonschema:"description=ratio of each quartet A B B A; quartet i is samples 2i and 2i+1 of either arm"`
+	Quiet      []int      `json:"quiet,omitempty" jsonschema:"description=indices of the quartets that count: the half with the least product of both arms' times"`
+	Visits     []int      `json:"visits,omitempty" jsonschema:"description=where the case was measured at several times of the run: the quartets of each"`
 	EffectiveN float64    `json:"effective_n"`
 }
 

@@ -26,7 +26,7 @@ type VendorFused struct {
 	CodePath  string     `json:"code_path,omitempty" jsonschema:"description=what the library calls the implementation"`
 	Kernels   []string   `json:"kernels"`
 	LatencyMS float64    `json:"latency_ms" jsonschema:"description=median"`
-	Ratio     float64    `json:"ratio" jsonschema:"description=its time over that of ridge's fused kernel: above 1 ridge's is faster; median of quartets A B B A"`
+	Ratio     float64    `json:"ratio" jsonschema:"description=its time over that of ridge's fused kernel: above 1 ridge's is faster; pseudo-median of the quiet half of the quartets A B B A"`
 	RatioCI95 [2]float64 `json:"ratio_ci95"`
 	Trials    int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
 }
