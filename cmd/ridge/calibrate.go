@@ -161,22 +161,41 @@ type view struct {
 	progress *report.Progress
 	live     *report.Live
 	silent   bool
+	round    int // visits of a round that have begun, from 1; 0 before the first round
 }
 
 func newView(c *cli.Context) *view {
 	return &view{c: c, silent: c.Bool("quiet")}
 }
 
-func (v *view) Plan(probes, cases int) {
+func (v *view) Plan(probes, cases int) { v.begin(probes + cases) }
+
+func (v *view) begin(cases int) {
 	o := report.Detect(v.c.App.ErrWriter)
-	v.progress = report.NewProgress(v.c.App.ErrWriter, probes+cases, float64(probes+cases),
+	v.progress = report.NewProgress(v.c.App.ErrWriter, cases, float64(cases),
 		report.ProgressOptions{Terminal: o.Terminal, Width: o.Width, Quiet: v.silent})
 	if !v.silent {
 		v.live = report.NewLive(v.c.App.ErrWriter, o, v.progress)
 	}
 }
 
+// Round shows a new bar for another round of visits; their results are in the tables at the end.
+func (v *view) Round(n, cases int) {
+	v.progress.Finish()
+	v.begin(cases)
+	v.round = 1
+	if !v.silent {
+		fmt.Fprintf(v.c.App.ErrWriter, "round %d: %d comparisons again, apart from their first quartets\n", n, cases)
+	}
+}
+
 func (v *view) Started(k record.Case) {
+	if v.round > 1 {
+		v.progress.Done(1) // the visit before this one
+	}
+	if v.round > 0 {
+		v.round++
+	}
 	if report.Detect(v.c.App.ErrWriter).Terminal {
 		v.progress.Begin(k.ID)
 	}

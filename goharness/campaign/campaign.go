@@ -56,6 +56,8 @@ type Config struct {
 // View hears what happens, outside of the timed windows.
 type View interface {
 	Plan(probes, cases int)
+	// Round begins another round of visits to so many comparisons.
+	Round(n, cases int)
 	Started(c record.Case)
 	Result(r record.Result)
 	Warn(format string, a ...any)
@@ -65,6 +67,7 @@ type View interface {
 type silent struct{}
 
 func (silent) Plan(int, int)        {}
+func (silent) Round(int, int)       {}
 func (silent) Started(record.Case)  {}
 func (silent) Result(record.Result) {}
 func (silent) Warn(string, ...any)  {}
@@ -108,6 +111,9 @@ type campaign struct {
 	lookedUp    bool                       // whether they have been looked up
 	sweepLevels bool                       // the levels come from the sweep
 	laterProbes []record.ProbeEntry        // of the resumed journal
+	pilots      map[string]piloted         // comparisons with their baselines, by id
+	took        map[string]time.Duration   // a visit to each
+	left        map[string]bool            // those that are not visited again
 }
 
 // Run measures and returns the document. On interruption the document holds what was
@@ -119,7 +125,8 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{}}
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
+		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}}
 	c.runner = &runner.Runner{Launch: cfg.Launch}
 	defer c.runner.Close()
 	defer c.closeSides()

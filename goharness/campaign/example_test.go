@@ -25,6 +25,7 @@ import (
 type silent struct{}
 
 func (silent) Plan(probes, cases int) {}
+func (silent) Round(n, cases int)     {}
 func (silent) Started(record.Case)    {}
 func (silent) Result(record.Result)   {}
 func (silent) Warn(string, ...any)    {}

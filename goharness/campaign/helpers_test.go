@@ -84,7 +84,8 @@ type view struct {
 	onStart func(record.Case)
 }
 
-func (v *view) Plan(int, int) {}
+func (v *view) Plan(int, int)  {}
+func (v *view) Round(int, int) {}
 func (v *view) Started(c record.Case) {
 	v.started = append(v.started, c.ID)
 	if v.onStart != nil {

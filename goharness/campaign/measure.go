@@ -58,6 +58,9 @@ func (c *campaign) measure(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := c.revisit(ctx); err != nil {
+		return err
+	}
 	return c.reprobeLow(ctx) // what held two threads back (one core for both, say) may have passed
 }
 
@@ -68,23 +71,34 @@ const (
 	fullTarget  = 13 * time.Minute
 )
 
+// target is the time that the run should take.
+func (c *campaign) target() time.Duration {
+	switch {
+	case !c.cfg.Plan.Quick:
+		return fullTarget
+	case c.cfg.Plan.ProbesOnly:
+		return quickFusion
+	}
+	return quickTarget
+}
+
 // budget is the sampling time of case i: the plan's, less in proportion when the run is
 // behind its target. A tenth of it is always left.
 func (c *campaign) budget(k record.Case, i int) int64 {
 	if c.cfg.Cases != nil || k.Trials > 0 {
 		return k.BudgetNS
 	}
-	target := fullTarget
-	if c.cfg.Plan.Quick {
-		target = quickTarget
-		if c.cfg.Plan.ProbesOnly {
-			target = quickFusion
-		}
+	target := float64(c.target())
+	if len(c.cfg.Plan.Fusion) > 0 {
+		target *= firstRound
 	}
 	n := len(c.plan.Cases)
-	nominal := target / time.Duration(n+len(c.plan.Probes))
-	left := (target - c.cfg.Now().Sub(c.started)) / time.Duration(n-i)
-	f := min(1, max(0.1, float64(left)/float64(nominal)))
+	nominal := target / float64(n+len(c.plan.Probes))
+	left := (target - float64(c.cfg.Now().Sub(c.started))) / float64(n-i)
+	f := min(1, max(0.1, left/nominal))
+	if c.visited(k) {
+		f /= leastVisits
+	}
 	return int64(f * float64(k.BudgetNS))
 }
 
@@ -114,6 +128,9 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		}
 	}
 	r.Candidates = p.tried
+	if c.visited(k) {
+		c.pilots[k.ID] = p
+	}
 	c.finish(&r)
 	if !probe {
 		if err := c.reprobeExceeded(ctx, &r); err != nil {

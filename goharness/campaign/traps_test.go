@@ -38,7 +38,7 @@ var traps = []struct {
 		"goharness/plan":     {"TestProbesLoadEveryThread"}}},
 	{"12: a mean without its spread, verdicts inside the noise", map[string][]string{
 		"goharness/campaign": {"TestConditionsAreNeverBlank"},
-		"goharness/measure":  {"TestVerdictNeedsTheWholeIntervalBetweenItsCuts", "TestQuartetsRunABBAWithAnUntimedLaunchBeforeEach"}}},
+		"goharness/measure":  {"TestVerdictNeedsTheWholeIntervalBetweenItsCuts", "TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm"}}},
 	{"16: host cores in a container with a quota", map[string][]string{
 		"goharness/machine": {"TestThreadsAreTheLeastOfAllLimits", "TestNestedV1QuotaInsideAContainer"}}},
 	{"18: the clock read before the load", map[string][]string{

@@ -295,7 +295,17 @@ func (r *run) time() (record.Time, error) {
 
 // describe fills the distribution's fields of t from samples.
 func describe(t *record.Time, samples []backend.Sample, level float64) error {
-	xs := launchTimes(samples)
+	t.Disturbed = nil
+	for i, x := range samples {
+		if Disturbed(x) {
+			t.Disturbed = append(t.Disturbed, i)
+		}
+	}
+	return describeTimes(t, launchTimes(samples), level)
+}
+
+// describeTimes fills them from the times of one launch.
+func describeTimes(t *record.Time, xs []float64, level float64) error {
 	s, err := Summarize(xs, level)
 	if err != nil {
 		return fmt.Errorf("summarising the samples: %w", err)
@@ -305,11 +315,6 @@ func describe(t *record.Time, samples []backend.Sample, level float64) error {
 	t.P90NS, t.P95NS, t.P99NS = s.P90, s.P95, s.P99
 	t.Lag1, t.EffectiveN = s.Lag1, s.EffectiveN
 	t.SamplesNS = xs
-	for i, x := range samples {
-		if Disturbed(x) {
-			t.Disturbed = append(t.Disturbed, i)
-		}
-	}
 	return nil
 }
 

@@ -39,7 +39,13 @@ type CompareOptions struct {
 	Warmup   int
 	// Cold leaves out the untimed launches: caches hold nothing of use to either arm.
 	Cold bool
+	// Refill is the longest that loading into the caches what the other arm displaced can take. They are left out too
+	// where a launch of either arm lasts 50 times as long: half of each arm's samples are then slower by 2 % at most.
+	Refill time.Duration
 }
+
+// refills is the least length of a launch in refills of the caches for which no untimed launch goes before a sample.
+const refills = 50
 
 // Compare measures a against b in quartets A B B A (every other four of them B A A B). Each sample follows a launch of the same arm, so that no arm
 // meets the caches as the other left them (not when Cold): one untimed launch goes before the first sample of all and wherever the arm changes.
@@ -205,7 +211,7 @@ func (c *comparison) quartet() error {
 	}
 	for i, which := range order {
 		arm := c.arms[which]
-		if !c.o.Cold && c.last != which {
+		if !c.o.Cold && !c.long() && c.last != which {
 			if _, err := arm.take(1, 1); err != nil {
 				return fmt.Errorf("untimed launch of arm %d: %w", which, err)
 			}
@@ -226,6 +232,16 @@ func (c *comparison) quartet() error {
 	}
 	c.quartets = append(c.quartets, Quartet{sum[0], sum[1]})
 	return nil
+}
+
+// long reports whether one launch of either arm lasts so long that what the caches held before it does not matter.
+func (c *comparison) long() bool {
+	for _, a := range c.arms {
+		if n := len(a.samples); n == 0 || c.o.Refill == 0 || a.samples[n-1].NS() < float64(refills*c.o.Refill) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *comparison) ratio() (record.Ratio, error) { return ratioOf(c.quartets, c.level) }
@@ -249,49 +265,4 @@ func ratioOf(qs []Quartet, level float64) (record.Ratio, error) {
 func (a *arm) record(stop string) (record.Time, error) {
 	a.stop, a.trace.Samples = stop, a.samples
 	return a.time()
-}
-
-// Pilot finds the fastest of several candidates, to be the baseline of comparisons. It takes
-// rounds samples of each (0 means 7), in turn, forwards and backwards, and throws them away: a
-// candidate that won by luck gets no credit for it in what is measured afterwards.
-func Pilot(ctx context.Context, candidates []Sampler, rounds int, o Options) (int, error) {
-	if len(candidates) == 0 {
-		return 0, fmt.Errorf("pilot: %w", ErrNoSamples)
-	}
-	if rounds < 0 {
-		return 0, fmt.Errorf("pilot: %d rounds: expected 0 (default) or more", rounds)
-	}
-	o, err := o.withDefaults()
-	if err != nil {
-		return 0, err
-	}
-	setDefault(&rounds, 7)
-	runs := make([]*run, len(candidates))
-	for i, s := range candidates {
-		runs[i] = &run{taker: taker{ctx: ctx, s: s, now: o.Now}, o: o}
-		if err := runs[i].prepare(); err != nil {
-			return 0, fmt.Errorf("pilot: warming up candidate %d: %w", i, err)
-		}
-	}
-	times := make([][]float64, len(candidates))
-	for round := range rounds {
-		for j := range runs {
-			i := j
-			if round%2 == 1 {
-				i = len(runs) - 1 - j
-			}
-			got, err := runs[i].take(runs[i].launches, 1)
-			if err != nil {
-				return 0, fmt.Errorf("pilot: candidate %d: %w", i, err)
-			}
-			times[i] = append(times[i], got[0].NS())
-		}
-	}
-	best := 0
-	for i := range times {
-		if Median(times[i]) < Median(times[best]) {
-			best = i
-		}
-	}
-	return best, nil
 }

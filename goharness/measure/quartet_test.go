@@ -80,6 +80,27 @@ func TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm(t *testing.T) {
 	}
 }
 
+func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
+	short, long := []int{0, 1, 1, 1, 0, 0}, []int{0, 1, 1, 0} // arms of the last quartet's calls
+	for _, c := range []struct {
+		refill time.Duration
+		want   []int
+	}{{0, short}, {time.Microsecond, long}, {20 * time.Microsecond, long}, {21 * time.Microsecond, short}} {
+		m := &machine{}
+		if _, err := Compare(context.Background(), steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, 2*time.Millisecond),
+			CompareOptions{Now: m.Now, Refill: c.refill, Quartets: 3, Warmup: 2}); err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, x := range m.log[len(m.log)-len(c.want):] {
+			got = append(got, x.arm)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("refill %v: arms %v, want %v", c.refill, got, c.want)
+		}
+	}
+}
+
 func TestLinearDriftCancels(t *testing.T) {
 	m := &machine{}
 	drifting := func(base float64) func(*machine) time.Duration {
@@ -168,29 +189,6 @@ func TestBadComparisonsAreRefused(t *testing.T) {
 	}
 	if _, err := Compare(context.Background(), a, answer{}, CompareOptions{Now: m.Now}); err == nil {
 		t.Error("an arm without samples was accepted")
-	}
-}
-
-func TestPilotPicksTheFastest(t *testing.T) {
-	m := &machine{}
-	best, err := Pilot(context.Background(), []Sampler{
-		steadyArm(m, 0, 300*time.Microsecond), steadyArm(m, 1, 100*time.Microsecond), steadyArm(m, 2, 200*time.Microsecond),
-	}, 0, Options{Now: m.Now})
-	if err != nil || best != 1 {
-		t.Errorf("best %d, err %v", best, err)
-	}
-	var order []int
-	for _, c := range m.log[len(m.log)-21:] {
-		order = append(order, c.arm)
-	}
-	if want := []int{0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2, 2, 1, 0, 0, 1, 2}; !slices.Equal(order, want) {
-		t.Errorf("order %v", order)
-	}
-	if _, err := Pilot(context.Background(), nil, 0, Options{}); err == nil {
-		t.Error("a pilot without candidates was accepted")
-	}
-	if _, err := Pilot(context.Background(), []Sampler{answer{}}, 1, Options{}); err == nil {
-		t.Error("a candidate without samples was accepted")
 	}
 }
 

@@ -10,12 +10,12 @@ import (
 )
 
 // Budgets of a comparison in nanoseconds. To them comes the time of fusionLaunches at 200 GFLOP/s:
-// a quartet has eight launches at least, and a verdict eight quartets.
+// a quartet has four launches at least and mostly six, a verdict eight quartets. A run spends it in three visits or more.
 const (
 	quickFusionBudget = 300e6
-	fullFusionBudget  = 2500e6
-	fusionLaunches    = 72
-	maxFusionBudget   = 20e9
+	fullFusionBudget  = 1200e6
+	fusionLaunches    = 54
+	maxFusionBudget   = 36e9
 )
 
 // twoArms makes a case of a pattern: the unfused chain against the fused kernel.

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"fmt"
+	"slices"
 
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
@@ -38,35 +39,106 @@ func timed(res *record.Result, m *Measured) {
 	res.Status, res.Reason = record.OK, ""
 	res.Time = &m.Times[0]
 	for i := range res.Arms {
-		a := &res.Arms[i]
-		a.Time = &m.Times[i]
-		if t := a.Time.MedianNS; t > 0 {
-			a.GFLOPS, a.BandwidthGBps = float64(a.FLOPs)/t, float64(a.Bytes)/t
-		}
+		res.Arms[i].Time = &m.Times[i]
 	}
 	res.Ratio = m.Ratio
 	if !m.Converged {
-		what, half := "median", res.Time.RelHalfWidth
-		if m.Ratio != nil {
-			what, half = fmt.Sprintf("ratio of %d quartets", len(m.Ratio.Quartets)), measure.HalfWidth(*m.Ratio)
+		unsettled(res)
+	}
+	rates(res)
+	c := m.Conditions
+	res.Conditions = &c
+	res.Energy = &record.Energy{Unavailable: "not asked for"}
+}
+
+// rates follow from the times.
+func rates(res *record.Result) {
+	for i := range res.Arms {
+		a := &res.Arms[i]
+		if t := a.Time.MedianNS; t > 0 {
+			a.GFLOPS, a.BandwidthGBps = float64(a.FLOPs)/t, float64(a.Bytes)/t
 		}
-		width := fmt.Sprintf("%.2g", 100*half)
-		if half >= 0.1 {
-			width = fmt.Sprintf("%.0f", 100*half)
-		}
-		if !(half <= 1) { // few independent samples: the width itself says nothing
-			width = "more than 100"
-		}
-		res.Status = record.Noisy
-		res.Reason = "the interval of the " + what + " was still ±" + width + " % when the budget ended"
 	}
 	if t := res.Time.MedianNS; t > 0 {
 		res.GFLOPS = float64(res.FLOPs) / t
 		res.BandwidthGBps = float64(res.Bytes) / t
 	}
-	c := m.Conditions
-	res.Conditions = &c
-	res.Energy = &record.Energy{Unavailable: "not asked for"}
+}
+
+// unsettled makes a result noisy and says how wide its interval is.
+func unsettled(res *record.Result) {
+	what, half := "median", res.Time.RelHalfWidth
+	if res.Ratio != nil {
+		what, half = fmt.Sprintf("ratio of %d quartets", len(res.Ratio.Quartets)), measure.HalfWidth(*res.Ratio)
+	}
+	width := fmt.Sprintf("%.2g", 100*half)
+	if half >= 0.1 {
+		width = fmt.Sprintf("%.0f", 100*half)
+	}
+	if !(half <= 1) { // few independent samples: the width itself says nothing
+		width = "more than 100"
+	}
+	res.Status = record.Noisy
+	res.Reason = "the interval of the " + what + " was still ±" + width + " % when the budget ended"
+}
+
+// Pool adds another visit to a comparison of the same programs by the same kernels (see measure.Pool). cuts and quick are the case's.
+func Pool(res *record.Result, again record.Result, cuts []float64, quick bool) error {
+	visit := func(r *record.Result) (v measure.Visit, err error) {
+		if len(r.Arms) != 2 || r.Ratio == nil || r.Arms[0].Time == nil || r.Arms[1].Time == nil {
+			return v, fmt.Errorf("pooling visits to %s: a result without two timed arms (%s)", res.ID, r.Status)
+		}
+		return measure.Visit{Ratio: *r.Ratio, Times: [2]record.Time{*r.Arms[0].Time, *r.Arms[1].Time}}, nil
+	}
+	a, err := visit(res)
+	if err != nil {
+		return err
+	}
+	b, err := visit(&again)
+	if err != nil {
+		return err
+	}
+	for i, x := range res.Arms {
+		if y := again.Arms[i]; x.Name != y.Name || !slices.Equal(x.Kernels, y.Kernels) {
+			return fmt.Errorf("pooling visits to %s: %s ran %v, then %v", res.ID, x.Name, x.Kernels, y.Kernels)
+		}
+	}
+	v, err := measure.Pool(a, b)
+	if err != nil {
+		return err
+	}
+	// Slices and pointers of the result may be shared with what was shown before.
+	res.Arms = slices.Clone(res.Arms)
+	for i := range res.Arms {
+		res.Arms[i].Time = &v.Times[i]
+	}
+	res.Ratio, res.Time = &v.Ratio, &v.Times[0]
+	res.Status, res.Reason = record.OK, ""
+	if !measure.Settled(v.Ratio, cuts, quick) {
+		unsettled(res)
+	}
+	rates(res)
+	res.Conditions = pooledConditions(res.Conditions, again.Conditions)
+	return nil
+}
+
+// pooledConditions are those of the first visit with the counters of both and the last clock.
+func pooledConditions(a, b *record.Conditions) *record.Conditions {
+	if a == nil || b == nil {
+		return a
+	}
+	out := *a
+	add := func(to *record.Fact[int64], x record.Fact[int64]) {
+		v, known := to.Get()
+		if more, ok := x.Get(); ok && known {
+			*to = record.Known(v+more, to.Source)
+		}
+	}
+	add(&out.StealNS, b.StealNS)
+	add(&out.RunDelayNS, b.RunDelayNS)
+	add(&out.InvoluntarySwitches, b.InvoluntarySwitches)
+	out.ClockAfterGHz = b.ClockAfterGHz
+	return &out
 }
 
 func describeMismatch(m *record.Mismatch) string {

@@ -54,9 +54,10 @@ type Server struct {
 }
 
 type prepared struct {
-	c    record.Case
-	arms []arm
-	rss  int64
+	c        record.Case
+	arms     []arm
+	rss      int64
+	expected expectations // of the arms' reference
 }
 
 type arm struct {
@@ -357,7 +358,7 @@ func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, e
 		}
 		return &record.Verification{Passed: true, IntegerTest: "not done: the samples of a pilot are thrown away"}, nil
 	}
-	v, err := Verify(ctx, a.e, a.p, Seed, effort)
+	v, err := verify(ctx, a.e, a.p, Seed, effort, &s.cur.expected)
 	if err != nil {
 		return nil, err
 	}

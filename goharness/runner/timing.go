@@ -47,7 +47,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	if len(s.cur.arms) == 2 {
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
 			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold || s.leavesNothing(),
-			Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
+			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
 		if err != nil {
 			return nil, err
 		}
@@ -85,6 +85,22 @@ func (s *Server) leavesNothing() bool {
 		}
 	}
 	return true
+}
+
+// slowestRefill is the least bandwidth in bytes per second that memory fills caches at.
+const slowestRefill = 10e9
+
+// refill is the longest that it takes to bring into the caches what the larger of the arms had there: its working set, or
+// all of the last-level cache. 0 when the cache is not known.
+func (s *Server) refill() time.Duration {
+	if s.Host == nil || s.Host.LLCBytes() == 0 {
+		return 0
+	}
+	var most int64
+	for _, a := range s.cur.arms {
+		most = max(most, a.p.WorkingSet())
+	}
+	return time.Duration(float64(min(most, s.Host.LLCBytes())) / slowestRefill * 1e9)
 }
 
 // sumKnown adds a counter unless it or the sum is unknown (-1).

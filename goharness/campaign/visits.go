@@ -1,0 +1,145 @@
+package campaign
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// leastVisits is how often a run of fusion patterns measures each comparison, a round over all of them apart, where
+// time allows. What a neighbour on the host does to a ratio lasts for seconds: of 80 comparisons, two single visits gave one verdict for 64 %, and two
+// sets of three visits for 90 %.
+const leastVisits = 3
+
+// firstRound is the share of a run's time that the first visits may take: they also verify and choose the baselines.
+const firstRound = 0.5
+
+// visited reports whether a case is a comparison that this run measures in several visits.
+func (c *campaign) visited(k record.Case) bool {
+	return c.cfg.Cases == nil && len(k.Baselines) > 0 && k.Trials == 0
+}
+
+// revisit measures the comparisons again, in rounds: all of them until each has leastVisits, then those whose interval still
+// holds a cut, while the time lasts. What is short of time first leaves out what is settled.
+func (c *campaign) revisit(ctx context.Context) error {
+	for round := 2; round <= measure.MaxVisits; round++ {
+		due, open := c.due(round)
+		if c.cost(due) > c.timeLeft() {
+			due = open
+		}
+		if len(due) == 0 || c.timeLeft() <= 0 {
+			return nil
+		}
+		c.cfg.View.Round(round, len(due))
+		for _, k := range due {
+			if c.took[k.ID] > c.timeLeft() {
+				continue // a quicker one may still have its turn
+			}
+			if err := c.again(ctx, k, round); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// due lists the comparisons that a round asks again, and those of them that are not settled.
+func (c *campaign) due(round int) (all, open []piloted) {
+	for _, k := range c.plan.Cases {
+		r, ok := c.done[k.ID]
+		if !ok || !c.visited(k) || c.left[k.ID] || !r.Status.Counts() || r.Ratio == nil || max(1, len(r.Ratio.Visits)) >= round {
+			continue
+		}
+		p, ok := c.pilots[k.ID]
+		if !ok { // of a resumed journal
+			if len(r.Arms) != 2 || len(r.Arms[0].Libraries) > 0 {
+				continue // a library's way of its baseline is not in the result
+			}
+			p = piloted{Case: k, tried: r.Candidates}
+			p.Arms = slices.Clone(k.Arms)
+			p.Arms[0].Name, p.BudgetNS = r.Arms[0].Name, k.BudgetNS/leastVisits
+			c.pilots[k.ID] = p
+		}
+		if _, timed := c.took[k.ID]; !timed {
+			c.took[k.ID] = firstGuess(r)
+		}
+		settled := measure.Settled(*r.Ratio, p.Cuts, p.Quick)
+		if round <= leastVisits || !settled {
+			all = append(all, p)
+		}
+		if !settled {
+			open = append(open, p)
+		}
+	}
+	return all, open
+}
+
+// firstGuess is the expected time of a visit: the quartets of the first with half as much again for untimed launches and the warm-up, and filling
+// the buffers at 1 GB/s.
+func firstGuess(r record.Result) time.Duration {
+	ns := float64(r.WorkingSetBytes)
+	for _, a := range r.Arms {
+		for _, x := range a.Time.SamplesNS {
+			ns += 1.5 * x * float64(a.Time.Launches)
+		}
+	}
+	return 100*time.Millisecond + time.Duration(ns)
+}
+
+// cost is the time that visits are expected to take: that of the last ones.
+func (c *campaign) cost(due []piloted) (sum time.Duration) {
+	for _, p := range due {
+		sum += c.took[p.ID]
+	}
+	return sum
+}
+
+func (c *campaign) timeLeft() time.Duration { return c.target() - c.cfg.Now().Sub(c.started) }
+
+// again makes one more visit to a comparison and pools it with those before. Its kernels were verified at the first.
+func (c *campaign) again(ctx context.Context, p piloted, round int) error {
+	k := p.Case
+	k.Pilot = true // with the budget of the first visit
+	c.cfg.View.Started(k)
+	began := c.cfg.Now()
+	v, err := c.run(ctx, k)
+	if err != nil {
+		return err
+	}
+	c.took[k.ID] = c.cfg.Now().Sub(began)
+	if v.Status.Counts() {
+		k.Pilot = false // should the gate have it measured again
+		if err := c.gate(ctx, k, &v); err != nil {
+			return err
+		}
+	}
+	r := c.done[k.ID]
+	switch {
+	case v.Status == record.Invalid:
+		v.Candidates, v.VendorFused = r.Candidates, r.VendorFused
+		r = v
+	case !v.Status.Counts():
+		c.cfg.View.Warn("visit %d to %s ended %s (%s): what was measured before stands", round, k.ID, v.Status, v.Reason)
+		c.left[k.ID] = true
+		return nil
+	default:
+		if err := runner.Pool(&r, v, k.Cuts, k.Quick); err != nil {
+			c.cfg.View.Warn("%v: what was measured before stands", err)
+			c.left[k.ID] = true
+			return nil
+		}
+	}
+	c.finish(&r)
+	if err := c.keep(r, "visit"); err != nil {
+		return err
+	}
+	c.done[k.ID] = r
+	if i := slices.IndexFunc(c.doc.Results, func(x record.Result) bool { return x.ID == k.ID }); i >= 0 {
+		c.doc.Results[i] = r
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package measure
+
+import (
+	"fmt"
+	"slices"
+
+	"ridge/goharness/record"
+)
+
+// MaxVisits bounds the times that one comparison is measured anew within a run and pooled.
+const MaxVisits = 8
+
+// Visit is what one Compare gave: its ratio and the times of both arms.
+type Visit struct {
+	Ratio record.Ratio
+	Times [2]record.Time
+}
+
+// Pool joins a comparison with another visit to the same one later in the run. A spell in which a neighbour slows the host outlasts
+// one visit; the quiet half of the quartets of several then comes from those outside it. Buffers lie
+// elsewhere at each visit, so that the interval also covers what their place does.
+//
+// The interval holds at 95 % for all looks together: those of Compare and one a visit, MaxVisits at most.
+func Pool(a, b Visit) (Visit, error) {
+	visits := a.Ratio.Visits
+	if visits == nil {
+		visits = []int{len(a.Ratio.Quartets)}
+	}
+	if len(visits) >= MaxVisits {
+		return Visit{}, fmt.Errorf("pooling visits: %d were pooled before: expected at most %d in all", len(visits), MaxVisits)
+	}
+	var quartets []Quartet
+	for _, v := range []Visit{a, b} {
+		qs, err := v.quartets()
+		if err != nil {
+			return Visit{}, err
+		}
+		quartets = append(quartets, qs...)
+	}
+	var out Visit
+	var err error
+	if out.Ratio, err = ratioOf(quartets, pooledLevel); err != nil {
+		return Visit{}, err
+	}
+	out.Ratio.Visits = append(slices.Clone(visits), len(b.Ratio.Quartets))
+	for i := range out.Times {
+		t := a.Times[i]
+		t.Disturbed = slices.Clone(t.Disturbed)
+		for _, j := range b.Times[i].Disturbed {
+			t.Disturbed = append(t.Disturbed, j+len(t.SamplesNS))
+		}
+		t.StopRule = b.Times[i].StopRule
+		if err := describeTimes(&t, slices.Concat(t.SamplesNS, b.Times[i].SamplesNS), Confidence); err != nil {
+			return Visit{}, fmt.Errorf("pooling arm %d: %w", i, err)
+		}
+		out.Times[i] = t
+	}
+	return out, nil
+}
+
+// looksOfCompare is the number of looks at 8, 16, … quartets that Compare takes at most with its defaults.
+const looksOfCompare = 6
+
+const pooledLevel = 1 - (1-Confidence)/(looksOfCompare+MaxVisits-1)
+
+// quartets are the sums that the samples of the arms were taken for: quartet i is samples 2i and 2i+1 of either.
+func (v Visit) quartets() ([]Quartet, error) {
+	n := len(v.Ratio.Quartets)
+	if a, b := len(v.Times[0].SamplesNS), len(v.Times[1].SamplesNS); a != 2*n || b != 2*n {
+		return nil, fmt.Errorf("pooling visits: %d quartets with %d and %d samples: expected two of either arm a quartet", n, a, b)
+	}
+	out := make([]Quartet, n)
+	for i := range out {
+		a, b := v.Times[0].SamplesNS[2*i:], v.Times[1].SamplesNS[2*i:]
+		out[i] = Quartet{a[0] + a[1], b[0] + b[1]}
+	}
+	return out, nil
+}
+
+// Settled reports whether a ratio needs no more quartets: at least MinQuartets, and the interval as narrow as asked for
+// (±0.5 %, quick ±2 %) or clear of the cuts.
+func Settled(r record.Ratio, cuts []float64, quick bool) bool {
+	width := 0.005
+	if quick {
+		width = 0.02
+	}
+	return len(r.Quartets) >= MinQuartets && (HalfWidth(r) <= width || len(cuts) > 0 && clears(r.CI95[0], r.CI95[1], cuts))
+}

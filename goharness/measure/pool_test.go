@@ -1,0 +1,98 @@
+package measure
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"ridge/goharness/record"
+)
+
+// visitTo compares arms of 60 and 40 µs on a machine where loud slows them by 1.9 and 1.3.
+func visitTo(t *testing.T, loud bool, quartets int) Visit {
+	t.Helper()
+	m := &machine{}
+	f := [2]float64{1, 1}
+	if loud {
+		f = [2]float64{1.9, 1.3}
+	}
+	n := 0
+	arm := func(i int, us float64) onMachine {
+		return onMachine{m, i, func(*machine) time.Duration {
+			n++
+			return time.Duration(us * 1e3 * f[i] * (1 + 0.001*float64(n%7)))
+		}}
+	}
+	x, err := Compare(context.Background(), arm(0, 60), arm(1, 40), CompareOptions{Now: m.Now, Quartets: quartets, Warmup: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Visit{x.Ratio, x.Times}
+}
+
+func TestPooledVisitsCountTheQuietOne(t *testing.T) {
+	loud, still := visitTo(t, true, 20), visitTo(t, false, 24)
+	if loud.Ratio.Value < 2 {
+		t.Fatalf("a loud visit gives %v", loud.Ratio.Value)
+	}
+	loud.Times[1].Disturbed, still.Times[1].Disturbed = []int{3}, []int{0, 5}
+	got, err := Pool(loud, still)
+	if err != nil || math.Abs(got.Ratio.Value-1.5) > 0.01 || !slices.Equal(got.Ratio.Visits, []int{20, 24}) || len(got.Ratio.Quartets) != 44 {
+		t.Errorf("%v from visits %v of %d quartets, err %v", got.Ratio.Value, got.Ratio.Visits, len(got.Ratio.Quartets), err)
+	}
+	for _, i := range got.Ratio.Quiet {
+		if i < 20 {
+			t.Errorf("quartet %d of the loud visit counts", i)
+		}
+	}
+	if want := []int{3, 40, 45}; !slices.Equal(got.Times[1].Disturbed, want) || len(got.Times[1].SamplesNS) != 88 {
+		t.Errorf("disturbed samples %v of %d, want %v", got.Times[1].Disturbed, len(got.Times[1].SamplesNS), want)
+	}
+	third, err := Pool(got, still)
+	if err != nil || !slices.Equal(third.Ratio.Visits, []int{20, 24, 24}) {
+		t.Errorf("visits %v, err %v", third.Ratio.Visits, err)
+	}
+	if len(loud.Times[1].SamplesNS) != 40 || loud.Ratio.Visits != nil {
+		t.Error("pooling changed the first visit")
+	}
+}
+
+func TestVisitsThatCannotBePooledAreRefused(t *testing.T) {
+	v := visitTo(t, false, 8)
+	short := v
+	short.Times[1].SamplesNS = short.Times[1].SamplesNS[1:]
+	if _, err := Pool(v, short); err == nil {
+		t.Error("a visit that lacks a sample was pooled")
+	}
+	var err error
+	for range MaxVisits - 1 {
+		if v, err = Pool(v, visitTo(t, false, 8)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Pool(v, v); err == nil {
+		t.Errorf("more than %d visits were pooled", MaxVisits)
+	}
+}
+
+func TestSettledIsNarrowOrClearOfTheCuts(t *testing.T) {
+	eight := make([]float64, 8)
+	for _, c := range []struct {
+		name     string
+		lo, hi   float64
+		quartets []float64
+		want     bool
+	}{
+		{"narrow at a cut", 1.09, 1.11, eight, true},
+		{"wide, clear of the cuts", 1.2, 1.4, eight, true},
+		{"wide, over a cut", 1.0, 1.2, eight, false},
+		{"too few", 1.2, 1.4, eight[:7], false},
+	} {
+		r := record.Ratio{Value: (c.lo + c.hi) / 2, CI95: [2]float64{c.lo, c.hi}, Quartets: c.quartets}
+		if got := Settled(r, []float64{1.1, 1.5}, true); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}
