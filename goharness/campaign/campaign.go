@@ -114,6 +114,8 @@ type campaign struct {
 	pilots      map[string]piloted         // comparisons with their baselines, by id
 	took        map[string]time.Duration   // a visit to each
 	left        map[string]bool            // those that are not visited again
+	beside      time.Duration              // what the first visits took beside their quartets
+	compared    int                        // comparisons in it
 }
 
 // Run measures and returns the document. On interruption the document holds what was

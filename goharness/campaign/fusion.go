@@ -15,14 +15,18 @@ import (
 // Quartets of a pilot, the launches before them, and the time after which it takes fewer: candidates whose
 // launches are long differ by a pass over memory beside much arithmetic.
 const (
-	pilotQuartets = 5
-	pilotWarmup   = 3
-	pilotTime     = 500 * time.Millisecond
+	pilotQuartets      = 5
+	pilotQuartetsQuick = 3
+	pilotWarmup        = 3
+	pilotTime          = 500 * time.Millisecond
 )
 
 // shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
 func (c *campaign) shorten(k record.Case) record.Case {
 	k.Pilot, k.Trials, k.Warmup, k.Cuts = true, pilotQuartets, pilotWarmup, nil
+	if k.Quick {
+		k.Trials = pilotQuartetsQuick
+	}
 	p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0])
 	if err != nil {
 		return k // the run says what is wrong with it
@@ -31,7 +35,7 @@ func (c *campaign) shorten(k record.Case) record.Case {
 	for _, s := range p.Steps {
 		launch += c.stepLimit(s.Op, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
 	}
-	if quartet := 8 * launch; quartet*pilotQuartets > float64(pilotTime) {
+	if quartet := 6 * launch; quartet*pilotQuartets > float64(pilotTime) {
 		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
 	}
 	return k

@@ -67,7 +67,7 @@ func (c *campaign) measure(ctx context.Context) error {
 // Targets for the whole run. The budgets of the cases shrink when a run falls behind.
 const (
 	quickTarget = 75 * time.Second
-	quickFusion = 50 * time.Second // of a run of fusion patterns alone
+	quickFusion = 54 * time.Second // of a run of fusion patterns alone
 	fullTarget  = 13 * time.Minute
 )
 
@@ -88,17 +88,13 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 	if c.cfg.Cases != nil || k.Trials > 0 {
 		return k.BudgetNS
 	}
-	target := float64(c.target())
-	if len(c.cfg.Plan.Fusion) > 0 {
-		target *= firstRound
+	if c.visited(k) {
+		return c.firstBudget(k, i)
 	}
 	n := len(c.plan.Cases)
-	nominal := target / float64(n+len(c.plan.Probes))
-	left := (target - float64(c.cfg.Now().Sub(c.started))) / float64(n-i)
-	f := min(1, max(0.1, left/nominal))
-	if c.visited(k) {
-		f /= leastVisits
-	}
+	nominal := c.target() / time.Duration(n+len(c.plan.Probes))
+	left := (c.target() - c.cfg.Now().Sub(c.started)) / time.Duration(n-i)
+	f := min(1, max(0.1, float64(left)/float64(nominal)))
 	return int64(f * float64(k.BudgetNS))
 }
 
@@ -114,6 +110,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		return r, nil
 	}
 	c.cfg.View.Started(k)
+	began := c.cfg.Now()
 	p, err := c.pilot(ctx, k)
 	if err != nil {
 		return record.Result{}, err
@@ -130,6 +127,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 	r.Candidates = p.tried
 	if c.visited(k) {
 		c.pilots[k.ID] = p
+		c.beside, c.compared = c.beside+c.cfg.Now().Sub(began)-sampled(r), c.compared+1
 	}
 	c.finish(&r)
 	if !probe {

@@ -10,20 +10,64 @@ import (
 	"ridge/goharness/runner"
 )
 
-// leastVisits is how often a run of fusion patterns measures each comparison, a round over all of them apart, where
-// time allows. What a neighbour on the host does to a ratio lasts for seconds: of 80 comparisons, two single visits gave one verdict for 64 %, and two
-// sets of three visits for 90 %.
-const leastVisits = 3
+// Least visits to each comparison of a run, a round over all of them apart, where time allows. What a neighbour on the host
+// does to a ratio lasts for seconds: of 80 comparisons with 40 quartets a visit, two single visits gave one verdict for 66 %,
+// two pairs for 82 %, two threes for 90 %. A quick run has time for one, and for a second to what is open.
+const (
+	leastVisits      = 3
+	leastVisitsQuick = 1
+)
 
-// firstRound is the share of a run's time that the first visits may take: they also verify and choose the baselines.
-const firstRound = 0.5
+// Share of a run's time that the first visits should be done in: they also verify and choose the baselines.
+const (
+	firstRound      = 0.55
+	firstRoundQuick = 0.9
+)
+
+func (c *campaign) leastVisits() int {
+	if c.cfg.Plan.Quick {
+		return leastVisitsQuick
+	}
+	return leastVisits
+}
+
+// firstBudget is the sampling time of the first visit to comparison i: its share of the plan's, less where the first round would end
+// late at the cost that comparisons had so far beside their sampling. A tenth is always left.
+func (c *campaign) firstBudget(k record.Case, i int) int64 {
+	share := firstRound
+	if c.cfg.Plan.Quick {
+		share = firstRoundQuick
+	}
+	beside := firstBeside
+	if c.compared > 0 {
+		beside = c.beside / time.Duration(c.compared)
+	}
+	nominal := float64(k.BudgetNS) / float64(c.leastVisits())
+	left := (share*float64(c.target())-float64(c.cfg.Now().Sub(c.started)))/float64(len(c.plan.Cases)-i) - float64(beside)
+	// Shapes that take longer than the mean have more of it, in proportion.
+	return int64(nominal * min(1, max(0.1, left/c.meanBudget())))
+}
+
+// firstBeside is what is assumed before any comparison has shown it.
+const firstBeside = 300 * time.Millisecond
+
+// meanBudget of a first visit, over all comparisons of the plan.
+func (c *campaign) meanBudget() float64 {
+	sum, n := 0.0, 0
+	for _, k := range c.plan.Cases {
+		if c.visited(k) {
+			sum, n = sum+float64(k.BudgetNS), n+1
+		}
+	}
+	return max(1, sum/float64(max(1, n))/float64(c.leastVisits()))
+}
 
 // visited reports whether a case is a comparison that this run measures in several visits.
 func (c *campaign) visited(k record.Case) bool {
 	return c.cfg.Cases == nil && len(k.Baselines) > 0 && k.Trials == 0
 }
 
-// revisit measures the comparisons again, in rounds: all of them until each has leastVisits, then those whose interval still
+// revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, then those whose interval still
 // holds a cut, while the time lasts. What is short of time first leaves out what is settled.
 func (c *campaign) revisit(ctx context.Context) error {
 	for round := 2; round <= measure.MaxVisits; round++ {
@@ -61,14 +105,14 @@ func (c *campaign) due(round int) (all, open []piloted) {
 			}
 			p = piloted{Case: k, tried: r.Candidates}
 			p.Arms = slices.Clone(k.Arms)
-			p.Arms[0].Name, p.BudgetNS = r.Arms[0].Name, k.BudgetNS/leastVisits
+			p.Arms[0].Name, p.BudgetNS = r.Arms[0].Name, k.BudgetNS/int64(c.leastVisits())
 			c.pilots[k.ID] = p
 		}
 		if _, timed := c.took[k.ID]; !timed {
 			c.took[k.ID] = firstGuess(r)
 		}
 		settled := measure.Settled(*r.Ratio, p.Cuts, p.Quick)
-		if round <= leastVisits || !settled {
+		if round <= c.leastVisits() || !settled {
 			all = append(all, p)
 		}
 		if !settled {
@@ -78,16 +122,23 @@ func (c *campaign) due(round int) (all, open []piloted) {
 	return all, open
 }
 
-// firstGuess is the expected time of a visit: the quartets of the first with half as much again for untimed launches and the warm-up, and filling
-// the buffers at 1 GB/s.
-func firstGuess(r record.Result) time.Duration {
-	ns := float64(r.WorkingSetBytes)
+// sampled is the time that a comparison's quartets took, with half as much again for untimed launches.
+func sampled(r record.Result) time.Duration {
+	var ns float64
 	for _, a := range r.Arms {
+		if a.Time == nil {
+			continue
+		}
 		for _, x := range a.Time.SamplesNS {
 			ns += 1.5 * x * float64(a.Time.Launches)
 		}
 	}
-	return 100*time.Millisecond + time.Duration(ns)
+	return time.Duration(ns)
+}
+
+// firstGuess is the expected time of a visit: the quartets of the first, the warm-up, and filling the buffers at 1 GB/s.
+func firstGuess(r record.Result) time.Duration {
+	return 100*time.Millisecond + sampled(r) + time.Duration(r.WorkingSetBytes)
 }
 
 // cost is the time that visits are expected to take: that of the last ones.

@@ -93,7 +93,8 @@ type Compared struct {
 type comparison struct {
 	o        CompareOptions
 	arms     [2]*arm
-	last     int // the arm that ran last, -1 before any
+	last     int              // the arm that ran last, -1 before any
+	ahead    []backend.Sample // the first sample of the next quartet, where it is there
 	quartets []Quartet
 	level    float64 // confidence of each look
 	stop     string
@@ -201,37 +202,71 @@ func level(most int) float64 {
 // spread more gains by the choice of the quiet half: always inside, arm b had gained 0.15 % under AR(1) noise of 1 %.
 const turns = 4
 
-// quartet measures A B B A or B A A B; an incomplete one leaves no trace.
+// quartet measures A B B A or B A A B; an incomplete one leaves no trace. The two inner samples are one call of the device, and
+// so are the last and the first of the next quartet where it goes on with the same arm: a call costs as much as a short sample.
 func (c *comparison) quartet() error {
+	order, next := arms(len(c.quartets)), arms(len(c.quartets)+1)
+	begin, ahead := c.ahead, 1
+	c.ahead = nil
+	var err error
+	if len(begin) == 0 {
+		if begin, err = c.take(order[0], 1); err != nil {
+			return err
+		}
+	}
+	inner, err := c.take(order[1], 2)
+	if err != nil {
+		return err
+	}
+	if next[0] == order[3] && len(c.quartets)+1 != c.o.Quartets && inner[1].EndNS-inner[1].StartNS < int64(worthSaving) {
+		ahead = 2
+	}
+	end, err := c.take(order[3], ahead)
+	if err != nil {
+		return err
+	}
+	c.ahead = end[1:]
 	var sum [2]float64
-	var got [4]backend.Sample
-	order := [4]int{0, 1, 1, 0}
-	if len(c.quartets)/turns%2 == 1 {
-		order = [4]int{1, 0, 0, 1}
-	}
-	for i, which := range order {
-		arm := c.arms[which]
-		if !c.o.Cold && !c.long() && c.last != which {
-			if _, err := arm.take(1, 1); err != nil {
-				return fmt.Errorf("untimed launch of arm %d: %w", which, err)
-			}
-		}
-		c.last = which
-		s, err := arm.take(arm.launches, 1)
-		if err != nil {
-			return fmt.Errorf("arm %d: %w", which, err)
-		}
-		if s[0].EndNS == s[0].StartNS {
-			return fmt.Errorf("arm %d: %d launches took 0 ns: the device's clock is too coarse", which, s[0].Launches)
-		}
-		got[i] = s[0]
-		sum[which] += s[0].NS()
-	}
-	for i, which := range order {
-		c.arms[which].samples = append(c.arms[which].samples, got[i])
+	for i, x := range []backend.Sample{begin[0], inner[0], inner[1], end[0]} {
+		sum[order[i]] += x.NS()
+		c.arms[order[i]].samples = append(c.arms[order[i]].samples, x)
 	}
 	c.quartets = append(c.quartets, Quartet{sum[0], sum[1]})
 	return nil
+}
+
+// arms of the samples of quartet i.
+func arms(i int) [4]int {
+	if i/turns%2 == 1 {
+		return [4]int{1, 0, 0, 1}
+	}
+	return [4]int{0, 1, 1, 0}
+}
+
+// worthSaving bounds the samples that are taken ahead for a quartet that may not follow.
+const worthSaving = 5 * time.Millisecond
+
+// take takes samples of an arm, each after a launch of the same arm: before samples of several launches a CPU's team runs as many
+// untimed ones by itself; before one that is a single launch another goes untimed, unless this arm ran last.
+func (c *comparison) take(which, samples int) ([]backend.Sample, error) {
+	arm, untimed := c.arms[which], 0
+	if arm.launches == 1 && !c.o.Cold && !c.long() && c.last != which {
+		untimed = 1
+	}
+	c.last = which
+	s, err := arm.take(arm.launches, untimed+samples)
+	if err != nil {
+		return nil, fmt.Errorf("arm %d: %w", which, err)
+	}
+	if len(s) != untimed+samples {
+		return nil, fmt.Errorf("arm %d: the device gave %d of %d samples", which, len(s), untimed+samples)
+	}
+	for _, x := range s {
+		if x.EndNS == x.StartNS {
+			return nil, fmt.Errorf("arm %d: %d launches took 0 ns: the device's clock is too coarse", which, x.Launches)
+		}
+	}
+	return s[untimed:], nil
 }
 
 // long reports whether one launch of either arm lasts so long that what the caches held before it does not matter.

@@ -63,16 +63,12 @@ func TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm(t *testing.T) {
 		if ta.MedianNS != 60e3 || tb.MedianNS != 40e3 || len(ta.SamplesNS) != 16 || len(tb.SamplesNS) != 16 {
 			t.Errorf("arms: %v and %v ns, %d and %d samples", ta.MedianNS, tb.MedianNS, len(ta.SamplesNS), len(tb.SamplesNS))
 		}
+		// A, then BB and AA in turn (the last A of a quartet with the first of the next), B after the arms have changed places.
+		runs := []call{{0, 0, 1}, {1, 0, 2}, {0, 0, 2}, {1, 0, 2}, {0, 0, 2}, {1, 0, 2}, {0, 0, 2}, {1, 0, 2}, {0, 0, 1},
+			{1, 0, 1}, {0, 0, 2}, {1, 0, 2}, {0, 0, 2}, {1, 0, 2}, {0, 0, 2}, {1, 0, 2}, {0, 0, 2}, {1, 0, 1}}
 		var want []call
-		last := -1
-		for i := range 8 {
-			for _, arm := range [][]int{{0, 1, 1, 0}, {1, 0, 0, 1}}[i/4] {
-				if !cold && arm != last {
-					want = append(want, call{arm, 1, 1})
-				}
-				last = arm
-				want = append(want, call{arm, []int{ta.Launches, tb.Launches}[arm], 1})
-			}
+		for _, r := range runs {
+			want = append(want, call{r.arm, []int{ta.Launches, tb.Launches}[r.arm], r.samples})
 		}
 		if got := m.log[len(m.log)-len(want):]; !slices.Equal(got, want) {
 			t.Errorf("cold %v: calls %v\nwant %v", cold, got, want)
@@ -81,7 +77,7 @@ func TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm(t *testing.T) {
 }
 
 func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
-	short, long := []int{0, 1, 1, 1, 0, 0}, []int{0, 1, 1, 0} // arms of the last quartet's calls
+	short, long := []int{3, 2}, []int{2, 1} // samples of the last quartet's calls: the inner two, the last one
 	for _, c := range []struct {
 		refill time.Duration
 		want   []int
@@ -93,10 +89,10 @@ func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
 		}
 		var got []int
 		for _, x := range m.log[len(m.log)-len(c.want):] {
-			got = append(got, x.arm)
+			got = append(got, x.samples)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("refill %v: arms %v, want %v", c.refill, got, c.want)
+			t.Errorf("refill %v: samples %v, want %v", c.refill, got, c.want)
 		}
 	}
 }
@@ -117,7 +113,7 @@ func TestLinearDriftCancels(t *testing.T) {
 
 func TestCancelledComparisonKeepsWholeQuartets(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := &machine{stop: cancel, limit: 40}
+	m := &machine{stop: cancel, limit: 22}
 	x, err := Compare(ctx, steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, time.Millisecond), CompareOptions{Now: m.Now, RelHalfWidth: 1e-9})
 	r, ta, tb := x.Ratio, x.Times[0], x.Times[1]
 	if !errors.Is(err, context.Canceled) || len(r.Quartets) == 0 || len(r.Quartets) >= 8 || r.Value != 1 {

@@ -12,7 +12,7 @@ import (
 // Budgets of a comparison in nanoseconds. To them comes the time of fusionLaunches at 200 GFLOP/s:
 // a quartet has four launches at least and mostly six, a verdict eight quartets. A run spends it in three visits or more.
 const (
-	quickFusionBudget = 300e6
+	quickFusionBudget = 200e6
 	fullFusionBudget  = 1200e6
 	fusionLaunches    = 54
 	maxFusionBudget   = 36e9

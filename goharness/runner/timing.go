@@ -29,13 +29,19 @@ func quiet() (loud func()) {
 	return func() { debug.SetGCPercent(old) }
 }
 
+// warmArm bounds the warm-up of each arm of a comparison.
+const warmArm = 40 * time.Millisecond
+
 func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	if s.cur == nil {
 		return nil, usage("measure: no case is prepared")
 	}
 	c := s.cur.c
 	out := &Measured{}
-	clockBefore := s.clock()
+	clockBefore := record.Unknown[float64]("not measured around a pilot")
+	if !c.Pilot {
+		clockBefore = s.clock()
+	}
 	steal0, stealErr := s.steal()
 	loud := quiet()
 	defer loud()
@@ -45,6 +51,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
 	var samples []backend.Sample
 	if len(s.cur.arms) == 2 {
+		warm = min(warm, warmArm) // quartets cancel the rest of a drift
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
 			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold || s.leavesNothing(),
 			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
@@ -148,7 +155,10 @@ func (s *Server) steal() (int64, error) {
 
 func (s *Server) conditions(before record.Fact[float64], steal0 int64, stealErr error, switches, delay int64) record.Conditions {
 	c := s.dev.Conditions()
-	c.ClockBeforeGHz, c.ClockAfterGHz = before, s.clock()
+	c.ClockBeforeGHz, c.ClockAfterGHz = before, before
+	if _, known := before.Get(); known {
+		c.ClockAfterGHz = s.clock()
+	}
 	c.Seed, c.InputDistribution = Seed, "counter-based random, uniform (see measuring.md)"
 	c.BufferSets = s.cur.arms[0].sets
 	c.Priority = s.Priority

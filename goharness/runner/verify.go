@@ -36,11 +36,7 @@ var DefaultEffort = Effort{AllBelow: 1 << 21, Samples: 1024}
 // were, and a second run with the same bits. The executable is left filled with random inputs. An error means that the check
 // could not be made; a wrong kernel gives Passed = false with the first mismatch.
 func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64, effort Effort) (record.Verification, error) {
-	return verify(ctx, e, p, seed, effort, nil)
-}
-
-func verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64, effort Effort, shared *expectations) (record.Verification, error) {
-	v := verifier{ctx: ctx, e: e, p: p, seed: seed, effort: effort, shared: shared}
+	v := verifier{ctx: ctx, e: e, p: p, seed: seed, effort: effort}
 	v.effort.Samples = max(v.effort.Samples, 1024)
 	v.out.BoundC = 0
 	exact := true
@@ -89,7 +85,6 @@ type verifier struct {
 	acc     record.DType
 	rounded float64 // bound for one op.Expectation.Rounded
 	out     record.Verification
-	shared  *expectations // with the other arms of the case; may be nil
 }
 
 // phase runs the program on one kind of input; on random ones twice, with two poisons.
@@ -290,42 +285,34 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 	if total <= int64(v.effort.Samples) {
 		workers = min(runtime.GOMAXPROCS(0), len(idx))
 	}
-	expect := func(k int) op.Expectation { return v.p.Reference.Expect(in, n, idx[k]) }
-	if v.shared != nil && int64(len(idx)) < total {
-		known := v.shared.of(v.expectationKey("elements", n, integer), func() []op.Expectation {
-			out := make([]op.Expectation, len(idx))
-			v.each(len(idx), workers, func(_, k int) bool {
-				out[k] = v.p.Reference.Expect(in, n, idx[k])
-				return true
-			})
-			return out
-		})
-		expect = func(k int) op.Expectation { return known[k] }
-	}
-	if v.ctx.Err() != nil {
-		return v.ctx.Err() // what is remembered may be incomplete, and is not used again
-	}
+	var wg sync.WaitGroup
 	first := make([]*record.Mismatch, workers)
 	worst := make([]float64, workers)
 	errs := make([]error, workers)
-	v.each(len(idx), workers, func(w, k int) bool {
-		var got [1]float64
-		if errs[w] = v.e.Read(t.Name, idx[k], 1, got[:]); errs[w] != nil {
-			return false
-		}
-		e := expect(k)
-		bound := v.bound(t, e, integer)
-		if ratio := Deviation(got[0], t.DType, e.Value, bound, integer); ratio > 1 || ratio != ratio {
-			first[w] = mismatch(t, idx[k], got[0], e.Value, bound, phase)
-			return false
-		} else if ratio > worst[w] {
-			worst[w] = ratio
-		}
-		return true
-	})
-	if v.ctx.Err() != nil {
-		return fmt.Errorf("verify %s: %w", v.p.Name, v.ctx.Err())
+	for w := 0; w < workers; w++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			var got [1]float64
+			for k := w; k < len(idx) && first[w] == nil; k += workers {
+				if v.ctx.Err() != nil {
+					errs[w] = v.ctx.Err()
+					return
+				}
+				if errs[w] = v.e.Read(t.Name, idx[k], 1, got[:]); errs[w] != nil {
+					return
+				}
+				e := v.p.Reference.Expect(in, n, idx[k])
+				bound := v.bound(t, e, integer)
+				if ratio := Deviation(got[0], t.DType, e.Value, bound, integer); ratio > 1 || ratio != ratio {
+					first[w] = mismatch(t, idx[k], got[0], e.Value, bound, phase)
+				} else {
+					worst[w] = max(worst[w], ratio)
+				}
+			}
+		}()
 	}
+	wg.Wait()
 	for w := range first {
 		if errs[w] != nil {
 			return fmt.Errorf("verify %s: %w", v.p.Name, errs[w])
@@ -341,18 +328,6 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 		return v.project(phase, in, n, t, integer)
 	}
 	return nil
-}
-
-// each calls f for 0 … n−1, dealt out to so many workers, until a worker's f says no or the context ends.
-func (v *verifier) each(n, workers int, f func(worker, k int) bool) {
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Go(func() {
-			for k := w; k < n && v.ctx.Err() == nil && f(w, k); k += workers {
-			}
-		})
-	}
-	wg.Wait()
 }
 
 // bound is the error allowed for one element (see op.Expectation).
@@ -426,7 +401,7 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 	for i := range x {
 		x[i] = float64(rng.IntN(2)*2 - 1)
 	}
-	want := v.shared.of(v.expectationKey("projection", n, integer), func() []op.Expectation { return pr.Project(in, n, x) })
+	want := pr.Project(in, n, x)
 	if want == nil {
 		return nil
 	}
