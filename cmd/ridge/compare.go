@@ -15,8 +15,8 @@ import (
 
 func compareCommand() *cli.Command {
 	return &cli.Command{
-		Name: "compare", Usage: "tell whether a machine, driver or kernel got slower", ArgsUsage: "OLD NEW | --interleave BIN_A BIN_B [OP]",
-		Description: "Compares two documents case by case. The drift between runs counts: a case is called slower or faster only when its\n" +
+		Name: "compare", Usage: "tell whether a machine, driver or kernel got slower", ArgsUsage: "OLD NEW | --baseline [NEW] | --interleave BIN_A BIN_B [OP]",
+		Description: "Compares two documents (files, or runs of the history) case by case. The drift between runs counts: a case is called slower or faster only when its\n" +
 			"interval, which holds for all cases together, lies beyond the threshold. See docs/comparing.md.\n" +
 			"With --interleave two builds of ridge run in quartets A B B A on this machine, so that its drift cancels: the trustworthy way.",
 		Flags: append(interleaveFlags(), []cli.Flag{
@@ -25,6 +25,7 @@ func compareCommand() *cli.Command {
 			&cli.StringFlag{Name: "fail-on", Value: "slower", Usage: "slower or none: which outcome gives exit code 1"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(compare.Formats, ", ")},
 			&cli.StringFlag{Name: "output", Usage: "write to this file"},
+			&cli.BoolFlag{Name: "baseline", Usage: "compare a document or run (default: the latest run) with the baseline of its machine (ridge history baseline set RUN)"},
 			&cli.BoolFlag{Name: "all", Usage: "list the cases that are the same or ambiguous too"},
 		}...),
 		Action: compareDocuments,
@@ -45,19 +46,39 @@ func compareDocuments(c *cli.Context) error {
 		}
 	}
 	names := c.Args().Slice()
-	if len(names) != 2 {
-		return fmt.Errorf("compare: expected two documents, OLD and NEW, got %d", len(names))
-	}
-	if names[0] == "-" && names[1] == "-" {
+	switch {
+	case c.Bool("baseline") && len(names) > 1:
+		return fmt.Errorf("compare --baseline: expected one document or run (or none: the latest run), got %d", len(names))
+	case !c.Bool("baseline") && len(names) != 2:
+		return fmt.Errorf("compare: expected two documents or runs, OLD and NEW, got %d", len(names))
+	case len(names) == 2 && names[0] == "-" && names[1] == "-":
 		return errors.New("compare: standard input (-) can be read once; it is given twice")
 	}
-	var docs [2]record.Calibration
-	for i, name := range names {
-		d, err := readDocuments([]string{name})
+	past, err := openPast(c)
+	if err != nil {
+		return err
+	}
+	defer past.close()
+	if c.Bool("baseline") && len(names) == 0 {
+		names = []string{"latest"}
+	}
+	var docs []record.Calibration
+	for _, name := range names {
+		d, err := past.read(c, name)
 		if err != nil {
 			return fmt.Errorf("compare: %w", err)
 		}
-		docs[i] = d[0]
+		docs = append(docs, d)
+	}
+	if c.Bool("baseline") {
+		id, old, err := past.baseline(c, &docs[0])
+		if err != nil {
+			return fmt.Errorf("compare --baseline: %w", err)
+		}
+		names, docs = []string{"baseline " + id, names[0]}, []record.Calibration{old, docs[0]}
+	}
+	if o.Drift, err = past.drift(c, &docs[0], &docs[1]); err != nil {
+		return fmt.Errorf("compare: %w", err)
 	}
 	got, err := compare.Documents(&docs[0], &docs[1], o)
 	if err != nil {

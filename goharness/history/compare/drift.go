@@ -16,7 +16,7 @@ import (
 // probe in both, and of its repetitions within one. Its scale is the 90 % quantile of |ln ratio|
 // over 1.645 (so that one disturbed probe in ten does not decide), about no change and not about
 // their mean, because a shift that all share is drift too. Arithmetic probes and those of memory
-// are looked at apart and the larger counts. It is never below leastDrift.
+// are looked at apart and the larger counts. It is never below LeastDrift.
 type Drift struct {
 	PerRun  float64 `json:"per_run" jsonschema:"description=relative standard deviation"`
 	DoF     int     `json:"degrees_of_freedom"`
@@ -31,9 +31,9 @@ type Shift struct {
 }
 
 const (
-	leastDrift   = 0.005
-	assumedDrift = 0.05 // no probe and no history: the upper end of what machines show
-	leastProbes  = 5    // of a kind, to stand alone
+	LeastDrift   = 0.005 // no machine is taken for steadier
+	assumedDrift = 0.05  // no probe and no history: the upper end of what machines show
+	leastProbes  = 5     // of a kind, to stand alone
 )
 
 // SpreadOf is the scale of differences of two levels: their 90 % quantile over that of the
@@ -107,7 +107,7 @@ func scaleOf(kinds map[bool][]float64, all, within []float64, add float64) Drift
 	if s := SpreadOf(within); len(within) >= leastProbes && s > scale {
 		scale, n, source = s, len(within), fmt.Sprintf("%d repetitions of probes within the documents", len(within))
 	}
-	return Drift{PerRun: math.Max(scale/math.Sqrt2, leastDrift), DoF: n - 1, Source: source}
+	return Drift{PerRun: math.Max(scale/math.Sqrt2, LeastDrift), DoF: n - 1, Source: source}
 }
 
 func sameProbe(a, b *record.Ceiling) bool {

@@ -152,6 +152,9 @@ func number(v float64) string {
 	return fmt.Sprintf("%.5g", v)
 }
 
+// Plain takes out of a document's text what would steer a terminal.
+func Plain(s string) string { return clean(s, false) }
+
 // clean takes control characters out of a document's text, and what Markdown would read.
 func clean(s string, md bool) string {
 	s = strings.Map(func(r rune) rune {
