@@ -19,7 +19,6 @@ type Point struct {
 	RunID    string        `json:"run_id"`
 	Created  string        `json:"created"`
 	Software string        `json:"software_fingerprint"`
-	Version  string        `json:"version"`
 	Status   record.Status `json:"status"`
 	Value    float64       `json:"value,omitempty"` // 0: none
 	Lo       float64       `json:"lo,omitempty"`    // of the time's interval
@@ -75,7 +74,7 @@ func (s *Store) TrendOf(ctx context.Context, name, host string, m compare.Metric
 	if err != nil {
 		return t, err
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT r.run_id, r.created, r.software_fingerprint, r.version || ' ' || r.revision, r.host_fingerprint, r.host, p.status, p.`+col+`, p.lo_ns, p.hi_ns
+	rows, err := s.db.QueryContext(ctx, `SELECT r.run_id, r.created, r.software_fingerprint, r.host_fingerprint, r.host, p.status, p.`+col+`, p.lo_ns, p.hi_ns
 		FROM cases c JOIN points p ON p.case_id = c.id JOIN runs r ON r.id = p.run WHERE c.name = ?`, name)
 	if err != nil {
 		return t, s.wrap(err)
@@ -91,7 +90,7 @@ func (s *Store) TrendOf(ctx context.Context, name, host string, m compare.Metric
 		var p read
 		var v, lo, hi sql.NullFloat64
 		var status string
-		if err := rows.Scan(&p.RunID, &p.Created, &p.Software, &p.Version, &p.host, &p.name, &status, &v, &lo, &hi); err != nil {
+		if err := rows.Scan(&p.RunID, &p.Created, &p.Software, &p.host, &p.name, &status, &v, &lo, &hi); err != nil {
 			return t, s.wrap(err)
 		}
 		p.Status, p.Value = record.Status(status), v.Float64
@@ -170,58 +169,139 @@ const (
 // and by pruning (PELT: Killick, Fearnhead, Eckley 2012). Two things make that safe for run times:
 // values beyond 3 standard deviations of the median of their 11 neighbours are drawn in to there,
 // and neighbouring levels whose medians are closer than 2 % are joined. The standard deviation is 1.4826·MAD
-// of the differences of neighbours over √2, which steps hardly move.
+// of differences over √2, which steps hardly move: the largest of those of neighbours and of second
+// and third neighbours, since correlated noise hides in the first.
+//
+// Of more than mostBins runs, stretches of equal length are taken as one, and the places of the
+// changes are sought run by run afterwards: the cost would grow with the square.
 func ChangePoints(xs []float64) []int {
 	n := len(xs)
 	if n < 2*leastSegment {
 		return nil
 	}
-	diffs := make([]float64, n-1)
-	for i := range diffs {
-		diffs[i] = math.Abs(xs[i+1] - xs[i])
-	}
-	sigma := math.Max(1.4826*measure.Median(diffs)/math.Sqrt2, 1e-4)
+	sigma := noiseOf(xs)
 	ys := make([]float64, n)
 	for i, x := range xs {
 		m := measure.Median(xs[max(0, i-5):min(n, i+6)])
 		ys[i] = (math.Min(math.Max(x, m-3*sigma), m+3*sigma) - xs[0]) / sigma
 	}
-	return join(xs, pelt(ys, penalty*math.Log(float64(n))))
+	bin := (n + mostBins - 1) / mostBins
+	least := leastSegment
+	if bin > 1 {
+		least = max(2, (leastSegment+bin-1)/bin)
+	}
+	cuts := pelt(binned(ys, bin), least, bin)
+	refine(ys, cuts, bin)
+	return join(xs, cuts)
 }
 
-// pelt gives the optimal change points of a series of unit variance.
-func pelt(ys []float64, beta float64) []int {
-	n := len(ys)
-	sum, sq := make([]float64, n+1), make([]float64, n+1)
+// mostBins bounds the square of PELT's cost.
+const mostBins = 2000
+
+func noiseOf(xs []float64) float64 {
+	sigma := 1e-4
+	for lag := 1; lag <= 3; lag++ {
+		diffs := make([]float64, len(xs)-lag)
+		for i := range diffs {
+			diffs[i] = math.Abs(xs[i+lag] - xs[i])
+		}
+		sigma = math.Max(sigma, 1.4826*measure.Median(diffs)/math.Sqrt2)
+	}
+	return sigma
+}
+
+// binned are sums of bin neighbours over the root of their number, which have unit variance again.
+func binned(ys []float64, bin int) []float64 {
+	if bin == 1 {
+		return ys
+	}
+	var out []float64
+	for i := 0; i+bin <= len(ys); i += bin {
+		sum := 0.0
+		for _, y := range ys[i : i+bin] {
+			sum += y
+		}
+		out = append(out, sum/math.Sqrt(float64(bin)))
+	}
+	return out
+}
+
+// refine moves changes between stretches to the run where they cost least.
+func refine(ys []float64, cuts []int, bin int) {
+	if bin == 1 {
+		return
+	}
+	p := prefix(ys)
+	for i, c := range cuts {
+		from, to := 0, len(ys)
+		if i > 0 {
+			from = cuts[i-1]
+		}
+		if i+1 < len(cuts) {
+			to = cuts[i+1]
+		}
+		best := math.Inf(1)
+		for at := max(c-bin, from+1); at <= min(c+bin, to-1); at++ {
+			if v := p.cost(from, at) + p.cost(at, to); v < best {
+				best, cuts[i] = v, at
+			}
+		}
+	}
+}
+
+// sums of a series and of its squares up to an index.
+type sums struct{ sum, sq []float64 }
+
+func prefix(ys []float64) sums {
+	p := sums{make([]float64, len(ys)+1), make([]float64, len(ys)+1)}
 	for i, y := range ys {
-		sum[i+1], sq[i+1] = sum[i]+y, sq[i]+y*y
+		p.sum[i+1], p.sq[i+1] = p.sum[i]+y, p.sq[i]+y*y
 	}
-	cost := func(a, b int) float64 {
-		d := sum[b] - sum[a]
-		return sq[b] - sq[a] - d*d/float64(b-a)
-	}
+	return p
+}
+
+// cost of one level over [a, b): squared distances to the mean.
+func (p sums) cost(a, b int) float64 {
+	d := p.sum[b] - p.sum[a]
+	return p.sq[b] - p.sq[a] - d*d/float64(b-a)
+}
+
+// pelt gives the optimal change points of a series of unit variance with levels of at least least
+// values, in units of the runs (bin) that a value stands for.
+func pelt(ys []float64, least, bin int) []int {
+	n := len(ys)
+	beta := penalty * math.Log(float64(n*bin))
+	p := prefix(ys)
 	best, from := make([]float64, n+1), make([]int, n+1)
 	best[0] = -beta
-	for t := 1; t < leastSegment; t++ {
+	for t := 1; t < least; t++ {
 		best[t] = math.Inf(1)
 	}
-	candidates := []int{0}
-	for t := leastSegment; t <= n; t++ {
-		best[t] = math.Inf(1)
+	candidates, values := []int{0}, []float64{}
+	for t := least; t <= n; t++ {
+		best[t], values = math.Inf(1), values[:0]
 		for _, s := range candidates {
-			if v := best[s] + cost(s, t) + beta; v < best[t] {
-				best[t], from[t] = v, s
+			v := best[s] + p.cost(s, t)
+			values = append(values, v)
+			if v+beta < best[t] {
+				best[t], from[t] = v+beta, s
 			}
 		}
 		// A start that is worse than the best by more than a change costs never wins again.
-		candidates = slices.DeleteFunc(candidates, func(s int) bool { return best[s]+cost(s, t) > best[t] })
-		if s := t + 1 - leastSegment; s >= leastSegment {
+		kept := candidates[:0]
+		for i, s := range candidates {
+			if values[i] <= best[t] {
+				kept = append(kept, s)
+			}
+		}
+		candidates = kept
+		if s := t + 1 - least; s >= least {
 			candidates = append(candidates, s)
 		}
 	}
 	var out []int
 	for t := from[n]; t > 0; t = from[t] {
-		out = append(out, t)
+		out = append(out, t*bin)
 	}
 	slices.Reverse(out)
 	return out

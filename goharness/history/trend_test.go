@@ -78,6 +78,21 @@ func TestShortSeriesAndOutliersAreNoChange(t *testing.T) {
 	}
 }
 
+// Long series are searched in stretches first; the places are as exact.
+func TestLongSeriesAreSearchedAsWell(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 10 {
+		got := ChangePoints(series(rng, 7003, 0.01, 0, 0.02, map[int]float64{2002: 0.05, 5011: -0.05}))
+		if len(got) != 2 || got[0] < 1998 || got[0] > 2006 || got[1] < 5007 || got[1] > 5015 {
+			t.Errorf("%v, expected 2002 and 5011", got)
+		}
+		// With more outliers six of eleven runs are bad somewhere, which is a level of its own.
+		if got := ChangePoints(series(rng, 7003, 0.01, 0.3, 0.02, nil)); len(got) > 0 {
+			t.Errorf("steady: %v", got)
+		}
+	}
+}
+
 // BenchmarkTenThousandRuns times list and trend on 10,000 runs of 300 results.
 func BenchmarkTenThousandRuns(b *testing.B) {
 	const runs, results = 10000, 300

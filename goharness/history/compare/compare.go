@@ -10,7 +10,7 @@
 //	se² = within_OLD² + within_NEW² + 2·drift²
 //
 // within is the standard error of the median from the stored samples, with the effective count of package
-// measure; drift is the relative standard deviation of a level from run to run, see Drift. The degrees of
+// measure, moderated by those of the other cases; drift is the relative standard deviation of a level from run to run, see Drift. The degrees of
 // freedom are Welch and Satterthwaite's. The interval of a case holds for all cases together
 // (Holm 1979): the k-th most significant of m is held to the level 1 − 0.05/(m−k).
 //
@@ -165,22 +165,25 @@ func sideOf(d *record.Calibration) Side {
 
 // judge gives every comparable case its interval and outcome.
 func (c *Comparison) judge(drift, inCycles Drift) {
-	var tests, cycles []test
 	var at []int
+	var within []spread
 	for i := range c.Cases {
-		k := &c.Cases[i]
-		if k.Outcome != "" {
-			continue
+		if k := &c.Cases[i]; k.Outcome == "" {
+			at, within = append(at, i), append(within, add(k.old.within, k.new.within))
 		}
+	}
+	within = moderate(within)
+	var tests, cycles []test
+	for n, i := range at {
+		k := &c.Cases[i]
 		k.Old, k.New = k.old.value, k.new.value
 		x := k.new.cost - k.old.cost
-		t := combine(x, k.old.within, k.new.within, drift)
-		k.Ratio, k.Within, k.Between = math.Exp(x), math.Hypot(k.old.within.se, k.new.within.se), math.Sqrt2*drift.PerRun
+		tests = append(tests, combine(x, within[n], drift))
+		k.Ratio, k.Within, k.Between = math.Exp(x), within[n].se, math.Sqrt2*drift.PerRun
 		k.Attributed = k.old.changes(k.new)
-		tests, at = append(tests, t), append(at, i)
 		y := test{x: math.NaN()}
-		if o, n := k.old.clock, k.new.clock; o > 0 && n > 0 && c.Metric.timed() {
-			y = combine(x+math.Log(n/o), k.old.within, k.new.within, inCycles)
+		if o, n2 := k.old.clock, k.new.clock; o > 0 && n2 > 0 && c.Metric.timed() {
+			y = combine(x+math.Log(n2/o), within[n], inCycles)
 			k.Cycles = math.Exp(y.x)
 		}
 		cycles = append(cycles, y)

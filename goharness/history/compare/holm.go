@@ -11,13 +11,16 @@ import (
 // test is the effect of a case with its standard error and degrees of freedom.
 type test struct{ x, se, dof float64 }
 
-// combine adds the variances of two runs and of the drift between them, with Welch and
-// Satterthwaite's degrees of freedom.
-func combine(x float64, a, b spread, d Drift) test {
-	va, vb, vd := a.se*a.se, b.se*b.se, 2*d.PerRun*d.PerRun
-	v := va + vb + vd
-	dof := v * v / (va*va/a.dof + vb*vb/b.dof + vd*vd/math.Max(float64(d.DoF), 1))
-	return test{x, math.Sqrt(v), dof}
+// add the variances of two runs, with Welch and Satterthwaite's degrees of freedom.
+func add(a, b spread) spread {
+	va, vb := a.se*a.se, b.se*b.se
+	return spread{math.Sqrt(va + vb), (va + vb) * (va + vb) / (va*va/a.dof + vb*vb/b.dof)}
+}
+
+// combine the variance within two runs with that of the drift between them.
+func combine(x float64, within spread, d Drift) test {
+	s := add(within, spread{math.Sqrt2 * d.PerRun, math.Max(float64(d.DoF), 1)})
+	return test{x, s.se, s.dof}
 }
 
 // half is the interval's half width at a level.

@@ -254,7 +254,9 @@ const leastWithin = 1e-4
 
 // withinRun is the standard error of ln median from the samples of one run. Where measure's
 // order-statistic interval is supported, it is that interval's half width over Student's quantile;
-// else that of the sample deviation, as measure widens it. False: nothing is known.
+// else that of the sample deviation, as measure widens it. The autocorrelation counts as estimated, as it does for
+// quartets: noise that is slower than the samples is in the drift of the probes, which are measured like
+// them. False: nothing is known.
 func withinRun(t *record.Time) (spread, bool) {
 	level := (1 + measure.Confidence) / 2
 	if len(t.SamplesNS) < 2 { // a document of another tool, or a single sample
@@ -269,7 +271,7 @@ func withinRun(t *record.Time) (spread, bool) {
 		}
 		return spread{}, false
 	}
-	s, err := measure.Summarize(t.SamplesNS, measure.Confidence)
+	s, err := measure.SummarizeRatios(t.SamplesNS, measure.Confidence)
 	if err != nil || !(s.Min > 0) {
 		return spread{}, false
 	}
