@@ -80,6 +80,14 @@ func compareBuilds(c *cli.Context, o compare.Options, format string) error {
 		}
 	}
 	got, err := compare.Interleave(c.Context, b, cases)
+	if err != nil && len(got.Cases) > 0 {
+		if werr := showComparison(c, got, format); werr != nil {
+			var f *exitError // a regression that was found before the interruption
+			if errors.As(werr, &f) {
+				return werr
+			}
+		}
+	}
 	if err != nil {
 		return fmt.Errorf("compare --interleave: %w", err)
 	}

@@ -59,7 +59,8 @@ type pair struct {
 const firstLook = 3
 
 // Interleave compares two builds on cases. The error is non-nil only when it cannot go on: a
-// worker that does not start, speaks another protocol, or an interruption.
+// worker that does not start, speaks another protocol, or an interruption: the comparison then says
+// what the last look said, if there was one.
 func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison, error) {
 	if b.Rounds == 0 {
 		b.Rounds = 12
@@ -91,6 +92,11 @@ func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison,
 	next := firstLook
 	for round := range b.Rounds {
 		if err := b.round(ctx, round, pairs); err != nil {
+			if ctx.Err() != nil && round >= firstLook { // what the last look said is worth showing
+				out := b.conclude(pairs)
+				out.Warnings = append(out.Warnings, fmt.Sprintf("interrupted in round %d of %d: the cases that are open are as the last look left them", round+1, b.Rounds))
+				return out, ctx.Err()
+			}
 			return Comparison{}, err
 		}
 		if round+1 != next && round+1 != b.Rounds {
@@ -283,7 +289,7 @@ func (b Builds) conclude(pairs []*pair) Comparison {
 		Threshold: b.Threshold, Confidence: measure.Confidence, Warnings: []string{}}
 	for _, p := range pairs {
 		k := Case{ID: p.c.ID, Outcome: NotComparable, Reason: p.excluded}
-		if p.excluded == "" {
+		if p.excluded == "" && p.decided != nil {
 			k = *p.decided
 		}
 		if p.kernels[0] != p.kernels[1] && p.kernels[0] != "" && p.kernels[1] != "" {

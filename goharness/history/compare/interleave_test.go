@@ -224,3 +224,18 @@ func TestAWorkerThatDoesNotStartEndsTheComparison(t *testing.T) {
 		t.Error("interrupted: no error")
 	}
 }
+
+func TestAnInterruptionAfterALookShowsWhatItSaid(t *testing.T) {
+	s := newSite(measure.Noise{Sigma: 0.02}, 0.02, 3)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	b := Builds{A: s.build("a", 1, nil), B: s.build("b", 1, nil), Progress: func(round int, _ string) {
+		if round == firstLook {
+			cancel()
+		}
+	}}
+	got, err := Interleave(ctx, b, someCases(4))
+	if err == nil || len(got.Cases) != 4 || len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "interrupted") {
+		t.Errorf("%v: %+v", err, got.Warnings)
+	}
+}
