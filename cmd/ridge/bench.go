@@ -84,10 +84,18 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		cfg.Plan.Threads, cfg.Plan.Device = threads, device
 	} else {
 		var err error
-		if refs, err = sweepRefs(c, cfg); err != nil {
+		if c.NArg() != 1 {
+			return nil, fmt.Errorf("bench: expected one op (ridge list ops) or --case ID, got %d arguments", c.NArg())
+		}
+		if refs, err = sweepRefs(c, cfg, c.Args().First()); err != nil {
 			return nil, err
 		}
 	}
+	return makeCases(c, cfg, refs, threads, mode, device)
+}
+
+// makeCases makes a case of every program and kernel; threads 0 means what is usable.
+func makeCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, threads int, mode, device string) ([]record.Case, error) {
 	if threads == 0 {
 		cpus, err := hostCPUs(0, c.String("affinity"))
 		if err != nil {
@@ -145,14 +153,10 @@ func kernelsFor(c *cli.Context, ref record.ProgramRef) []string {
 }
 
 // sweepRefs makes the cross product of the parameters' values and the precisions.
-func sweepRefs(c *cli.Context, cfg *campaign.Config) ([]record.ProgramRef, error) {
-	if c.NArg() != 1 {
-		return nil, fmt.Errorf("bench: expected one op (ridge list ops) or --case ID, got %d arguments", c.NArg())
-	}
-	name := c.Args().First()
+func sweepRefs(c *cli.Context, cfg *campaign.Config, name string) ([]record.ProgramRef, error) {
 	spec, ok := cfg.Plan.Ops.Spec(name)
 	if !ok {
-		return nil, fmt.Errorf("bench: unknown op %q: ridge list ops shows them", name)
+		return nil, fmt.Errorf("unknown op %q: ridge list ops shows them", name)
 	}
 	given := map[string]string{}
 	for _, p := range []string{"m", "n", "k"} {

@@ -70,6 +70,7 @@ func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error
 // runThen runs a campaign with its views and delivers its document, a part of it when interrupted.
 func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
 	v := newView(c)
+	takeIn(c, cfg.DataDir)
 	cfg.View, cfg.Accelerator = v, accelerator(cfg.Plan.Device)
 	doc, err := campaign.Run(c.Context, cfg)
 	v.finish()
@@ -81,6 +82,7 @@ func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibratio
 		return doc, err
 	}
 	werr := deliver(doc)
+	keep(c, cfg.DataDir, doc)
 	if err != nil {
 		if werr != nil {
 			err = fmt.Errorf("%w (and %w)", err, werr)

@@ -240,6 +240,24 @@ func (c *campaign) begin(ctx context.Context) error {
 	return c.openJournal()
 }
 
+// PlanCases are the cases that a campaign would measure, without those that its plan skips. Nothing is
+// measured.
+func PlanCases(cfg Config) ([]record.Case, error) {
+	wh := NewWorkerHost(cfg.Source)
+	cpus, err := wh.CPUs(cfg.Plan.Threads, cfg.Affinity)
+	if err != nil {
+		return nil, fmt.Errorf("threads and affinity: %w", err)
+	}
+	c := &campaign{cfg: cfg}
+	c.cfg.Plan.Threads = len(cpus)
+	c.hostPlan(wh, wh.Seats(cpus))
+	p, err := plan.Build(c.cfg.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(p.Cases, func(k record.Case) bool { return k.SkipReason != "" }), nil
+}
+
 // withClock adds the measured clock to the facts of an accelerator.
 func withClock(d record.Device, r runner.ClockReading) record.Device {
 	d.Facts = maps.Clone(d.Facts)

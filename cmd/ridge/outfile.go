@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// outFile is written beside its place and moved there when all is in it.
+type outFile struct {
+	*os.File
+	path string
+}
+
+func newFile(path string) (*outFile, error) {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return nil, err
+	}
+	return &outFile{f, path}, nil
+}
+
+// finish moves the file to its place, or removes it when err is set.
+func (f *outFile) finish(err error) error {
+	if err == nil {
+		err = f.Chmod(0o644)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
+}

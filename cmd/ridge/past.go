@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/history"
+	"ridge/goharness/history/compare"
+	"ridge/goharness/record"
+)
+
+// past is the history, where there is one, for commands that read documents.
+type past struct {
+	s   *history.Store // nil: none
+	err error          // why a history that is there cannot be read
+}
+
+// openPast opens the history for reading. One that cannot be read is a fault only of what needs it.
+func openPast(c *cli.Context) (*past, error) {
+	dir, err := dataDir(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := history.OpenReadOnly(c.Context, dir)
+	if err != nil {
+		return &past{err: err}, nil
+	}
+	return &past{s: s}, nil
+}
+
+func (p *past) close() {
+	if p.s != nil {
+		_ = p.s.Close()
+	}
+}
+
+// read a document: a file, standard input (-), or a run of the history.
+func (p *past) read(c *cli.Context, name string) (record.Calibration, error) {
+	if _, err := os.Stat(name); name == "-" || err == nil || !errors.Is(err, fs.ErrNotExist) {
+		docs, err := readDocuments([]string{name})
+		if err != nil {
+			return record.Calibration{}, err
+		}
+		return docs[0], nil
+	}
+	if p.s == nil {
+		return record.Calibration{}, fmt.Errorf("%s: no such file, and no run: %w", name, p.err)
+	}
+	d, err := p.s.Document(c.Context, name)
+	var none *history.NoRunError
+	if errors.As(err, &none) {
+		return d, fmt.Errorf("%s: no such file, and %w", name, err)
+	}
+	return d, err
+}
+
+// baseline of the machine that a document is of.
+func (p *past) baseline(c *cli.Context, d *record.Calibration) (string, record.Calibration, error) {
+	if p.s == nil {
+		return "", record.Calibration{}, p.err
+	}
+	host := history.HostFingerprint(d)
+	id, ok, err := p.s.Baseline(c.Context, host)
+	if err != nil {
+		return "", record.Calibration{}, err
+	}
+	if !ok {
+		return "", record.Calibration{}, fmt.Errorf("machine %s has no baseline: ridge history baseline set RUN", host)
+	}
+	old, err := p.s.Document(c.Context, id)
+	return id, old, err
+}
+
+// drift of the history, when both documents are of one machine and enough runs are stored; nil: the
+// probes tell it.
+func (p *past) drift(c *cli.Context, old, new *record.Calibration) (*compare.Drift, error) {
+	host := history.HostFingerprint(old)
+	if p.s == nil || host != history.HostFingerprint(new) {
+		if p.err != nil && !errors.Is(p.err, history.ErrNone) {
+			warnHistory(c, p.err)
+		}
+		return nil, nil
+	}
+	d, ok, err := p.s.Drift(c.Context, host)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return &d, nil
+}

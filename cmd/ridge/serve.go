@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/history/serve"
+)
+
+func serveCommand() *cli.Command {
+	return &cli.Command{
+		Name: "serve", Usage: "show the history in a browser, as JSON and to Prometheus, and the progress of a run",
+		Description: "Answers on loopback. Other addresses need --allow-remote and a token of at least 16 characters, in a file\n" +
+			"(--token-file) or in RIDGE_SERVE_TOKEN; requests carry it as Authorization: Bearer TOKEN or as password. There is no\n" +
+			"encryption: put a proxy with TLS before it.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "address", Value: "127.0.0.1:8470", Usage: "HOST:PORT to listen on; port 0 takes a free one"},
+			&cli.BoolFlag{Name: "allow-remote", Usage: "listen on an address that others can reach; needs a token"},
+			&cli.StringFlag{Name: "token-file", Usage: "file with the token that requests must carry"},
+		},
+		Action: serveHistory,
+	}
+}
+
+func serveHistory(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	address := c.String("address")
+	loopback, err := serve.Loopback(address)
+	if err != nil {
+		return fmt.Errorf("--address: %w", err)
+	}
+	if !loopback && !c.Bool("allow-remote") {
+		return fmt.Errorf("--address %s: others can reach it: give --allow-remote and a token, or listen on 127.0.0.1", address)
+	}
+	o := serve.Options{Remote: !loopback}
+	if o.DataDir, err = dataDir(c); err != nil {
+		return err
+	}
+	if !loopback || c.IsSet("token-file") {
+		if o.Token, err = token(c.String("token-file")); err != nil {
+			return err
+		}
+		o.Remote = true
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return fmt.Errorf("--address %s: %w", address, err)
+	}
+	fmt.Fprintf(c.App.ErrWriter, "ridge serve: http://%s/ shows %s (Ctrl-C ends it)\n", l.Addr(), o.DataDir)
+	s := serve.Server(o)
+	done := make(chan error, 1)
+	go func() { done <- s.Serve(l) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve: %w", err)
+	case <-c.Context.Done():
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := s.Shutdown(ctx); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serve: %w", err)
+	}
+	return nil
+}
+
+// token of a file or of the environment.
+func token(file string) (string, error) {
+	text, from := os.Getenv("RIDGE_SERVE_TOKEN"), "RIDGE_SERVE_TOKEN"
+	if file != "" {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		text, from = strings.TrimSpace(string(data)), "--token-file "+file
+	}
+	if text == "" {
+		return "", errors.New("serve: a token is needed: --token-file FILE or RIDGE_SERVE_TOKEN")
+	}
+	if len(text) < serve.LeastToken {
+		return "", fmt.Errorf("%s: the token has %d characters, at least %d are needed", from, len(text), serve.LeastToken)
+	}
+	return text, nil
+}

@@ -1,0 +1,360 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"ridge/goharness/measure"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// Builds are two builds of ridge that Interleave runs in quartets. The workers of both are kept
+// alive and asked in turn, A B B A, so that a drift of the machine meets both alike and cancels.
+//
+// What does not cancel is what a process is born with: where its pages lie. So the quartets are taken
+// in rounds with new processes each, whose levels count as correlated samples of the interval,
+// and a case is called only when three rounds in four at least have their median beyond half the
+// threshold on the same side.
+//
+// The intervals are looked at after 3, 6, 12, … rounds; of K looks each has the significance
+// 0.05/K. A case that is called or same is not measured further.
+type Builds struct {
+	A, B Build
+	// Rounds of new processes at most and Quartets in each; 0 means 12 and 12.
+	Rounds, Quartets int
+	Threshold        float64 // 0 means 0.03
+	// Deadline of one request; nil means runner.DefaultDeadline.
+	Deadline func(q runner.Request, c record.Case, p *runner.Prepared) time.Duration
+	// Progress hears of each case that is finished in a round; nil: nobody listens.
+	Progress func(round int, id string)
+}
+
+// Build is one of the two.
+type Build struct {
+	Name   string
+	Launch runner.Launcher
+}
+
+// samplesAsked per answer of a worker; their median is the sample of a quartet.
+const samplesAsked = 3
+
+// pair is a case with what both builds said of it.
+type pair struct {
+	c        record.Case
+	rounds   [][]float64 // ratios of costs, B over A, by round
+	times    [2][]float64
+	kernels  [2]string
+	excluded string // why it cannot be compared
+	decided  *Case  // at an earlier look
+	p        float64
+}
+
+// firstLook is the number of rounds before the first look.
+const firstLook = 3
+
+// Interleave compares two builds on cases. The error is non-nil only when it cannot go on: a
+// worker that does not start, speaks another protocol, or an interruption: the comparison then says
+// what the last look said, if there was one.
+func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison, error) {
+	if b.Rounds == 0 {
+		b.Rounds = 12
+	}
+	if b.Quartets == 0 {
+		b.Quartets = 12
+	}
+	if b.Threshold == 0 {
+		b.Threshold = DefaultThreshold
+	}
+	if b.Deadline == nil {
+		b.Deadline = runner.DefaultDeadline
+	}
+	if b.Rounds < firstLook || b.Quartets < 1 || firstLook*b.Quartets < measure.MinQuartets {
+		return Comparison{}, fmt.Errorf("%d rounds of %d quartets: expected at least %d rounds, and %d quartets in those", b.Rounds, b.Quartets, firstLook, measure.MinQuartets)
+	}
+	if !(b.Threshold > 0 && b.Threshold < 1) {
+		return Comparison{}, fmt.Errorf("threshold %v: expected more than 0 and less than 1 (100 %%)", b.Threshold)
+	}
+	pairs := make([]*pair, len(cases))
+	for i, c := range cases {
+		c.Trials, c.Warmup, c.Quick = samplesAsked, 1, true
+		pairs[i] = &pair{c: c}
+	}
+	looks := 1
+	for n := firstLook; n < b.Rounds; n *= 2 {
+		looks++
+	}
+	next := firstLook
+	for round := range b.Rounds {
+		if err := b.round(ctx, round, pairs); err != nil {
+			if ctx.Err() != nil && round >= firstLook { // what the last look said is worth showing
+				out := b.conclude(pairs)
+				out.Warnings = append(out.Warnings, fmt.Sprintf("interrupted in round %d of %d: the cases that are open are as the last look left them", round+1, b.Rounds))
+				return out, ctx.Err()
+			}
+			return Comparison{}, err
+		}
+		if round+1 != next && round+1 != b.Rounds {
+			continue
+		}
+		next *= 2
+		open, err := b.look(pairs, (1-measure.Confidence)/float64(looks))
+		if err != nil {
+			return Comparison{}, err
+		}
+		if open == 0 {
+			break
+		}
+	}
+	return b.conclude(pairs), nil
+}
+
+// round starts both builds' workers and takes the quartets of every case.
+func (b Builds) round(ctx context.Context, round int, pairs []*pair) (err error) {
+	var ws [2]runner.Worker
+	defer func() {
+		for _, w := range ws {
+			if w != nil {
+				_ = w.Close()
+			}
+		}
+	}()
+	start := func(i int) error {
+		if ws[i] != nil {
+			_ = ws[i].Close()
+			ws[i] = nil
+		}
+		build := []Build{b.A, b.B}[i]
+		w, err := build.Launch(ctx)
+		if err != nil {
+			return fmt.Errorf("build %s: %w", build.Name, err)
+		}
+		ws[i] = w
+		return nil
+	}
+	// The build that starts first changes with the round.
+	for n := range ws {
+		if err := start((n + round) % 2); err != nil {
+			return err
+		}
+	}
+	for _, p := range pairs {
+		if p.excluded != "" || p.decided != nil && p.decided.Outcome != Ambiguous {
+			continue
+		}
+		at, err := b.quartets(ctx, round, p, ws)
+		if cerr := ctx.Err(); cerr != nil {
+			return cerr
+		}
+		if err != nil {
+			p.excluded = err.Error()
+			if lost(err) {
+				if err := start(at); err != nil {
+					return err
+				}
+			}
+		}
+		if b.Progress != nil {
+			b.Progress(round, p.c.ID)
+		}
+	}
+	return nil
+}
+
+// lost: the worker that gave the error is gone.
+func lost(err error) bool {
+	var w *runner.WorkerError
+	return !errors.As(err, &w) || w.Kind == runner.KindLost
+}
+
+// quartets takes those of one case. An error concerns the worker of index at.
+func (b Builds) quartets(ctx context.Context, round int, p *pair, ws [2]runner.Worker) (at int, err error) {
+	var prepared [2]*runner.Prepared
+	ask := func(i int, q runner.Request) (runner.Reply, error) {
+		limited, cancel := context.WithTimeout(ctx, b.Deadline(q, p.c, prepared[i]))
+		defer cancel()
+		r, err := ws[i].Do(limited, q)
+		if err == nil && r.Err != nil {
+			err = r.Err
+		}
+		if err != nil {
+			at = i
+			return r, fmt.Errorf("%s in %s: %w", q.Verb, []Build{b.A, b.B}[i].Name, err)
+		}
+		return r, nil
+	}
+	defer func() {
+		for i := range ws {
+			if prepared[i] != nil && (err == nil || !lost(err)) {
+				_, _ = ask(i, runner.Request{Verb: runner.VerbRelease})
+			}
+		}
+	}()
+	for i := range ws {
+		r, err := ask(i, runner.Request{Verb: runner.VerbPrepare, Case: &p.c})
+		if err != nil {
+			return at, err
+		}
+		if prepared[i] = r.Prepared; r.Prepared == nil {
+			return i, &runner.WorkerError{Kind: "internal", Message: "prepare: an answer without the case"}
+		}
+		for arm := range prepared[i].Arms {
+			v, err := ask(i, runner.Request{Verb: runner.VerbVerify, Arm: arm})
+			if err != nil {
+				return at, err
+			}
+			if v.Verified == nil || !v.Verified.Passed {
+				return i, &runner.WorkerError{Kind: string(record.Wrong), Message: fmt.Sprintf("wrong in %s: its output differs from the expectation", []Build{b.A, b.B}[i].Name)}
+			}
+		}
+		if arms := prepared[i].Arms; len(arms) > 0 {
+			p.kernels[i] = strings.Join(arms[0].Kernels, "+")
+		}
+	}
+	take := func(i int) (float64, error) {
+		r, err := ask(i, runner.Request{Verb: runner.VerbMeasure})
+		if err != nil {
+			return 0, err
+		}
+		if r.Measured == nil || len(r.Measured.Times) == 0 || !(r.Measured.Times[0].MedianNS > 0) {
+			at = i
+			return 0, &runner.WorkerError{Kind: "internal", Message: "measure: an answer without a time"}
+		}
+		return r.Measured.Times[0].MedianNS, nil
+	}
+	for i := range ws { // warm both
+		if _, err := take(i); err != nil {
+			return at, err
+		}
+	}
+	var ratios []float64
+	for n := range b.Quartets {
+		var sum [2]float64
+		// B A A B every other time: whoever goes first gains nothing.
+		order := [4]int{0, 1, 1, 0}
+		if (n+round)%2 == 1 {
+			order = [4]int{1, 0, 0, 1}
+		}
+		for _, i := range order {
+			ns, err := take(i)
+			if err != nil {
+				return at, err
+			}
+			sum[i] += ns
+			p.times[i] = append(p.times[i], ns)
+		}
+		ratios = append(ratios, sum[1]/sum[0])
+	}
+	p.rounds = append(p.rounds, ratios)
+	return 0, nil
+}
+
+// look gives every case its interval by the statistics of measure's quartets, all cases of a look
+// together held to one significance (Holm), and counts those that are open.
+func (b Builds) look(pairs []*pair, alpha float64) (open int, err error) {
+	edge := math.Log1p(b.Threshold)
+	var judged []*pair
+	var ps []float64
+	for _, p := range pairs {
+		if p.excluded != "" {
+			continue
+		}
+		if p.decided == nil || p.decided.Outcome == Ambiguous {
+			p.p = p.significance(edge)
+		}
+		judged, ps = append(judged, p), append(ps, p.p)
+	}
+	levels := holmLevels(ps, alpha)
+	for i, p := range judged {
+		if p.decided != nil && p.decided.Outcome != Ambiguous {
+			continue
+		}
+		if p.decided, err = p.judge(levels[i], edge); err != nil {
+			return 0, fmt.Errorf("case %s: %w", p.c.ID, err)
+		}
+		if p.decided.Outcome == Ambiguous {
+			open++
+		}
+	}
+	return open, nil
+}
+
+func (b Builds) conclude(pairs []*pair) Comparison {
+	out := Comparison{Schema: Schema, Interleaved: true, Old: Side{Name: b.A.Name}, New: Side{Name: b.B.Name}, Metric: Time, Unit: Time.unit(),
+		Threshold: b.Threshold, Confidence: measure.Confidence, Warnings: []string{}}
+	for _, p := range pairs {
+		k := Case{ID: p.c.ID, Outcome: NotComparable, Reason: p.excluded}
+		if p.excluded == "" && p.decided != nil {
+			k = *p.decided
+		}
+		if p.kernels[0] != p.kernels[1] && p.kernels[0] != "" && p.kernels[1] != "" {
+			k.Attributed = []string{fmt.Sprintf("kernel: %s → %s", p.kernels[0], p.kernels[1])}
+		}
+		out.Cases = append(out.Cases, k)
+	}
+	out.count()
+	return out
+}
+
+func (p *pair) all() []float64 { return slices.Concat(p.rounds...) }
+
+// significance is the smallest one at which the interval lies beyond the edge.
+func (p *pair) significance(edge float64) float64 {
+	lo, hi := 1e-6, 1.0-1e-9
+	clears := func(alpha float64) bool {
+		s, err := measure.SummarizeRatios(p.all(), 1-alpha)
+		return err == nil && (s.Lo > math.Exp(edge) || s.Hi < math.Exp(-edge))
+	}
+	switch {
+	case clears(lo):
+		return lo
+	case !clears(hi):
+		return 1
+	}
+	for range 24 {
+		if mid := math.Sqrt(lo * hi); clears(mid) {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+func (p *pair) judge(level, edge float64) (*Case, error) {
+	s, err := measure.SummarizeRatios(p.all(), level)
+	if err != nil {
+		return nil, err
+	}
+	k := &Case{ID: p.c.ID, Old: measure.Median(p.times[0]), New: measure.Median(p.times[1]),
+		Ratio: s.Median, CI: &[2]float64{s.Lo, s.Hi}, Level: level, Quartets: p.all()}
+	switch {
+	case s.Lo > math.Exp(edge):
+		k.Outcome = Slower
+	case s.Hi < math.Exp(-edge):
+		k.Outcome = Faster
+	case s.Hi <= math.Exp(edge) && s.Lo >= math.Exp(-edge):
+		k.Outcome = Same
+	default:
+		k.Outcome = Ambiguous
+	}
+	if k.Outcome != Slower && k.Outcome != Faster {
+		return k, nil
+	}
+	agree := 0
+	for _, r := range p.rounds {
+		if x := math.Log(measure.Median(r)); x > edge/2 && k.Outcome == Slower || x < -edge/2 && k.Outcome == Faster {
+			agree++
+		}
+	}
+	if 4*agree < 3*len(p.rounds) || len(p.rounds) == firstLook && agree < firstLook {
+		k.Reason = fmt.Sprintf("%d of %d rounds agree that it is %s: what a process is born with matters as much", agree, len(p.rounds), k.Outcome)
+		k.Outcome = Ambiguous
+	}
+	return k, nil
+}

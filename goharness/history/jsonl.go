@@ -1,0 +1,151 @@
+package history
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"ridge/goharness/record"
+)
+
+// SchemaLine names the schema of an exported line.
+const SchemaLine = "ridge.history-run/1"
+
+// exported is a line of an export.
+type exported struct {
+	Schema   string          `json:"schema"`
+	Imported string          `json:"imported"`
+	Source   string          `json:"source"`
+	Document json.RawMessage `json:"document"`
+}
+
+// maxLine bounds a line of an export.
+const maxLine = 256 << 20
+
+// Export writes runs as JSON lines, one document a line; without ids all, the oldest first.
+func (s *Store) Export(ctx context.Context, w io.Writer, ids ...string) (n int, err error) {
+	if len(ids) == 0 {
+		runs, err := s.List(ctx, Filter{})
+		if err != nil {
+			return 0, err
+		}
+		for i := len(runs) - 1; i >= 0; i-- {
+			ids = append(ids, runs[i].RunID)
+		}
+	}
+	for _, id := range ids {
+		run, err := s.Show(ctx, id)
+		if err != nil {
+			return n, err
+		}
+		text, err := s.Text(ctx, run.RunID)
+		if err != nil {
+			return n, err
+		}
+		line, err := json.Marshal(exported{SchemaLine, run.Imported, run.Source, text})
+		if err != nil {
+			return n, fmt.Errorf("run %s: %w", id, err)
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
+			return n, fmt.Errorf("writing the export: %w", err)
+		}
+		n++
+	}
+	return n, nil
+}
+
+// Import stores what a file holds: an export, a journal, or a document. It counts what was stored
+// and what was there.
+func (s *Store) Import(ctx context.Context, name string, r io.Reader) (stored, known int, err error) {
+	br := bufio.NewReaderSize(r, 1<<16)
+	head, _ := br.Peek(64)
+	add := func(d record.Calibration, source string) error {
+		a, err := s.Add(ctx, d, source)
+		if err != nil {
+			return err
+		}
+		if a == Known {
+			known++
+		} else {
+			stored++
+		}
+		return nil
+	}
+	switch {
+	case bytes.HasPrefix(head, []byte(`{"crc32c":"`)):
+		log, err := record.ReadJournal(br)
+		if err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", name, err)
+		}
+		err = add(fromLog(log), FromJournal)
+		return stored, known, err
+	case bytes.HasPrefix(head, []byte(`{"schema":"`+SchemaLine)):
+		for at := 1; ; at++ {
+			line, err := readLine(br)
+			if errors.Is(err, io.EOF) && len(line) == 0 {
+				return stored, known, nil
+			}
+			if err != nil && !errors.Is(err, io.EOF) {
+				return stored, known, fmt.Errorf("%s: line %d: %w", name, at, err)
+			}
+			var e exported
+			if err := json.Unmarshal(line, &e); err != nil {
+				return stored, known, fmt.Errorf("%s: line %d: not a JSON line: %w (the lines before it are stored)", name, at, err)
+			}
+			if e.Schema != SchemaLine {
+				return stored, known, fmt.Errorf("%s: line %d: schema %q, expected %q", name, at, e.Schema, SchemaLine)
+			}
+			d, err := record.ReadCalibration(bytes.NewReader(e.Document))
+			if err != nil {
+				return stored, known, fmt.Errorf("%s: line %d: document: %w (the lines before it are stored)", name, at, err)
+			}
+			if err := add(d, FromDocument); err != nil {
+				return stored, known, fmt.Errorf("%s: line %d: %w", name, at, err)
+			}
+		}
+	}
+	doc, err := record.ReadDocument(br)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", name, err)
+	}
+	doc.Name = name
+	joined, err := record.JoinFusion([]record.Document{doc})
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, d := range joined {
+		if err := add(d, FromDocument); err != nil {
+			return stored, known, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return stored, known, nil
+}
+
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var out []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		out = append(out, part...)
+		if len(out) > maxLine {
+			return nil, fmt.Errorf("longer than %d bytes", maxLine)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return bytes.TrimSuffix(out, []byte("\n")), err
+		}
+	}
+}
+
+// ImportFile is Import of a file.
+func (s *Store) ImportFile(ctx context.Context, path string) (stored, known int, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	return s.Import(ctx, path, f)
+}

@@ -1,0 +1,204 @@
+// Package history keeps every run in an SQLite database of the data directory. Runs are only
+// ever added; a run that was interrupted is replaced by itself when it was gone on with. Documents are stored
+// whole; the figures of their cases stand beside them, so that a trend reads no document.
+package history
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"modernc.org/sqlite"
+)
+
+// FileName of the database in the data directory.
+const FileName = "history.db"
+
+// Path of the database.
+func Path(dataDir string) string { return filepath.Join(dataDir, FileName) }
+
+const (
+	// version of the layout, in SQLite's user_version.
+	version = 1
+	// applicationID marks the file as ours ("rdge").
+	applicationID = 0x72646765
+)
+
+// layout: points are found by case (trends) and by run (drift). Documents are apart, so that listing runs
+// reads none of their pages.
+const layout = `
+CREATE TABLE runs (
+  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL UNIQUE, created TEXT NOT NULL, imported TEXT NOT NULL,
+  kind TEXT NOT NULL, command TEXT NOT NULL, host TEXT NOT NULL, host_fingerprint TEXT NOT NULL,
+  software_fingerprint TEXT NOT NULL, chip TEXT NOT NULL, version TEXT NOT NULL, revision TEXT NOT NULL,
+  quick INTEGER NOT NULL, complete INTEGER NOT NULL, results INTEGER NOT NULL, source TEXT NOT NULL);
+CREATE INDEX runs_by_time ON runs (created, id);
+CREATE INDEX runs_by_host ON runs (host_fingerprint, created, id);
+CREATE TABLE documents (run INTEGER PRIMARY KEY REFERENCES runs (id), gzip BLOB NOT NULL);
+CREATE TABLE cases (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+CREATE TABLE points (
+  case_id INTEGER NOT NULL, run INTEGER NOT NULL, status TEXT NOT NULL, median_ns REAL, lo_ns REAL, hi_ns REAL,
+  gflops REAL, gbps REAL, joules REAL, PRIMARY KEY (case_id, run)) WITHOUT ROWID;
+CREATE INDEX points_by_run ON points (run);
+CREATE TABLE baselines (host_fingerprint TEXT PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs (id), set_at TEXT NOT NULL);
+CREATE TABLE unreadable (journal TEXT PRIMARY KEY, size INTEGER NOT NULL, reason TEXT NOT NULL);
+`
+
+// Store is an open history. Its methods may be called from several goroutines.
+type Store struct {
+	db       *sql.DB
+	path     string
+	readOnly bool
+}
+
+// ErrNone is a data directory without a history.
+var ErrNone = errors.New("there is no history yet: calibrate, bench and fusion keep their runs in it")
+
+// Error is a database that cannot be used as it should; Advice says what to do.
+type Error struct {
+	Path, Advice string
+	Err          error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("history %s: %v; %s", e.Path, e.Err, e.Advice) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open opens the history of a data directory for writing, and makes it where there is none.
+func Open(ctx context.Context, dataDir string) (*Store, error) {
+	return open(ctx, Path(dataDir), false, 0)
+}
+
+// OpenReadOnly opens the history of a data directory. ErrNone when there is none.
+func OpenReadOnly(ctx context.Context, dataDir string) (*Store, error) {
+	path := Path(dataDir)
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dataDir, ErrNone)
+	}
+	return open(ctx, path, true, 0)
+}
+
+// open with at most maxPages of 4 KiB (0: no limit).
+func open(ctx context.Context, path string, readOnly bool, maxPages int) (*Store, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, fmt.Errorf("history %s: %w", path, err)
+	}
+	s := &Store{path: path, readOnly: readOnly}
+	if !readOnly {
+		if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
+			return nil, s.wrap(err)
+		}
+	}
+	q := url.Values{"_pragma": {"busy_timeout(10000)", "synchronous(FULL)"}, "_txlock": {"immediate"}}
+	if readOnly {
+		q.Set("mode", "ro")
+	}
+	if maxPages > 0 {
+		q.Add("_pragma", fmt.Sprintf("max_page_count(%d)", maxPages))
+	}
+	u := url.URL{Scheme: "file", Path: abs, RawQuery: q.Encode()}
+	if s.db, err = sql.Open("sqlite", u.String()); err != nil {
+		return nil, s.wrap(err)
+	}
+	if err := s.check(ctx); err != nil {
+		_ = s.db.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// check refuses what is not ours or newer, and lays out a new database.
+func (s *Store) check(ctx context.Context) error {
+	var have, app, tables int
+	read := func(q interface {
+		QueryRowContext(context.Context, string, ...any) *sql.Row
+	}) error {
+		for text, to := range map[string]*int{"PRAGMA user_version": &have, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_master": &tables} {
+			if err := q.QueryRowContext(ctx, text).Scan(to); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := read(s.db); err != nil {
+		return s.wrap(err)
+	}
+	switch {
+	case app == applicationID && have == version:
+		return nil
+	case app == applicationID && have > version:
+		return &Error{s.path, "use that ridge, or another --data-dir; nothing was changed", fmt.Errorf("a newer ridge wrote it (layout %d, this one knows %d)", have, version)}
+	case tables > 0 || app != 0:
+		return &Error{s.path, "move it away, or give another --data-dir; nothing was changed", errors.New("it is a database, but not a history of ridge")}
+	case s.readOnly:
+		return fmt.Errorf("%s: %w", s.path, ErrNone)
+	}
+	return s.write(ctx, func(tx *sql.Tx) error {
+		if err := read(tx); err != nil || tables > 0 { // somebody else was first
+			return err
+		}
+		_, err := tx.ExecContext(ctx, layout+fmt.Sprintf("PRAGMA user_version = %d; PRAGMA application_id = %d;", version, applicationID))
+		return err
+	})
+}
+
+// write runs f in a transaction that waits for other writers, for ten seconds.
+func (s *Store) write(ctx context.Context, f func(tx *sql.Tx) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return s.wrap(err)
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback()
+		return s.wrap(err)
+	}
+	return s.wrap(tx.Commit())
+}
+
+// Close releases the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Path of the database.
+func (s *Store) Path() string { return s.path }
+
+// SQLite's primary result codes.
+const (
+	codeBusy     = 5
+	codeReadOnly = 8
+	codeIO       = 10
+	codeCorrupt  = 11
+	codeFull     = 13
+	codeCantOpen = 14
+	codeNotADB   = 26
+)
+
+// wrap adds to an error of the database what to do about it.
+func (s *Store) wrap(err error) error {
+	var ours *Error
+	if err == nil || errors.As(err, &ours) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	advice := "what is stored was not changed"
+	var lite *sqlite.Error
+	switch {
+	case errors.As(err, &lite):
+		switch lite.Code() & 0xff {
+		case codeBusy:
+			advice = "another ridge writes to it for more than 10 s: wait for it and try again"
+		case codeReadOnly, codeCantOpen:
+			advice = "make the file and its folder writable, or give another --data-dir; what is stored was not changed"
+		case codeFull, codeIO:
+			advice = "free space on that disk; what is stored is kept, and runs that are missing are taken in from their journals at the next start"
+		case codeCorrupt, codeNotADB:
+			advice = "the file is damaged: move it away and run ridge history import " + filepath.Join(filepath.Dir(s.path), "runs") + "/*.jsonl, which makes it anew from the journals; nothing was changed"
+		}
+	case errors.Is(err, fs.ErrPermission):
+		advice = "make its folder writable, or give another --data-dir"
+	}
+	return &Error{s.path, advice, err}
+}
