@@ -38,6 +38,11 @@ func effectiveRatios(xs, sorted []float64) (lag1, neff float64) {
 	return effectiveWith(lower, 1, xs, sorted)
 }
 
+// effectiveRounds is effective with ρ as estimated.
+func effectiveRounds(xs, sorted []float64) (lag1, neff float64) {
+	return effectiveWith(func(rho, _ float64) float64 { return rho }, 0, xs, sorted)
+}
+
 // effectiveWith takes each ρ through bound, and block variances less so many of their standard errors √(2/m).
 func effectiveWith(bound func(rho, n float64) float64, errs float64, xs, sorted []float64) (lag1, neff float64) {
 	n := float64(len(xs))

@@ -38,6 +38,16 @@ type Summary struct {
 // is negative, and a single value x gets x ± |x|, because nothing is known of its spread.
 // NaN and infinite values are refused.
 func Summarize(xs []float64, confidence float64) (Summary, error) {
+	return summarize(xs, confidence, effective)
+}
+
+// SummarizeRatios is Summarize for ratios of paired samples that come in rounds, each with a level of its own, in the order they were
+// taken: ρ₁ as estimated, since the pairs cancel most of what neighbours share, and the rounds show in the blocks of neighbours.
+func SummarizeRatios(xs []float64, confidence float64) (Summary, error) {
+	return summarize(xs, confidence, effectiveRounds)
+}
+
+func summarize(xs []float64, confidence float64, effective func(xs, sorted []float64) (lag1, neff float64)) (Summary, error) {
 	if len(xs) == 0 {
 		return Summary{}, ErrNoSamples
 	}
