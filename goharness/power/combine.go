@@ -28,6 +28,7 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 	if err := o.clock.Sleep(ctx, o.Lead()); err != nil {
 		return nil, err
 	}
+	end := o.traffic()
 	var out []Window
 	for range p.Windows {
 		if err := o.clock.Sleep(ctx, time.Duration(random()*float64(o.phase()))); err != nil {
@@ -39,7 +40,40 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 		}
 		out = append(out, w)
 	}
+	share, why := end()
+	for i := range out {
+		out[i].DRAMShare, out[i].NoDRAMShare = share, why
+	}
 	return out, nil
+}
+
+// traffic begins to count DRAM's traffic where the meter can.
+func (o *Observer) traffic() (end func() (float64, string)) {
+	m, ok := o.meter.(TrafficMeter)
+	if !ok {
+		return func() (float64, string) { return 0, o.meter.Name() + " does not count DRAM traffic" }
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone != nil {
+		return func() (float64, string) { return 0, o.gone.Error() }
+	}
+	err := m.BeginTraffic()
+	return func() (float64, string) {
+		if err != nil {
+			return 0, err.Error()
+		}
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.gone != nil {
+			return 0, o.gone.Error()
+		}
+		share, err := m.EndTraffic()
+		if err != nil {
+			return 0, err.Error()
+		}
+		return share, ""
+	}
 }
 
 // Idle is the baseline: one window without a load. A counter other than a package's that never moves

@@ -96,6 +96,12 @@ type Meter interface {
 	Close() error
 }
 
+// TrafficMeter is a Meter that can also tell the share of DRAM's bandwidth in use between two calls.
+type TrafficMeter interface {
+	BeginTraffic() error
+	EndTraffic() (share float64, err error)
+}
+
 // Delta is the counts from one value of the counter to a later one, undoing one wrap.
 func (d Domain) Delta(from, to uint64) (uint64, error) {
 	switch {

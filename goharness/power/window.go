@@ -18,7 +18,9 @@ type Window struct {
 	Watts                  []float64 // by domain; NaN where it moved in no sensible way
 	ClockMHz, TemperatureC [2]float64
 	Throttled              map[string]int // readings by reason
-	readings               int
+	// DRAMShare is the share of DRAM's bandwidth that counters saw in use over the load, 0 to 1, or NoDRAMShare why there is none.
+	DRAMShare   float64
+	NoDRAMShare string
 }
 
 // Seconds is the window's length.
@@ -137,7 +139,7 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 	w.see(from, true)
 	var power mean
 	var trail []point
-	poll := min(max(20*o.slowest(), 50*time.Millisecond), within(o.domains)/2, 500*time.Millisecond, max(length/4, time.Millisecond))
+	poll := min(max(20*o.slowest(), 50*time.Millisecond), within(o.domains)/2, 100*time.Millisecond, max(length/4, time.Millisecond))
 	last := from
 	for time.Duration(last.AtNS)+poll < a[o.main()[0]].at+length {
 		if err := o.clock.Sleep(ctx, poll); err != nil {
@@ -245,7 +247,6 @@ func (w *Window) see(r Reading, first bool) {
 		w.ClockMHz[0], w.TemperatureC[0] = r.ClockMHz, r.TemperatureC
 	}
 	w.ClockMHz[1], w.TemperatureC[1] = r.ClockMHz, r.TemperatureC
-	w.readings++
 	if r.Throttled != "" {
 		w.Throttled[r.Throttled]++
 	}
