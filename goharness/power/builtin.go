@@ -17,8 +17,6 @@ type Env struct {
 	Perf PerfOpener
 	// Powermetrics starts the stream of property lists; nil runs the program (darwin only).
 	Powermetrics func(ctx context.Context) (io.ReadCloser, error)
-	// Sensors of the host's CPU, read beside its counters; nil: none.
-	Sensors func() Sensors
 	// Virtual names the hypervisor where there is one, for the reason why a meter is missing.
 	Virtual string
 }

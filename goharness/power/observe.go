@@ -42,6 +42,9 @@ type Observer struct {
 	mu     sync.Mutex
 	gone   error // why the meter is given up
 	listen func(Reading)
+	beside func() Sensors
+	cached Sensors
+	asked  time.Duration // when beside was last called
 	// still are main domains that never moved over a whole idle baseline; they are left out.
 	still map[int]string
 }
@@ -50,6 +53,12 @@ type Observer struct {
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
 	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}}
 }
+
+// sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
+const sensorsEvery = 250 * time.Millisecond
+
+// Beside adds sensors that the meter does not have (the host's temperature and clock for its CPU).
+func (o *Observer) Beside(f func() Sensors) { o.beside = f }
 
 // Meter that is observed.
 func (o *Observer) Meter() Meter { return o.meter }
@@ -84,7 +93,10 @@ type stalledError struct{ NoData }
 
 // Read takes a reading, held against the one before: wraps are undone by the caller, but what no
 // counter can do ends the meter's use. A meter that does not answer is given up for good.
-func (o *Observer) Read(ctx context.Context) (Reading, error) {
+func (o *Observer) Read(ctx context.Context) (Reading, error) { return o.read(ctx, true) }
+
+// read with sensors only where nothing depends on the moment of the next reading.
+func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.gone != nil {
@@ -132,6 +144,12 @@ func (o *Observer) Read(ctx context.Context) (Reading, error) {
 	a.r.AtNS = int64(before+after) / 2
 	if len(a.r.Counts) != len(o.domains) {
 		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(a.r.Counts))
+	}
+	if o.beside != nil {
+		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
+			o.cached, o.asked = o.beside(), after
+		}
+		a.r.Sensors = o.cached
 	}
 	if o.listen != nil {
 		o.listen(a.r)

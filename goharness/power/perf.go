@@ -29,7 +29,6 @@ type PerfOpener func(pmu uint32, config uint64, cpu int) (PerfCounter, error)
 type perf struct {
 	domains  []Domain
 	counters []PerfCounter
-	sensors  func() Sensors
 	facts    Facts
 }
 
@@ -50,7 +49,7 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 	if err != nil || len(cpus) == 0 {
 		return nil, noData("%s/cpumask holds %q, not a list of CPUs", perfDir, clip(mask))
 	}
-	m := &perf{sensors: env.Sensors, facts: Facts{Notes: map[string]string{}}}
+	m := &perf{facts: Facts{Notes: map[string]string{}}}
 	for _, file := range t.glob(perfDir + "/events/energy-*") {
 		name := path.Base(file)
 		if strings.Contains(name, ".") {
@@ -172,9 +171,6 @@ func (m *perf) Read(context.Context) (Reading, error) {
 		if r.Counts[i], err = c.Read(); err != nil {
 			return r, noData("reading %s: %v", m.domains[i].Name, err)
 		}
-	}
-	if m.sensors != nil {
-		r.Sensors = m.sensors()
 	}
 	return r, nil
 }

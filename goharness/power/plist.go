@@ -116,5 +116,5 @@ func plistNumber(d map[string]any, keys ...string) (float64, bool) {
 		return 0, false
 	}
 	v, err := strconv.ParseFloat(s, 64)
-	return v, err == nil && v == v && v >= 0 && v < 1e18
+	return v, err == nil && v >= 0 && v < 1e18
 }

@@ -30,7 +30,6 @@ type powercap struct {
 	fs      tree
 	domains []Domain
 	files   []string
-	sensors func() Sensors
 	facts   Facts
 }
 
@@ -40,7 +39,7 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 	if len(zones) == 0 {
 		return nil, noRAPL(env, "no RAPL zone under "+powercapDir, "modprobe intel_rapl_msr (as root), or a kernel with CONFIG_INTEL_RAPL")
 	}
-	m := &powercap{fs: t, sensors: env.Sensors, facts: Facts{Notes: map[string]string{}}}
+	m := &powercap{fs: t, facts: Facts{Notes: map[string]string{}}}
 	names := map[string]bool{}
 	closed := ""
 	for _, mmio := range []bool{false, true} { // the mmio zones last: they repeat what the others show
@@ -137,9 +136,6 @@ func (m *powercap) Read(context.Context) (Reading, error) {
 		if r.Counts[i], err = m.fs.readUint(f); err != nil {
 			return r, noData("the counter vanished during the run: %v", err)
 		}
-	}
-	if m.sensors != nil {
-		r.Sensors = m.sensors()
 	}
 	return r, nil
 }

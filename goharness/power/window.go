@@ -83,7 +83,7 @@ func (o *Observer) edges(ctx context.Context) ([]edge, Reading, error) {
 		if err := o.clock.Sleep(ctx, step); err != nil {
 			return nil, before, err
 		}
-		r, err := o.Read(ctx)
+		r, err := o.read(ctx, false)
 		if err != nil {
 			return nil, r, err
 		}
