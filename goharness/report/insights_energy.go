@@ -150,8 +150,11 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 	}
 	for _, k := range order {
 		r := best[k]
-		fmt.Fprintf(b, "  efficiency: %s %s: %s ±%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), k.dtype, digits(r.Metrics.Power.GFLOPSPerWatt),
-			percent(r.Metrics.Power.UncertaintyPct/100), params(r), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
+		spread := ""
+		if u := r.Metrics.Power.UncertaintyPct; u > 0 {
+			spread = " ±" + percent(u/100)
+		}
+		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), k.dtype, digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
 	}
 }
 
