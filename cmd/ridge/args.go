@@ -97,6 +97,10 @@ func valueFlags(flags []cli.Flag) map[string]bool {
 	out := map[string]bool{}
 	for _, f := range flags {
 		_, isBool := f.(*cli.BoolFlag)
+		if g, generic := f.(*cli.GenericFlag); generic { // --energy stands alone or has its value behind a "="
+			b, alone := g.Value.(interface{ IsBoolFlag() bool })
+			isBool = alone && b.IsBoolFlag()
+		}
 		for _, n := range f.Names() {
 			out[n] = !isBool
 		}

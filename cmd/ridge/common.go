@@ -170,7 +170,7 @@ func metrics(c *cli.Context) ([]string, error) {
 
 // measureFlags are shared by calibrate and bench.
 func measureFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(energyFlags(),
 		&cli.BoolFlag{Name: "quick", Usage: "fewer sizes and samples"},
 		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure"},
 		&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
@@ -183,11 +183,10 @@ func measureFlags() []cli.Flag {
 		&cli.IntFlag{Name: "warmup", Usage: "warm-up launches; with --trials"},
 		&cli.IntFlag{Name: "trials", Usage: "samples, in place of the stop rule"},
 		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
-		&cli.BoolFlag{Name: "energy", Usage: "ask for the energy of every case"},
 		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed"},
 		&cli.BoolFlag{Name: "no-tuning", Usage: "use the kernels' defaults and not what ridge tune has stored"},
 		&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
-	}
+	)
 }
 
 // config gathers what calibrate and bench have in common.
@@ -234,7 +233,10 @@ func config(c *cli.Context) (campaign.Config, error) {
 		return fail(err)
 	}
 	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")
-	cfg.Energy, cfg.Resume = c.Bool("energy"), c.String("resume")
+	cfg.Resume = c.String("resume")
+	if err := energyConfig(c, &cfg); err != nil {
+		return fail(err)
+	}
 	cfg.Tool, cfg.Command = tool(), commandLine(c)
 	return cfg, nil
 }

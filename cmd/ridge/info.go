@@ -69,7 +69,7 @@ func doctorCommand() *cli.Command {
 			if err := noArguments(c); err != nil {
 				return err
 			}
-			p := machine.Doctor(c.Context, machine.Source{Clock: clockReader()}, machine.Options{})
+			p := machine.Doctor(c.Context, machine.Source{Clock: clockReader()}, machine.Options{Meters: meterFacts})
 			var err error
 			if c.Bool("json") {
 				err = writeJSON(c, p)

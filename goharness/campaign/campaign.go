@@ -37,7 +37,8 @@ type Config struct {
 	Force         bool     // go on although a preflight check failed
 	SkipPreflight bool     // bench of a single case: the checks are not asked for
 	Metrics       []string // selected groups; nil: all
-	Energy        bool     // energy is asked for: results say why there is none
+	Energy        bool     // energy is asked for: results have it or say why not
+	EnergyOf      EnergyOptions
 	User          record.UserPeaks
 	Hardware      string        // name given by the user
 	Cases         []record.Case // measured instead of the plan's suites when set
@@ -98,7 +99,9 @@ type campaign struct {
 	journal     *record.Journal
 	lock        *os.File // of the device; nil: none
 	done        map[string]record.Result
-	shown       map[string]bool // ids that are in the document
+	asked       map[string]record.Case // as they were measured in this run, with their baselines
+	energy      *energy                // nil: not asked for
+	shown       map[string]bool        // ids that are in the document
 	resumed     int
 	asking      string // id of the case in flight
 	journalErr  error  // of a quarantine entry
@@ -127,7 +130,7 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
+	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, asked: map[string]record.Case{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
 		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}}
 	c.runner = &runner.Runner{Launch: cfg.Launch}
 	defer c.runner.Close()
@@ -140,6 +143,8 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	if err := c.begin(ctx); err != nil {
 		return c.doc, err
 	}
+	c.openEnergy(ctx)
+	defer c.closeEnergy()
 	err := c.measure(ctx)
 	c.assemble(err == nil)
 	if c.journal != nil {

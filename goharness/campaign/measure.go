@@ -61,7 +61,10 @@ func (c *campaign) measure(ctx context.Context) error {
 	if err := c.revisit(ctx); err != nil {
 		return err
 	}
-	return c.reprobeLow(ctx) // what held two threads back (one core for both, say) may have passed
+	if err := c.reprobeLow(ctx); err != nil { // what held two threads back (one core for both, say) may have passed
+		return err
+	}
+	return c.energies(ctx)
 }
 
 // Targets for the whole run. The budgets of the cases shrink when a run falls behind.
@@ -103,6 +106,9 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 // set of ceilings is not complete.
 func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.Result, error) {
 	if r, done := c.done[k.ID]; done {
+		if c.asked[k.ID].ID == "" && len(k.Baselines) == 0 {
+			c.asked[k.ID] = k // of a resumed run
+		}
 		if !c.shown[k.ID] { // from the journal; a probe may also be a case of its own
 			c.resumed++
 			c.add(r)
@@ -129,6 +135,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		c.pilots[k.ID] = p
 		c.beside, c.compared = c.beside+c.cfg.Now().Sub(began)-sampled(r), c.compared+1
 	}
+	c.asked[k.ID] = p.Case
 	c.finish(&r)
 	if !probe {
 		if err := c.reprobeExceeded(ctx, &r); err != nil {
@@ -156,6 +163,7 @@ func (c *campaign) add(r record.Result) {
 
 func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error) {
 	c.asking = k.ID
+	c.running("timing", k.ID, "")
 	r, err := c.worker(k).Run(ctx, k)
 	if err == nil {
 		err = c.journalErr
@@ -181,25 +189,12 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 
 // finish relates a result to the ceilings known so far, for the live view.
 func (c *campaign) finish(r *record.Result) {
-	if c.cfg.Energy {
+	if c.cfg.Energy && !r.Energy.Known() {
 		r.Energy = &record.Energy{Unavailable: c.noEnergy(r)}
 	}
 	if r.Status.Counts() {
 		c.model.Apply(r)
 	}
-}
-
-// noEnergy says why a result has no energy figure although it was asked for.
-func (c *campaign) noEnergy(r *record.Result) string {
-	if r.Time == nil {
-		return "the case was not timed: " + string(r.Status)
-	}
-	for _, check := range c.doc.Preflight.Checks {
-		if check.Name == "energy counters" && check.Status != "passed" {
-			return "no energy meter on this machine: " + check.Message
-		}
-	}
-	return "no energy meter in this build"
 }
 
 // gate refuses the impossible. A suspect first has its probes repeated, for a neighbour may
@@ -253,6 +248,10 @@ func (c *campaign) assemble(complete bool) {
 		if err := record.FillMetrics(&c.doc.Results[i], c.cfg.Metrics, c.doc.Ceilings, c.cfg.User); err != nil {
 			c.cfg.View.Warn("metrics of %s: %v", c.doc.Results[i].ID, err)
 		}
+	}
+	if c.energy != nil {
+		c.doc.Energy = c.energy.report
+		c.doc.Energy.Roofline = energyRooflines(c.doc.Results)
 	}
 	c.addFusion(complete)
 	c.doc.Summary = record.Summarize(c.doc.Results)

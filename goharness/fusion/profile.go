@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,9 +86,26 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 			unfused = candidate
 		}
 	}
+	s.energy(u.Energy, f.Energy)
 	limits.apply(&s.FusionShape, unfused, pair.Fused, &r)
 	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(pair.Fused.Steps), limits.DispatchNS)
 	return s, nil
+}
+
+// energy of both programs, where a meter told; the uncertainties of the two are independent.
+func (s *sized) energy(unfused, fused *record.Energy) {
+	if fused != nil {
+		s.FusedEnergy = fused
+	}
+	if !unfused.Known() || !fused.Known() {
+		return
+	}
+	s.Energy = unfused
+	a, ua := unfused.PerLaunch()
+	b, ub := fused.PerLaunch()
+	s.EnergyRatio = a / b
+	half := s.EnergyRatio * math.Hypot(ua/a, ub/b)
+	s.EnergyRatioCI95 = &[2]float64{max(0, s.EnergyRatio-half), s.EnergyRatio + half}
 }
 
 func reduction(unfused, fused int64) float64 {

@@ -3,6 +3,7 @@ package machine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ type Options struct {
 	NeedBytes int64
 	// GPUUsers lists other processes on the GPUs; nil where no GPU platform is in the build.
 	GPUUsers func(context.Context) ([]string, error)
+	// Meters looks for the energy meter of each device; nil: only the files of the CPU's are tried.
+	Meters func(context.Context) []MeterFact
 	// Now gives the time stamp; nil is time.Now.
 	Now func() time.Time
 }
@@ -66,11 +69,12 @@ func Doctor(ctx context.Context, src Source, o Options) record.Preflight {
 		checkAffinity(host),
 		checkMemory(src, o.NeedBytes),
 		checkHugePages(host),
-		checkEnergy(src),
 		checkCounters(src),
 		checkNVML(src),
 		checkGPUUsers(ctx, src, o.GPUUsers),
 	}
+	at := 10 // behind the huge pages
+	p.Checks = slices.Insert(p.Checks, at, energyChecks(ctx, src, o.Meters)...)
 	for _, c := range p.Checks {
 		if c.Status == statusFailed {
 			p.Passed = false

@@ -82,6 +82,41 @@ func checkHugePages(h record.Host) record.Check {
 		"echo madvise > /sys/kernel/mm/transparent_hugepage/enabled (as root)")
 }
 
+// MeterFact is the energy meter of a device, or why there is none and what would help.
+type MeterFact struct {
+	Device         string
+	Meter          string
+	Domains, Apart []string
+	Missing        string
+}
+
+// energyChecks is one check for each device.
+func energyChecks(ctx context.Context, src Source, meters func(context.Context) []MeterFact) []record.Check {
+	if meters == nil {
+		return []record.Check{checkEnergy(src)}
+	}
+	var out []record.Check
+	for _, m := range meters(ctx) {
+		const want = "a readable meter"
+		name := "energy of " + m.Device
+		reason, remedy, fixable := strings.Cut(m.Missing, "; to change that: ")
+		switch {
+		case m.Missing == "":
+			current := m.Meter + ": " + strings.Join(m.Domains, ", ")
+			if len(m.Apart) > 0 {
+				current += " (apart: " + strings.Join(m.Apart, ", ") + ")"
+			}
+			out = append(out, passed(name, "", current, want))
+		case fixable && !strings.Contains(m.Missing, "virtual machine"):
+			remedy, _, _ = strings.Cut(remedy, ";")
+			out = append(out, problem(name, statusWarning, "energy cannot be measured", reason, want, remedy))
+		default:
+			out = append(out, skipped(name, m.Missing))
+		}
+	}
+	return out
+}
+
 // checkEnergy tries to read the RAPL counters, which belong to root since Linux 5.10.
 func checkEnergy(src Source) record.Check {
 	const name, want = "energy counters", "readable"

@@ -209,14 +209,20 @@ func power(r *Result) *PowerMetrics {
 		return nil
 	case e.Unavailable != "":
 		return &PowerMetrics{Unavailable: e.Unavailable}
-	case e.Joules <= 0 || e.WindowNS <= 0 || e.Launches <= 0:
+	case !e.Known():
 		return &PowerMetrics{Unavailable: "the meter gave no energy for a window with launches in it"}
 	}
-	m := &PowerMetrics{EnergyJoules: e.Joules, AvgWatts: e.Joules / (float64(e.WindowNS) / 1e9)}
-	work := float64(r.FLOPs) * float64(e.Launches)
+	m := &PowerMetrics{EnergyJoules: e.Joules, AvgWatts: e.MeanWatts(), MaxWatts: e.MaxWatts, UncertaintyPct: 100 * e.Uncertainty / e.Joules}
+	work := float64(r.FLOPs) * e.Launches
 	m.OpsPerWatt = work / e.Joules // (operations/s) / W = operations / J
 	m.GFLOPSPerWatt = work / e.Joules / 1e9
-	m.ThroughputPerWatt = float64(max(1, r.Items)) * float64(e.Launches) / e.Joules
+	m.ThroughputPerWatt = float64(max(1, r.Items)) * e.Launches / e.Joules
+	if work > 0 {
+		m.PJPerFLOP = e.Joules / work * 1e12
+	}
+	if bytes := float64(r.Bytes) * e.Launches; bytes > 0 {
+		m.PJPerByte = e.Joules / bytes * 1e12
+	}
 	return m
 }
 

@@ -45,7 +45,7 @@ func TestMetricsFollowTheirDefinitions(t *testing.T) {
 		FLOPs: &FLOPMetrics{FLOPs: 2e9, GFLOPS: 1000, TFLOPS: 1, HardwareEfficiency: 0.5, UtilizationPct: 40,
 			PeakSource: "theoretical"},
 		// 50 J in 1 s; 500 launches of 2 GFLOP in the same window: 1000 GFLOP / 50 J
-		Power: &PowerMetrics{AvgWatts: 50, EnergyJoules: 50, GFLOPSPerWatt: 20, OpsPerWatt: 2e10, ThroughputPerWatt: 100},
+		Power: &PowerMetrics{AvgWatts: 50, EnergyJoules: 50, GFLOPSPerWatt: 20, OpsPerWatt: 2e10, ThroughputPerWatt: 100, PJPerFLOP: 50, PJPerByte: 100},
 		// 6 GB in 12 ms; fastest sample 1 GB in 1 ms; ridge point 2000/625 = 3.2 FLOP/byte
 		Bandwidth: &BandwidthMetrics{AvgGBps: 500, PeakGBps: 1000, PeakTheoretical: 700, UtilizationPercent: 80, TransfersGB: 1,
 			Intensity: 2, MemoryBound: true, Traffic: "modelled", PeakSource: "measured"},

@@ -19,6 +19,7 @@ type Calibration struct {
 	Results        []Result          `json:"results"`
 	FusionProfiles []json.RawMessage `json:"fusion_profiles"`
 	Summary        Summary           `json:"summary"`
+	Energy         *EnergyReport     `json:"energy,omitempty" jsonschema:"description=how the energies of the results were taken; absent when none were asked for"`
 	// Extra keeps fields of a later minor version.
 	Extra map[string]json.RawMessage `json:"-"`
 }

@@ -64,7 +64,10 @@ type FusionShape struct {
 	UnfusedLimit    *FusionLimit        `json:"unfused_limit,omitempty"`
 	FusedLimit      *FusionLimit        `json:"fused_limit,omitempty"`
 	GraphsReduction *float64            `json:"graphs_memory_reduction,omitempty" jsonschema:"description=memory_reduction by the byte formula of the graphs format where it differs"`
-	Energy          *Energy             `json:"energy,omitempty"`
+	Energy          *Energy             `json:"energy,omitempty" jsonschema:"description=of the unfused program; or why neither has any"`
+	FusedEnergy     *Energy             `json:"fused_energy,omitempty"`
+	EnergyRatio     float64             `json:"energy_ratio,omitempty" jsonschema:"description=joules of a launch: unfused over fused"`
+	EnergyRatioCI95 *[2]float64         `json:"energy_ratio_ci95,omitempty"`
 }
 
 // FusionLimit is what the measured ceilings say of one program: its steps one after another.

@@ -187,6 +187,7 @@ type Arm struct {
 	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`
 	BandwidthGBps float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=this arm's bytes over its median time in 10^9 bytes per second"`
 	BufferSets    int     `json:"buffer_sets,omitempty" jsonschema:"description=1 hot; 2 or more rotated when cold"`
+	Energy        *Energy `json:"energy,omitempty"`
 }
 
 // Ratio of a two-arm case: time of arm 0 over time of arm 1 (above 1: arm 1 is faster),
@@ -204,14 +205,4 @@ type Ratio struct {
 type DeviceMemory struct {
 	StartBytes int64 `json:"start_bytes"`
 	EndBytes   int64 `json:"end_bytes"`
-}
-
-// Energy of a case, or why there is none.
-type Energy struct {
-	Joules      float64 `json:"energy_joules,omitempty"`
-	Uncertainty float64 `json:"uncertainty_joules,omitempty"`
-	WindowNS    int64   `json:"window_ns,omitempty"`
-	Launches    int64   `json:"launches,omitempty"`
-	Meter       string  `json:"meter,omitempty"`
-	Unavailable string  `json:"unavailable,omitempty"`
 }

@@ -37,6 +37,7 @@ func writeInsights(w io.Writer, docs []record.Calibration) error {
 			}
 		}
 	}
+	betweenDevices(&b, docs)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -77,6 +78,7 @@ func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
 		fmt.Fprintf(b, "  DRAM: %s GB/s measured by %s with %d threads (%s)\n", measured(dram), clean(dram.Access), dram.Threads, gap(dram))
 	}
 	worst(b, d, device)
+	workInsights(b, d, device)
 }
 
 // fusionInsights says what to fuse.

@@ -27,7 +27,9 @@ type Request struct {
 	Exclude []string     `json:"exclude,omitempty"` // prepare: quarantined kernels
 	Seconds float64      `json:"seconds,omitempty"` // soak
 	Arm     int          `json:"arm,omitempty"`     // verify, soak: which arm
-	Library string       `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case
+	// Launches of a sample, for the soak of an arm that an earlier request measured; 0: those of the measurement.
+	Launches int    `json:"launches,omitempty"`
+	Library  string `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case
 }
 
 // Reply is the worker's answer. Err is set when the verb failed.

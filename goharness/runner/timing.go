@@ -197,11 +197,15 @@ func (s *Server) soak(ctx context.Context, q Request) (*Soaked, error) {
 		return nil, usage("soak: %v seconds: expected more than 0 and at most 3600", q.Seconds)
 	}
 	a := s.cur.arms[q.Arm]
-	if a.launches == 0 {
+	launches := q.Launches
+	if launches == 0 {
+		launches = a.launches
+	}
+	if launches < 1 {
 		return nil, usage("soak: arm %d has not been measured: its launches per sample are not known", q.Arm)
 	}
 	defer quiet()()
-	got, err := measure.Soak(ctx, a.e, a.launches, time.Duration(q.Seconds*1e9), nil)
+	got, err := measure.Soak(ctx, a.e, launches, time.Duration(q.Seconds*1e9), nil)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,505 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"ridge/goharness/ceiling"
+	"ridge/goharness/machine"
+	"ridge/goharness/measure"
+	"ridge/goharness/power"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// EnergyOptions say how energy is measured; the zero value chooses by device and effort.
+type EnergyOptions struct {
+	// Cases to measure: ids, or "all"; empty: the best and worst of each op and precision.
+	Cases []string
+	// Meters to look for; nil: power.Builtin.
+	Meters []power.Source
+	// Trace receives the readings of the whole run as CSV; nil: nowhere.
+	Trace io.Writer
+	// Follow is the time between readings outside of the windows, for the trace; 0: 100 ms.
+	Follow time.Duration
+	// Effort in place of the default one (tests).
+	Effort EnergyEffort
+}
+
+// EnergyEffort is the time that energies are given.
+type EnergyEffort struct {
+	Idle   time.Duration // each baseline
+	Plan   power.Plan    // the windows of a program
+	Most   int           // cases, when none are named
+	Within time.Duration // for all cases, when none are named
+}
+
+// energyEffort: a counter that is updated every 100 ms and a sensor that averages need longer windows than
+// a CPU's, which is updated every millisecond.
+func energyEffort(device string, quick bool) EnergyEffort {
+	cpu := device == "cpu"
+	switch {
+	case quick && cpu:
+		return EnergyEffort{2 * time.Second, power.Plan{Windows: 3, Length: 500 * time.Millisecond}, 8, time.Minute}
+	case quick:
+		return EnergyEffort{2 * time.Second, power.Plan{Windows: 2, Length: 2 * time.Second}, 8, time.Minute}
+	case cpu:
+		return EnergyEffort{10 * time.Second, power.Plan{Windows: 3, Length: time.Second}, 40, 10 * time.Minute}
+	}
+	return EnergyEffort{10 * time.Second, power.Plan{Windows: 2, Length: 5 * time.Second}, 40, 10 * time.Minute}
+}
+
+// energy is the observer of a run; none is nil.
+type energy struct {
+	observer *power.Observer
+	trace    *power.Trace
+	stop     func() // of the readings between windows
+	gone     string // why there is no meter
+	report   *record.EnergyReport
+	effort   EnergyEffort
+	random   *rand.Rand
+}
+
+// openEnergy looks for the device's meter before anything is measured. A missing one is a reason.
+func (c *campaign) openEnergy(ctx context.Context) {
+	if !c.cfg.Energy {
+		return
+	}
+	o := c.cfg.EnergyOf
+	e := &energy{report: &record.EnergyReport{Device: c.cfg.Plan.Device}, effort: o.Effort, random: rand.New(rand.NewPCG(uint64(c.started.UnixNano()), 1))}
+	if e.effort.Plan.Windows == 0 {
+		e.effort = energyEffort(c.cfg.Plan.Device, c.cfg.Plan.Quick)
+	}
+	c.energy = e
+	e.report.Windows, e.report.WindowS = e.effort.Plan.Windows, e.effort.Plan.Length.Seconds()
+	d := c.doc.Devices[0]
+	m, err := power.Find(ctx, sourcesOr(o.Meters), MeterEnv(c.cfg.Source, c.doc.Host), MeterDevice(d))
+	if err != nil {
+		e.gone = "no energy meter: " + err.Error()
+		e.report.Unavailable = e.gone
+		return
+	}
+	clock := power.Clock{Now: measure.MonotonicNow, Sleep: power.Sleep}
+	var listen func(power.Reading)
+	if o.Trace != nil {
+		e.trace = power.NewTrace(o.Trace, m.Domains(), clock.Now())
+		listen = e.trace.Add
+	}
+	e.observer = power.NewObserver(m, clock, listen)
+	if d.Platform == "cpu" {
+		e.observer.Beside(hostSensors(c.cfg.Source))
+	}
+	f := m.Facts()
+	e.report.Meter, e.report.Facts, e.report.LimitWatts = m.Name(), f.Notes, f.LimitWatts
+	e.follow(o)
+}
+
+// follow reads now and then where a trace is asked for; without one nothing is read while cases are timed.
+func (e *energy) follow(o EnergyOptions) {
+	if e.trace != nil {
+		every := o.Follow
+		if every == 0 {
+			every = 100 * time.Millisecond
+		}
+		e.stop = e.observer.Follow(every)
+	}
+}
+
+// running tells the trace what runs.
+func (c *campaign) running(phase, id, kernel string) {
+	if c.energy != nil && c.energy.trace != nil {
+		c.energy.trace.Running(phase, id, kernel)
+	}
+}
+
+// closeEnergy ends the meter and the trace.
+func (c *campaign) closeEnergy() {
+	e := c.energy
+	if e == nil || e.observer == nil {
+		return
+	}
+	if e.stop != nil {
+		e.stop()
+	}
+	e.observer.Close()
+	if e.trace != nil {
+		if err := e.trace.Flush(); err != nil {
+			c.cfg.View.Warn("%v", err)
+		}
+	}
+}
+
+func sourcesOr(s []power.Source) []power.Source {
+	if s == nil {
+		return power.Builtin()
+	}
+	return s
+}
+
+// MeterEnv is where the meters of a host are looked for.
+func MeterEnv(src machine.Source, h record.Host) power.Env {
+	env := power.Env{Root: src.Root}
+	if v, ok := h.Hypervisor.Get(); ok {
+		env.Virtual = v
+	}
+	return env
+}
+
+// hostSensors are the host's temperature and clock, for meters of its CPU.
+func hostSensors(src machine.Source) func() power.Sensors {
+	return func() power.Sensors {
+		var s power.Sensors
+		if c, ok := machine.Temperature(src).Get(); ok {
+			s.TemperatureC = c
+		}
+		s.ClockMHz = machine.ClockNowMHz(src)
+		return s
+	}
+}
+
+// MeterDevice names a device to the meters.
+func MeterDevice(d record.Device) power.Device {
+	out := power.Device{ID: d.ID, Platform: d.Platform, PCI: d.Facts["pci"]}
+	if _, n, ok := cut(d.ID); ok {
+		out.Index = n
+	}
+	return out
+}
+
+func cut(id string) (platform string, n int, ok bool) {
+	for i := range id {
+		if id[i] == ':' {
+			n, err := strconv.Atoi(id[i+1:])
+			return id[:i], n, err == nil
+		}
+	}
+	return id, 0, false
+}
+
+// noEnergy says why a result has no energy figure although it was asked for.
+func (c *campaign) noEnergy(r *record.Result) string {
+	switch {
+	case r.Time == nil:
+		return "the case was not timed: " + string(r.Status)
+	case c.energy == nil:
+		return "not asked for"
+	case c.energy.gone != "":
+		return c.energy.gone
+	}
+	return "not selected"
+}
+
+// energies measures the energy of the cases that matter, between two idle baselines. Whatever a meter or worker does
+// wrong is the reason of the cases it concerns; the error is non-nil only when the run cannot go on.
+func (c *campaign) energies(ctx context.Context) error {
+	e := c.energy
+	if e == nil || e.observer == nil {
+		return nil
+	}
+	chosen, named := c.selectEnergy()
+	e.report.Selected = len(chosen)
+	if len(chosen) == 0 {
+		return nil
+	}
+	began := c.cfg.Now()
+	var base power.Baseline
+	idle, err := c.idle(ctx, &base.Before)
+	if err != nil {
+		return err
+	}
+	e.report.Idle = idle
+	type taken struct {
+		r     *record.Result
+		arm   int
+		total power.Total
+	}
+	var all []taken
+	for n, i := range chosen {
+		r := &c.doc.Results[i]
+		if r.Energy.Known() { // of the resumed journal
+			continue
+		}
+		if spent := c.cfg.Now().Sub(began); !named && e.effort.Within > 0 && spent > e.effort.Within {
+			c.setEnergy(r, nil, fmt.Sprintf("not selected: the %v for energies were used up after %d of %d cases", e.effort.Within, n, len(chosen)))
+			continue
+		}
+		totals, reason, err := c.sustainCase(ctx, r)
+		if err != nil {
+			return err
+		}
+		if reason != "" {
+			c.setEnergy(r, nil, reason)
+			c.cfg.View.Warn("no energy of %s: %s", r.ID, reason)
+			continue
+		}
+		e.report.Measured++
+		for arm, t := range totals {
+			all = append(all, taken{r, arm, t})
+		}
+	}
+	if e.report.Idle.Unavailable == "" {
+		after, err := c.idle(ctx, &base.After)
+		if err != nil {
+			return err
+		}
+		if e.report.Idle.Unavailable = after.Unavailable; after.Unavailable == "" {
+			e.report.Idle.After = base.After.MeanWatts()
+			_, e.report.Idle.Uncertainty = base.Watts()
+		}
+	}
+	for _, x := range all {
+		if e.report.Idle.Unavailable == "" {
+			net, u := base.Net(x.total)
+			to := energyOf(x.r, x.arm)
+			to.NetJoules, to.NetUncertainty = &net, u
+			if net < -u {
+				to.Warnings = append(to.Warnings, "the load drew less than the idle baseline: something else ran meanwhile")
+			}
+		}
+	}
+	for _, x := range all {
+		if x.arm == 0 {
+			c.done[x.r.ID] = *x.r
+			if err := c.keep(*x.r, "with its energy"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// energyOf is the energy of an arm; of a single program, the result's.
+func energyOf(r *record.Result, arm int) *record.Energy {
+	if len(r.Arms) > 0 {
+		return r.Arms[arm].Energy
+	}
+	return r.Energy
+}
+
+// setEnergy of an arm (of a comparison, the first arm's is the result's too), or why there is none.
+func (c *campaign) setEnergy(r *record.Result, arms []record.Energy, why string) {
+	if arms == nil {
+		r.Energy = &record.Energy{Unavailable: why}
+		return
+	}
+	for i := range arms {
+		if len(r.Arms) > 0 {
+			r.Arms[i].Energy = &arms[i]
+		}
+	}
+	r.Energy = &arms[0]
+}
+
+// idle takes one baseline. A meter that cannot is the reason why there is no net energy.
+func (c *campaign) idle(ctx context.Context, to *power.Window) (*record.IdleBaseline, error) {
+	e := c.energy
+	out := &record.IdleBaseline{Seconds: e.effort.Idle.Seconds()}
+	c.running("idle", "", "")
+	w, left, err := e.observer.Idle(ctx, e.effort.Idle)
+	if ctx.Err() != nil {
+		return out, fmt.Errorf("%w: the idle baseline was in flight", ErrInterrupted)
+	}
+	if err != nil {
+		out.Unavailable = err.Error()
+		c.cfg.View.Warn("no idle baseline of the energy meter: %v", err)
+		return out, nil
+	}
+	*to = w
+	out.LeftOut, out.Before, out.Uncertainty = left, w.MeanWatts(), w.Uncertainty/w.Seconds()
+	if len(left) == 0 {
+		out.LeftOut = nil
+	}
+	return out, nil
+}
+
+// sustainCase runs each arm of a case back to back and watches.
+func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []power.Total, reason string, err error) {
+	k, ok := c.asked[r.ID]
+	if !ok {
+		return nil, "the case was measured before the run was resumed: which programs it compared is not known any more", nil
+	}
+	if err := c.energy.observer.Gone(); err != nil {
+		return nil, err.Error(), nil
+	}
+	var arms []record.Energy
+	failed, err := c.worker(k).Sustain(ctx, k, func(arm int, p runner.PreparedArm, soak runner.Soak) error {
+		want, t := []string{r.Kernel}, r.Time
+		if len(r.Arms) > 0 {
+			want, t = r.Arms[arm].Kernels, r.Arms[arm].Time
+		}
+		if len(r.Arms) == 0 && len(p.Kernels) > 0 && p.Kernels[len(p.Kernels)-1] != r.Kernel || len(r.Arms) > 0 && !slices.Equal(p.Kernels, want) {
+			return fmt.Errorf("kernels %v stand in for %v: it was timed with others", p.Kernels, want)
+		}
+		c.running("sustain", r.ID, want[len(want)-1])
+		total, launches, ws, err := c.sustain(ctx, soak, t, watchMargin)
+		if errors.Is(err, errOutside) { // the parent lost its CPU for a moment
+			total, launches, ws, err = c.sustain(ctx, soak, t, 5*watchMargin)
+		}
+		if err != nil {
+			return err
+		}
+		totals = append(totals, total)
+		arms = append(arms, c.energyRecord(r, arm, total, launches, ws))
+		return nil
+	})
+	c.running("", "", "")
+	var w *record.WriteError
+	switch {
+	case ctx.Err() != nil:
+		return nil, "", fmt.Errorf("%w: the energy of %s was in flight", ErrInterrupted, r.ID)
+	case err != nil && errors.As(err, &w):
+		return nil, "", err
+	case err != nil:
+		return nil, "", fmt.Errorf("energy of %s: %w", r.ID, err)
+	case failed != nil:
+		return nil, failed.Error(), nil
+	}
+	c.setEnergy(r, arms, "")
+	return totals, "", nil
+}
+
+// watchMargin is what the load lasts longer than the windows are expected to.
+const watchMargin = 100 * time.Millisecond
+
+var errOutside = errors.New("a window lies outside of the load")
+
+// launchesInWindow is the least that a window should hold, within windowAtMost.
+const (
+	launchesInWindow = 8
+	windowAtMost     = 10 * time.Second
+)
+
+// sustain lets the worker run while the observer takes its windows, and relates both by the monotonic clock.
+func (c *campaign) sustain(ctx context.Context, soak runner.Soak, t *record.Time, margin time.Duration) (power.Total, float64, []power.Window, error) {
+	e := c.energy
+	plan := e.effort.Plan
+	plan.Length = max(plan.Length, min(launchesInWindow*time.Duration(t.MedianNS), windowAtMost))
+	watch, stop := context.WithCancel(ctx)
+	defer stop()
+	type soaked struct {
+		runner.Soaked
+		err error
+	}
+	type seen struct {
+		ws  []power.Window
+		err error
+	}
+	ran, saw := make(chan soaked, 1), make(chan seen, 1)
+	go func() {
+		s, err := soak((e.observer.Needs(plan) + margin).Seconds(), max(1, t.Launches))
+		ran <- soaked{s, err}
+	}()
+	go func() {
+		ws, err := e.observer.Measure(watch, plan, e.random.Float64)
+		saw <- seen{ws, err}
+	}()
+	s := <-ran
+	var w seen
+	select {
+	case w = <-saw:
+	case <-time.After(stallPatience):
+		return power.Total{}, 0, nil, errors.New("the meter did not finish its windows with the load: it stalled")
+	}
+	switch {
+	case s.err != nil:
+		return power.Total{}, 0, nil, s.err
+	case w.err != nil:
+		return power.Total{}, 0, nil, w.err
+	case s.Launches < 1 || s.EndNS <= s.StartNS:
+		return power.Total{}, 0, nil, errors.New("the sustain phase held no launch")
+	}
+	for _, x := range w.ws {
+		if x.StartNS < s.StartNS || x.EndNS > s.EndNS {
+			return power.Total{}, 0, nil, fmt.Errorf("%w (by %v): this machine is too busy to watch", errOutside,
+				time.Duration(max(s.StartNS-x.StartNS, x.EndNS-s.EndNS)).Round(time.Microsecond))
+		}
+	}
+	total := power.Combine(w.ws)
+	return total, float64(s.Launches) / (float64(s.EndNS-s.StartNS) / 1e9) * total.Seconds, w.ws, nil
+}
+
+// stallPatience with the observer after the load has ended.
+const stallPatience = 3 * time.Second
+
+// energyRecord puts an arm's windows into the document's terms and checks them.
+func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launches float64, ws []power.Window) record.Energy {
+	m := c.energy.observer.Meter()
+	e := record.Energy{Joules: t.Joules, Uncertainty: t.Uncertainty, WindowNS: int64(t.Seconds * 1e9), Launches: launches, MaxWatts: t.MaxWatts,
+		LimitWatts: m.Facts().LimitWatts, SensorWatts: t.PowerWatts, Meter: m.Name(), Throttled: t.Throttled}
+	for _, w := range ws {
+		e.Windows = append(e.Windows, record.EnergyWindow{Seconds: w.Seconds(), Joules: w.Joules, Uncertainty: w.Uncertainty})
+	}
+	out := c.energy.observer.LeftOut()
+	for i, d := range m.Domains() {
+		if w := t.Watts[i]; w > 0 { // false for NaN
+			e.Domains = append(e.Domains, record.EnergyDomain{Name: d.Name, Watts: w, InTotal: !d.Apart && out[d.Name] == ""})
+		}
+	}
+	if t.ClockMHz[0] > 0 {
+		e.ClockMHz = &t.ClockMHz
+	}
+	if t.TemperatureC[0] != 0 {
+		e.TemperatureC = &t.TemperatureC
+	}
+	if len(ws) > 0 {
+		share := record.Unknown[float64](ws[0].NoDRAMShare)
+		if ws[0].NoDRAMShare == "" {
+			share = record.Known(ws[0].DRAMShare, m.Name())
+		}
+		e.DRAMShare = &share
+	}
+	e.Warnings = c.crossCheck(r, arm, t, &e)
+	for _, w := range e.Warnings {
+		if !slices.Contains(r.Warnings, w) {
+			r.Warnings = append(r.Warnings, w)
+		}
+	}
+	return e
+}
+
+// crossCheck holds an energy against what it must agree with.
+func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *record.Energy) []string {
+	var out []string
+	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
+	if why := t.Disagrees(); why != "" {
+		say("%s", why)
+	}
+	if limit := e.LimitWatts; limit > 0 && t.MeanWatts()-t.Uncertainty/t.Seconds > 1.02*limit {
+		say("a mean power of %.4g W is above the power limit of %.4g W", t.MeanWatts(), limit)
+	}
+	executed, bytes, median := r.Executed(), r.Bytes, r.Time.MedianNS
+	if len(r.Arms) > 0 {
+		executed, bytes, median = r.Arms[arm].Executed(), r.Arms[arm].Bytes, r.Arms[arm].Time.MedianNS
+	}
+	perSecond := e.Launches / t.Seconds
+	gflops := float64(executed) * perSecond / 1e9 // gflops_per_watt times power
+	if r.Ceiling != nil && r.Ceiling.ComputeGFLOPS > 0 && gflops > ceiling.Slack*r.Ceiling.ComputeGFLOPS {
+		say("gflops_per_watt times power is %.4g GFLOPS, above the measured ceiling of %.4g", gflops, r.Ceiling.ComputeGFLOPS)
+	}
+	if slower := 1e9 / perSecond / median; slower > 1.1 || slower < 0.9 {
+		say("a launch took %.3g times its timed median in the sustain phase", slower)
+	}
+	var share float64
+	known := false
+	if e.DRAMShare != nil {
+		share, known = e.DRAMShare.Get()
+	}
+	if known && r.Mode == record.Cold {
+		for _, x := range c.model.Ceilings() {
+			if x.Kind == record.CeilingBandwidth && x.Level == "DRAM" && x.Theoretical.Value > 0 {
+				modelled := float64(bytes) * perSecond / 1e9
+				if counted := share * x.Theoretical.Value; counted > 1.25*modelled || counted < 0.8*modelled {
+					say("counters saw %.4g GB/s of DRAM traffic, the model says %.4g", counted, modelled)
+				}
+				break
+			}
+		}
+	}
+	return out
+}

@@ -1,0 +1,271 @@
+package campaign
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/fusion"
+	"ridge/goharness/measure"
+	"ridge/goharness/op"
+	"ridge/goharness/power"
+	"ridge/goharness/power/powertest"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+	"ridge/internal/fakebackend"
+	"ridge/internal/toyop"
+	"ridge/internal/toypattern"
+)
+
+// metered adds a meter to a toy campaign that draws watts, with windows short enough for a test.
+func metered(cfg *Config, m power.Meter) {
+	cfg.Energy = true
+	cfg.EnergyOf = EnergyOptions{Effort: EnergyEffort{Idle: 20 * time.Millisecond, Plan: power.Plan{Windows: 2, Length: 20 * time.Millisecond}, Most: 8, Within: time.Minute},
+		Meters: []power.Source{{Name: "toy", Platform: "cpu", Open: func(context.Context, power.Env, power.Device) (power.Meter, error) { return m, nil }}}}
+}
+
+func toyMeter(watts float64) *powertest.Counter {
+	return &powertest.Counter{Of: []power.Domain{
+		{Name: "package-0", Unit: power.Joules, Scale: 1e-6, Range: 1 << 32, Interval: time.Millisecond},
+		{Name: "psys", Unit: power.Joules, Scale: 1e-6, Range: 1 << 32, Interval: time.Millisecond, Apart: true}},
+		Watts: []float64{watts, 3 * watts}, Start: []uint64{1<<32 - 1e6, 0}, Now: measure.MonotonicNow,
+		See: func(time.Duration) power.Sensors { return power.Sensors{ClockMHz: 3600, TemperatureC: 55} }}
+}
+
+func TestEnergyGoesFromTheMeterIntoTheDocument(t *testing.T) {
+	ids := append(copies(3), "cpu/gemm/fp32/m=16,n=16,k=16/threads=1/hot")
+	cfg, v := toy(t, &fakebackend.Backend{}, t.TempDir(), ids...)
+	var trace strings.Builder
+	metered(&cfg, toyMeter(50))
+	cfg.EnergyOf.Trace, cfg.EnergyOf.Follow = &trace, 5*time.Millisecond
+	doc := mustRun(t, cfg)
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Validate(data); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range ids {
+		r := find(t, doc, id)
+		e := r.Energy
+		if !e.Known() {
+			t.Errorf("%s: %+v; warned %q", id, e, v.warned)
+			continue
+		}
+		if off := math.Abs(e.MeanWatts() - 50); off > e.Uncertainty/(float64(e.WindowNS)/1e9) || len(e.Windows) != 2 || e.WindowNS < 35e6 || e.Meter != "toy counter" {
+			t.Errorf("%s: %v W, %+v", id, e.MeanWatts(), e)
+		}
+		if e.NetJoules == nil || math.Abs(*e.NetJoules) > e.NetUncertainty {
+			t.Errorf("%s: net %v ± %v, want about 0", id, e.NetJoules, e.NetUncertainty)
+		}
+		if len(e.Domains) != 2 || !e.Domains[0].InTotal || e.Domains[1].InTotal || math.Abs(e.Domains[1].Watts-150) > 10 {
+			t.Errorf("%s: domains %+v", id, e.Domains)
+		}
+		p := r.Metrics.Power
+		perWatt := float64(r.FLOPs) * e.Launches / e.Joules / 1e9
+		if p.EnergyJoules != e.Joules || p.MaxWatts < p.AvgWatts || math.Abs(p.GFLOPSPerWatt-perWatt) > 1e-9*perWatt || p.PJPerByte <= 0 || p.UncertaintyPct <= 0 {
+			t.Errorf("%s: power metrics %+v", id, p)
+		}
+		if e.DRAMShare == nil || e.DRAMShare.Unavailable == "" {
+			t.Errorf("%s: DRAM share %+v", id, e.DRAMShare)
+		}
+	}
+	x := doc.Energy
+	if x == nil || x.Meter != "toy counter" || x.Selected != 4 || x.Measured != 4 || math.Abs(x.Idle.Before-50) > 5 || math.Abs(x.Idle.After-50) > 5 {
+		t.Errorf("report %+v", x)
+	}
+	if len(x.Roofline) != 0 { // the toy's cases lie in its caches
+		t.Errorf("roofline %+v", x.Roofline)
+	}
+	for _, want := range []string{",idle,,", ",timing,", ",sustain,cpu/stream_copy/fp32/n=100/threads=1/hot,stream_copy_fast"} {
+		if !strings.Contains(trace.String(), want) {
+			t.Errorf("the trace lacks %q:\n%.2000s", want, trace.String())
+		}
+	}
+}
+
+func TestAMeterThatFailsNeverStopsARunNorGivesANumber(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		set  func(*powertest.Counter)
+		want string
+	}{
+		{"it vanishes", func(m *powertest.Counter) {
+			n := 0
+			m.Fail = func(context.Context, time.Duration) error {
+				if n++; n > 8 {
+					return errors.New("the zone is gone")
+				}
+				return nil
+			}
+		}, "the zone is gone"},
+		{"it shows zeros", func(m *powertest.Counter) { m.Watts = []float64{0, 0} }, "did not move"},
+		{"it shows garbage", func(m *powertest.Counter) { m.Watts = []float64{7e7, 1} }, "garbage"},
+		{"it hangs", func(m *powertest.Counter) {
+			m.Fail = func(context.Context, time.Duration) error { select {} }
+		}, "stalled"},
+		{"it shows more than the limit", func(m *powertest.Counter) { m.Info.LimitWatts = 10 }, "above the power limit"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			id := copies(1)[0]
+			cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), id)
+			m := toyMeter(50)
+			tc.set(m)
+			metered(&cfg, m)
+			doc := mustRun(t, cfg)
+			r := find(t, doc, id)
+			if r.Status != record.OK || r.Energy.Known() || r.Energy.Joules != 0 || !strings.Contains(r.Energy.Unavailable, tc.want) {
+				t.Errorf("%s, energy %+v", r.Status, r.Energy)
+			}
+			if r.Metrics.Power.Unavailable == "" || r.Metrics.Power.AvgWatts != 0 {
+				t.Errorf("power metrics %+v", r.Metrics.Power)
+			}
+		})
+	}
+}
+
+func TestAMachineWithoutAMeterSaysWhy(t *testing.T) {
+	id := copies(1)[0]
+	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), id)
+	cfg.Energy = true
+	doc := mustRun(t, cfg)
+	if r := find(t, doc, id); !strings.HasPrefix(r.Energy.Unavailable, "no energy meter: rapl-powercap: no RAPL zone under /sys/class/powercap") || doc.Energy.Unavailable != r.Energy.Unavailable {
+		t.Errorf("result %+v, document %+v", r.Energy, doc.Energy)
+	}
+	cfg, _ = toy(t, &fakebackend.Backend{}, t.TempDir(), id)
+	if doc = mustRun(t, cfg); doc.Energy != nil || find(t, doc, id).Energy.Unavailable != "not asked for" {
+		t.Errorf("not asked for: %+v", doc.Energy)
+	}
+}
+
+func TestCasesThatTheUserNamesAreMeasuredAndTheOthersNot(t *testing.T) {
+	ids := copies(3)
+	for _, tc := range []struct {
+		named []string
+		want  []bool
+	}{{[]string{ids[1]}, []bool{false, true, false}}, {[]string{"all"}, []bool{true, true, true}}} {
+		cfg, v := toy(t, &fakebackend.Backend{}, t.TempDir(), ids...)
+		metered(&cfg, toyMeter(50))
+		cfg.EnergyOf.Cases = append(tc.named, "cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot")
+		cfg.EnergyOf.Effort.Within = time.Nanosecond // what was asked for by name has no limit
+		doc := mustRun(t, cfg)
+		for i, id := range ids {
+			e := find(t, doc, id).Energy
+			if e.Known() != tc.want[i] || !e.Known() && e.Unavailable != "not selected" {
+				t.Errorf("%q: %s: %+v", tc.named, id, e)
+			}
+		}
+		if !v.heard("this run has no such case") {
+			t.Errorf("warned %q", v.warned)
+		}
+	}
+}
+
+func TestTheBestAndWorstOfEachOpArePickedSuiteBySuite(t *testing.T) {
+	var rs []record.Result
+	add := func(suite, op string, d record.DType, gflops float64) {
+		rs = append(rs, record.Result{ID: suite + op, Suite: suite, Op: op, DType: d, Status: record.OK, FLOPs: 1, GFLOPS: gflops, Time: &record.Time{MedianNS: 1}})
+	}
+	for i := range 5 {
+		add("compute", "gemm", record.FP32, float64(10-i%3*i))
+		add("compute", "gemm", record.FP64, float64(5+i))
+		add("compute", "conv", record.FP32, float64(i))
+		add("memory", "copy", record.FP32, float64(i%4))
+	}
+	rs[0].Status = record.Invalid
+	rs[1].UseCase = record.UseCaseCeiling
+	got := pickEnergy(rs, 6)
+	// conv: 0 … 4; copy: 0 1 2 3 0; fp32 gemm: 9, 6, 10, 6 without the first, of the next turn.
+	if want := []int{2, 3, 8, 12, 15, 18}; !slices.Equal(got, want) {
+		t.Errorf("picked %v, want %v", got, want)
+	}
+	if got := pickEnergy(rs, 40); len(got) != 18 {
+		t.Errorf("a run of few cases: %d picked", len(got))
+	}
+}
+
+// The time for energies ends before the third case.
+func TestEnergiesStopWhenTheirTimeIsUsedUp(t *testing.T) {
+	ids := copies(3)
+	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), ids...)
+	metered(&cfg, toyMeter(50))
+	cfg.EnergyOf.Effort.Within = 100 * time.Millisecond // two windows of 20 ms behind a lead of 200 ms
+	doc := mustRun(t, cfg)
+	known := 0
+	for _, id := range ids {
+		if e := find(t, doc, id).Energy; e.Known() {
+			known++
+		} else if !strings.Contains(e.Unavailable, "were used up after") {
+			t.Errorf("%s: %+v", id, e)
+		}
+	}
+	if known != 1 || doc.Energy.Measured != 1 || doc.Energy.Selected != 3 {
+		t.Errorf("%d known, %+v", known, doc.Energy)
+	}
+}
+
+func TestBothProgramsOfAFusionPatternHaveTheirEnergy(t *testing.T) {
+	patterns := []fusion.Pattern{toypattern.Pattern()}
+	b := &fakebackend.Backend{}
+	cfg, _ := toy(t, b, t.TempDir())
+	ops := fusion.WithPatterns(toyOps().With(toyop.Spec()), patterns)
+	server := &runner.Server{Backends: []backend.Backend{b}, Ops: ops, Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(patterns, ref) }}
+	cfg.Launch = runner.InProcess(server)
+	cfg.Plan.Ops, cfg.Plan.Fusion, cfg.Plan.ProbesOnly, cfg.Plan.Memory = ops, patterns, true, 1<<30
+	metered(&cfg, toyMeter(50))
+	cfg.EnergyOf.Cases = []string{"all"}
+	doc := mustRun(t, cfg)
+	profiles, err := record.FusionProfiles(&doc)
+	if err != nil || len(profiles) == 0 {
+		t.Fatal(profiles, err)
+	}
+	n := 0
+	for _, p := range profiles[0].Patterns {
+		for _, s := range p.Shapes {
+			if !s.Status.Counts() {
+				continue
+			}
+			n++
+			if !s.Energy.Known() || !s.FusedEnergy.Known() || s.EnergyRatio <= 0 || s.EnergyRatioCI95 == nil {
+				t.Errorf("%s: unfused %+v, fused %+v", s.CaseID, s.Energy, s.FusedEnergy)
+				continue
+			}
+			if ci := *s.EnergyRatioCI95; ci[0] > s.EnergyRatio || ci[1] < s.EnergyRatio {
+				t.Errorf("%s: energy ratio %v with the interval %v", s.CaseID, s.EnergyRatio, ci)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no shape was measured")
+	}
+}
+
+func TestAnEnergyThatContradictsTheCeilingOrThePowerIsWarnedOf(t *testing.T) {
+	cfg, _ := toy(t, &fakebackend.Backend{}, "", copies(1)...)
+	metered(&cfg, toyMeter(50))
+	c := &campaign{cfg: cfg}
+	r := &record.Result{FLOPs: 1e9, Time: &record.Time{MedianNS: 1e7}, Ceiling: &record.ResultCeiling{ComputeGFLOPS: 80}}
+	for _, tc := range []struct {
+		name     string
+		launches float64
+		total    power.Total
+		limit    float64
+		want     string
+	}{
+		{"all well", 790, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10, PowerWatts: 50.1, PowerError: 0.1}, 60, "took 1.27 times"},
+		{"faster than the ceiling", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 0, "above the measured ceiling of 80"},
+		{"energy is not power times time", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10, PowerWatts: 80, PowerError: 0.1}, 0, "not power times time"},
+		{"above the limit", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 45, "above the power limit of 45 W"},
+	} {
+		e := &record.Energy{Launches: tc.launches, LimitWatts: tc.limit}
+		if got := strings.Join(c.crossCheck(r, 0, tc.total, e), "; "); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q", tc.name, got)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package power
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+var cpu = Device{ID: "cpu", Platform: "cpu"}
+
+func names(m Meter) (main, apart []string) {
+	for _, d := range m.Domains() {
+		if d.Apart {
+			apart = append(apart, d.Name)
+		} else {
+			main = append(main, d.Name)
+		}
+	}
+	return main, apart
+}
+
+func TestPowercapFindsEveryPackageOnceAndKeepsTheBoardApart(t *testing.T) {
+	for _, tc := range []struct {
+		fixture     string
+		main, apart []string
+		first       uint64
+		wrap        uint64
+	}{
+		{"intel-two-socket", []string{"package-0", "package-1", "package-0/dram", "package-1/dram"}, []string{"psys", "package-0/core", "psys/dram"}, 262143000000, 262143328850},
+		{"amd", []string{"package-0"}, []string{"package-0/core"}, 1234567, 65532610987},
+		{"mmio-alone", []string{"package-0"}, nil, 77, 262143328850},
+	} {
+		m, err := Find(t.Context(), Builtin(), Env{Root: fixture(t, tc.fixture)}, cpu)
+		if err != nil {
+			t.Errorf("%s: %v", tc.fixture, err)
+			continue
+		}
+		main, apart := names(m)
+		if !reflect.DeepEqual(main, tc.main) || !reflect.DeepEqual(apart, tc.apart) {
+			t.Errorf("%s: domains %q, apart %q", tc.fixture, main, apart)
+		}
+		r, err := m.Read(t.Context())
+		if err != nil || r.Counts[0] != tc.first || m.Domains()[0].Range != tc.wrap || m.Domains()[0].Scale != 1e-6 {
+			t.Errorf("%s: reading %+v, %v", tc.fixture, r, err)
+		}
+	}
+}
+
+func TestMissingMetersSayWhatWouldHelp(t *testing.T) {
+	two := fixture(t, "intel-two-socket")
+	closed := func(uint32, uint64, int) (PerfCounter, error) { return nil, errors.New("permission denied") }
+	for _, tc := range []struct {
+		name string
+		env  Env
+		want []string
+	}{
+		{"counters that only root may read", Env{Root: two, ReadFile: denied("energy_uj")}, []string{"energy_uj is not readable by this user", "chmod a+r /sys/class/powercap/*/energy_uj"}},
+		{"one package of two unreadable", Env{Root: two, ReadFile: denied("intel-rapl:1/energy_uj")}, []string{"intel-rapl:1/energy_uj is not readable"}},
+		{"events that are closed", Env{Root: fixture(t, "perf"), Perf: closed}, []string{"no RAPL zone", "modprobe intel_rapl_msr", "perf_event_paranoid is 2", "kernel.perf_event_paranoid=0"}},
+		{"a virtual machine", Env{Root: t.TempDir(), Virtual: "KVM"}, []string{"a virtual machine (KVM) has no access to the host's counters", "measure on the host"}},
+	} {
+		m, err := Find(t.Context(), Builtin(), tc.env, cpu)
+		if m != nil || !errors.Is(err, ErrNoData) {
+			t.Errorf("%s: %v, %v", tc.name, m, err)
+			continue
+		}
+		for _, w := range tc.want {
+			if !strings.Contains(err.Error(), w) {
+				t.Errorf("%s: %q lacks %q", tc.name, err, w)
+			}
+		}
+		if strings.Contains(err.Error(), os.TempDir()) {
+			t.Errorf("%s: %q names the fixture's place", tc.name, err)
+		}
+	}
+	if _, err := Find(t.Context(), Builtin(), Env{}, Device{ID: "cuda:0", Platform: "cuda"}); err == nil || !strings.Contains(err.Error(), "no energy meter for devices of platform cuda") {
+		t.Errorf("a platform without a meter: %v", err)
+	}
+}
+
+func TestAZoneThatVanishesGivesAReason(t *testing.T) {
+	root := fixture(t, "amd")
+	m, err := Find(t.Context(), Builtin(), Env{Root: root}, cpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, powercapDir, "intel-rapl:0")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Read(t.Context()); !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "vanished") {
+		t.Errorf("reading a vanished zone: %v", err)
+	}
+}
+
+type fakeCounter struct{ value *uint64 }
+
+func (c fakeCounter) Read() (uint64, error) { return *c.value, nil }
+func (c fakeCounter) Close() error          { *c.value = 0; return nil }
+
+func TestPerfEventsAreOpenedAsTheSystemDescribesThem(t *testing.T) {
+	var opened []string
+	var values [8]uint64
+	perf := func(pmu uint32, config uint64, cpu int) (PerfCounter, error) {
+		opened = append(opened, fmt.Sprintf("%d/%#x@%d", pmu, config, cpu))
+		values[len(opened)-1] = uint64(len(opened)) << 32
+		return fakeCounter{&values[len(opened)-1]}, nil
+	}
+	m, err := Find(t.Context(), Builtin(), Env{Root: fixture(t, "perf"), Perf: perf}, cpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"22/0x2@0", "22/0x2@16", "22/0x3@0", "22/0x3@16", "22/0x5@0", "22/0x5@16"}; !reflect.DeepEqual(opened, want) {
+		t.Errorf("opened %q, want %q", opened, want)
+	}
+	main, apart := names(m)
+	if !reflect.DeepEqual(main, []string{"package-0", "package-1", "dram-0", "dram-1"}) || !reflect.DeepEqual(apart, []string{"psys-0", "psys-1"}) {
+		t.Errorf("domains %q, apart %q", main, apart)
+	}
+	r, err := m.Read(t.Context())
+	if j := float64(r.Counts[2]) * m.Domains()[2].Scale; err != nil || j != 3 {
+		t.Errorf("3·2³² counts of 2⁻³² J read as %v J, %v", j, err)
+	}
+	if why := m.Facts().Notes["energy-odd"]; !strings.Contains(why, "mystery") {
+		t.Errorf("an event of an unknown form: %q", why)
+	}
+	if err := m.Close(); err != nil || values[0] != 0 {
+		t.Error("the counters are still open")
+	}
+}
+
+func TestAMDGPUsAreFoundByTheirAddress(t *testing.T) {
+	env := Env{Root: fixture(t, "amdgpu")}
+	for _, tc := range []struct {
+		d     Device
+		name  string
+		unit  Unit
+		value float64
+	}{
+		{Device{ID: "hip:0", Platform: "hip", PCI: "0000:43:00.0"}, "amdgpu-hwmon power1_average", Watts, 231},
+		{Device{ID: "hip:1", Platform: "hip", PCI: "0000:83:00.0"}, "amdgpu-hwmon energy1_input", Joules, 9000},
+		{Device{ID: "hip:0", Platform: "hip"}, "amdgpu-hwmon power1_average", Watts, 231},
+	} {
+		m, err := Find(t.Context(), Builtin(), env, tc.d)
+		if err != nil {
+			t.Errorf("%+v: %v", tc.d, err)
+			continue
+		}
+		r, err := m.Read(t.Context())
+		d := m.Domains()[0]
+		if v := float64(r.Counts[0]) * d.Scale; err != nil || m.Name() != tc.name || d.Unit != tc.unit || v != tc.value {
+			t.Errorf("%+v: %s shows %v %s, %v", tc.d, m.Name(), v, d.Unit, err)
+		}
+		if tc.unit == Watts && (r.ClockMHz != 2100 || r.TemperatureC != 61 || m.Facts().LimitWatts != 300) {
+			t.Errorf("sensors %+v, limit %v", r.Sensors, m.Facts().LimitWatts)
+		}
+	}
+	if _, err := Find(t.Context(), Builtin(), env, Device{ID: "hip:7", Platform: "hip", PCI: "0000:ff:00.0"}); err == nil || !strings.Contains(err.Error(), "none of 2 amdgpu devices is hip:7") {
+		t.Errorf("an address that is not there: %v", err)
+	}
+}
+
+func TestPropertyListsOfPowermetricsBecomeCounters(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "power", "powermetrics-m1.plists"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := strings.ReplaceAll(string(text), "\n--NUL--\n", "\n\x00")
+	for _, tc := range []struct {
+		d      Device
+		main   []string
+		joules []float64
+	}{
+		{cpu, []string{"cpu"}, []float64{0.25 + 1.75, 0.02 + 0.04, 0}},
+		{Device{ID: "metal:0", Platform: "metal"}, []string{"gpu"}, []float64{0.02 + 0.04, 0.25 + 1.75}},
+	} {
+		r, w := io.Pipe()
+		env := Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return r, nil }}
+		go func() { _, _ = io.WriteString(w, stream) }()
+		m, err := Find(t.Context(), Builtin(), env, tc.d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if main, _ := names(m); !reflect.DeepEqual(main, tc.main) {
+			t.Errorf("domains %q", main)
+		}
+		reach := func(done func(Reading, error) bool) (Reading, error) {
+			for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+				if r, err := m.Read(t.Context()); done(r, err) || time.Now().After(end) {
+					return r, err
+				}
+			}
+		}
+		last := uint64(tc.joules[0]*1e3 + 0.5)
+		got, err := reach(func(r Reading, err error) bool { return err != nil || r.Counts[0] >= last })
+		for i, j := range tc.joules {
+			if err != nil || float64(got.Counts[i])/1e3 != j {
+				t.Errorf("%s: %v mJ of %s, want %v J (%v)", tc.d.ID, got.Counts, m.Domains()[i].Name, j, err)
+			}
+		}
+		_ = w.Close()
+		if _, err := reach(func(_ Reading, err error) bool { return err != nil }); !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "ended during the run") {
+			t.Errorf("the end of the stream: %v", err)
+		}
+	}
+	for name, bad := range map[string]string{
+		"nothing": "", "no list": "hello\n", "torn": "<plist><dict><key>a", "not a dictionary": "<plist><array></array></plist>",
+		"no energy": "<plist><dict><key>elapsed_ns</key><integer>1</integer></dict></plist>",
+	} {
+		env := Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(bad)), nil }}
+		if m, err := Find(t.Context(), Builtin(), env, cpu); m != nil || !errors.Is(err, ErrNoData) {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+}

@@ -1,0 +1,201 @@
+package power
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Clock is the time that readings and the worker's edges share.
+type Clock struct {
+	// Now is CLOCK_MONOTONIC.
+	Now func() time.Duration
+	// Sleep waits; the error is ctx's.
+	Sleep func(ctx context.Context, d time.Duration) error
+}
+
+// Sleep waits in real time.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return nil
+	}
+}
+
+// stallAfter: a meter that has not answered by then is given up for the run.
+const stallAfter = 2 * time.Second
+
+// Observer reads one meter on a clock. It is safe for a poller and a window at once.
+type Observer struct {
+	meter   Meter
+	clock   Clock
+	domains []Domain
+	stall   time.Duration
+
+	mu     sync.Mutex
+	gone   error // why the meter is given up
+	listen func(Reading)
+	beside func() Sensors
+	cached Sensors
+	asked  time.Duration // when beside was last called
+	// still are main domains that never moved over a whole idle baseline; they are left out.
+	still map[int]string
+}
+
+// NewObserver takes over a meter. listen, when not nil, hears every reading.
+func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}}
+}
+
+// sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
+const sensorsEvery = 250 * time.Millisecond
+
+// Beside adds sensors that the meter does not have (the host's temperature and clock for its CPU).
+func (o *Observer) Beside(f func() Sensors) { o.beside = f }
+
+// Meter that is observed.
+func (o *Observer) Meter() Meter { return o.meter }
+
+// Gone is why the meter was given up; nil while it works.
+func (o *Observer) Gone() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.gone
+}
+
+// Close ends the meter, unless a stalled read still holds it.
+func (o *Observer) Close() {
+	done := make(chan struct{})
+	go func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if _, stalled := o.gone.(*stalledError); !stalled {
+			_ = o.meter.Close()
+		}
+		o.gone = noData("the observer is closed")
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(o.stall):
+	}
+}
+
+// stalledError is a read that never came back; its goroutine still holds the meter.
+type stalledError struct{ NoData }
+
+// Read takes a reading, held against the one before: wraps are undone by the caller, but what no
+// counter can do ends the meter's use. A meter that does not answer is given up for good.
+func (o *Observer) Read(ctx context.Context) (Reading, error) { return o.read(ctx, true) }
+
+// read with sensors only where nothing depends on the moment of the next reading.
+func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.gone != nil {
+		return Reading{}, o.gone
+	}
+	if err := ctx.Err(); err != nil {
+		return Reading{}, err
+	}
+	type answer struct {
+		r   Reading
+		err error
+	}
+	got := make(chan answer, 1)
+	limit, cancel := context.WithTimeout(ctx, o.stall)
+	defer cancel()
+	before := o.clock.Now()
+	go func() {
+		r, err := o.meter.Read(limit)
+		got <- answer{r, err}
+	}()
+	var a answer
+	select {
+	case a = <-got:
+	case <-limit.Done():
+		select {
+		case a = <-got: // it heeded the context
+			if ctx.Err() == nil {
+				a.err = noData("the meter did not answer within %v", o.stall)
+			}
+		case <-time.After(50 * time.Millisecond):
+			if ctx.Err() != nil {
+				a.err = ctx.Err()
+			}
+			o.gone = &stalledError{NoData{Reason: "the meter stalled: no answer within " + o.stall.String()}}
+			return Reading{}, o.gone
+		}
+	}
+	if a.err != nil {
+		if ctx.Err() != nil {
+			return Reading{}, ctx.Err()
+		}
+		return Reading{}, &NoData{Reason: a.err.Error()}
+	}
+	after := o.clock.Now()
+	a.r.AtNS = int64(before+after) / 2
+	if len(a.r.Counts) != len(o.domains) {
+		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(a.r.Counts))
+	}
+	if o.beside != nil {
+		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
+			o.cached, o.asked = o.beside(), after
+		}
+		a.r.Sensors = o.cached
+	}
+	if o.listen != nil {
+		o.listen(a.r)
+	}
+	return a.r, nil
+}
+
+// main lists the domains whose sum is the device's power.
+func (o *Observer) main() []int {
+	var out []int
+	for i, d := range o.domains {
+		if !d.Apart && o.still[i] == "" {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// unit of the main domains.
+func (o *Observer) unit() Unit {
+	for _, i := range o.main() {
+		if o.domains[i].Unit == Watts {
+			return Watts
+		}
+	}
+	return Joules
+}
+
+// slowest is the longest interval between updates of a main domain.
+func (o *Observer) slowest() time.Duration {
+	var out time.Duration
+	for _, i := range o.main() {
+		d := o.domains[i].Interval
+		if d == 0 {
+			d = 100 * time.Millisecond
+		}
+		out = max(out, d)
+	}
+	return out
+}
+
+// averaging is the longest averaging of a main domain.
+func (o *Observer) averaging() time.Duration {
+	var out time.Duration
+	for _, i := range o.main() {
+		out = max(out, o.domains[i].Averaging)
+	}
+	return out
+}

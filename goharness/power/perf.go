@@ -1,0 +1,176 @@
+package power
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// The RAPL counters through perf_event_open: the PMU "power" that
+// /sys/bus/event_source/devices/power describes (type, one CPU per package, events with scale and unit).
+func perfSource() Source {
+	return Source{Name: "rapl-perf", Platform: "cpu", Open: openPerf}
+}
+
+const perfDir = "/sys/bus/event_source/devices/power"
+
+// PerfCounter is an open performance counter.
+type PerfCounter interface {
+	Read() (uint64, error)
+	Close() error
+}
+
+// PerfOpener opens a counter of a PMU for everything that runs on one CPU.
+type PerfOpener func(pmu uint32, config uint64, cpu int) (PerfCounter, error)
+
+type perf struct {
+	domains  []Domain
+	counters []PerfCounter
+	facts    Facts
+}
+
+// perfMain are the events of which the total is the sum; the others are a part of one (cores, gpu) or more (psys).
+var perfMain = map[string]string{"energy-pkg": "package", "energy-ram": "dram"}
+
+func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
+	t := env.tree()
+	kind, err := t.readUint(perfDir + "/type")
+	if err != nil {
+		return nil, noRAPL(env, "the kernel has no performance events named power ("+err.Error()+")", "a kernel with CONFIG_PERF_EVENTS_INTEL_RAPL")
+	}
+	mask, err := t.read(perfDir + "/cpumask")
+	if err != nil {
+		return nil, err
+	}
+	cpus, err := cpuList(mask)
+	if err != nil || len(cpus) == 0 {
+		return nil, noData("%s/cpumask holds %q, not a list of CPUs", perfDir, clip(mask))
+	}
+	m := &perf{facts: Facts{Notes: map[string]string{}}}
+	for _, file := range t.glob(perfDir + "/events/energy-*") {
+		name := path.Base(file)
+		if strings.Contains(name, ".") {
+			continue
+		}
+		config, scale, err := perfEvent(t, file)
+		if err != nil {
+			m.facts.Notes[name] = err.Error()
+			continue
+		}
+		kind32, open := uint32(kind), env.Perf
+		if open == nil {
+			open = openPerfEvent
+		}
+		for i, cpu := range cpus {
+			c, err := open(kind32, config, cpu)
+			if err != nil {
+				_ = m.Close()
+				level, lerr := t.read("/proc/sys/kernel/perf_event_paranoid")
+				if lerr != nil {
+					level = "unknown"
+				}
+				return nil, &NoData{Reason: fmt.Sprintf("opening %s on CPU %d: %v (perf_event_paranoid is %s)", name, cpu, err, level),
+					Remedy: "sysctl kernel.perf_event_paranoid=0 (as root), or the capability CAP_PERFMON"}
+			}
+			short, main := perfMain[name]
+			if !main {
+				short = strings.TrimPrefix(name, "energy-")
+			}
+			m.domains = append(m.domains, Domain{Name: fmt.Sprintf("%s-%d", short, i), Unit: Joules, Scale: scale, Interval: raplInterval, Jitter: raplJitter, Apart: !main})
+			m.counters = append(m.counters, c)
+		}
+	}
+	if !someMain(m.domains) {
+		_ = m.Close()
+		return nil, noRAPL(env, "no event energy-pkg under "+perfDir+"/events"+notes(m.facts.Notes), "")
+	}
+	return m, nil
+}
+
+// perfEvent reads an event's encoding ("event=0x02") and the joules of one count.
+func perfEvent(t tree, file string) (config uint64, scale float64, err error) {
+	text, err := t.read(file)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, term := range strings.Split(text, ",") {
+		name, value, _ := strings.Cut(term, "=")
+		n, err := strconv.ParseUint(strings.TrimSpace(value), 0, 64)
+		if err != nil {
+			return 0, 0, noData("%s holds %q", file, clip(text))
+		}
+		switch strings.TrimSpace(name) {
+		case "event":
+			config |= n
+		case "umask":
+			config |= n << 8
+		default:
+			return 0, 0, noData("%s holds %q, of which %s is not known", file, clip(text), clip(name))
+		}
+	}
+	s, err := t.read(file + ".scale")
+	if err != nil {
+		return 0, 0, err
+	}
+	if scale, err = strconv.ParseFloat(s, 64); err != nil || !(scale > 0) || math.IsInf(scale, 0) {
+		return 0, 0, noData("%s.scale holds %q, not a factor", file, clip(s))
+	}
+	unit, err := t.read(file + ".unit")
+	if err != nil {
+		return 0, 0, err
+	}
+	if unit != "Joules" {
+		return 0, 0, noData("%s.unit is %q, not Joules", file, clip(unit))
+	}
+	return config, scale, nil
+}
+
+func cpuList(s string) ([]int, error) {
+	var out []int
+	for _, part := range strings.Split(s, ",") {
+		lo, hi, ranged := strings.Cut(strings.TrimSpace(part), "-")
+		a, err := strconv.Atoi(lo)
+		if err != nil {
+			return nil, err
+		}
+		b := a
+		if ranged {
+			if b, err = strconv.Atoi(hi); err != nil {
+				return nil, err
+			}
+		}
+		if a < 0 || b < a || b-a > 4096 {
+			return nil, strconv.ErrRange
+		}
+		for ; a <= b; a++ {
+			out = append(out, a)
+		}
+	}
+	return out, nil
+}
+
+func (m *perf) Name() string      { return "rapl-perf" }
+func (m *perf) Domains() []Domain { return m.domains }
+func (m *perf) Facts() Facts      { return m.facts }
+
+func (m *perf) Close() error {
+	for _, c := range m.counters {
+		_ = c.Close()
+	}
+	m.counters = nil
+	return nil
+}
+
+func (m *perf) Read(context.Context) (Reading, error) {
+	r := Reading{Counts: make([]uint64, len(m.counters))}
+	for i, c := range m.counters {
+		var err error
+		if r.Counts[i], err = c.Read(); err != nil {
+			return r, noData("reading %s: %v", m.domains[i].Name, err)
+		}
+	}
+	return r, nil
+}

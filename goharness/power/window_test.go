@@ -1,0 +1,294 @@
+package power_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"ridge/goharness/power"
+	"ridge/goharness/power/powertest"
+)
+
+func rapl(name string) power.Domain {
+	return power.Domain{Name: name, Unit: power.Joules, Scale: 61e-6, Range: 1 << 32, Interval: time.Millisecond, Jitter: 50 * time.Microsecond}
+}
+
+// Two packages that wrap within the window, dram, and a board's counter that is not added.
+func TestAWindowAddsTheDomainsOfADeviceAcrossWraps(t *testing.T) {
+	clock := &powertest.Clock{T: time.Hour}
+	psys := rapl("psys")
+	psys.Apart = true
+	m := &powertest.Counter{Of: []power.Domain{rapl("package-0"), rapl("package-1"), rapl("dram"), psys}, Watts: []float64{120, 80, 20, 400},
+		Start: []uint64{1<<32 - 1000, 1<<32 - 7, 5, 0}, Now: func() time.Duration { return clock.T }}
+	o := power.NewObserver(m, clock.Power(), nil)
+	ws, err := o.Measure(t.Context(), power.Plan{Windows: 3, Length: time.Second}, rand.New(rand.NewPCG(1, 2)).Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := power.Combine(ws)
+	if off := math.Abs(got.Joules - 220*got.Seconds); off > got.Uncertainty || got.Uncertainty > 0.002*got.Joules {
+		t.Errorf("%.4f ± %.4f J in %.4f s, want %.4f", got.Joules, got.Uncertainty, got.Seconds, 220*got.Seconds)
+	}
+	if len(ws) != 3 || got.Seconds < 2.9 || math.Abs(got.Watts[3]-400) > 1 || math.Abs(got.MaxWatts-220) > 10 {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestNetEnergyStandsAboveTheMeanOfBothBaselines(t *testing.T) {
+	clock := &powertest.Clock{}
+	watts := 40.0
+	m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Draw: func(int, time.Duration) float64 { return watts }, Now: func() time.Duration { return clock.T }}
+	o := power.NewObserver(m, clock.Power(), nil)
+	var b power.Baseline
+	var err error
+	if b.Before, _, err = o.Idle(t.Context(), 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	watts = 100
+	w, err := o.Window(t.Context(), time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	watts = 44
+	if b.After, _, err = o.Idle(t.Context(), 2*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	total := power.Combine([]power.Window{w})
+	net, u := b.Net(total)
+	if want := 58 * total.Seconds; math.Abs(net-want) > 0.2 || u < 2*total.Seconds || u > 2.3*total.Seconds {
+		t.Errorf("net %.3f ± %.3f J, want %.3f ± 2", net, u, want)
+	}
+}
+
+// What a meter may do wrong gives a reason and no number, and nothing waits for it.
+func TestAMeterThatFailsGivesAReasonAndNoNumber(t *testing.T) {
+	at := func(after time.Duration, err error) func(context.Context, time.Duration) error {
+		return func(_ context.Context, now time.Duration) error {
+			if now > after {
+				return err
+			}
+			return nil
+		}
+	}
+	for _, tc := range []struct {
+		name string
+		set  func(m *powertest.Counter)
+		want string
+	}{
+		{"a zone that vanishes", func(m *powertest.Counter) { m.Fail = at(600*time.Millisecond, errors.New("no such file")) }, "no such file"},
+		{"a permission that is withdrawn", func(m *powertest.Counter) { m.Fail = at(0, errors.New("permission denied")) }, "permission denied"},
+		{"a counter that stands still", func(m *powertest.Counter) {
+			m.Draw = func(_ int, at time.Duration) float64 {
+				if at > 500*time.Millisecond {
+					return 0
+				}
+				return 50
+			}
+		}, "package-0 did not move for"},
+		{"zeros", func(m *powertest.Counter) { m.Watts = []float64{0} }, "did not move"},
+		{"garbage", func(m *powertest.Counter) { m.Watts = []float64{9e6} }, "reset or shows garbage"},
+		{"far above the limit", func(m *powertest.Counter) { m.Watts, m.Info.LimitWatts = []float64{200}, 100 }, "far above the power limit"},
+		{"an answer that heeds its context late", func(m *powertest.Counter) {
+			m.Fail = func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
+		}, "did not answer within"},
+		{"no answer at all", func(m *powertest.Counter) {
+			m.Fail = func(context.Context, time.Duration) error { select {} }
+		}, "stalled: no answer within"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			clock := &powertest.Clock{}
+			m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
+			tc.set(m)
+			o := power.NewObserver(m, clock.Power(), nil)
+			power.SetStall(o, 30*time.Millisecond)
+			began := time.Now()
+			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: time.Second}, func() float64 { return 0 })
+			if !errors.Is(err, power.ErrNoData) || !strings.Contains(fmt.Sprint(err), tc.want) || len(ws) != 0 {
+				t.Errorf("%v, windows %v", err, ws)
+			}
+			o.Close()
+			if time.Since(began) > 3*time.Second {
+				t.Errorf("it took %v", time.Since(began))
+			}
+		})
+	}
+}
+
+func TestACounterThatIsResetInAWindowIsRefused(t *testing.T) {
+	clock := &powertest.Clock{}
+	var points []powertest.Point
+	for i := range 3000 { // 80 W, a reset to 0 after 700 ms
+		n := uint64(i) * 1311
+		if i > 700 {
+			n = uint64(i-700) * 1311
+		} else {
+			n += 1 << 30
+		}
+		points = append(points, powertest.Point{At: time.Duration(i) * time.Millisecond, Counts: []uint64{n}})
+	}
+	for _, wraps := range []uint64{0, 1 << 32} {
+		d := rapl("package-0")
+		d.Range = wraps
+		clock.T = 0
+		o := power.NewObserver(&powertest.Recorded{Of: []power.Domain{d}, Points: points, Now: func() time.Duration { return clock.T }}, clock.Power(), nil)
+		if w, err := o.Window(t.Context(), time.Second); !errors.Is(err, power.ErrNoData) || !strings.Contains(err.Error(), "reset") {
+			t.Errorf("range %d: %+v, %v", wraps, w, err)
+		}
+	}
+}
+
+func TestADRAMCounterThatNeverMovesIsLeftOutByName(t *testing.T) {
+	clock := &powertest.Clock{}
+	m := &powertest.Counter{Of: []power.Domain{rapl("package-0"), rapl("package-0/dram")}, Watts: []float64{30, 0}, Now: func() time.Duration { return clock.T }}
+	o := power.NewObserver(m, clock.Power(), nil)
+	w, out, err := o.Idle(t.Context(), time.Second)
+	if err != nil || math.Abs(w.MeanWatts()-30) > 0.1 || !strings.Contains(out["package-0/dram"], "never moved") {
+		t.Errorf("%v W, left out %v, %v", w.MeanWatts(), out, err)
+	}
+}
+
+// Counters whose updates are late and whose power is noise: the truth lies within the stated uncertainty.
+func TestCountersStateTheirUncertainty(t *testing.T) {
+	const trials = 400
+	inside, width := 0, 0.0
+	r := rand.New(rand.NewPCG(3, 4))
+	for range trials {
+		clock := &powertest.Clock{T: time.Duration(r.Int64N(1e9))}
+		s := powertest.NewSensor(r, nil, 5*time.Second, 0, 30, 150, 6, 4, 20, 70*time.Millisecond)
+		// An update every millisecond, up to 50 µs early or late.
+		late := func(k int64) time.Duration {
+			return time.Duration(k)*time.Millisecond + time.Duration(int64(uint64(k)*2654435761%100_001))*time.Nanosecond - 50*time.Microsecond
+		}
+		at := func(x time.Duration) float64 { return s.True(0, x) }
+		start := clock.T
+		m := &shown{domain: rapl("package-0"), now: func() time.Duration { return clock.T - start }, value: func(x time.Duration) uint64 {
+			k := int64((x + 50*time.Microsecond) / time.Millisecond)
+			for late(k) > x {
+				k--
+			}
+			return uint64(at(max(0, late(k)))/61e-6) + 1<<32 - 40000
+		}}
+		// The counter's value is that of its update, whose moment varies; the observer does not know it.
+		o := power.NewObserver(m, clock.Power(), nil)
+		w, err := o.Window(t.Context(), 500*time.Millisecond)
+		if err != nil {
+			t.Fatal(err)
+		}
+		truth := at(time.Duration(w.EndNS)-start) - at(time.Duration(w.StartNS)-start)
+		if math.Abs(w.Joules-truth) <= w.Uncertainty {
+			inside++
+		}
+		width += w.Uncertainty / w.Joules / trials
+	}
+	t.Logf("%.1f %% of %d trials inside ±%.3f %% on average", 100*float64(inside)/trials, trials, 100*width)
+	if inside < trials*95/100 || width > 0.005 {
+		t.Errorf("%d of %d trials inside, ±%.2f %%", inside, trials, 100*width)
+	}
+}
+
+type shown struct {
+	domain power.Domain
+	now    func() time.Duration
+	value  func(time.Duration) uint64
+}
+
+func (m *shown) Name() string            { return "shown" }
+func (m *shown) Domains() []power.Domain { return []power.Domain{m.domain} }
+func (m *shown) Facts() power.Facts      { return power.Facts{} }
+func (m *shown) Close() error            { return nil }
+func (m *shown) Read(context.Context) (power.Reading, error) {
+	return power.Reading{Counts: []uint64{m.value(m.now()) % m.domain.Range}}, nil
+}
+
+// Trap 15: a sensor that shows the mean of the last second, taken from a quarter of the time. Loads of many
+// kinds: the joules of the windows lie within their stated uncertainty.
+func TestASensorOfAveragesStatesItsUncertainty(t *testing.T) {
+	trials := 1000
+	if testing.Short() {
+		trials = 300
+	}
+	for _, plan := range []power.Plan{{Windows: 2, Length: 5 * time.Second}, {Windows: 2, Length: 2 * time.Second}} {
+		inside, width := 0, 0.0
+		r := rand.New(rand.NewPCG(5, 6))
+		for range trials {
+			clock := &powertest.Clock{}
+			const from = 3 * time.Second
+			idle, level := 70+60*r.Float64(), 250+450*r.Float64()
+			s := powertest.NewSensor(r, func() time.Duration { return clock.T }, from+20*time.Second, from, idle, level,
+				20*r.Float64(), 8*r.Float64()-4, 30*r.Float64(), time.Duration(3+r.IntN(400))*time.Millisecond)
+			o := power.NewObserver(s, clock.Power(), nil)
+			clock.T = from
+			ws, err := o.Measure(t.Context(), plan, r.Float64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if clock.T > from+o.Needs(plan) {
+				t.Fatalf("the windows took until %v, the load is asked for until %v", clock.T-from, o.Needs(plan))
+			}
+			truth := 0.0
+			for _, w := range ws {
+				truth += s.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
+			}
+			got := power.Combine(ws)
+			if math.Abs(got.Joules-truth) <= got.Uncertainty {
+				inside++
+			}
+			width += got.Uncertainty / got.Joules / float64(trials)
+		}
+		t.Logf("%d windows of %v: %.1f %% of %d trials inside ±%.2f %% on average", plan.Windows, plan.Length, 100*float64(inside)/float64(trials), trials, 100*width)
+		if inside < trials*95/100 {
+			t.Errorf("%d windows of %v: %d of %d trials inside", plan.Windows, plan.Length, inside, trials)
+		}
+		if width > 0.12 {
+			t.Errorf("%d windows of %v: ±%.1f %% says nothing", plan.Windows, plan.Length, 100*width)
+		}
+	}
+}
+
+func TestEnergyThatIsNotPowerTimesTimeIsSaid(t *testing.T) {
+	for _, tc := range []struct {
+		sensor float64
+		want   bool
+	}{{0, false}, {100, false}, {104, false}, {150, true}, {60, true}} {
+		clock := &powertest.Clock{}
+		m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{100}, Now: func() time.Duration { return clock.T },
+			See: func(time.Duration) power.Sensors { return power.Sensors{PowerWatts: tc.sensor} }}
+		o := power.NewObserver(m, clock.Power(), nil)
+		w, err := o.Window(t.Context(), time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := power.Combine([]power.Window{w}).Disagrees(); (got != "") != tc.want {
+			t.Errorf("sensor %v W, counter 100 W: %q", tc.sensor, got)
+		}
+	}
+}
+
+func TestATraceHasARowForEachReadingThatTellsSomething(t *testing.T) {
+	clock := &powertest.Clock{T: 10 * time.Second}
+	var out strings.Builder
+	d := []power.Domain{rapl("package-0")}
+	tr := power.NewTrace(&out, d, clock.T)
+	m := &powertest.Counter{Of: d, Watts: []float64{100}, Now: func() time.Duration { return clock.T },
+		See: func(time.Duration) power.Sensors { return power.Sensors{ClockMHz: 3500, TemperatureC: 51} }}
+	o := power.NewObserver(m, clock.Power(), tr.Add)
+	tr.Running("sustain", "cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot", "gemm_fp32")
+	if _, err := o.Window(t.Context(), 300*time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if lines[0] != "time_s,power_watts,clock_mhz,temperature_c,throttled,phase,case,kernel" || len(lines) < 4 || len(lines) > 31 {
+		t.Fatalf("%d rows, %q", len(lines), lines[0])
+	}
+	if !strings.Contains(lines[2], `,3500,51,,sustain,"cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot",gemm_fp32`) {
+		t.Errorf("row %q", lines[2])
+	}
+}
