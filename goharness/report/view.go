@@ -25,6 +25,7 @@ func Views() []View {
 		{"md", "Markdown tables", writeMarkdown},
 		{"csv", "one row per result and fusion shape with fixed columns", writeCSV},
 		{"benchfmt", "Go benchmark text, one line per sample, for benchstat", writeBenchfmt},
+		{"html", "one HTML page with charts and a table that needs no network; several documents stand side by side", WritePage},
 		{"graphs", "calibration file of branes-ai/graphs, one document with one device", writeGraphs},
 		{"insights", "peaks, ridge points and the results farthest from their limits in plain words", writeInsights},
 	}
