@@ -10,7 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler
+.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz bench-report readme clean compiler
 
 help:
 	@echo "make build           bin/ridge"
@@ -22,6 +22,7 @@ help:
 	@echo "make sanitize        the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make selftest        measure the measurement: known durations under known noise"
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
+	@echo "make bench-report    how fast large documents are read and shown"
 	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
@@ -119,6 +120,10 @@ selftest: build
 
 fuzz:
 	scripts/fuzz.sh 5s
+
+# Figures of reading and showing documents: a page of 10 machines with 1,000 results each, documents of 100 MB.
+bench-report: compiler
+	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge -run '^$$' -bench 'PageOf|ReadLarge' -benchtime 1x -timeout 10m
 
 clean:
 	rm -rf bin build
