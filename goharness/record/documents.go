@@ -31,7 +31,7 @@ func ReadDocument(r io.Reader) (Document, error) {
 	var schema any
 	if raw, there := text.top["schema"]; !there || json.Unmarshal(raw, &schema) != nil {
 		schema = nil
-		err = json.Unmarshal(data, new(json.RawMessage))
+		err = json.Unmarshal(data, new(struct{ Schema any }))
 	}
 	graphs := schema == nil && looksLikeGraphs(data)
 	switch {

@@ -113,7 +113,8 @@ func Validate(data []byte) error {
 		return err
 	}
 	if raw, there := text.top["schema"]; there && json.Unmarshal(raw, &head) != nil || !there {
-		if err := json.Unmarshal(data, &head); err != nil {
+		var object struct{ Schema any }
+		if err := json.Unmarshal(data, &object); err != nil {
 			return explainIn(data, err)
 		}
 		head = nil

@@ -128,10 +128,11 @@ func (b *browser) noProblems() {
 // hover moves the mouse over the first point of a chart for which an expression of the row r holds, and gives the tooltip.
 func (b *browser) hover(chart, expression string) string {
 	b.t.Helper()
+	eval[bool](b, fmt.Sprintf(`charts.find((c) => c.box.closest(%q)).box.scrollIntoView({behavior: "instant", block: "center"}) || true`, chart))
+	b.run(chromedp.Sleep(700 * time.Millisecond)) // an earlier smooth scroll ends first
 	var at []float64
 	b.run(chromedp.Evaluate(fmt.Sprintf(`(() => {
 		const c = charts.find((c) => c.box.closest(%q));
-		c.box.scrollIntoView({behavior: "instant", block: "center"});
 		for (const [i, s] of c.instance.getOption().series.entries()) for (const d of s.data) if (d && d.row && ((r) => %s)(d.row)) {
 			const p = c.instance.convertToPixel({seriesIndex: i}, d.value), box = c.box.getBoundingClientRect();
 			return [box.left + p[0], box.top + p[1]];
@@ -145,6 +146,11 @@ func (b *browser) hover(chart, expression string) string {
 	for deadline := time.Now().Add(5 * time.Second); text == "" && time.Now().Before(deadline); {
 		b.run(chromedp.MouseEvent(input.MouseMoved, at[0]-40, at[1]-30), chromedp.MouseEvent(input.MouseMoved, at[0], at[1]), chromedp.Sleep(150*time.Millisecond))
 		text = eval[string](b, `[...document.querySelectorAll(".tip")].map((t) => t.innerText).join("\n")`)
+	}
+	if text == "" {
+		b.t.Log(eval[string](b, fmt.Sprintf(`(() => { const e = document.elementFromPoint(%f, %f), c = charts.find((c) => c.box.contains(e)), box = c && c.box.getBoundingClientRect();
+			const hit = c && c.instance.getZr().handler.findHover(%f - box.left, %f - box.top).target;
+			return JSON.stringify([scrollY, innerHeight, e && e.outerHTML.slice(0, 80), c && c.title, hit && hit.type, hit && hit.z, hit && hit.silent]); })()`, at[0], at[1], at[0], at[1])))
 	}
 	return text
 }

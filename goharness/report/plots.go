@@ -282,7 +282,7 @@ func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plo
 		if err := addLine(p, grey, false, plotter.XY{X: start, Y: start * l.Value}, plotter.XY{X: end, Y: end * l.Value}); err != nil {
 			return nil, 0, err
 		}
-		at := start * math.Pow(end/start, []float64{.75, .55, .3, .12}[i%4])
+		at := start * math.Pow(end/start, []float64{.8, .65, .5, .4}[i%4])
 		if err := addText(p, at, at*l.Value, fmt.Sprintf("%s %s GB/s", l.Name, digits(l.Value)), true); err != nil {
 			return nil, 0, err
 		}
@@ -331,7 +331,6 @@ func addByName(p *plot.Plot, of map[string][]mark) error {
 			return err
 		}
 	}
-	p.Legend.Top, p.Legend.Left = true, true
-	p.Legend.XOffs, p.Legend.YOffs = vg.Points(8), -vg.Points(4)
+	p.Legend.XOffs, p.Legend.YOffs = -vg.Points(6), vg.Points(6)
 	return nil
 }

@@ -135,19 +135,16 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 	if len(patterns) == 0 {
 		return nil, 0, nil
 	}
-	p := newPlot("Speed-up (unfused time / fused time), 95 % interval", "")
+	p := newPlot("Speed-up (unfused time / fused time), 95 % interval", " ")
 	var ticks []plot.Tick
 	of := map[string]plotter.XYs{}
 	low, high := .8, 1.7
 	for _, q := range patterns {
 		for _, s := range q.Shapes {
 			low, high = min(low, s.Speedup), max(high, s.Speedup)
-			if s.High > 0 {
-				low, high = min(low, s.Low), max(high, s.High)
-			}
 		}
 	}
-	low, high = max(.1, low-.05), min(20, high+.05)
+	low, high = max(.1, low/1.2), min(50, high*1.3) // intervals may leave the frame
 	for i, q := range patterns {
 		row := float64(len(patterns) - 1 - i)
 		ticks = append(ticks, plot.Tick{Value: row, Label: q.Name})
@@ -162,7 +159,7 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 			}
 			of[verdict] = append(of[verdict], plotter.XY{X: max(low, min(high, s.Speedup)), Y: y})
 			if s.High > 0 {
-				line, err := plotter.NewLine(plotter.XYs{{X: max(low, s.Low), Y: y}, {X: min(high, s.High), Y: y}})
+				line, err := plotter.NewLine(plotter.XYs{{X: min(high, max(low, s.Low)), Y: y}, {X: max(low, min(high, s.High)), Y: y}})
 				if err != nil {
 					return nil, 0, err
 				}

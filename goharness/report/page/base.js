@@ -51,9 +51,12 @@ function size(b) {
   if (b >= 2 ** 10) return digits(b / 2 ** 10) + " KiB";
   return b + " B";
 }
+// sizeTick is a size on an axis, where sizes are powers of two: 8 KiB.
+const sizeTick = (b) => size(b).replace(/\.0+ /, " ");
 const percent = (f) => (100 * f).toFixed(1) + " %";
 // plain is a number on an axis: 0.25, 64, 2k, 4M.
 function plain(v) {
+  if (Number.isInteger(v) && v < 1e5) return String(v);
   if (v >= 1e9) return +(v / 1e9).toPrecision(3) + "G";
   if (v >= 1e6) return +(v / 1e6).toPrecision(3) + "M";
   if (v >= 1e4) return +(v / 1e3).toPrecision(3) + "k";
@@ -139,11 +142,22 @@ function tip(title, ...lines) {
 function tooltip(t, more) {
   return {confine: true, transitionDuration: 0, backgroundColor: t.panel, borderColor: t.line, textStyle: {color: t.ink}, extraCssText: "box-shadow:0 2px 10px rgba(0,0,0,.25);", ...more};
 }
+// ticks are the powers of a base inside a range, thinned out to at most eight labels.
+function ticks(low, high, base) {
+  const l = Math.log(base), from = Math.ceil(Math.log(low) / l - 1e-9), to = Math.floor(Math.log(high) / l + 1e-9);
+  const step = Math.max(1, Math.ceil((to - from) / (small() ? 5 : 8))), out = [];
+  for (let e = from; e <= to; e += step) out.push(base ** e);
+  return out;
+}
 // axis with the page's colours. Names stand in the middle of their axis.
 function axis(t, name, gap, more) {
-  return {name, nameLocation: "middle", nameGap: gap, nameTextStyle: {color: t.soft, fontSize: 12}, axisLine: {show: true, lineStyle: {color: t.soft}}, axisTick: {lineStyle: {color: t.soft}},
+  if (more && more.type === "log") {
+    const customValues = more.customValues || ticks(more.min, more.max, more.logBase || 10);
+    more = {...more, axisLabel: {...more.axisLabel, customValues}, axisTick: {customValues}};
+  }
+  return {name, nameLocation: "middle", nameGap: gap, nameTextStyle: {color: t.soft, fontSize: 12}, axisLine: {show: true, lineStyle: {color: t.soft}}, 
     axisLabel: {color: t.soft, fontSize: 11, hideOverlap: true, ...(more && more.axisLabel)}, splitLine: {lineStyle: {color: t.grid}}, minorSplitLine: {show: false},
-    ...more, ...(more && more.axisLabel ? {axisLabel: {color: t.soft, fontSize: 11, hideOverlap: true, ...more.axisLabel}} : {})};
+    ...more, ...(more && more.axisLabel ? {axisLabel: {color: t.soft, fontSize: 11, hideOverlap: true, ...more.axisLabel}} : {}), axisTick: {lineStyle: {color: t.soft}, ...(more && more.axisTick)}};
 }
 function legend(t, data, more) {
   return {data, top: 0, left: 0, right: 0, type: "scroll", itemWidth: 14, itemHeight: 9, itemGap: 12, textStyle: {color: t.ink, fontSize: 12}, inactiveColor: t.line, pageTextStyle: {color: t.soft}, pageIconColor: t.accent, ...more};

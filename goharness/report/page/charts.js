@@ -38,7 +38,7 @@ function sweep(t, width, device, points, x, y, unit, bandwidth) {
   }
   return {animation: false, grid: {left: 54, right: 16, top: 16, bottom: 48},
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.point ? tip(`${size(p.data.point[0])}: ${digits(p.data.point[1])} ${unit}`, `95 % interval ${interval(p.data.point[2], p.data.point[3], digits)}`, `${p.data.point[4]} ${p.data.point[4] === 1 ? "thread" : "threads"}, ${p.data.point[5]}`) : null}),
-    xAxis: axis(t, "Size of the buffer", 28, {type: "log", logBase: 2, min: x[0], max: x[1], axisLabel: {formatter: size}}),
+    xAxis: axis(t, "Size of the buffer", 28, {type: "log", logBase: 2, min: x[0], max: x[1], axisLabel: {formatter: sizeTick}}),
     yAxis: axis(t, bandwidth ? "Read bandwidth (GB/s)" : "Latency of a load (ns)", 38, {type: "log", min: y[0], max: y[1], axisLabel: {formatter: plain}}), series};
 }
 

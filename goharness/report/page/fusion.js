@@ -8,8 +8,8 @@ function fusionCharts() {
   const host = document.querySelector("[data-chart=fusion]");
   if (!host) return;
   const every = page.docs.flatMap((d) => d.devices.flatMap((v) => v.fusion.flatMap((p) => p.shapes)));
-  const ends = every.flatMap((s) => [s.speedup, ...(s.high > 0 ? [s.low, s.high] : [])]).filter((v) => v > 0);
-  const range = [Math.max(.1, Math.min(.8, ...ends) / 1.05), Math.min(20, Math.max(1.7, ...ends) * 1.05)];
+  // The frame holds every speed-up; intervals may leave it.
+  const range = [Math.max(.1, Math.min(.8, ...every.map((s) => s.speedup)) / 1.2), Math.min(50, Math.max(1.7, ...every.map((s) => s.speedup)) * 1.3)];
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const patterns = device.fusion.filter((p) => p.shapes.length);
     if (!device.fusion.length) return;
@@ -48,7 +48,7 @@ function overview(t, width, patterns, range) {
   patterns.forEach((p, row) => p.shapes.forEach((s, i) => {
     const y = row + (p.shapes.length > 1 ? (i / (p.shapes.length - 1) - .5) * .56 : 0), v = of[s.verdict] ? s.verdict : "inconclusive";
     of[v].push({value: [Math.min(range[1], Math.max(range[0], s.speedup)), y], p, s});
-    if (s.high > 0) lines[v].push([Math.max(range[0], s.low), y], [Math.min(range[1], s.high), y], [null, y]);
+    if (s.high > 0) lines[v].push([Math.max(range[0], s.low), y], [Math.min(range[1], s.high), y], [null, null]);
   }));
   for (const v of verdicts) {
     if (!of[v].length) continue;
@@ -56,11 +56,11 @@ function overview(t, width, patterns, range) {
     series.push({name: v, type: "line", data: lines[v], showSymbol: false, silent: true, animation: false, connectNulls: false, lineStyle: {color, width: 1.6, opacity: .7}, itemStyle: {color}, tooltip: {show: false}});
     series.push({name: v, type: "scatter", data: of[v], symbolSize: 8, z: 5, itemStyle: {color}});
   }
-  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: true, position: "end", formatter: (m) => String(m.value), color: t.soft, fontSize: 10},
+  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: false},
     data: [.95, 1.1, 1.5].map((x) => ({xAxis: x, lineStyle: {color: t.soft, type: [4, 4], width: 1}}))};
   return {animation: false, grid: {left, right: 18, top: 48, bottom: 44}, legend: legend(t, verdicts.filter((v) => of[v].length).map((name) => ({name, icon: "circle"}))),
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.s ? shapeTip(p.data.p, p.data.s) : null}),
-    xAxis: axis(t, "Speed-up (unfused time / fused time)", 26, {type: "log", logBase: 2, min: range[0], max: range[1], axisLabel: {formatter: (v) => "×" + plain(v)}}),
+    xAxis: axis(t, "Speed-up (unfused time / fused time)", 26, {type: "log", logBase: 2, min: range[0], max: range[1], customValues: [.1, .2, .33, .5, .7, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48].filter((v) => v >= range[0] && v <= range[1]), axisLabel: {formatter: (v) => "×" + plain(v)}}),
     yAxis: axis(t, "", 0, {type: "value", min: -.6, max: patterns.length - .4, inverse: true, interval: 1, axisTick: {show: false}, splitLine: {show: false}, axisLabel: {show: false}}),
     graphic: patterns.map((p, i) => ({type: "text", silent: true, left: 4, top: 48 + (i + .6) / (patterns.length + .2) * (22 * patterns.length + 4) - 7, style: {text: clipped(p.name, limit), fill: t.ink, font: "11.5px system-ui, sans-serif", width: left - 8}})),
     series};
@@ -71,7 +71,7 @@ function overSize(t, p, range) {
   const named = Boolean(p.crossover), list = p.shapes.filter((s) => s.size > 0);
   const x = enclose(list.map((s) => s.size), named ? 2 : 10);
   const color = (s) => t.verdict[s.verdict] || t.verdict.inconclusive;
-  const values = list.flatMap((s) => [s.speedup, ...(s.high > 0 ? [s.low, s.high] : [])]);
+  const middle = list.map((s) => s.speedup), values = [...middle, ...list.flatMap((s) => s.high > 0 ? [Math.max(s.low, Math.min(...middle) * .6), Math.min(s.high, Math.max(...middle) * 1.6)] : [])];
   const y = [Math.max(0, Math.floor(10 * Math.min(.9, ...values) - .5) / 10), Math.min(20, Math.ceil(10 * Math.max(1.6, ...values) + .5) / 10)];
   const lines = [{name: "shapes", type: "line", data: list.map((s) => [s.size, s.speedup]), showSymbol: false, silent: true, animation: false, lineStyle: {color: t.soft, width: 1, opacity: .6}, tooltip: {show: false}}];
   for (const s of list) if (s.high > 0) lines.push({type: "line", data: [[s.size, Math.max(y[0], s.low)], [s.size, Math.min(y[1], s.high)]], showSymbol: false, silent: true, animation: false, lineStyle: {color: color(s), width: 2}, tooltip: {show: false}});

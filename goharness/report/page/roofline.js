@@ -47,7 +47,7 @@ function roofline(t, width, device, points, axes) {
   const dtypes = [...new Set(points.map((r) => r.dtype))].sort((a, b) => precisions.indexOf(a) - precisions.indexOf(b));
   for (const d of dtypes) {
     const color = t.precision(d), mine = points.filter((r) => r.dtype === d);
-    series.push(whiskers(d, color, mine.filter((r) => r.ns > 0).map((r) => [r.intensity, r.highNS > 0 ? Math.max(yLow, r.executed * r.ns / r.highNS) : r.executed, r.lowNS > 0 ? Math.min(yHigh, r.executed * r.ns / r.lowNS) : yHigh]), {lineStyle: {color, width: 1.2, opacity: .4}}));
+    for (const open of [false, true]) series.push(whiskers(d, color, mine.filter((r) => r.ns > 0 && open === !(r.lowNS > 0)).map((r) => [r.intensity, r.highNS > 0 ? Math.max(yLow, r.executed * r.ns / r.highNS) : r.executed, r.lowNS > 0 ? Math.min(yHigh, r.executed * r.ns / r.lowNS) : yHigh]), {lineStyle: open ? {color, width: 1, opacity: .22, type: [2, 4]} : {color, width: 1.2, opacity: .45}}));
     series.push({name: d, type: "scatter", symbolSize: 9, z: 5, itemStyle: {color, borderColor: color, borderWidth: 1.5}, emphasis: {scale: 1.4},
       data: mine.map((r) => ({value: [r.intensity, r.executed], row: r, itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
   }

@@ -91,7 +91,7 @@ function showTable() {
 }
 
 function rowOf(r) {
-  const tr = element("tr", {class: "row " + (/^[a-z_]+$/.test(r.status) ? r.status : "")});
+  const tr = element("tr", {class: "row" + (r.status === "noisy" ? " is-noisy" : "")});
   for (const c of columns) {
     const text = c.show ? c.show(r) : String(r[c.key]);
     const td = element("td", {class: [c.key, c.number ? "n" : "", c.low ? "low" : "", c.key === "status" && /^[a-z_]+$/.test(r.status) ? r.status : ""].filter(Boolean).join(" ")});
