@@ -17,6 +17,9 @@ import (
 // largeFile is 100 MB of one kind, as a damaged, hostile or very long document may be.
 const largeFile = 100_000_000
 
+// repeated stands around what is written until a file is large.
+const repeated = "\x01"
+
 // largeFiles writes files of 100 MB and says with which exit code report must end.
 func largeFiles(tb testing.TB) map[string]int {
 	tb.Helper()
@@ -39,7 +42,7 @@ func largeFiles(tb testing.TB) map[string]int {
 		return b.String() + "}"
 	}
 	fill := func(before, unit, after string) string {
-		return before + strings.Repeat(unit, (largeFile-len(before)-len(after))/len(unit)) + after
+		return before + repeated + unit + repeated + after // written piece by piece: this process stays small
 	}
 	first := func() (with func(samples string) string) {
 		var rs []map[string]json.RawMessage
@@ -68,23 +71,36 @@ func largeFiles(tb testing.TB) map[string]int {
 		text string
 		code int
 	}{
-		"samples":       {with("results", first(fill("[1", ",123456.75", "]"))), exitOK},
-		"short samples": {with("results", first(fill("[1", ",7", "]"))), exitOK},
+		"samples":       {with("results", first(fill("[1", ",123456.75", "]"))), exitUsage},
+		"short samples": {with("results", first(fill("[1", ",7", "]"))), exitUsage},
 		"empty lists":   {with("results", fill("[[]", ",[]", "]")), exitUsage},
 		"objects":       {with("results", fill("[{}", `,{"id":"a"}`, "]")), exitUsage},
 		"keys":          {with("later", fill(`{"a":1`, `,"b":2`, "}")), exitUsage},
 		"strings":       {with("later", fill(`["a"`, `,"bcdefgh"`, "]")), exitUsage},
 		"one string":    {with("later", fill(`"`, "abcdefghi\\n", `"`)), exitOK},
 		"nested":        {fill(`{"schema":`, "[", ""), exitUsage},
-		"cut off":       {with("results", fill("[", `{"id":"a","time":{"samples_ns":[`+strings.Repeat("1,", 400)+`1]}},`, ""))[:largeFile-1000], exitUsage},
-		"foreign":       {fill("", "\x00\x01\xfe\xffPNG", ""), exitUsage},
+		"cut off":       {fill(`{"schema":"ridge.calibration/1","results":[`, `{"id":"a","text":"`+strings.Repeat("x", 800)+`"},`, `{"id`), exitUsage},
+		"foreign":       {fill("", "\x00\x02\xfe\xffPNG", ""), exitUsage},
 		"spaces":        {fill("", " ", ""), exitUsage},
 		"not a number":  {with("results", first(fill("[1", ",1.5", ",NaN]"))), exitUsage},
 		"graphs":        {fill(`{"metadata":{"a":[1`, ",2", "]}}"), exitUsage},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json")
-		if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+		f, err := os.Create(path)
+		if err != nil {
 			tb.Fatal(err)
+		}
+		parts := strings.Split(c.text, repeated)
+		block := strings.Repeat(parts[1], 1+1<<16/len(parts[1]))
+		_, err = f.WriteString(parts[0])
+		for n := 0; n < largeFile-len(parts[0]) && err == nil; n += len(block) {
+			_, err = f.WriteString(block)
+		}
+		if err == nil {
+			_, err = f.WriteString(parts[2])
+		}
+		if cerr := f.Close(); err != nil || cerr != nil {
+			tb.Fatal(err, cerr)
 		}
 		files[path] = c.code
 	}

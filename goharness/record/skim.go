@@ -7,11 +7,13 @@ import (
 	"fmt"
 )
 
-// Limits of a text that is worth decoding. A run of 1,000 results nests 8 deep and has a quarter of a million values; the
-// samples of a time do not count, for they are not decoded twice.
+// Limits of a text that is worth decoding. A run of 1,000 results nests 8 deep and has a quarter of a million values
+// beside its samples.
 const (
 	maxDepth  = 64
 	maxValues = 4_000_000
+	// maxNumbers bounds the numbers of long lists of them, samples above all.
+	maxNumbers = 6_000_000
 	// keptNumbers of a list of numbers stand for all of them when a document is held against its schema.
 	keptNumbers = 16
 )
@@ -31,7 +33,7 @@ func skim(data []byte, keys ...string) (skimmed, error) {
 	for _, k := range keys {
 		wanted[k] = true
 	}
-	depth, values, kept := 0, 0, 0
+	depth, values, numbers, kept := 0, 0, 0, 0
 	key, from := "", -1 // the wanted key at the top level whose value begins at from
 	settle := func(end int) {
 		if from >= 0 {
@@ -72,7 +74,10 @@ func skim(data []byte, keys ...string) (skimmed, error) {
 			if data[i] != '[' {
 				break
 			}
-			if cut, end := numbersOf(data, i+1); cut > 0 {
+			if cut, end, n := numbersOf(data, i+1); cut > 0 {
+				if numbers += n; numbers > maxNumbers {
+					return s, fmt.Errorf("the document has more than %d numbers in its lists%s", maxNumbers, position(data, int64(i)))
+				}
 				s.reduced = append(s.reduced, data[kept:cut]...)
 				kept, i = end, end-1
 			}
@@ -94,10 +99,9 @@ func skim(data []byte, keys ...string) (skimmed, error) {
 	return s, nil
 }
 
-// numbersOf looks for a list of more than keptNumbers numbers, and nothing else, that begins at from: where to cut it and
-// where its bracket closes. Decoding the whole text judges the numbers.
-func numbersOf(data []byte, from int) (cut, end int) {
-	n := 0
+// numbersOf looks for a list of more than keptNumbers numbers, and nothing else, that begins at from: where to cut it,
+// where its bracket closes, and how many it has. Decoding the whole text judges the numbers.
+func numbersOf(data []byte, from int) (cut, end, n int) {
 	for i := from; i < len(data); i++ {
 		switch c := data[i]; {
 		case c == ',':
@@ -105,13 +109,13 @@ func numbersOf(data []byte, from int) (cut, end int) {
 				cut = i
 			}
 		case c == ']':
-			return cut, i
+			return cut, i, n + 1
 		case c >= '0' && c <= '9', c == '-', c == '+', c == '.', c == 'e', c == 'E', c == ' ', c == '\n', c == '\t', c == '\r':
 		default:
-			return 0, 0
+			return 0, 0, 0
 		}
 	}
-	return 0, 0
+	return 0, 0, 0
 }
 
 // position says where in a text a byte is.

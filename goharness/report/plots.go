@@ -184,7 +184,8 @@ func addMarks(p *plot.Plot, marks []mark, c color.Color, name string, floor, roo
 		} else {
 			solid = append(solid, xy)
 		}
-		if m.high == 0 {
+		open := m.high == 0
+		if open {
 			m.high = roof
 		}
 		line, err := plotter.NewLine(plotter.XYs{{X: m.x, Y: min(m.y, max(floor, m.low))}, {X: m.x, Y: max(m.y, min(roof, m.high))}})
@@ -192,6 +193,9 @@ func addMarks(p *plot.Plot, marks []mark, c color.Color, name string, floor, roo
 			return err
 		}
 		line.Color, line.Width = c, vg.Points(.6)
+		if open {
+			line.Width, line.Dashes = vg.Points(.3), []vg.Length{vg.Points(1), vg.Points(3)}
+		}
 		p.Add(line)
 	}
 	for i, list := range []plotter.XYs{solid, hollow} {
@@ -239,9 +243,14 @@ func addText(p *plot.Plot, x, y float64, text string, right bool) error {
 		l.TextStyle[0].XAlign = draw.XRight
 		l.Offset.X = -l.Offset.X
 	}
-	p.Add(l)
+	p.Add(onlyDrawn{l})
 	return nil
 }
+
+// onlyDrawn draws labels without asking for room at the edges of the plot.
+type onlyDrawn struct{ labels *plotter.Labels }
+
+func (o onlyDrawn) Plot(c draw.Canvas, p *plot.Plot) { o.labels.Plot(c, p) }
 
 func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {
 	r := roofOf(d, device)

@@ -63,7 +63,7 @@ function roofline(t, width, device, points, axes) {
     if (end <= start) return;
     series.push(line([[start, start * l.value], [end, end * l.value]], t.soft, false));
     const at = start * (end / start) ** [.62, .34, .12, .3, .5][i % 5];
-    label(at, at * l.value, `${l.name} ${digits(l.value)} GB/s`, t.ink, angle, "center", [`${l.name}: ${digits(l.value)} ${l.unit} measured (${l.detail})`, l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
+    label(at, at * l.value, narrow ? l.name : `${l.name} ${digits(l.value)} GB/s`, t.ink, angle, "center", [`${l.name}: ${digits(l.value)} ${l.unit} measured (${l.detail})`, l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
     if (l.theoretical && l.theoretical < 4 * l.value) {
       const e = Math.min(xHigh, top / l.theoretical), s = Math.max(xLow, yLow / l.theoretical);
       if (e > s) series.push(line([[s, s * l.theoretical], [e, e * l.theoretical]], t.soft, true));
