@@ -45,7 +45,13 @@ func openBrowser(t *testing.T) *browser {
 	if path == "" {
 		t.Skip("no chromium here (Debian: apt-get install chromium)")
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(t.TempDir()), chromedp.WSURLReadTimeout(90*time.Second))
+	// Not t.TempDir: the browser's last processes may still write into it when the test ends.
+	profile, err := os.MkdirTemp("", "ridge-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(profile) })
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.WSURLReadTimeout(90*time.Second))
 	ctx, stop := context.WithTimeout(t.Context(), 4*time.Minute)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
