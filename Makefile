@@ -10,7 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost
+.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report
 
 help:
 	@echo "make build           bin/ridge"
@@ -23,6 +23,7 @@ help:
 	@echo "make selftest        measure the measurement: known durations under known noise"
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make watch-cost      what reading a meter during a run costs: the quick suite without and with it, A B B A (WATCH=flags)"
+	@echo "make bench-report    how fast large documents are read and shown"
 	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
@@ -125,6 +126,10 @@ watch-cost: build
 
 fuzz:
 	scripts/fuzz.sh 5s
+
+# Figures of reading and showing documents: a page of 10 machines with 1,000 results each, documents of 100 MB.
+bench-report: compiler
+	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge -run '^$$' -bench 'PageOf|ReadLarge' -benchtime 1x -timeout 10m
 
 clean:
 	rm -rf bin build

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -25,15 +26,17 @@ func reportCommand() *cli.Command {
 			"fusion profile is shown with the calibration of the same device when that is given too.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(names, ", ")},
-			&cli.StringFlag{Name: "output", Usage: "write to this file"},
+			&cli.StringFlag{Name: "output", Usage: "write to this file; of plots, to this folder"},
 		},
 		Action: func(c *cli.Context) error {
 			f, ok := report.Find(c.String("format"))
 			if !ok {
 				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
 			}
-			if err := checkOutput(c.String("output")); err != nil {
-				return err
+			if f.Files == nil {
+				if err := checkOutput(c.String("output")); err != nil {
+					return err
+				}
 			}
 			if c.NArg() == 0 {
 				return errors.New("report: expected at least one document (- for standard input)")
@@ -41,11 +44,23 @@ func reportCommand() *cli.Command {
 			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
 				return errors.New("report: standard input (-) can be read once; it is given twice")
 			}
+			debug.SetMemoryLimit(readingMemory)
 			docs, err := readDocuments(c.Args().Slice())
 			if err != nil {
 				return fmt.Errorf("report: %w", err)
 			}
-			if out := c.String("output"); out != "" && out != "-" {
+			out := c.String("output")
+			if f.Files != nil {
+				if out == "" || out == "-" {
+					return fmt.Errorf("report: --format %s writes several files: name their folder with --output DIR", f.Name)
+				}
+				files, err := f.Files(out, docs)
+				for _, name := range files {
+					fmt.Fprintln(c.App.Writer, name)
+				}
+				return err
+			}
+			if out != "" && out != "-" {
 				var b strings.Builder
 				if err := f.Write(&b, docs); err != nil {
 					return err
@@ -56,6 +71,9 @@ func reportCommand() *cli.Command {
 		},
 	}
 }
+
+// readingMemory is a soft limit: the collector works harder before it.
+const readingMemory = 700 << 20
 
 // readDocuments reads documents of any kind and joins fusion profiles with the calibrations of
 // their devices.

@@ -11,24 +11,42 @@ import (
 )
 
 // maxDocument bounds a document in bytes.
-const maxDocument = 1 << 30
+const maxDocument = 256 << 20
 
 // ReadCalibration reads and validates a calibration document. The error is one line that
 // names the field and what was expected; the caller adds the file's name.
 func ReadCalibration(r io.Reader) (Calibration, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	data, err := readAll(r, "document")
 	if err != nil {
-		return Calibration{}, fmt.Errorf("reading the document: %w", err)
+		return Calibration{}, err
 	}
-	if len(data) > maxDocument {
-		return Calibration{}, fmt.Errorf("the document is longer than %d bytes", maxDocument)
+	return decodeCalibration(data)
+}
+
+// readAll reads a document's text, in one allocation where the length of a file is known.
+func readAll(r io.Reader, what string) ([]byte, error) {
+	var b bytes.Buffer
+	if f, ok := r.(*os.File); ok {
+		if st, err := f.Stat(); err == nil && st.Mode().IsRegular() && st.Size() <= maxDocument {
+			b.Grow(int(st.Size()) + bytes.MinRead)
+		}
 	}
+	if _, err := b.ReadFrom(io.LimitReader(r, maxDocument+1)); err != nil {
+		return nil, fmt.Errorf("reading the %s: %w", what, err)
+	}
+	if b.Len() > maxDocument {
+		return nil, fmt.Errorf("the %s is longer than %d bytes", what, maxDocument)
+	}
+	return b.Bytes(), nil
+}
+
+func decodeCalibration(data []byte) (Calibration, error) {
 	if err := Validate(data); err != nil {
 		return Calibration{}, err
 	}
 	var doc Calibration
 	if err := json.Unmarshal(data, &doc); err != nil {
-		return Calibration{}, explainJSON(err)
+		return Calibration{}, explainIn(data, err)
 	}
 	seen := map[string]int{}
 	for i, r := range doc.Results {

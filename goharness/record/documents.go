@@ -20,37 +20,37 @@ type Document struct {
 // metadata and operation_profiles of a graphs file. The error is one line that names the field
 // and what was expected; the caller adds the file's name.
 func ReadDocument(r io.Reader) (Document, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	data, err := readAll(r, "document")
 	if err != nil {
-		return Document{}, fmt.Errorf("reading the document: %w", err)
+		return Document{}, err
 	}
-	if len(data) > maxDocument {
-		return Document{}, fmt.Errorf("the document is longer than %d bytes", maxDocument)
+	text, err := skim(data, "schema", "metadata", "operation_profiles")
+	if err != nil {
+		return Document{}, err
 	}
-	var head struct {
-		Schema     any             `json:"schema"`
-		Metadata   json.RawMessage `json:"metadata"`
-		Operations json.RawMessage `json:"operation_profiles"`
+	var schema any
+	if raw, there := text.top["schema"]; !there || json.Unmarshal(raw, &schema) != nil {
+		schema = nil
+		err = json.Unmarshal(data, new(struct{ Schema any }))
 	}
-	err = json.Unmarshal(data, &head)
-	graphs := head.Schema == nil && looksLikeGraphs(data)
+	graphs := schema == nil && looksLikeGraphs(data)
 	switch {
 	case graphs: // its reader names the key at which a text stops being JSON
 		c, err := importGraphs(data)
 		return Document{Calibration: &c}, err
 	case err != nil:
-		return Document{}, explainJSON(err)
-	case head.Schema == any(SchemaFusion):
+		return Document{}, explainIn(data, err)
+	case schema == any(SchemaFusion):
 		f, err := decodeFusion(data)
 		return Document{Fusion: &f, text: data}, err
-	case head.Schema == any(SchemaCalibration):
-		c, err := ReadCalibration(bytes.NewReader(data))
+	case schema == any(SchemaCalibration):
+		c, err := decodeCalibration(data)
 		return Document{Calibration: &c}, err
-	case head.Schema == nil && (head.Metadata != nil || head.Operations != nil):
+	case schema == nil && (text.top["metadata"] != nil || text.top["operation_profiles"] != nil):
 		c, err := importGraphs(data)
 		return Document{Calibration: &c}, err
 	}
-	return Document{}, fmt.Errorf("schema: got %s, expected %q, %q, or a graphs file with metadata and operation_profiles", describe(head.Schema), SchemaCalibration, SchemaFusion)
+	return Document{}, fmt.Errorf("schema: got %s, expected %q, %q, or a graphs file with metadata and operation_profiles", describe(schema), SchemaCalibration, SchemaFusion)
 }
 
 // looksLikeGraphs reports whether the first key at the top level is one of a graphs file, as
@@ -66,12 +66,9 @@ func looksLikeGraphs(data []byte) bool {
 
 // ReadFusion reads and validates a fusion profile, with errors as ReadCalibration gives them.
 func ReadFusion(r io.Reader) (Fusion, error) {
-	data, err := io.ReadAll(io.LimitReader(r, maxDocument+1))
+	data, err := readAll(r, "fusion profile")
 	if err != nil {
-		return Fusion{}, fmt.Errorf("reading the fusion profile: %w", err)
-	}
-	if len(data) > maxDocument {
-		return Fusion{}, fmt.Errorf("the fusion profile is longer than %d bytes", maxDocument)
+		return Fusion{}, err
 	}
 	return decodeFusion(data)
 }
@@ -82,7 +79,7 @@ func decodeFusion(data []byte) (Fusion, error) {
 	}
 	var f Fusion
 	if err := json.Unmarshal(data, &f); err != nil {
-		return Fusion{}, explainJSON(err)
+		return Fusion{}, explainIn(data, err)
 	}
 	seen := map[string]string{}
 	for i, p := range f.Patterns {

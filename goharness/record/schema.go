@@ -107,26 +107,45 @@ func Validate(data []byte) error {
 	if err != nil {
 		return err
 	}
-	var head struct {
-		Schema any `json:"schema"`
+	var head any
+	text, err := skim(data, "schema")
+	if err != nil {
+		return err
 	}
-	if err := json.Unmarshal(data, &head); err != nil {
-		return explainJSON(err)
+	if raw, there := text.top["schema"]; there && json.Unmarshal(raw, &head) != nil || !there {
+		var object struct{ Schema any }
+		if err := json.Unmarshal(data, &object); err != nil {
+			return explainIn(data, err)
+		}
+		head = nil
 	}
-	if head.Schema != any(SchemaCalibration) {
-		return fmt.Errorf("schema: got %s, this ridge reads %q", describe(head.Schema), SchemaCalibration)
+	if head != any(SchemaCalibration) {
+		return fmt.Errorf("schema: got %s, this ridge reads %q", describe(head), SchemaCalibration)
 	}
-	return ValidateAgainst(s, data)
+	return validateSkimmed(s, data, text)
 }
 
 // ValidateAgainst checks a JSON document against a compiled schema, with an error as
 // Validate gives it.
 func ValidateAgainst(s *jsonschema.Schema, data []byte) error {
+	text, err := skim(data)
+	if err != nil {
+		return err
+	}
+	return validateSkimmed(s, data, text)
+}
+
+// validateSkimmed holds the reduced text against the schema: what is left out are further numbers of lists of numbers,
+// which have no schema of their own.
+func validateSkimmed(s *jsonschema.Schema, data []byte, text skimmed) error {
 	var v any
 	// Decoding into float64 refuses numbers beyond its range here, before the validator
 	// would expand them.
-	if err := json.Unmarshal(data, &v); err != nil {
-		return explainJSON(err)
+	if err := json.Unmarshal(text.reduced, &v); err != nil {
+		if whole := json.Unmarshal(data, new(json.RawMessage)); whole != nil {
+			err = whole // its offset is that of the whole text
+		}
+		return explainIn(data, err)
 	}
 	if err := boundLists(v, nil); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package report shows documents: as a table on a terminal, as Markdown, CSV, Go
+// Package report shows documents: as a table on a terminal, as an HTML page, plots, Markdown, CSV, Go
 // benchmark text, and as short plain-text insights. It computes nothing that is not in
 // the document.
 package report
@@ -15,18 +15,22 @@ type View struct {
 	Doc  string // one line
 	// Write shows the documents on w.
 	Write func(w io.Writer, docs []record.Calibration) error
+	// Files, of a view that is several files, writes them into a folder in place of Write and names them.
+	Files func(dir string, docs []record.Calibration) ([]string, error)
 }
 
 // Views lists the views in display order. A new view is one file and one line here.
 func Views() []View {
 	return []View{
-		{"table", "results, fusion patterns, ceilings and summary as terminal tables", writeTables},
-		{"json", "the calibration itself, with the fusion profiles that joined it (a list when there are several)", writeJSON},
-		{"md", "Markdown tables", writeMarkdown},
-		{"csv", "one row per result and fusion shape with fixed columns", writeCSV},
-		{"benchfmt", "Go benchmark text, one line per sample, for benchstat", writeBenchfmt},
-		{"graphs", "calibration file of branes-ai/graphs, one document with one device", writeGraphs},
-		{"insights", "peaks, ridge points and the results farthest from their limits in plain words", writeInsights},
+		{Name: "table", Doc: "results, fusion patterns, ceilings and summary as terminal tables", Write: writeTables},
+		{Name: "json", Doc: "the calibration itself, with the fusion profiles that joined it (a list when there are several)", Write: writeJSON},
+		{Name: "md", Doc: "Markdown tables", Write: writeMarkdown},
+		{Name: "csv", Doc: "one row per result and fusion shape with fixed columns", Write: writeCSV},
+		{Name: "benchfmt", Doc: "Go benchmark text, one line per sample, for benchstat", Write: writeBenchfmt},
+		{Name: "html", Doc: "one HTML page with charts and a table that needs no network; several documents stand side by side", Write: WritePage},
+		{Name: "plots", Doc: "SVG and PNG files in the folder --output: roofline, bandwidth, latency, fusion, power efficiency", Files: WritePlots},
+		{Name: "graphs", Doc: "calibration file of branes-ai/graphs, one document with one device", Write: writeGraphs},
+		{Name: "insights", Doc: "peaks, ridge points and the results farthest from their limits in plain words", Write: writeInsights},
 	}
 }
 

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
+)
+
+// largeFile is 100 MB of one kind, as a damaged, hostile or very long document may be.
+const largeFile = 100_000_000
+
+// repeated stands around what is written until a file is large.
+const repeated = "\x01"
+
+// largeFiles writes files of 100 MB and says with which exit code report must end.
+func largeFiles(tb testing.TB) map[string]int {
+	tb.Helper()
+	var sample bytes.Buffer
+	if err := record.WriteCalibration(&sample, recordtest.Sample()); err != nil {
+		tb.Fatal(err)
+	}
+	var doc map[string]json.RawMessage
+	if err := json.Unmarshal(sample.Bytes(), &doc); err != nil {
+		tb.Fatal(err)
+	}
+	with := func(key, value string) string {
+		var b strings.Builder
+		b.WriteString(`{"` + key + `":` + value)
+		for k, v := range doc {
+			if k != key {
+				b.WriteString(`,"` + k + `":` + string(v))
+			}
+		}
+		return b.String() + "}"
+	}
+	fill := func(before, unit, after string) string {
+		return before + repeated + unit + repeated + after // written piece by piece: this process stays small
+	}
+	first := func() (with func(samples string) string) {
+		var rs []map[string]json.RawMessage
+		if err := json.Unmarshal(doc["results"], &rs); err != nil {
+			tb.Fatal(err)
+		}
+		var t map[string]json.RawMessage
+		if err := json.Unmarshal(rs[0]["time"], &t); err != nil {
+			tb.Fatal(err)
+		}
+		t["samples_ns"] = json.RawMessage("[4242]")
+		text, err := json.Marshal(t)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		rs[0]["time"] = text
+		list, err := json.Marshal(rs[:1])
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return func(samples string) string { return strings.Replace(string(list), "[4242]", samples, 1) }
+	}()
+	dir := tb.TempDir()
+	files := map[string]int{}
+	for name, c := range map[string]struct {
+		text string
+		code int
+	}{
+		"samples":       {with("results", first(fill("[1", ",123456.75", "]"))), exitUsage},
+		"short samples": {with("results", first(fill("[1", ",7", "]"))), exitUsage},
+		"empty lists":   {with("results", fill("[[]", ",[]", "]")), exitUsage},
+		"objects":       {with("results", fill("[{}", `,{"id":"a"}`, "]")), exitUsage},
+		"keys":          {with("later", fill(`{"a":1`, `,"b":2`, "}")), exitUsage},
+		"strings":       {with("later", fill(`["a"`, `,"bcdefgh"`, "]")), exitUsage},
+		"one string":    {with("later", fill(`"`, "abcdefghi\\n", `"`)), exitOK},
+		"nested":        {fill(`{"schema":`, "[", ""), exitUsage},
+		"cut off":       {fill(`{"schema":"ridge.calibration/1","results":[`, `{"id":"a","text":"`+strings.Repeat("x", 800)+`"},`, `{"id`), exitUsage},
+		"foreign":       {fill("", "\x00\x02\xfe\xffPNG", ""), exitUsage},
+		"spaces":        {fill("", " ", ""), exitUsage},
+		"not a number":  {with("results", first(fill("[1", ",1.5", ",NaN]"))), exitUsage},
+		"graphs":        {fill(`{"metadata":{"a":[1`, ",2", "]}}"), exitUsage},
+	} {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json")
+		f, err := os.Create(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		parts := strings.Split(c.text, repeated)
+		block := strings.Repeat(parts[1], 1+1<<16/len(parts[1]))
+		_, err = f.WriteString(parts[0])
+		for n := 0; n < largeFile-len(parts[0]) && err == nil; n += len(block) {
+			_, err = f.WriteString(block)
+		}
+		if err == nil {
+			_, err = f.WriteString(parts[2])
+		}
+		if cerr := f.Close(); err != nil || cerr != nil {
+			tb.Fatal(err, cerr)
+		}
+		files[path] = c.code
+	}
+	return files
+}
+
+// Time and memory of reading stay bounded, whatever is in the file.
+func BenchmarkReadLargeFiles(b *testing.B) {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	files := largeFiles(b)
+	for b.Loop() {
+		for file, want := range files {
+			cmd := exec.Command(self, "report", "--format", "insights", file)
+			cmd.Env = append(os.Environ(), "RIDGE_TEST_MAIN=1")
+			var stderr bytes.Buffer
+			cmd.Stderr = &stderr
+			start := time.Now()
+			_ = cmd.Run() // the exit code says it
+			took, peak := time.Since(start), peakMemory(cmd.ProcessState)
+			b.Logf("%-20s exit code %d after %.2f s, %d MB: %.150s", filepath.Base(file), cmd.ProcessState.ExitCode(), took.Seconds(), peak>>20, strings.TrimSpace(stderr.String()))
+			if code := cmd.ProcessState.ExitCode(); code != want {
+				b.Errorf("%s: exit code %d, expected %d", file, code, want)
+			}
+			if took > 5*time.Second || peak > 1<<30 {
+				b.Errorf("%s: %v and %d MB, expected at most 5 s and 1 GB", file, took, peak>>20)
+			}
+			if want == exitUsage && (!strings.Contains(stderr.String(), filepath.Base(file)) || strings.Count(stderr.String(), "\n") != 1) {
+				b.Errorf("%s: the message is %q", file, stderr.String())
+			}
+		}
+	}
+}

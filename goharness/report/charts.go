@@ -1,0 +1,213 @@
+package report
+
+import (
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+// limit is a ceiling as charts draw it: the best of its precision or level with the most threads that were measured.
+type limit struct {
+	Name        string  `json:"name"` // fp32, L2
+	Value       float64 `json:"value"`
+	Theoretical float64 `json:"theoretical,omitempty"`
+	Unit        string  `json:"unit"`
+	Detail      string  `json:"detail"` // how it was measured
+	ceiling     *record.Ceiling
+}
+
+// roof are the limits of one device: of compute by precision, of bandwidth by level.
+type roof struct {
+	Compute []limit `json:"compute"`
+	Memory  []limit `json:"memory"`
+}
+
+// levels of memory from the core outwards; others follow in the order of their names.
+var levels = []string{"L1", "L2", "L3", "LLC", "DRAM", "HBM"}
+
+func order(list []string, s string) int {
+	if i := slices.Index(list, s); i >= 0 {
+		return i
+	}
+	return len(list)
+}
+
+// roofOf picks a device's limits: measured ones with the most threads of their kind, the highest of their precision; of a
+// level reading, or the highest where reading was not measured.
+func roofOf(d *record.Calibration, device string) roof {
+	widest := map[string]int{}
+	for i := range d.Ceilings {
+		if c := &d.Ceilings[i]; c.Device == device && measurable(c) {
+			widest[c.Kind] = max(widest[c.Kind], c.Threads)
+		}
+	}
+	best := map[string]*record.Ceiling{}
+	for i := range d.Ceilings {
+		c := &d.Ceilings[i]
+		if c.Device != device || !measurable(c) || c.Threads != widest[c.Kind] {
+			continue
+		}
+		var key string
+		switch c.Kind {
+		case record.CeilingCompute:
+			key = "c" + string(c.DType)
+		case record.CeilingBandwidth:
+			key = "b" + c.Level
+		default:
+			continue
+		}
+		have := best[key]
+		if have == nil || betterLimit(c, have) {
+			best[key] = c
+		}
+	}
+	r := roof{Compute: []limit{}, Memory: []limit{}}
+	for _, c := range best {
+		l := limit{Value: c.Measured.Value, Unit: clean(c.Unit), ceiling: c}
+		if c.Theoretical.Unavailable == "" {
+			l.Theoretical = c.Theoretical.Value
+		}
+		threads := "1 thread"
+		if c.Threads != 1 {
+			threads = strconv.Itoa(c.Threads) + " threads"
+		}
+		if c.Kind == record.CeilingCompute {
+			l.Name, l.Detail = clean(string(c.DType)), strings.TrimPrefix(clean(c.ISA)+", "+threads, ", ")
+			r.Compute = append(r.Compute, l)
+		} else {
+			l.Name, l.Detail = clean(c.Level), strings.TrimPrefix(clean(c.Access)+", "+threads, ", ")
+			r.Memory = append(r.Memory, l)
+		}
+	}
+	var precisions []string
+	for _, p := range record.Precisions {
+		precisions = append(precisions, string(p))
+	}
+	by := func(list []limit, names []string) {
+		sort.Slice(list, func(i, j int) bool {
+			a, b := order(names, list[i].Name), order(names, list[j].Name)
+			return a < b || a == b && list[i].Name < list[j].Name
+		})
+	}
+	by(r.Compute, precisions)
+	by(r.Memory, levels)
+	return r
+}
+
+func measurable(c *record.Ceiling) bool { return c.Measured.Unavailable == "" && c.Measured.Value > 0 }
+
+// betterLimit prefers reading among the accesses of a level and else the higher value.
+func betterLimit(c, have *record.Ceiling) bool {
+	if c.Kind == record.CeilingBandwidth && (c.Access == "read") != (have.Access == "read") {
+		return c.Access == "read"
+	}
+	return c.Measured.Value > have.Measured.Value
+}
+
+// sweepPoint is one size of the cache sweep: GB/s or ns per load, with its interval.
+type sweepPoint struct {
+	Bytes   int64
+	Value   float64
+	Low     float64 // 0: the interval has no lower end
+	High    float64 // 0: the interval has no upper end
+	Threads int
+	Status  record.Status
+}
+
+// sweepPoints are read bandwidth with the most threads, and latency, over the size of the buffer.
+func sweepPoints(d *record.Calibration, device string) (read, latency []sweepPoint) {
+	read, latency = []sweepPoint{}, []sweepPoint{}
+	widest := 0
+	for i := range d.Results {
+		if r := &d.Results[i]; r.Device == device && r.Op == "bandwidth" {
+			widest = max(widest, r.Threads)
+		}
+	}
+	for i := range d.Results {
+		r := &d.Results[i]
+		if r.Device != device || !r.Probe() || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 {
+			continue
+		}
+		bytes, err := strconv.ParseInt(r.Params["bytes"], 10, 64)
+		if err != nil || bytes <= 0 {
+			continue
+		}
+		p := sweepPoint{Bytes: bytes, Threads: r.Threads, Status: r.Status}
+		switch {
+		case r.Op == "bandwidth" && r.Params["access"] == "read" && r.Threads == widest && r.BandwidthGBps > 0:
+			p.Value = r.BandwidthGBps
+			p.Low, p.High = overTime(p.Value, r.Time)
+			read = append(read, p)
+		case r.Op == "chase" && r.Items > 0:
+			n := float64(r.Items)
+			p.Value, p.Low, p.High = r.Time.MedianNS/n, max(0, r.Time.CI95NS[0]/n), max(0, r.Time.CI95NS[1]/n)
+			latency = append(latency, p)
+		}
+	}
+	for _, s := range [][]sweepPoint{read, latency} {
+		sort.SliceStable(s, func(i, j int) bool { return s[i].Bytes < s[j].Bytes })
+	}
+	return oneEach(read), oneEach(latency)
+}
+
+// oneEach keeps the first point of a size: the sweep shares sizes with the probes of the ceilings.
+func oneEach(points []sweepPoint) []sweepPoint {
+	return slices.CompactFunc(points, func(a, b sweepPoint) bool { return a.Bytes == b.Bytes })
+}
+
+// overTime gives the interval of a rate from that of its time; 0 stands for an end that is not there.
+func overTime(rate float64, t *record.Time) (low, high float64) {
+	if t.CI95NS[1] > 0 {
+		low = rate * t.MedianNS / t.CI95NS[1]
+	}
+	if t.CI95NS[0] > 0 {
+		high = rate * t.MedianNS / t.CI95NS[0]
+	}
+	return low, high
+}
+
+// onRoofline reports whether a result is a point of the roofline, and where: its executed operations per byte and per
+// nanosecond. Algorithms that need fewer operations than are counted (Winograd) stand at what they execute, as the
+// ceilings judge them.
+func onRoofline(r *record.Result) (intensity, gflops float64, ok bool) {
+	if r.Probe() || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
+		return 0, 0, false
+	}
+	return float64(r.Executed()) / float64(r.Bytes), float64(r.Executed()) / r.Time.MedianNS, true
+}
+
+// labels name the documents: machine, and the run where several have the same machine.
+func labels(docs []record.Calibration) []string {
+	var out []string
+	count := map[string]int{}
+	for i := range docs {
+		h := &docs[i].Host
+		name := h.Name
+		for _, s := range []string{h.CPU.Microarchitecture, h.CPU.Model, h.Hostname} {
+			if name == "" {
+				name = s
+			}
+		}
+		if name == "" && len(docs[i].Devices) > 0 {
+			name = docs[i].Devices[0].Name
+		}
+		if name == "" {
+			name = "machine"
+		}
+		name = clean(name)
+		if text := []rune(name); len(text) > 60 {
+			name = string(text[:59]) + "…"
+		}
+		count[name]++
+		out = append(out, name)
+	}
+	for i := range out {
+		if count[out[i]] > 1 {
+			out[i] += " · " + clean(docs[i].RunID)
+		}
+	}
+	return out
+}
