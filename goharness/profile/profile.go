@@ -52,9 +52,7 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		{Type: Energy, Unit: "microjoules"}, {Type: FLOP, Unit: "count"}, {Type: Bytes, Unit: "bytes"},
 		{Type: TimeOverRoofline, Unit: "nanoseconds"}}
 	b.p.DefaultSampleType = DeviceTime
-	if at, err := time.Parse(time.RFC3339, doc.Created); err == nil {
-		b.p.TimeNanos = at.UnixNano()
-	}
+	b.p.TimeNanos = created(doc)
 	if s := doc.Summary.WallSeconds; s > 0 && s < math.MaxInt64/1e9 {
 		b.p.DurationNanos = int64(math.Round(s * 1e9))
 	}
@@ -75,6 +73,15 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
 	}
 	return b.p, nil
+}
+
+// created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
+func created(doc record.Calibration) int64 {
+	at, err := time.Parse(time.RFC3339, doc.Created)
+	if err != nil {
+		return 0
+	}
+	return at.UnixNano()
 }
 
 // Write writes the profile in pprof's compressed form. Equal profiles give equal bytes.

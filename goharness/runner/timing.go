@@ -29,13 +29,15 @@ func quiet() (loud func()) {
 	return func() { debug.SetGCPercent(old) }
 }
 
-func (s *Server) measure(ctx context.Context) (*Measured, error) {
+func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	if s.cur == nil {
 		return nil, usage("measure: no case is prepared")
 	}
 	c := s.cur.c
 	out := &Measured{}
 	clockBefore := s.clock()
+	stopSampling := s.sample(q.SampleHz)
+	defer stopSampling(nil) // where the measurement fails
 	steal0, stealErr := s.steal()
 	loud := quiet()
 	defer loud()
@@ -62,6 +64,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 		out.Times, out.Converged = []record.Time{t}, tr.Converged
 		samples = tr.Samples
 	}
+	out.Code = stopSampling(samples)
 	var switches, delay int64
 	for _, x := range samples {
 		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)
