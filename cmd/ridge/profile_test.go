@@ -167,7 +167,7 @@ func TestEveryKernelHasASource(t *testing.T) {
 			if n := int64(bytes.Count(text, []byte("\n"))); at.Line < 1 || at.Line > n {
 				t.Errorf("kernel %s: line %d of %s, which has %d", k.Name, at.Line, at.File, n)
 			}
-			for _, isa := range []string{"avx2", "avx512", "neon", "portable"} {
+			for _, isa := range []string{"avx2", "avx512", "neon"} {
 				if strings.Contains(k.Name+"_", "_"+isa+"_") && !strings.HasSuffix(k.Name, "_model") && !strings.Contains(at.File, isa) {
 					t.Errorf("kernel %s: source %s", k.Name, at.File)
 				}
@@ -242,6 +242,11 @@ func TestANativeProfileNamesTheMicroKernel(t *testing.T) {
 	}
 	if text := goTool(t, "-list="+best, out); !strings.Contains(text, "native/gemm/") {
 		t.Errorf("go tool pprof -list:\n%s", text)
+	}
+	html := filepath.Join(dir, "w.html")
+	goTool(t, "-weblist="+best, "-output="+html, bin, out)
+	if text, err := os.ReadFile(html); err != nil || !strings.Contains(string(text), "class=asm") {
+		t.Errorf("go tool pprof -weblist shows no instructions (%v, %d bytes)", err, len(text))
 	}
 	if text := goTool(t, "-tags", out); !strings.Contains(text, "thread: Total") {
 		t.Errorf("go tool pprof -tags:\n%s", text)

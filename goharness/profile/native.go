@@ -1,13 +1,11 @@
 package profile
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	pprof "github.com/google/pprof/profile"
@@ -117,8 +115,7 @@ func (n *native) add(c Capture) {
 		x := &pprof.Sample{
 			Location: append([]*pprof.Location{leaf}, n.stack(caseFrames(r, ""), frames)...),
 			Value:    []int64{s.Count, s.Count * c.Code.PeriodNS},
-			Label: map[string][]string{"dtype": {string(r.DType)}, "threads": {strconv.Itoa(r.Threads)}, "mode": {r.Mode}, "device": {r.Device},
-				"kernel": {kernel}, "case": {r.ID}, "thread": {strconv.Itoa(s.Thread)}},
+			Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
 		}
 		for i := range n.p.SampleType[2:] {
 			v := int64(0)
@@ -127,7 +124,8 @@ func (n *native) add(c Capture) {
 			}
 			x.Value = append(x.Value, v)
 		}
-		numbers(x, r.Params)
+		numbers(x, r)
+		x.NumLabel["thread"], x.NumUnit["thread"] = []int64{int64(s.Thread)}, []string{"count"}
 		n.p.Sample = append(n.p.Sample, x)
 	}
 }
@@ -154,9 +152,14 @@ func (n *native) addressed(m backend.CodeMapping, at uint64) *pprof.Location {
 			name = filepath.Base(m.File)
 		}
 	}
-	short, _, _ := strings.Cut(name, ".") // without .constprop.0 and its like, the compiler's copies
+	// A compiler's copy of a function (tile.constprop.0) has no name of its own in the debug
+	// information; go tool pprof -weblist finds it by an empty system name.
+	system := name
+	if strings.Contains(name, ".") {
+		system = ""
+	}
 	l := &pprof.Location{ID: uint64(len(n.p.Location) + 1), Mapping: to, Address: at,
-		Line: []pprof.Line{{Function: n.function(cmp.Or(short, name), name, src.File, 0), Line: src.Line}}}
+		Line: []pprof.Line{{Function: n.function(name, system, src.File, 0), Line: src.Line}}}
 	n.addresses[key] = l
 	n.p.Location = append(n.p.Location, l)
 	return l

@@ -163,13 +163,13 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 	s := &pprof.Sample{
 		Location: b.stack(caseFrames(r, arm), b.kernelFrames(kernels, "compute")),
 		Value:    []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)},
-		Label: map[string][]string{"dtype": {string(r.DType)}, "threads": {strconv.Itoa(r.Threads)}, "mode": {r.Mode},
-			"device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
+		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device},
+			"kernel": {kernel}, "case": {r.ID}},
 	}
 	if arm != "" {
 		s.Label["arm"] = []string{arm}
 	}
-	numbers(s, r.Params)
+	numbers(s, r)
 	b.p.Sample = append(b.p.Sample, s)
 }
 
@@ -224,15 +224,14 @@ func (b *builder) kernelFrames(kernels []string, phase string) []frame {
 	return []frame{f, leaf}
 }
 
-// numbers adds the whole-number parameters of an op as numeric labels.
-func numbers(s *pprof.Sample, params map[string]string) {
-	for name, text := range params {
+// numbers adds the thread count and the whole-number parameters of an op as numeric labels: pprof
+// takes a filter such as threads=2 for a range of numbers.
+func numbers(s *pprof.Sample, r *record.Result) {
+	s.NumLabel, s.NumUnit = map[string][]int64{"threads": {int64(r.Threads)}}, map[string][]string{"threads": {"count"}}
+	for name, text := range r.Params {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			continue
-		}
-		if s.NumLabel == nil {
-			s.NumLabel, s.NumUnit = map[string][]int64{}, map[string][]string{}
 		}
 		unit := "elements"
 		if name == "bytes" {

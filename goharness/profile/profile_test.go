@@ -228,7 +228,9 @@ func TestGoToolPprofReadsIt(t *testing.T) {
 		{[]string{"-sample_index=flop", "-top", "-cum"}, []string{"suite "}},
 		{[]string{"-tags"}, []string{" dtype: Total", " threads: Total", " m: Total"}},
 		{[]string{"-list=gemm_fp32_avx2_6x16 compute"}, []string{"gemm_fp32_avx2_6x16_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx2_6x16)"}},
-		{[]string{"-tagfocus=dtype=fp32", "-top"}, []string{"Type: device_time"}},
+		{[]string{"-tagfocus=dtype=fp32", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-tagfocus=threads=2", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-tagfocus=m=1024", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
 		{[]string{"-comments"}, []string{"every case counts once"}},
 	} {
 		got := goPprof(t, append(c.args, file)...)

@@ -18,6 +18,7 @@ type Sources struct {
 
 type sourceFile struct {
 	name  string // path below the root
+	text  string
 	lines []string
 	// reach is the code, without comments, with that of the headers and bodies it includes from its own folder.
 	reach string
@@ -41,7 +42,7 @@ func NewSources(root string, tree fs.FS) (*Sources, error) {
 	for name, own := range text {
 		// table.c and models.c name every kernel and define none.
 		if base := path.Base(name); path.Ext(base) == ".c" && base != "table.c" && base != "models.c" || path.Ext(base) == ".cu" {
-			s.files = append(s.files, sourceFile{name: name, lines: strings.Split(own, "\n"), reach: reach(text, name, map[string]bool{})})
+			s.files = append(s.files, sourceFile{name: name, text: own, lines: strings.Split(own, "\n"), reach: reach(text, name, map[string]bool{})})
 		}
 	}
 	slices.SortFunc(s.files, func(a, b sourceFile) int { return strings.Compare(a.name, b.name) })
@@ -88,7 +89,10 @@ func (s *Sources) search(kernel string) Source {
 	for tail := kernel; tail != ""; {
 		word := regexp.MustCompile(`(^|[^A-Za-z0-9_]|\bridge_|##_?)` + regexp.QuoteMeta(tail) + `($|[^A-Za-z0-9_])`)
 		for _, f := range s.files {
-			line := defines(f.lines, word)
+			if !strings.Contains(f.text, tail) {
+				continue
+			}
+			line := defines(f.lines, word, tail)
 			if line == 0 || tail != kernel && !hasOp.MatchString(f.reach) {
 				continue
 			}
@@ -115,10 +119,10 @@ func (s *Sources) search(kernel string) Source {
 	return best
 }
 
-// defines gives the first line outside of comments that matches.
-func defines(lines []string, word *regexp.Regexp) int64 {
+// defines gives the first line outside of comments that matches the word around tail.
+func defines(lines []string, word *regexp.Regexp, tail string) int64 {
 	for i, l := range lines {
-		if code, _, _ := strings.Cut(l, "//"); word.MatchString(code) {
+		if code, _, _ := strings.Cut(l, "//"); strings.Contains(code, tail) && word.MatchString(code) {
 			return int64(i + 1)
 		}
 	}
