@@ -115,7 +115,7 @@ func (n *native) add(c Capture) {
 		x := &pprof.Sample{
 			Location: append([]*pprof.Location{leaf}, n.stack(caseFrames(r, ""), frames)...),
 			Value:    []int64{s.Count, s.Count * c.Code.PeriodNS},
-			Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
+			Label:    map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
 		}
 		for i := range n.p.SampleType[2:] {
 			v := int64(0)
