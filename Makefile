@@ -10,7 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report
+.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report profile-overhead
 
 help:
 	@echo "make build           bin/ridge"
@@ -21,6 +21,7 @@ help:
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
 	@echo "make sanitize        the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make selftest        measure the measurement: known durations under known noise"
+	@echo "make profile-overhead  what sampling costs the kernel that is sampled (A B B A, 30 s)"
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make watch-cost      what reading a meter during a run costs: the quick suite without and with it, A B B A (WATCH=flags)"
 	@echo "make bench-report    how fast large documents are read and shown"
@@ -123,6 +124,9 @@ selftest: build
 WATCH ?=
 watch-cost: build
 	$(GO) run ./internal/watchcost $(WATCH)
+profile-overhead: compiler
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/sampleoverhead ./internal/sampleoverhead
+	build/sampleoverhead
 
 fuzz:
 	scripts/fuzz.sh 5s

@@ -51,6 +51,7 @@ type device struct {
 	tuning   backend.Tuning
 	mem      arena
 	hosts    map[string]*vendor.Host // vendor libraries in use
+	sampling *sampling               // of the team's instructions; nil: off
 }
 
 func (d *device) Info() record.Device {

@@ -4,4 +4,7 @@ package main
 
 import "ridge/cuda"
 
-func init() { extraBackends = append(extraBackends, cuda.New()) }
+func init() {
+	extraBackends = append(extraBackends, cuda.New())
+	sourceTrees["cuda"] = cuda.Sources
+}

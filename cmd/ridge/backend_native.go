@@ -1,6 +1,8 @@
 package main
 
 import (
+	"io/fs"
+
 	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
 	"ridge/goharness/plan"
@@ -12,6 +14,10 @@ import (
 func backends() []backend.Backend {
 	return append([]backend.Backend{native.New()}, extraBackends...)
 }
+
+// sourceTrees are the kernels' sources, which profiles point at, by their folder in the module. A
+// platform behind a build tag adds its own.
+var sourceTrees = map[string]fs.FS{"native": native.Sources}
 
 // extraBackends is filled by the init functions of backend_*.go files behind build tags.
 var extraBackends []backend.Backend

@@ -15,19 +15,27 @@ import (
 func benchCommand() *cli.Command {
 	flags := append(measureFlags(),
 		&cli.StringFlag{Name: "case", Usage: "measure the case of this id (every result carries its own)"},
-		&cli.StringFlag{Name: "kernel", Usage: "force a kernel, or all: every kernel of the op in turn"},
-		&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
-		&cli.StringSliceFlag{Name: "param", Usage: "parameter of the op, NAME=VALUE[,VALUE…]; several values sweep"},
 		&cli.BoolFlag{Name: "no-ceilings", Usage: "do not probe the ceilings first (the result is then not held against limits)"},
 	)
-	for _, name := range []string{"m", "n", "k"} {
-		flags = append(flags, &cli.StringFlag{Name: name, Usage: "sizes of parameter " + name + ", comma-separated"})
-	}
+	flags = append(flags, caseFlags()...)
 	return &cli.Command{
 		Name: "bench", Usage: "verify and time one op over sizes and kernels", ArgsUsage: "OP",
 		Description: "Examples: ridge bench gemm --m 512,1024 --n 1024 --k 1024 --precision fp32 --kernel all\n          ridge bench --case 'cpu/gemm/fp32/m=64,n=64,k=64/threads=1/hot'",
 		Flags:       flags, Action: bench,
 	}
+}
+
+// caseFlags choose the cases of an op.
+func caseFlags() []cli.Flag {
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "kernel", Usage: "force a kernel, or all: every kernel of the op in turn"},
+		&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
+		&cli.StringSliceFlag{Name: "param", Usage: "parameter of the op, NAME=VALUE[,VALUE…]; several values sweep"},
+	}
+	for _, name := range []string{"m", "n", "k"} {
+		flags = append(flags, &cli.StringFlag{Name: name, Usage: "sizes of parameter " + name + ", comma-separated"})
+	}
+	return flags
 }
 
 func bench(c *cli.Context) error {
@@ -52,8 +60,8 @@ func bench(c *cli.Context) error {
 func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 	var refs []record.ProgramRef
 	threads, mode, device := cfg.Plan.Threads, c.String("mode"), cfg.Plan.Device
-	if mode != record.Hot && mode != record.Cold {
-		return nil, fmt.Errorf("--mode %q: expected hot or cold", mode)
+	if err := checkMode(mode); err != nil {
+		return nil, err
 	}
 	if id := c.String("case"); id != "" {
 		for _, name := range []string{"threads", "mode", "device", "precision", "m", "n", "k", "param"} {
@@ -84,18 +92,22 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		cfg.Plan.Threads, cfg.Plan.Device = threads, device
 	} else {
 		var err error
-		if c.NArg() != 1 {
-			return nil, fmt.Errorf("bench: expected one op (ridge list ops) or --case ID, got %d arguments", c.NArg())
-		}
-		if refs, err = sweepRefs(c, cfg, c.Args().First()); err != nil {
+		if refs, err = sweepRefs(c, cfg); err != nil {
 			return nil, err
 		}
 	}
-	return makeCases(c, cfg, refs, threads, mode, device)
+	return refCases(c, cfg, refs, threads, mode, device)
 }
 
-// makeCases makes a case of every program and kernel; threads 0 means what is usable.
-func makeCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, threads int, mode, device string) ([]record.Case, error) {
+func checkMode(mode string) error {
+	if mode != record.Hot && mode != record.Cold {
+		return fmt.Errorf("--mode %q: expected hot or cold", mode)
+	}
+	return nil
+}
+
+// refCases makes a case of every program and kernel; threads 0 is what the affinity allows.
+func refCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, threads int, mode, device string) ([]record.Case, error) {
 	if threads == 0 {
 		cpus, err := hostCPUs(0, c.String("affinity"))
 		if err != nil {
@@ -152,11 +164,18 @@ func kernelsFor(c *cli.Context, ref record.ProgramRef) []string {
 	}
 }
 
-// sweepRefs makes the cross product of the parameters' values and the precisions.
-func sweepRefs(c *cli.Context, cfg *campaign.Config, name string) ([]record.ProgramRef, error) {
+func sweepRefs(c *cli.Context, cfg *campaign.Config) ([]record.ProgramRef, error) {
+	if c.NArg() != 1 {
+		return nil, fmt.Errorf("bench: expected one op (ridge list ops) or --case ID, got %d arguments", c.NArg())
+	}
+	return opRefs(c, cfg, c.Args().First())
+}
+
+// opRefs makes the cross product of the parameters' values and the precisions.
+func opRefs(c *cli.Context, cfg *campaign.Config, name string) ([]record.ProgramRef, error) {
 	spec, ok := cfg.Plan.Ops.Spec(name)
 	if !ok {
-		return nil, fmt.Errorf("unknown op %q: ridge list ops shows them", name)
+		return nil, fmt.Errorf("%s: unknown op %q: ridge list ops shows them", c.Command.Name, name)
 	}
 	given := map[string]string{}
 	for _, p := range []string{"m", "n", "k"} {

@@ -154,11 +154,11 @@ func interleaveCases(c *cli.Context, ops []string) ([]record.Case, string, error
 		if mode != record.Hot && mode != record.Cold {
 			return nil, "", fmt.Errorf("--mode %q: expected hot or cold", mode)
 		}
-		refs, err := sweepRefs(c, &cfg, ops[0])
+		refs, err := opRefs(c, &cfg, ops[0])
 		if err != nil {
 			return nil, "", err
 		}
-		if out, err = makeCases(c, &cfg, refs, cfg.Plan.Threads, mode, cfg.Plan.Device); err != nil {
+		if out, err = refCases(c, &cfg, refs, cfg.Plan.Threads, mode, cfg.Plan.Device); err != nil {
 			return nil, "", err
 		}
 	default:

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -30,6 +31,8 @@ type Request struct {
 	// Launches of a sample, for the soak of an arm that an earlier request measured; 0: those of the measurement.
 	Launches int    `json:"launches,omitempty"`
 	Library  string `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case
+	// SampleHz, of measure: how often a second the device's threads are asked which instruction they execute; 0: never.
+	SampleHz int `json:"sample_hz,omitempty"`
 }
 
 // Reply is the worker's answer. Err is set when the verb failed.
@@ -110,6 +113,8 @@ type Measured struct {
 	Ratio      *record.Ratio     `json:"ratio,omitempty"`
 	Converged  bool              `json:"converged"`
 	Conditions record.Conditions `json:"conditions"`
+	// Code is there when the request asked for samples.
+	Code *backend.CodeSamples `json:"code,omitempty"`
 }
 
 // Soaked is a finished sustain phase.

@@ -79,7 +79,7 @@ func (s *Server) Handle(ctx context.Context, q Request) Reply {
 	case VerbVerify:
 		r.Verified, err = s.verify(ctx, q)
 	case VerbMeasure:
-		r.Measured, err = s.measure(ctx)
+		r.Measured, err = s.measure(ctx, q)
 	case VerbSoak:
 		r.Soaked, err = s.soak(ctx, q)
 	case VerbClock:

@@ -32,7 +32,7 @@ func quiet() (loud func()) {
 // warmArm bounds the warm-up of each arm of a comparison.
 const warmArm = 40 * time.Millisecond
 
-func (s *Server) measure(ctx context.Context) (*Measured, error) {
+func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	if s.cur == nil {
 		return nil, usage("measure: no case is prepared")
 	}
@@ -42,6 +42,8 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 	if !c.Pilot {
 		clockBefore = s.clock()
 	}
+	stopSampling := s.sample(q.SampleHz)
+	defer stopSampling(nil) // where the measurement fails
 	steal0, stealErr := s.steal()
 	loud := quiet()
 	defer loud()
@@ -69,6 +71,7 @@ func (s *Server) measure(ctx context.Context) (*Measured, error) {
 		out.Times, out.Converged = []record.Time{t}, tr.Converged
 		samples = tr.Samples
 	}
+	out.Code = stopSampling(samples)
 	var switches, delay int64
 	for _, x := range samples {
 		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)

@@ -1,0 +1,254 @@
+//go:build linux && cgo && (amd64 || arm64)
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"ridge/goharness/profile"
+	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
+)
+
+func calibrationFile(t *testing.T, change func(*record.Calibration)) string {
+	t.Helper()
+	doc := recordtest.Sample()
+	if change != nil {
+		change(&doc)
+	}
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(t.TempDir(), "calibration.json")
+	if err := os.WriteFile(name, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func readPprof(t *testing.T, name string) *pprof.Profile {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pprof.ParseData(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func goTool(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"tool", "pprof"}, args...)...)
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	cmd.Dir = "../.."
+	var errs bytes.Buffer
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go tool pprof %s: %v: %s", strings.Join(args, " "), err, errs.String())
+	}
+	return string(out)
+}
+
+func TestAProfileIsMadeOfADocument(t *testing.T) {
+	doc, out := calibrationFile(t, nil), filepath.Join(t.TempDir(), "f.pb.gz")
+	code, stdout, stderr := ridge(t, "profile", "--from", doc, "--output", out)
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if !strings.Contains(stdout, "time_over_roofline") || !strings.Contains(stdout, "compute") {
+		t.Errorf("standard output:\n%s", stdout)
+	}
+	if err := readPprof(t, out).CheckValid(); err != nil {
+		t.Error(err)
+	}
+	if top := goTool(t, "-top", out); !strings.Contains(top, "Type: device_time") {
+		t.Errorf("go tool pprof -top:\n%s", top)
+	}
+	// The same document twice, to a file and to standard output, gives the same bytes.
+	_, again, _ := ridge(t, "profile", "--from", doc, "--output", "-")
+	if b, err := os.ReadFile(out); err != nil || string(b) != again {
+		t.Errorf("two profiles of one document differ (%v)", err)
+	}
+}
+
+func TestProfilesOfTwoRunsAreCompared(t *testing.T) {
+	old := calibrationFile(t, nil)
+	slower := calibrationFile(t, func(doc *record.Calibration) {
+		for i := range doc.Results {
+			if r := &doc.Results[i]; r.Time != nil && strings.Contains(r.ID, "/gemm/fp32/m=1024") {
+				r.Time.MedianNS *= 1.25
+			}
+		}
+	})
+	diff := filepath.Join(t.TempDir(), "d.pb.gz")
+	code, stdout, stderr := ridge(t, "profile", "--diff", old, slower, "--output", diff)
+	if code != exitOK || !strings.Contains(stdout, "new/old") || !strings.Contains(stdout, "1.2") {
+		t.Errorf("exit code %d: %s\n%s", code, stderr, stdout)
+	}
+	if err := readPprof(t, diff).CheckValid(); err != nil {
+		t.Error(err)
+	}
+	if code, _, stderr = ridge(t, "profile", "--diff", "--fail-on", "slower", old, slower); code != exitFault || len(lines(stderr)) != 1 {
+		t.Errorf("--fail-on slower: exit code %d: %s", code, stderr)
+	}
+	if code, stdout, stderr = ridge(t, "profile", "--diff", "--fail-on", "slower", old, old); code != exitOK {
+		t.Errorf("a document against itself: exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
+func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte("not a document"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	doc := calibrationFile(t, nil)
+	for _, tc := range []struct {
+		args []string
+		want []string
+	}{
+		{nil, []string{"--suite", "--from"}},
+		{[]string{"frobnicate"}, []string{"frobnicate"}},
+		{[]string{"frobnicate", "--m", "8"}, []string{"frobnicate"}},
+		{[]string{"--suite", "nothing"}, []string{"--suite", "nothing", "quick"}},
+		{[]string{"--suite", "quick", "gemm"}, []string{"--suite", "gemm"}},
+		{[]string{"--suite", "quick", "--m", "8"}, []string{"--suite", "quick"}},
+		{[]string{"--from", bad}, []string{bad}},
+		{[]string{"--from", filepath.Join(t.TempDir(), "missing")}, []string{"missing"}},
+		{[]string{"--from", doc, "--native"}, []string{"--native", "--from"}},
+		{[]string{"--from", doc, "no_such_op"}, []string{"no_such_op"}},
+		{[]string{"--native", "--rate", "0", "gemm"}, []string{"--rate", "10 to 10000"}},
+		{[]string{"--native", "--rate", "1000000", "gemm"}, []string{"--rate", "10 to 10000"}},
+		{[]string{"--rate", "100", "gemm"}, []string{"--rate", "--native"}},
+		{[]string{"--diff", doc}, []string{"--diff", "two"}},
+		{[]string{"--diff", doc, bad}, []string{bad}},
+		{[]string{"--diff", "--threshold", "many", doc, doc}, []string{"--threshold", "many", "percentage"}},
+		{[]string{"--diff", "--fail-on", "faster", doc, doc}, []string{"--fail-on", "faster", "slower"}},
+		{[]string{"--threshold", "5%", "gemm"}, []string{"--threshold", "--diff"}},
+	} {
+		code, stdout, stderr := ridge(t, append([]string{"profile"}, tc.args...)...)
+		if code != exitUsage || stdout != "" || len(lines(stderr)) != 1 {
+			t.Errorf("ridge profile %q: exit code %d, want 2 and one line:\n%s%s", tc.args, code, stdout, stderr)
+		}
+		for _, w := range tc.want {
+			if !strings.Contains(stderr, w) {
+				t.Errorf("ridge profile %q: the error lacks %q: %s", tc.args, w, stderr)
+			}
+		}
+	}
+}
+
+// Every kernel of the registry has its source, in a file that names its instruction set.
+func TestEveryKernelHasASource(t *testing.T) {
+	locate := locateKernel()
+	for _, b := range backends() {
+		for _, k := range b.Kernels() {
+			at, ok := locate(k.Name)
+			if !ok {
+				t.Errorf("kernel %s: no source", k.Name)
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join("..", "..", at.File))
+			if err != nil {
+				t.Errorf("kernel %s: %v", k.Name, err)
+				continue
+			}
+			if n := int64(bytes.Count(text, []byte("\n"))); at.Line < 1 || at.Line > n {
+				t.Errorf("kernel %s: line %d of %s, which has %d", k.Name, at.Line, at.File, n)
+			}
+			for _, isa := range []string{"avx2", "avx512", "neon"} {
+				if strings.Contains(k.Name+"_", "_"+isa+"_") && !strings.HasSuffix(k.Name, "_model") && !strings.Contains(at.File, isa) {
+					t.Errorf("kernel %s: source %s", k.Name, at.File)
+				}
+			}
+		}
+	}
+}
+
+func TestAnOpIsMeasuredAndProfiled(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "f.pb.gz")
+	code, _, stderr := ridge(t, "profile", "gemm", "--m", "64", "--n", "64", "--k", "64", "--precision", "fp32", "--threads", "1",
+		"--warmup", "1", "--trials", "5", "--output", out, "--data-dir", t.TempDir())
+	if code != exitOK {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	p := readPprof(t, out)
+	if len(p.Sample) != 1 || p.Sample[0].NumLabel["m"][0] != 64 || p.DefaultSampleType != profile.DeviceTime {
+		t.Errorf("%v", p)
+	}
+}
+
+// The whole way, with a binary as users have it (the test's own has no symbols): the micro-kernel
+// of a GEMM has the most samples, and its instructions show.
+func TestANativeProfileNamesTheMicroKernel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links the program once more")
+	}
+	dir := t.TempDir()
+	bin, out := filepath.Join(dir, "ridge"), filepath.Join(dir, "n.pb.gz")
+	if text, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v: %s", err, text)
+	}
+	cmd := exec.Command(bin, "profile", "--native", "gemm", "--m", "512", "--n", "512", "--k", "512", "--precision", "fp32",
+		"--threads", "1", "--warmup", "2", "--trials", "200", "--output", out, "--data-dir", dir)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	p := readPprof(t, out)
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	count, total := map[string]int64{}, int64(0)
+	for _, s := range p.Sample {
+		count[s.Location[0].Line[0].Function.Name] += s.Value[0]
+		total += s.Value[0]
+		if l := s.Location[0]; l.Mapping == nil || l.Address < l.Mapping.Start || l.Address >= l.Mapping.Limit {
+			t.Fatalf("address %#x lies in no mapping", l.Address)
+		}
+		if len(s.Label["case"]) != 1 || len(s.NumLabel["k"]) != 1 {
+			t.Fatalf("labels %v %v", s.Label, s.NumLabel)
+		}
+	}
+	kernel := p.Sample[0].Label["kernel"][0]
+	best, most := "", int64(0)
+	for name, n := range count {
+		if n > most {
+			best, most = name, n
+		}
+	}
+	// tile_KERNEL, or strip_…_KERNEL and the like where a shape goes another way; never packing or waiting.
+	if !strings.Contains(best, kernel) || strings.HasPrefix(best, "pack") || 2*most < total {
+		t.Errorf("the function with the most samples is %s (%d of %d), want one that computes in %s: %v", best, most, total, kernel, count)
+	}
+	if p.Mapping[0].BuildID == "" || filepath.Base(p.Mapping[0].File) != "ridge" {
+		t.Errorf("mapping %+v", p.Mapping[0])
+	}
+	if top := goTool(t, "-top", out); !strings.Contains(top, best) {
+		t.Errorf("go tool pprof -top lacks %s:\n%s", best, top)
+	}
+	if text := goTool(t, "-disasm="+best, bin, out); !strings.Contains(text, best) || !strings.Contains(text, "ms ") {
+		t.Errorf("go tool pprof -disasm:\n%s", text)
+	}
+	if text := goTool(t, "-list="+best, out); !strings.Contains(text, "native/gemm/") {
+		t.Errorf("go tool pprof -list:\n%s", text)
+	}
+	html := filepath.Join(dir, "w.html")
+	goTool(t, "-weblist="+best, "-output="+html, bin, out)
+	if text, err := os.ReadFile(html); err != nil || !strings.Contains(string(text), "class=asm") {
+		t.Errorf("go tool pprof -weblist shows no instructions (%v, %d bytes)", err, len(text))
+	}
+	if text := goTool(t, "-tags", out); !strings.Contains(text, "thread: Total") {
+		t.Errorf("go tool pprof -tags:\n%s", text)
+	}
+}

@@ -1,0 +1,200 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	pprof "github.com/google/pprof/profile"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/record"
+)
+
+// Capture is what was sampled of one case.
+type Capture struct {
+	Result  record.Result
+	Kernels []string // of its steps
+	Code    backend.CodeSamples
+}
+
+// Resolver names the function of an address and its line. The name is that of the symbol table.
+type Resolver func(m backend.CodeMapping, address uint64) (function string, at Source, ok bool)
+
+// Native makes a CPU profile of captures: suite → op → shape → kernel → phase → C function, with the
+// real address of each sampled instruction. The innermost function alone was sampled: what it was
+// called from stands for itself, not for a measured stack.
+func Native(doc record.Calibration, captures []Capture, locate func(string) (Source, bool), resolve Resolver) (*pprof.Profile, error) {
+	n := &native{builder: newBuilder(locate), resolve: resolve, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*pprof.Location{}}
+	n.begin(doc, captures)
+	none := map[string]int{}
+	for _, c := range captures {
+		switch {
+		case c.Code.Unavailable != "":
+			none[c.Code.Unavailable]++
+		case !c.Result.Status.Counts():
+			none[c.Result.ID+" is "+string(c.Result.Status)]++
+		default:
+			n.add(c)
+		}
+	}
+	for _, why := range slices.Sorted(maps.Keys(none)) {
+		n.p.Comments = append(n.p.Comments, fmt.Sprintf("left out: %d cases: %s", none[why], why))
+	}
+	if len(n.p.Sample) == 0 {
+		if len(none) > 0 {
+			return nil, fmt.Errorf("no instruction was sampled: %s", slices.Sorted(maps.Keys(none))[0])
+		}
+		return nil, errors.New("no instruction was sampled: the cases were over before the first tick")
+	}
+	if err := n.p.CheckValid(); err != nil {
+		return nil, fmt.Errorf("native profile of run %s: %w", doc.RunID, err)
+	}
+	return n.p, nil
+}
+
+type native struct {
+	*builder
+	resolve   Resolver
+	mappings  map[backend.CodeMapping]*pprof.Mapping
+	addresses map[address]*pprof.Location
+}
+
+type address struct {
+	mapping *pprof.Mapping
+	at      uint64
+}
+
+// begin writes the head: the sample types and what the comments can say of all cases together.
+func (n *native) begin(doc record.Calibration, captures []Capture) {
+	p := n.p
+	p.SampleType = []*pprof.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}
+	p.DefaultSampleType, p.PeriodType = "cpu", &pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}
+	p.TimeNanos = created(doc)
+	var outside, lost int64
+	unavailable := map[string]int{}
+	for _, c := range captures {
+		p.Period = max(p.Period, c.Code.PeriodNS)
+		p.DurationNanos += c.Code.WindowNS
+		outside += c.Code.Outside
+		lost += c.Code.Lost
+		if len(c.Code.Events) > len(p.SampleType)-2 {
+			p.SampleType = p.SampleType[:2]
+			for _, e := range c.Code.Events {
+				p.SampleType = append(p.SampleType, &pprof.ValueType{Type: e, Unit: "count"})
+			}
+		}
+		if why := c.Code.EventsUnavailable; why != "" {
+			unavailable[why]++
+		}
+	}
+	p.Comments = append(p.Comments,
+		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
+		fmt.Sprintf("sampled every %d ns on each kernel thread, in the timed samples alone; %d ticks outside of them are left out", p.Period, outside),
+		"only the innermost function is sampled; the frames above it name its case and kernel, and its phase by the function's name")
+	if lost > 0 {
+		p.Comments = append(p.Comments, fmt.Sprintf("%d ticks were lost: a thread did not run, or the ring was full", lost))
+	}
+	for _, why := range slices.Sorted(maps.Keys(unavailable)) {
+		p.Comments = append(p.Comments, "no hardware events: "+why)
+	}
+}
+
+// add adds the samples of a case.
+func (n *native) add(c Capture) {
+	r := &c.Result
+	kernel := strings.Join(c.Kernels, " + ")
+	for _, s := range c.Code.Samples {
+		m := mappingOf(c.Code.Mappings, s.Address)
+		leaf := n.addressed(m, s.Address)
+		f := leaf.Line[0].Function
+		frames := n.kernelFrames(c.Kernels, phase(f.Name, f.Filename, m.File))
+		x := &pprof.Sample{
+			Location: append([]*pprof.Location{leaf}, n.stack(caseFrames(r, ""), frames)...),
+			Value:    []int64{s.Count, s.Count * c.Code.PeriodNS},
+			Label:    map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
+		}
+		for i := range n.p.SampleType[2:] {
+			v := int64(0)
+			if i < len(s.Events) {
+				v = s.Events[i]
+			}
+			x.Value = append(x.Value, v)
+		}
+		numbers(x, r)
+		x.NumLabel["thread"], x.NumUnit["thread"] = []int64{int64(s.Thread)}, []string{"count"}
+		n.p.Sample = append(n.p.Sample, x)
+	}
+}
+
+func mappingOf(all []backend.CodeMapping, at uint64) backend.CodeMapping {
+	i := slices.IndexFunc(all, func(m backend.CodeMapping) bool { return at >= m.Start && at < m.Limit })
+	if i < 0 {
+		return backend.CodeMapping{}
+	}
+	return all[i]
+}
+
+// addressed is the location of an instruction with the function that holds it.
+func (n *native) addressed(m backend.CodeMapping, at uint64) *pprof.Location {
+	to := n.mapping(m)
+	key := address{to, at}
+	if l := n.addresses[key]; l != nil {
+		return l
+	}
+	name, src, ok := n.resolve(m, at)
+	if !ok { // no symbol: the file's name, as [vdso]
+		name = "unmapped memory"
+		if m.File != "" {
+			name = filepath.Base(m.File)
+		}
+	}
+	// A compiler's copy of a function (tile.constprop.0) has no name of its own in the debug
+	// information; go tool pprof -weblist finds it by an empty system name.
+	system := name
+	if strings.Contains(name, ".") {
+		system = ""
+	}
+	l := &pprof.Location{ID: uint64(len(n.p.Location) + 1), Mapping: to, Address: at,
+		Line: []pprof.Line{{Function: n.function(name, system, src.File, 0), Line: src.Line}}}
+	n.addresses[key] = l
+	n.p.Location = append(n.p.Location, l)
+	return l
+}
+
+func (n *native) mapping(m backend.CodeMapping) *pprof.Mapping {
+	if m.File == "" {
+		return nil
+	}
+	to := n.mappings[m]
+	if to == nil {
+		to = &pprof.Mapping{ID: uint64(len(n.p.Mapping) + 1), Start: m.Start, Limit: m.Limit, Offset: m.Offset, File: m.File, BuildID: m.BuildID,
+			HasFunctions: true, HasFilenames: true, HasLineNumbers: true}
+		n.mappings[m] = to
+		n.p.Mapping = append(n.p.Mapping, to)
+	}
+	return to
+}
+
+// waits are what the team's threads call while they wait for each other; no kernel makes a system
+// call or asks for the time.
+var waits = []string{"syscall", "sched_yield", "clock_gettime", "futex"}
+
+// phase is what a function does by its name and place: kernels keep packing and what follows the
+// sums in functions of their own, and the team waits in its own. What the compiler moved into another
+// function counts there.
+func phase(function, file, mapped string) string {
+	has := func(w string) bool { return strings.Contains(function, w) }
+	switch {
+	case strings.Contains(file, "native/team/"), mapped == "[vdso]", file == "" && slices.ContainsFunc(waits, has):
+		return "wait"
+	case strings.HasPrefix(function, "pack_"):
+		return "pack"
+	case strings.HasPrefix(function, "finish_"), strings.HasPrefix(function, "activate_"), strings.HasPrefix(function, "end_"):
+		return "epilogue"
+	}
+	return "compute"
+}

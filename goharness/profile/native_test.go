@@ -1,0 +1,144 @@
+package profile
+
+import (
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/record"
+)
+
+// capture of a GEMM: 6 ticks in the tile, 2 in packing, 1 in the team, 1 in the kernel's page of time.
+func capture(t *testing.T) (record.Calibration, Capture) {
+	t.Helper()
+	doc := document()
+	i := 0
+	for doc.Results[i].Kernel != "gemm_fp32_avx2_6x16" {
+		i++
+	}
+	return doc, Capture{Result: doc.Results[i], Kernels: []string{doc.Results[i].Kernel}, Code: backend.CodeSamples{
+		PeriodNS: 1e6, Threads: 2, WindowNS: 5e6, Outside: 3, Lost: 1, EventsUnavailable: "no counters",
+		Mappings: []backend.CodeMapping{{Start: 0x400000, Limit: 0x500000, File: "/somewhere/ridge", BuildID: "abcd"}, {Start: 0x7000, Limit: 0x8000, File: "[vdso]"}},
+		Samples: []backend.CodeSample{{Thread: 0, Address: 0x400010, Count: 4}, {Thread: 0, Address: 0x400020, Count: 2}, {Thread: 1, Address: 0x400010, Count: 2},
+			{Thread: 1, Address: 0x400030, Count: 1}, {Thread: 1, Address: 0x7010, Count: 1}}}}
+}
+
+func resolver(m backend.CodeMapping, at uint64) (string, Source, bool) {
+	switch at {
+	case 0x400010:
+		return "tile_gemm_fp32_avx2_6x16.constprop.0", Source{"native/gemm/gemm_fma.h", 117}, true
+	case 0x400020:
+		return "pack_b_gemm_fp32_avx2_6x16", Source{"native/gemm/gemm_fma.h", 81}, true
+	case 0x400030:
+		return "barrier", Source{"native/team/team_linux.c", 90}, true
+	}
+	return "", Source{}, false
+}
+
+func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {
+	doc, c := capture(t)
+	p, err := Native(doc, []Capture{c}, sources(t).Locate, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int64{"compute/tile_gemm_fp32_avx2_6x16.constprop.0": 6, "pack/pack_b_gemm_fp32_avx2_6x16": 2, "wait/barrier": 1, "wait/[vdso]": 1}
+	got := map[string]int64{}
+	for _, s := range p.Sample {
+		_, phase, _ := strings.Cut(s.Location[1].Line[0].Function.Name, " ")
+		got[phase+"/"+s.Location[0].Line[0].Function.Name] += s.Value[0]
+		if s.Value[1] != s.Value[0]*1e6 {
+			t.Errorf("%d samples are %d ns", s.Value[0], s.Value[1])
+		}
+		if len(s.Location) != 6 || s.Label["case"][0] != c.Result.ID {
+			t.Errorf("a stack of %d frames, labels %v", len(s.Location), s.Label)
+		}
+	}
+	for k, n := range want {
+		if got[k] != n {
+			t.Errorf("%s has %d samples, want %d", k, got[k], n)
+		}
+	}
+	text := strings.Join(p.Comments, "\n")
+	for _, w := range []string{"3 ticks outside", "1 ticks were lost", "no hardware events: no counters"} {
+		if !strings.Contains(text, w) {
+			t.Errorf("comments lack %q:\n%s", w, text)
+		}
+	}
+	if p.Mapping[0].BuildID != "abcd" || p.Sample[0].Location[0].Address != 0x400010 {
+		t.Errorf("mapping %+v, address %#x", p.Mapping[0], p.Sample[0].Location[0].Address)
+	}
+}
+
+func TestEventsAreSampleTypesWhereTheyAreCounted(t *testing.T) {
+	doc, c := capture(t)
+	c.Code.Events, c.Code.EventsUnavailable = []string{"cycles", "instructions"}, ""
+	for i := range c.Code.Samples {
+		c.Code.Samples[i].Events = []int64{100, 300}
+	}
+	other := c // a case on a machine where they could not be counted has 0
+	other.Code.Events, other.Code.Samples = nil, []backend.CodeSample{{Address: 0x400010, Count: 1}}
+	p, err := Native(doc, []Capture{c, other}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.SampleType) != 4 || p.SampleType[2].Type != "cycles" || p.SampleType[3].Unit != "count" {
+		t.Fatalf("sample types %v", p.SampleType)
+	}
+	if v := p.Sample[0].Value; v[2] != 100 || v[3] != 300 {
+		t.Errorf("values %v", v)
+	}
+	if v := p.Sample[len(p.Sample)-1].Value; v[2] != 0 || v[3] != 0 {
+		t.Errorf("values %v of a case without events", v)
+	}
+}
+
+func TestANativeProfileWithoutSamplesSaysWhy(t *testing.T) {
+	doc, c := capture(t)
+	c.Code = backend.CodeSamples{Unavailable: "device cuda:0 cannot tell"}
+	if _, err := Native(doc, []Capture{c}, nil, resolver); err == nil || !strings.Contains(err.Error(), "cuda:0 cannot tell") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestComparedProfilesShowWhatChanged(t *testing.T) {
+	old := build(t, document())
+	doc := document()
+	changed := ""
+	for i := range doc.Results {
+		switch r := &doc.Results[i]; {
+		case r.Kernel == "gemm_fp32_avx2_6x16" && changed == "":
+			r.Time.MedianNS *= 2
+			changed = r.ID
+		case r.Kernel == "gemm_int8_avx2_4x16":
+			r.Kernel = "gemm_int8_avx2_6x16"
+		}
+	}
+	c, err := Compare(old, build(t, doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k := c.Changes[0]; k.Kernel != "gemm_fp32_avx2_6x16" || k.Ratio < 1.9 || k.NewLost-k.OldLost != k.NewNS-k.OldNS {
+		t.Errorf("first change %+v", k)
+	}
+	if len(c.Switches) != 1 || c.Switches[0].New != "gemm_int8_avx2_6x16" {
+		t.Errorf("switches %+v", c.Switches)
+	}
+	if got := c.Slower(0.03); len(got) != 1 {
+		t.Errorf("slower: %q", got)
+	}
+	same, err := Compare(old, old)
+	if err != nil || len(same.Slower(0)) != 0 {
+		t.Errorf("a profile against itself: %v %v", same.Slower(0), err)
+	}
+	d, err := Difference(old, build(t, doc))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sum int64
+	for _, s := range d.Sample {
+		sum += s.Value[1]
+	}
+	if sum != c.Changes[0].NewNS-c.Changes[0].OldNS {
+		t.Errorf("the difference sums to %d ns, want %d", sum, c.Changes[0].NewNS-c.Changes[0].OldNS)
+	}
+}

@@ -1,0 +1,249 @@
+// Package profile turns measurements into pprof profiles (github.com/google/pprof): what the
+// cases of a calibration cost in time, energy, FLOP and bytes, and where the time lost against
+// the ceilings lies (Calibration); which instructions of the native kernels the time goes to
+// (Native); and which kernels changed between two runs (Diff). go tool pprof reads the files.
+package profile
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	pprof "github.com/google/pprof/profile"
+
+	"ridge/goharness/record"
+)
+
+// The sample types of a profile of a calibration, in the file's order. Every result counts once,
+// as one launch at its median time, so that two profiles compare launch by launch however long
+// each case was measured.
+const (
+	Launches         = "launches"           // count
+	DeviceTime       = "device_time"        // nanoseconds, the default
+	Energy           = "energy"             // microjoules
+	FLOP             = "flop"               // count
+	Bytes            = "bytes"              // bytes
+	TimeOverRoofline = "time_over_roofline" // nanoseconds above the floor that the ceilings allow
+)
+
+// Options of Calibration.
+type Options struct {
+	// Locate finds the source of a kernel; nil: no frame has one.
+	Locate func(kernel string) (Source, bool)
+}
+
+// Source is a line of a file; the path is relative to the module.
+type Source struct {
+	File string
+	Line int64
+}
+
+// Calibration makes the profile of a document's results: suite → op → shape → kernel → phase. Only
+// verified and timed results that rate a kernel are in it; the comments count what is left out.
+// Phases inside a kernel are not timed, so each has the one phase "compute".
+func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
+	b := newBuilder(o.Locate)
+	b.p.SampleType = []*pprof.ValueType{{Type: Launches, Unit: "count"}, {Type: DeviceTime, Unit: "nanoseconds"},
+		{Type: Energy, Unit: "microjoules"}, {Type: FLOP, Unit: "count"}, {Type: Bytes, Unit: "bytes"},
+		{Type: TimeOverRoofline, Unit: "nanoseconds"}}
+	b.p.DefaultSampleType = DeviceTime
+	b.p.TimeNanos = created(doc)
+	if s := doc.Summary.WallSeconds; s > 0 && s < math.MaxInt64/1e9 {
+		b.p.DurationNanos = int64(math.Round(s * 1e9))
+	}
+	// All functions and lines are in the file: pprof need not look for a binary.
+	b.p.Mapping = []*pprof.Mapping{{ID: 1, File: "ridge", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}}
+	c := counts{left: map[string]int{}, noEnergy: map[string]int{}}
+	for i := range doc.Results {
+		b.result(&doc.Results[i], &c)
+	}
+	b.p.Comments = c.comments(doc)
+	for _, l := range b.p.Location {
+		l.Mapping = b.p.Mapping[0]
+	}
+	if err := b.p.CheckValid(); err != nil {
+		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
+	}
+	if len(b.p.Sample) == 0 {
+		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
+	}
+	return b.p, nil
+}
+
+// created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
+func created(doc record.Calibration) int64 {
+	at, err := time.Parse(time.RFC3339, doc.Created)
+	if err != nil {
+		return 0
+	}
+	return at.UnixNano()
+}
+
+// Write writes the profile in pprof's compressed form. Equal profiles give equal bytes.
+func Write(w io.Writer, p *pprof.Profile) error { return p.Write(w) }
+
+// counts what the samples do not say.
+type counts struct {
+	samples, noCeiling, beyond int
+	left                       map[string]int // results left out, by reason
+	noEnergy                   map[string]int // samples without energy, by reason
+}
+
+func (c *counts) comments(doc record.Calibration) []string {
+	out := []string{
+		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
+		"every case counts once: one launch at its median time, with its FLOP and its modelled bytes",
+		"phases inside kernels are not timed: each kernel has the one phase compute (ridge profile --native samples inside)",
+	}
+	if c.noCeiling > 0 {
+		out = append(out, fmt.Sprintf("time_over_roofline: %d of %d samples have no ceiling and contribute nothing", c.noCeiling, c.samples))
+	}
+	if c.beyond > 0 {
+		out = append(out, fmt.Sprintf("time_over_roofline: %d of %d samples are at least as fast as their ceiling and contribute nothing", c.beyond, c.samples))
+	}
+	for _, why := range slices.Sorted(maps.Keys(c.noEnergy)) {
+		out = append(out, fmt.Sprintf("energy: %d of %d samples have none and count 0: %s", c.noEnergy[why], c.samples, why))
+	}
+	for _, why := range slices.Sorted(maps.Keys(c.left)) {
+		out = append(out, fmt.Sprintf("left out: %d results: %s", c.left[why], why))
+	}
+	return out
+}
+
+// result adds the samples of a result: one, or one for each arm of a comparison.
+func (b *builder) result(r *record.Result, c *counts) {
+	switch {
+	case r.Probe():
+		c.left["probes of ceilings, which rate no kernel"]++
+		return
+	case !r.Status.Counts():
+		c.left["status "+string(r.Status)]++
+		return
+	case r.Time == nil && len(r.Arms) == 0:
+		c.left["not timed"]++
+		return
+	}
+	if len(r.Arms) == 0 {
+		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, r.Ceiling)
+		return
+	}
+	for _, a := range r.Arms {
+		if a.Time == nil {
+			c.left["arms that were not timed"]++
+			continue
+		}
+		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, nil)
+	}
+}
+
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, limit *record.ResultCeiling) {
+	c.samples++
+	var lost float64
+	switch {
+	case limit == nil || limit.FloorNS <= 0:
+		c.noCeiling++
+	case limit.FloorNS >= t.MedianNS:
+		c.beyond++
+	default:
+		lost = t.MedianNS - limit.FloorNS
+	}
+	joules, why := joulesPerLaunch(r)
+	if arm != "" {
+		joules, why = 0, "an arm of a comparison" // the meters saw the result as a whole
+	}
+	if why != "" {
+		c.noEnergy[why]++
+	}
+	kernel := strings.Join(kernels, " + ")
+	s := &pprof.Sample{
+		Location: b.stack(caseFrames(r, arm), b.kernelFrames(kernels, "compute")),
+		Value:    []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)},
+		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device},
+			"kernel": {kernel}, "case": {r.ID}},
+	}
+	if arm != "" {
+		s.Label["arm"] = []string{arm}
+	}
+	numbers(s, r)
+	b.p.Sample = append(b.p.Sample, s)
+}
+
+// joulesPerLaunch is the energy of one launch, or why there is none.
+func joulesPerLaunch(r *record.Result) (joules float64, why string) {
+	e := r.Energy
+	switch {
+	case e == nil:
+		return 0, "not asked for"
+	case e.Unavailable != "":
+		return 0, e.Unavailable
+	case e.Launches < 1 || !(e.Joules > 0):
+		return 0, "the document has no joules per launch"
+	}
+	return e.Joules / float64(e.Launches), ""
+}
+
+// caseFrames are the frames of a case from the outermost: suite, op, shape and, of a comparison, arm.
+// The names differ from level to level, so that pprof does not take an op for its suite of the same name.
+func caseFrames(r *record.Result, arm string) []frame {
+	suite := r.Suite
+	if suite == "" {
+		suite = "none"
+	}
+	shape := "-"
+	if id, err := record.ParseCaseID(r.ID); err == nil { // the declared order, without defaults
+		var words []string
+		for _, p := range id.Params {
+			words = append(words, p.Name+"="+p.Value)
+		}
+		shape = strings.Join(words, ",")
+	}
+	out := []frame{{name: "suite " + suite}, {name: "op " + r.Op}, {name: strings.TrimSpace(r.Op + " " + shape)}}
+	if arm != "" {
+		out = append(out, frame{name: r.Op + " " + arm})
+	}
+	return out
+}
+
+// kernelFrames are the kernel and its phase. Several kernels of one arm, whose times nobody took
+// apart, are one frame.
+func (b *builder) kernelFrames(kernels []string, phase string) []frame {
+	name := strings.Join(kernels, " + ")
+	f := frame{name: name}
+	if len(kernels) == 1 && b.locate != nil {
+		if s, ok := b.locate(kernels[0]); ok {
+			f.file, f.line = s.File, s.Line
+		}
+	}
+	leaf := f
+	leaf.name = name + " " + phase
+	return []frame{f, leaf}
+}
+
+// numbers adds the thread count and the whole-number parameters of an op as numeric labels: pprof
+// takes a filter such as threads=2 for a range of numbers.
+func numbers(s *pprof.Sample, r *record.Result) {
+	s.NumLabel, s.NumUnit = map[string][]int64{"threads": {int64(r.Threads)}}, map[string][]string{"threads": {"count"}}
+	for name, text := range r.Params {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil {
+			continue
+		}
+		unit := "elements"
+		if name == "bytes" {
+			unit = "bytes"
+		}
+		s.NumLabel[name], s.NumUnit[name] = []int64{n}, []string{unit}
+	}
+}
+
+func round(x float64) int64 {
+	if !(x > 0) {
+		return 0
+	}
+	return int64(math.Round(min(x, 1<<62)))
+}

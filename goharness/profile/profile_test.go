@@ -1,0 +1,243 @@
+package profile
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	pprof "github.com/google/pprof/profile"
+
+	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// sources of the repository, as the binary embeds them.
+func sources(t *testing.T) *Sources {
+	t.Helper()
+	s, err := NewSources("native", os.DirFS("../../native"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// document is the sample run with a kernel of the repository and energy in one result.
+func document() record.Calibration {
+	doc := recordtest.Sample()
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Op == "gemm" && r.Status == record.OK && len(r.Arms) == 0 {
+			r.Kernel = "gemm_fp32_avx2_6x16"
+			r.Energy = &record.Energy{Joules: 2, Launches: 1000, Meter: "trace"}
+			break
+		}
+	}
+	return doc
+}
+
+func build(t *testing.T, doc record.Calibration) *pprof.Profile {
+	t.Helper()
+	// A made-up line number, so that the golden file does not change with the kernel's source.
+	p, err := Calibration(doc, Options{Locate: func(k string) (Source, bool) {
+		s, ok := sources(t).Locate(k)
+		s.Line = 17
+		return s, ok
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestProfileOfTheSampleIsTheGoldenOneAndStable(t *testing.T) {
+	p := build(t, document())
+	if err := p.CheckValid(); err != nil {
+		t.Fatal(err)
+	}
+	var first, again bytes.Buffer
+	if err := Write(&first, p); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(&again, build(t, document())); err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(first.Bytes(), again.Bytes()) {
+		t.Error("two profiles of the same document differ")
+	}
+	back, err := pprof.ParseData(first.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const golden = "testdata/sample.txt"
+	if *update {
+		if err := os.WriteFile(golden, []byte(back.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := back.String(); got != string(want) {
+		t.Errorf("the profile differs from %s (go test -update writes it):\n%s", golden, got)
+	}
+}
+
+func TestValuesAreThoseOfOneLaunch(t *testing.T) {
+	doc := document()
+	doc.Results = doc.Results[:0]
+	full := document()
+	for _, r := range full.Results {
+		if r.Energy != nil && r.Energy.Joules > 0 {
+			doc.Results = append(doc.Results, r)
+		}
+	}
+	r := doc.Results[0]
+	p := build(t, doc)
+	if len(p.Sample) != 1 {
+		t.Fatalf("%d samples, want 1", len(p.Sample))
+	}
+	s := p.Sample[0]
+	want := []int64{1, round(r.Time.MedianNS), 2000, r.FLOPs, r.Bytes, round(r.Time.MedianNS - r.Ceiling.FloorNS)}
+	for i, v := range want {
+		if s.Value[i] != v {
+			t.Errorf("%s is %d, want %d", p.SampleType[i].Type, s.Value[i], v)
+		}
+	}
+	var stack []string
+	for _, l := range s.Location {
+		stack = append(stack, l.Line[0].Function.Name)
+	}
+	if got, want := strings.Join(stack, "; "), "gemm_fp32_avx2_6x16 compute; gemm_fp32_avx2_6x16; "; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; op gemm; suite "+r.Suite) {
+		t.Errorf("stack %q", got)
+	}
+	if f := s.Location[0].Line[0].Function.Filename; f != "native/gemm/gemm_fp32_avx2_6x16_amd64.c" {
+		t.Errorf("source file %q", f)
+	}
+	if got := s.NumLabel["m"]; len(got) != 1 || s.NumUnit["m"][0] != "elements" {
+		t.Errorf("numeric label m is %v %v", got, s.NumUnit["m"])
+	}
+}
+
+func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
+	doc := document()
+	p := build(t, doc)
+	text := strings.Join(p.Comments, "\n")
+	for _, want := range []string{"left out: 1 results: status wrong", "energy: ", "time_over_roofline: "} {
+		if !strings.Contains(text, want) {
+			t.Errorf("comments lack %q:\n%s", want, text)
+		}
+	}
+	for i := range doc.Results {
+		doc.Results[i].Status = record.Invalid
+	}
+	if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), "none of its") {
+		t.Errorf("a document without a counted result: error %v", err)
+	}
+}
+
+func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
+	s := sources(t)
+	for kernel, want := range map[string]struct{ file, line string }{
+		"gemm_fp32_avx2_6x16":            {"native/gemm/gemm_fp32_avx2_6x16_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx2_6x16)"},
+		"gemm_fp32_avx512_14x32_model":   {"native/gemm/gemm_fp32_avx512_14x32_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512_14x32)"},
+		"gemm_fp32_portable":             {"native/gemm/portable.c", "GEMM_FLOAT(gemm_fp32_portable,"},
+		"swiglu_fp32_portable":           {"native/gemm/portable.c", "ridge_swiglu_##dtype##_portable"},
+		"conv2d_fp32_avx2":               {"native/conv/conv2d_fp32_avx2_amd64.c", "ridge_conv2d_fp32_avx2"},
+		"conv2d_fp32_avx2_indirect":      {"native/conv/conv2d_fp32_avx2_indirect_amd64.c", "ridge_conv2d_fp32_avx2_indirect"},
+		"unary_bf16_avx2_nt":             {"native/elementwise/elementwise_bf16_avx2_amd64.c", "EW_KERNELS_NT(bf16_avx2)|EW_KERNELS(bf16_avx2)"},
+		"softmax_fp32_avx512":            {"native/reduction/norms_fp32_avx512_amd64.c", "RD_NORMS(fp32_avx512)"},
+		"reduce_fp64_neon":               {"native/reduction/reduce_fp64_neon_arm64.c", "RD_REDUCE(fp64_neon)"},
+		"copy_fp32_avx2":                 {"native/memory/stream_avx2_amd64.c", "##_avx2"},
+		"stream_triad_fp64_avx512_nt":    {"native/memory/stream_avx512_amd64.c", "##_avx512"},
+		"bandwidth_fp32_avx2":            {"native/memory/bandwidth_avx2_amd64.c", "##_avx2"},
+		"attention_bf16_avx512bf16":      {"native/attention/attention_bf16_avx512bf16_amd64.c", "ridge_attention_bf16_avx512bf16"},
+		"requantize_int8_avx2":           {"native/elementwise/requantize_int8_avx2_amd64.c", "RQ_KERNEL(avx2"},
+		"transpose_fp32_avx2":            {"native/memory/transpose_fp32_avx2_amd64.c", "transpose_fp32_avx2"},
+		"conv2d_fp32_depthwise_avx2":     {"native/conv/conv2d_fp32_depthwise_avx2_amd64.c", "conv2d_fp32_depthwise_avx2"},
+		"conv2d_fp32_avx512_winograd43":  {"native/conv/conv2d_fp32_avx512_winograd43_amd64.c", "winograd43"},
+		"attention_fp32_avx512_model":    {"native/attention/attention_fp32_avx512_model.c", "ridge_attention_fp32_avx512_model"},
+		"binary_fp32_avx512_model":       {"native/elementwise/elementwise_fp32_avx512_model.c", "fp32_avx512_model"},
+		"no_such_kernel_of_any_platform": {"", ""},
+		"onednn_matmul_fp32":             {"native/vendor/onednn.c", "EACH(name##_fp32"},
+	} {
+		got, ok := s.Locate(kernel)
+		if ok != (want.file != "") || got.File != want.file {
+			t.Errorf("%s: %v %v, want %s", kernel, got, ok, want.file)
+			continue
+		}
+		if !ok {
+			continue
+		}
+		text, err := os.ReadFile("../../" + got.File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := strings.Split(string(text), "\n")[got.Line-1]
+		found := false
+		for _, w := range strings.Split(want.line, "|") {
+			found = found || strings.Contains(line, w)
+		}
+		if !found {
+			t.Errorf("%s: line %d of %s is %q, want %q", kernel, got.Line, got.File, line, want.line)
+		}
+	}
+}
+
+// goPprof runs go tool pprof in the repository's root.
+func goPprof(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("go", append([]string{"tool", "pprof"}, args...)...)
+	cmd.Dir = "../.."
+	cmd.Env = append(os.Environ(), "PPROF_TMPDIR="+t.TempDir())
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go tool pprof %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+func TestGoToolPprofReadsIt(t *testing.T) {
+	doc := document()
+	p, err := Calibration(doc, Options{Locate: sources(t).Locate})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "f.pb.gz")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(f, p); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"-top"}, []string{"Type: device_time", "gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-sample_index=energy", "-top"}, []string{"Type: energy", "gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-sample_index=time_over_roofline", "-top"}, []string{"Type: time_over_roofline"}},
+		{[]string{"-sample_index=flop", "-top", "-cum"}, []string{"suite "}},
+		{[]string{"-tags"}, []string{" dtype: Total", " threads: Total", " m: Total"}},
+		{[]string{"-list=gemm_fp32_avx2_6x16 compute"}, []string{"gemm_fp32_avx2_6x16_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx2_6x16)"}},
+		{[]string{"-tagfocus=dtype=fp32", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-tagfocus=threads=2", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-tagfocus=m=1024", "-top"}, []string{"gemm_fp32_avx2_6x16 compute"}},
+		{[]string{"-comments"}, []string{"every case counts once"}},
+	} {
+		got := goPprof(t, append(c.args, file)...)
+		for _, w := range c.want {
+			if !strings.Contains(got, w) {
+				t.Errorf("go tool pprof %s lacks %q:\n%s", strings.Join(c.args, " "), w, got)
+			}
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package profile
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+
+	pprof "github.com/google/pprof/profile"
+)
+
+// WriteTop prints the first n functions by a sample type, each with that value and its share, as
+// go tool pprof -top does, and by the profile's default type beside it where that is another.
+func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
+	index := func(name string) int {
+		return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
+	}
+	key, also := index(by), index(p.DefaultSampleType)
+	if key < 0 || also < 0 {
+		return fmt.Errorf("the profile has no sample type %s", by)
+	}
+	type row struct{ value, also, count int64 }
+	rows := map[string]*row{}
+	var total int64
+	for _, s := range p.Sample {
+		name := s.Location[0].Line[0].Function.Name
+		if rows[name] == nil {
+			rows[name] = &row{}
+		}
+		rows[name].value += s.Value[key]
+		rows[name].also += s.Value[also]
+		rows[name].count += s.Value[0]
+		total += s.Value[key]
+	}
+	names := slices.Sorted(maps.Keys(rows))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rows[b].value, rows[a].value) })
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	head := by + "\tshare\t"
+	if also != key {
+		head += p.DefaultSampleType + "\t"
+	}
+	fmt.Fprintf(out, "%s%s\tfunction\n", head, p.SampleType[0].Type)
+	for _, name := range names[:min(n, len(names))] {
+		r := rows[name]
+		if r.value == 0 {
+			break
+		}
+		fmt.Fprintf(out, "%s\t%.1f %%\t", duration(r.value), 100*float64(r.value)/float64(max(1, total)))
+		if also != key {
+			fmt.Fprintf(out, "%s\t", duration(r.also))
+		}
+		fmt.Fprintf(out, "%d\t%s\n", r.count, name)
+	}
+	return out.Flush()
+}

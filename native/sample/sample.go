@@ -1,0 +1,160 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+// Package sample tells which instructions the threads of a team execute: a timer interrupts each
+// thread at a fixed rate and notes its program counter (sample.h).
+package sample
+
+/*
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f174dea29a04
+#cgo LDFLAGS: -lpthread -lrt
+#include <stdlib.h>
+#include "sample.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"unsafe"
+
+	"ridge/native/team"
+)
+
+// Limits of the rate: below, a case of 100 ms has no sample; above, the interruptions are what is measured.
+const (
+	MinHz = 10
+	MaxHz = 10_000
+)
+
+// ringSeconds is how long a ring lasts without being drained.
+const ringSeconds = 30
+
+// Event is one of perf_event_open(2), counted on each thread.
+type Event struct {
+	Name   string
+	Type   uint32
+	Config uint64
+}
+
+// HardwareEvents are counted where the system permits it (PERF_TYPE_HARDWARE).
+func HardwareEvents() []Event {
+	return []Event{{"cycles", 0, 0}, {"instructions", 0, 1}, {"llc_misses", 0, 3}}
+}
+
+// Tick is one interruption of a thread.
+type Tick struct {
+	AtNS   int64 // CLOCK_MONOTONIC
+	PC     uint64
+	Counts [C.RIDGE_SAMPLE_EVENTS]uint64 // of the thread so far, in the order of the events
+}
+
+// Sampler samples one team. It is used by the goroutine that uses the team.
+type Sampler struct {
+	c      *C.struct_ridge_sampler
+	team   *team.Team
+	events []Event
+	buf    []C.ridge_tick
+	Ticks  [][]Tick // taken so far, per thread
+	// EventsUnavailable says why no events are counted; "" where they are.
+	EventsUnavailable string
+	Full, Late        int64 // ticks lost to a full ring, and such as came together with the next
+}
+
+// Start samples the team's threads hz times a second until Stop.
+func Start(t *team.Team, hz int, events []Event) (*Sampler, error) {
+	if hz < MinHz || hz > MaxHz {
+		return nil, fmt.Errorf("sample %d times a second: expected %d to %d", hz, MinHz, MaxHz)
+	}
+	if len(events) > C.RIDGE_SAMPLE_EVENTS {
+		return nil, fmt.Errorf("sample %d events: at most %d are counted at once", len(events), C.RIDGE_SAMPLE_EVENTS)
+	}
+	list := make([]C.ridge_event, len(events)+1)
+	for i, e := range events {
+		list[i] = C.ridge_event{_type: C.uint32_t(e.Type), config: C.uint64_t(e.Config)}
+	}
+	c, err := C.ridge_sampler_create(C.int(t.Size()), C.int64_t(1e9/hz), C.int64_t(hz*ringSeconds), &list[0], C.int(len(events)))
+	if c == nil {
+		return nil, fmt.Errorf("sample the team's threads: %w", err)
+	}
+	s := &Sampler{c: c, team: t, events: events, buf: make([]C.ridge_tick, 1024), Ticks: make([][]Tick, t.Size())}
+	if err := s.onThreads(C.ridge_sample_attach); err != nil {
+		why := syscall.Errno(C.ridge_sampler_error(c))
+		return nil, errors.Join(fmt.Errorf("sample the team's threads: make a timer for each: %w (%w)", why, err), s.Stop())
+	}
+	if why := syscall.Errno(C.ridge_sampler_event_error(c)); why != 0 {
+		s.EventsUnavailable = eventReason(why)
+	}
+	return s, nil
+}
+
+// eventReason says why hardware events cannot be counted and what to do.
+func eventReason(why syscall.Errno) string {
+	const what = "perf_event_open: "
+	switch why {
+	case syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP:
+		return what + "this processor shows no such counters, as virtual machines often do"
+	case syscall.EACCES, syscall.EPERM:
+		level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
+		return what + "not permitted (kernel.perf_event_paranoid is " + strings.TrimSpace(string(level)) + "): sysctl kernel.perf_event_paranoid=2, or the capability CAP_PERFMON; containers also forbid the call by seccomp"
+	case syscall.ENOSYS:
+		return what + "this kernel is built without it (CONFIG_PERF_EVENTS), or seccomp forbids it"
+	}
+	return what + why.Error()
+}
+
+func (s *Sampler) onThreads(fn unsafe.Pointer) error {
+	l := team.NewList([][]team.Step{{{Fn: fn, Args: unsafe.Pointer(s.c)}}})
+	defer l.Free()
+	return s.team.Run(l, 1)
+}
+
+// Drain takes the ticks noted so far. Call it while the team rests, at least every 30 s.
+func (s *Sampler) Drain() {
+	buf := s.buf
+	for i := range s.Ticks {
+		for {
+			n := int(C.ridge_sampler_take(s.c, C.int(i), &buf[0], C.int64_t(len(buf))))
+			for _, t := range buf[:n] {
+				x := Tick{AtNS: int64(t.at_ns), PC: uint64(t.pc)}
+				for k := range x.Counts {
+					x.Counts[k] = uint64(t.counts[k])
+				}
+				s.Ticks[i] = append(s.Ticks[i], x)
+			}
+			if n < len(buf) {
+				break
+			}
+		}
+	}
+}
+
+// Events are the names of what is counted; none when they are unavailable.
+func (s *Sampler) Events() []string {
+	var out []string
+	if s.EventsUnavailable == "" {
+		for _, e := range s.events {
+			out = append(out, e.Name)
+		}
+	}
+	return out
+}
+
+// Stop ends the timers, takes the last ticks and releases the rings. No signal comes after it.
+func (s *Sampler) Stop() error {
+	if s.c == nil {
+		return nil
+	}
+	if err := s.onThreads(C.ridge_sample_detach); err != nil {
+		return fmt.Errorf("stop sampling: %w", err) // the rings stay: a timer may still write to them
+	}
+	s.Drain()
+	var full, late C.int64_t
+	C.ridge_sampler_missed(s.c, &full, &late)
+	s.Full, s.Late = int64(full), int64(late)
+	C.ridge_sampler_destroy(s.c)
+	s.c = nil
+	return nil
+}

@@ -1,0 +1,207 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package sample_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ridge/native/internal/teamkernel"
+	"ridge/native/sample"
+	"ridge/native/team"
+)
+
+func start(t *testing.T, n int) *team.Team {
+	t.Helper()
+	tm, err := team.New(n, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(tm.Close)
+	return tm
+}
+
+// spin runs a kernel that keeps every thread busy for about d and gives the window it ran in.
+func spin(t *testing.T, tm *team.Team, d time.Duration) (from, to int64) {
+	t.Helper()
+	k := teamkernel.NewSpin(1e6, -1)
+	defer k.Free()
+	l := team.NewList([][]team.Step{{{Fn: k.Fn(), Args: k.Args()}}})
+	defer l.Free()
+	got, err := tm.Measure(context.Background(), l, 1, int(d/time.Millisecond))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got[0].StartNS, got[len(got)-1].EndNS
+}
+
+func TestEveryThreadTicksAtTheRateInOrder(t *testing.T) {
+	for _, threads := range []int{1, 2} {
+		tm := start(t, threads)
+		s, err := sample.Start(tm, 1000, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from, to := spin(t, tm, 300*time.Millisecond)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		for i, ticks := range s.Ticks {
+			inside, last := 0, int64(0)
+			for _, k := range ticks {
+				if k.AtNS < last {
+					t.Fatalf("thread %d: a tick at %d after one at %d", i, k.AtNS, last)
+				}
+				last = k.AtNS
+				if k.PC == 0 {
+					t.Fatal("a tick without a program counter")
+				}
+				if k.AtNS >= from && k.AtNS < to {
+					inside++
+				}
+			}
+			// Ticks that came late with the next are not among them: a busy machine loses some.
+			want := int((to - from) / 1e6)
+			if inside+int(s.Late) < want*8/10 || inside > want+2 {
+				t.Errorf("%d threads: thread %d has %d ticks (%d late) in a window of %d ms", threads, i, inside, s.Late, want)
+			}
+		}
+		if s.Full != 0 {
+			t.Errorf("%d ticks found no room", s.Full)
+		}
+	}
+}
+
+func TestTicksLieInTheKernelThatRuns(t *testing.T) {
+	tm := start(t, 1)
+	s, err := sample.Start(tm, 2000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := spin(t, tm, 200*time.Millisecond)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	k := teamkernel.NewSpin(0, -1)
+	defer k.Free()
+	// The kernel is a short loop around the clock: the rest of the ticks is in the clock itself.
+	code, own, all := uint64(uintptr(k.Fn())), 0, 0
+	for _, x := range s.Ticks[0] {
+		if x.AtNS >= from && x.AtNS < to {
+			all++
+			if x.PC >= code && x.PC < code+256 {
+				own++
+			}
+		}
+	}
+	if own == 0 {
+		t.Errorf("none of %d ticks is in the kernel that spins, which begins at %#x", all, code)
+	}
+}
+
+func TestAStoppedSamplerLeavesNoTimerAndCanStartAgain(t *testing.T) {
+	tm := start(t, 2)
+	for range 5 {
+		s, err := sample.Start(tm, 10_000, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spin(t, tm, 5*time.Millisecond)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Stop(); err != nil {
+			t.Errorf("a second stop: %v", err)
+		}
+	}
+	spin(t, tm, 20*time.Millisecond) // a timer that is left would write to freed memory
+	text, err := os.ReadFile("/proc/self/timers")
+	if err != nil {
+		t.Skipf("timers of the process: %v", err)
+	}
+	if strings.TrimSpace(string(text)) != "" {
+		t.Errorf("timers are left:\n%s", text)
+	}
+}
+
+func TestTheSignalToAnyOtherThreadDoesNothing(t *testing.T) {
+	tm := start(t, 1)
+	s, err := sample.Start(tm, 100, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	// The team blocks it, so a thread of the Go runtime gets it: the process must go on.
+	for range 20 {
+		if err := syscall.Kill(os.Getpid(), syscall.Signal(34+9)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	time.Sleep(10 * time.Millisecond)
+}
+
+// Software events stand in for the hardware's, which virtual machines hide.
+func TestEventsAreCountedOnTheThread(t *testing.T) {
+	tm := start(t, 2)
+	s, err := sample.Start(tm, 1000, []sample.Event{{Name: "task_clock", Type: 1, Config: 1}, {Name: "page_faults", Type: 1, Config: 2}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, to := spin(t, tm, 100*time.Millisecond)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if s.EventsUnavailable != "" {
+		t.Skip("software events: " + s.EventsUnavailable)
+	}
+	if len(s.Events()) != 2 {
+		t.Fatalf("events %v", s.Events())
+	}
+	for i, ticks := range s.Ticks {
+		var first, last uint64
+		for _, k := range ticks {
+			if k.AtNS >= from && k.AtNS < to {
+				if first == 0 {
+					first = k.Counts[0]
+				}
+				last = k.Counts[0]
+			}
+		}
+		if ran := int64(last - first); ran < (to-from)/4 || ran > (to-from)+int64(5*time.Millisecond) {
+			t.Errorf("thread %d ran %d ns of a window of %d ns by its own clock", i, ran, to-from)
+		}
+	}
+}
+
+func TestEventsThatDoNotExistHaveAReason(t *testing.T) {
+	tm := start(t, 1)
+	s, err := sample.Start(tm, 1000, []sample.Event{{Name: "nothing", Type: 12345, Config: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spin(t, tm, 10*time.Millisecond)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	if s.EventsUnavailable == "" || len(s.Events()) != 0 {
+		t.Errorf("reason %q, events %v", s.EventsUnavailable, s.Events())
+	}
+	if len(s.Ticks[0]) == 0 {
+		t.Error("no ticks without events")
+	}
+}
+
+func TestRatesOutOfRangeAreRefused(t *testing.T) {
+	tm := start(t, 1)
+	for _, hz := range []int{-1, 0, sample.MinHz - 1, sample.MaxHz + 1} {
+		if _, err := sample.Start(tm, hz, nil); err == nil {
+			t.Errorf("%d Hz was accepted", hz)
+		}
+	}
+}

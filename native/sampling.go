@@ -1,0 +1,181 @@
+//go:build cgo && linux && (amd64 || arm64)
+
+package native
+
+import (
+	"cmp"
+	"debug/elf"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"ridge/goharness/backend"
+	"ridge/native/sample"
+)
+
+// sampling is a sampler at work.
+type sampling struct {
+	s  *sample.Sampler
+	hz int
+	// hosted: a vendor library's program was measured meanwhile, on threads of its own.
+	hosted bool
+}
+
+// drain is called after every measurement of the team.
+func (s *sampling) drain() {
+	if s != nil {
+		s.s.Drain()
+	}
+}
+
+// StartSampling samples the team's threads (backend.CodeSampler).
+func (d *device) StartSampling(hz int) error {
+	if d.sampling != nil {
+		return errors.New("start sampling: it is going on already")
+	}
+	s, err := sample.Start(d.team, hz, sample.HardwareEvents())
+	if err != nil {
+		return err
+	}
+	d.sampling = &sampling{s: s, hz: hz}
+	return nil
+}
+
+// StopSampling ends it (backend.CodeSampler).
+func (d *device) StopSampling(windows []backend.Sample) (backend.CodeSamples, error) {
+	if d.sampling == nil {
+		return backend.CodeSamples{}, errors.New("stop sampling: nothing is being sampled")
+	}
+	s := d.sampling
+	d.sampling = nil
+	if err := s.s.Stop(); err != nil {
+		return backend.CodeSamples{}, err
+	}
+	if s.hosted {
+		return backend.CodeSamples{Unavailable: "a vendor library computes on threads of its own, which are not sampled"}, nil
+	}
+	out := collect(s.s.Ticks, windows, int64(1e9/s.hz), s.s.Events())
+	out.Lost, out.EventsUnavailable = s.s.Full+s.s.Late, s.s.EventsUnavailable
+	var err error
+	out.Mappings, err = mappings(out.Samples)
+	return out, err
+}
+
+// collect counts the ticks of each thread that fell into windows by address. What the events
+// counted since the tick before goes to the address of the later one; a tick without such a
+// predecessor, or with one before the windows, tells nothing.
+func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, events []string) backend.CodeSamples {
+	windows = slices.Clone(windows)
+	slices.SortFunc(windows, func(a, b backend.Sample) int { return cmp.Compare(a.StartNS, b.StartNS) })
+	out := backend.CodeSamples{PeriodNS: period, Threads: len(ticks), Events: events}
+	for _, w := range windows {
+		out.WindowNS += w.EndNS - w.StartNS
+	}
+	inside := func(at int64) bool {
+		i, exact := slices.BinarySearchFunc(windows, at, func(w backend.Sample, at int64) int { return cmp.Compare(w.StartNS, at) })
+		if !exact {
+			i--
+		}
+		return i >= 0 && at < windows[i].EndNS
+	}
+	for thread, list := range ticks {
+		at := map[uint64]int{}
+		for i, t := range list {
+			if !inside(t.AtNS) {
+				out.Outside++
+				continue
+			}
+			k, seen := at[t.PC]
+			if !seen {
+				k = len(out.Samples)
+				at[t.PC] = k
+				out.Samples = append(out.Samples, backend.CodeSample{Thread: thread, Address: t.PC, Events: make([]int64, len(events))})
+			}
+			x := &out.Samples[k]
+			x.Count++
+			if i > 0 && list[i-1].AtNS >= windows[0].StartNS && t.AtNS-list[i-1].AtNS < 2*period {
+				for e := range x.Events {
+					x.Events[e] += int64(t.Counts[e] - list[i-1].Counts[e])
+				}
+			}
+		}
+	}
+	slices.SortFunc(out.Samples, func(a, b backend.CodeSample) int {
+		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Address, b.Address))
+	})
+	return out
+}
+
+// mappings lists the executable memory that samples lie in, the program's own first.
+func mappings(samples []backend.CodeSample) ([]backend.CodeMapping, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find the program's file: %w", err)
+	}
+	text, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return nil, fmt.Errorf("read the program's mappings: %w", err)
+	}
+	var out []backend.CodeMapping
+	for _, m := range parseMaps(string(text)) {
+		own := m.File == self
+		used := slices.ContainsFunc(samples, func(s backend.CodeSample) bool { return s.Address >= m.Start && s.Address < m.Limit })
+		if !own && !used {
+			continue
+		}
+		m.BuildID = buildID(m.File)
+		if own {
+			out = slices.Insert(out, 0, m)
+		} else {
+			out = append(out, m)
+		}
+	}
+	return out, nil
+}
+
+// parseMaps reads the executable mappings of /proc/PID/maps.
+func parseMaps(text string) []backend.CodeMapping {
+	var out []backend.CodeMapping
+	for _, line := range strings.Split(text, "\n") {
+		f := strings.Fields(line)
+		if len(f) < 6 || !strings.Contains(f[1], "x") {
+			continue
+		}
+		from, to, _ := strings.Cut(f[0], "-")
+		start, err1 := strconv.ParseUint(from, 16, 64)
+		limit, err2 := strconv.ParseUint(to, 16, 64)
+		offset, err3 := strconv.ParseUint(f[2], 16, 64)
+		if err1 != nil || err2 != nil || err3 != nil {
+			continue
+		}
+		out = append(out, backend.CodeMapping{Start: start, Limit: limit, Offset: offset, File: strings.Join(f[5:], " ")})
+	}
+	return out
+}
+
+// buildID is the linker's identification of a file; "" where it has none or cannot be read.
+func buildID(file string) string {
+	f, err := elf.Open(file)
+	if err != nil {
+		return "" // [vdso] and the like
+	}
+	defer f.Close()
+	s := f.Section(".note.gnu.build-id")
+	if s == nil {
+		return ""
+	}
+	b, err := s.Data()
+	if err != nil || len(b) < 16 {
+		return ""
+	}
+	name, desc := int(f.ByteOrder.Uint32(b)), int(f.ByteOrder.Uint32(b[4:]))
+	at := 12 + (name+3)&^3
+	if at < 0 || desc < 0 || at+desc > len(b) {
+		return ""
+	}
+	return hex.EncodeToString(b[at : at+desc])
+}

@@ -1,0 +1,8 @@
+//go:build cgo && linux && !amd64 && !arm64
+
+package native
+
+// sampling is not possible here: the interrupted instruction is read on amd64 and arm64 alone.
+type sampling struct{ hosted bool }
+
+func (*sampling) drain() {}

@@ -1,0 +1,8 @@
+package native
+
+import "embed"
+
+// Sources are the kernels' C files, one folder for each family. Profiles point at them.
+//
+//go:embed */*.c */*.h */*.inc
+var Sources embed.FS
