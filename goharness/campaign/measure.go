@@ -72,11 +72,14 @@ const (
 	quickTarget = 75 * time.Second
 	quickFusion = 54 * time.Second // of a run of fusion patterns alone
 	fullTarget  = 13 * time.Minute
+	fullFusion  = 14 * time.Minute // of a run of fusion patterns alone
 )
 
 // target is the time that the run should take.
 func (c *campaign) target() time.Duration {
 	switch {
+	case !c.cfg.Plan.Quick && c.cfg.Plan.ProbesOnly:
+		return fullFusion
 	case !c.cfg.Plan.Quick:
 		return fullTarget
 	case c.cfg.Plan.ProbesOnly:

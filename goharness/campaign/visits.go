@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -20,7 +21,7 @@ const (
 
 // Share of a run's time that the first visits should be done in: they also verify and choose the baselines.
 const (
-	firstRound      = 0.55
+	firstRound      = 0.75
 	firstRoundQuick = 0.9
 )
 
@@ -74,6 +75,7 @@ func (c *campaign) revisit(ctx context.Context) error {
 		due, open := c.due(round)
 		if c.cost(due) > c.timeLeft() {
 			due = open
+			slices.SortStableFunc(due, func(a, b piloted) int { return cmp.Compare(c.took[a.ID], c.took[b.ID]) }) // as many as may be
 		}
 		if len(due) == 0 || c.timeLeft() <= 0 {
 			return nil

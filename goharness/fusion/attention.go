@@ -43,7 +43,7 @@ func attentionShapes() []Shape {
 		quick   bool
 	}{
 		{8, 32, 64, false}, {8, 64, 64, false}, {1, 128, 64, true}, {8, 128, 64, false}, {4, 256, 64, true}, {8, 512, 64, false},
-		{8, 1024, 64, false}, {8, 2048, 64, false}, {4, 4096, 64, false},
+		{8, 1024, 64, false}, {4, 4096, 64, false},
 	} {
 		out = append(out, Shape{Params: map[string]string{"b": fmt.Sprint(s.b), "s": fmt.Sprint(s.s), "d": fmt.Sprint(s.d)}, Quick: s.quick})
 	}

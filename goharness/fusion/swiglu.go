@@ -19,7 +19,7 @@ func swigluPatterns() []Pattern {
 			{Name: "k", Doc: "input features", Min: 1, Max: 1 << 32},
 			{Name: "n", Doc: "output features", Min: 1, Max: 1 << 32},
 		},
-		Shapes: layerShapes([2]int{1024, 2816}, 1, 8, 64, 128, 256, 512, 1024, 2048),
+		Shapes: layerShapes([2]int{1024, 2816}, 1, 8, 16, 64, 128, 256, 512, 1024),
 		Build:  swiglu,
 		Input:  func(v op.Values) []int64 { return []int64{v.Int("m"), v.Int("k")} },
 		Size:   func(v op.Values) (string, int64) { return "m", v.Int("m") },

@@ -13,7 +13,7 @@ import (
 // a quartet has four launches at least and mostly six, a verdict eight quartets. A run spends it in three visits or more.
 const (
 	quickFusionBudget = 200e6
-	fullFusionBudget  = 1200e6
+	fullFusionBudget  = 900e6
 	fusionLaunches    = 54
 	maxFusionBudget   = 36e9
 )
