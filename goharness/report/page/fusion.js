@@ -42,8 +42,14 @@ function shapeTip(p, s) {
     s.verdict + (s.atLeast && s.atLeast !== s.verdict ? `, at least ${s.atLeast}` : ""), `${digits(s.unfused)} ms unfused (${s.baseline || "baseline"}), ${digits(s.fused)} ms fused`, s.note || null);
 }
 
+// shortened keeps the precision at the end of a pattern's name.
+function shortened(name, limit) {
+  const at = name.lastIndexOf(" ");
+  return name.length <= limit || at < 0 ? clipped(name, limit) : clipped(name.slice(0, at), limit - (name.length - at)) + name.slice(at);
+}
+
 function overview(t, width, patterns, range) {
-  const left = Math.min(230, Math.max(120, width * .36)), limit = width < 480 ? 17 : 34;
+  const left = Math.min(230, Math.max(120, width * .42)), limit = Math.floor((left - 8) / 6.4);
   const series = [], of = Object.fromEntries(verdicts.map((v) => [v, []])), lines = Object.fromEntries(verdicts.map((v) => [v, []]));
   patterns.forEach((p, row) => p.shapes.forEach((s, i) => {
     const y = row + (p.shapes.length > 1 ? (i / (p.shapes.length - 1) - .5) * .56 : 0), v = of[s.verdict] ? s.verdict : "inconclusive";
@@ -62,7 +68,7 @@ function overview(t, width, patterns, range) {
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.s ? shapeTip(p.data.p, p.data.s) : null}),
     xAxis: axis(t, "Speed-up (unfused time / fused time)", 26, {type: "log", logBase: 2, min: range[0], max: range[1], customValues: [.1, .2, .33, .5, .7, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48].filter((v) => v >= range[0] && v <= range[1]), axisLabel: {formatter: (v) => "×" + plain(v)}}),
     yAxis: axis(t, "", 0, {type: "value", min: -.6, max: patterns.length - .4, inverse: true, interval: 1, axisTick: {show: false}, splitLine: {show: false}, axisLabel: {show: false}}),
-    graphic: patterns.map((p, i) => ({type: "text", silent: true, left: 4, top: 48 + (i + .6) / (patterns.length + .2) * (22 * patterns.length + 4) - 7, style: {text: clipped(p.name, limit), fill: t.ink, font: "11.5px system-ui, sans-serif", width: left - 8}})),
+    graphic: patterns.map((p, i) => ({type: "text", silent: true, left: 4, top: 48 + (i + .6) / (patterns.length + .2) * (22 * patterns.length + 4) - 7, style: {text: shortened(p.name, limit), fill: t.ink, font: "11.5px system-ui, sans-serif", width: left - 8}})),
     series};
 }
 const clipped = (s, n) => s.length > n ? s.slice(0, n - 1) + "…" : s;
