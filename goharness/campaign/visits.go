@@ -13,16 +13,16 @@ import (
 
 // Least visits to each comparison of a run, a round over all of them apart, where time allows. What a neighbour on the host
 // does to a ratio lasts for seconds: of 80 comparisons with 40 quartets a visit, two single visits gave one verdict for 66 %,
-// two pairs for 82 %, two threes for 90 %. A quick run has time for one, and for a second to what is open.
+// two pairs for 82 %, two threes for 90 %. A quick run has time for two.
 const (
 	leastVisits      = 3
-	leastVisitsQuick = 1
+	leastVisitsQuick = 2
 )
 
 // Share of a run's time that the first visits should be done in: they also verify and choose the baselines.
 const (
 	firstRound      = 0.75
-	firstRoundQuick = 0.9
+	firstRoundQuick = 0.8
 )
 
 func (c *campaign) leastVisits() int {
@@ -69,13 +69,22 @@ func (c *campaign) visited(k record.Case) bool {
 }
 
 // revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, then those whose interval still
-// holds a cut, while the time lasts. What is short of time first leaves out what is settled.
+// holds a cut, while the time lasts. Short of time, a round takes the quick ones first.
 func (c *campaign) revisit(ctx context.Context) error {
 	for round := 2; round <= measure.MaxVisits; round++ {
 		due, open := c.due(round)
-		if c.cost(due) > c.timeLeft() {
-			due = open
-			slices.SortStableFunc(due, func(a, b piloted) int { return cmp.Compare(c.took[a.ID], c.took[b.ID]) }) // as many as may be
+		if c.cost(due) > c.timeLeft() { // as many as may be, those that are open before what is settled and takes half as long
+			unsettled := map[string]bool{}
+			for _, p := range open {
+				unsettled[p.ID] = true
+			}
+			weight := func(p piloted) time.Duration {
+				if unsettled[p.ID] {
+					return c.took[p.ID]
+				}
+				return 2 * c.took[p.ID]
+			}
+			slices.SortStableFunc(due, func(a, b piloted) int { return cmp.Compare(weight(a), weight(b)) })
 		}
 		if len(due) == 0 || c.timeLeft() <= 0 {
 			return nil
