@@ -2,20 +2,16 @@ package campaign
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"slices"
 	"strconv"
 	"time"
 
-	"ridge/goharness/ceiling"
 	"ridge/goharness/machine"
 	"ridge/goharness/measure"
 	"ridge/goharness/power"
 	"ridge/goharness/record"
-	"ridge/goharness/runner"
 )
 
 // EnergyOptions say how energy is measured; the zero value chooses by device and effort.
@@ -316,190 +312,4 @@ func (c *campaign) idle(ctx context.Context, to *power.Window) (*record.IdleBase
 		out.LeftOut = nil
 	}
 	return out, nil
-}
-
-// sustainCase runs each arm of a case back to back and watches.
-func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []power.Total, reason string, err error) {
-	k, ok := c.asked[r.ID]
-	if !ok {
-		return nil, "the case was measured before the run was resumed: which programs it compared is not known any more", nil
-	}
-	if err := c.energy.observer.Gone(); err != nil {
-		return nil, err.Error(), nil
-	}
-	var arms []record.Energy
-	failed, err := c.worker(k).Sustain(ctx, k, func(arm int, p runner.PreparedArm, soak runner.Soak) error {
-		want, t := []string{r.Kernel}, r.Time
-		if len(r.Arms) > 0 {
-			want, t = r.Arms[arm].Kernels, r.Arms[arm].Time
-		}
-		if len(r.Arms) == 0 && len(p.Kernels) > 0 && p.Kernels[len(p.Kernels)-1] != r.Kernel || len(r.Arms) > 0 && !slices.Equal(p.Kernels, want) {
-			return fmt.Errorf("kernels %v stand in for %v: it was timed with others", p.Kernels, want)
-		}
-		c.running("sustain", r.ID, want[len(want)-1])
-		total, launches, ws, err := c.sustain(ctx, soak, t, watchMargin)
-		if errors.Is(err, errOutside) { // the parent lost its CPU for a moment
-			total, launches, ws, err = c.sustain(ctx, soak, t, 5*watchMargin)
-		}
-		if err != nil {
-			return err
-		}
-		totals = append(totals, total)
-		arms = append(arms, c.energyRecord(r, arm, total, launches, ws))
-		return nil
-	})
-	c.running("", "", "")
-	var w *record.WriteError
-	switch {
-	case ctx.Err() != nil:
-		return nil, "", fmt.Errorf("%w: the energy of %s was in flight", ErrInterrupted, r.ID)
-	case err != nil && errors.As(err, &w):
-		return nil, "", err
-	case err != nil:
-		return nil, "", fmt.Errorf("energy of %s: %w", r.ID, err)
-	case failed != nil:
-		return nil, failed.Error(), nil
-	}
-	c.setEnergy(r, arms, "")
-	return totals, "", nil
-}
-
-// watchMargin is what the load lasts longer than the windows are expected to.
-const watchMargin = 100 * time.Millisecond
-
-var errOutside = errors.New("a window lies outside of the load")
-
-// launchesInWindow is the least that a window should hold, within windowAtMost.
-const (
-	launchesInWindow = 8
-	windowAtMost     = 10 * time.Second
-)
-
-// sustain lets the worker run while the observer takes its windows, and relates both by the monotonic clock.
-func (c *campaign) sustain(ctx context.Context, soak runner.Soak, t *record.Time, margin time.Duration) (power.Total, float64, []power.Window, error) {
-	e := c.energy
-	plan := e.effort.Plan
-	plan.Length = max(plan.Length, min(launchesInWindow*time.Duration(t.MedianNS), windowAtMost))
-	watch, stop := context.WithCancel(ctx)
-	defer stop()
-	type soaked struct {
-		runner.Soaked
-		err error
-	}
-	type seen struct {
-		ws  []power.Window
-		err error
-	}
-	ran, saw := make(chan soaked, 1), make(chan seen, 1)
-	go func() {
-		s, err := soak((e.observer.Needs(plan) + margin).Seconds(), max(1, t.Launches))
-		ran <- soaked{s, err}
-	}()
-	go func() {
-		ws, err := e.observer.Measure(watch, plan, e.random.Float64)
-		saw <- seen{ws, err}
-	}()
-	s := <-ran
-	var w seen
-	select {
-	case w = <-saw:
-	case <-time.After(stallPatience):
-		return power.Total{}, 0, nil, errors.New("the meter did not finish its windows with the load: it stalled")
-	}
-	switch {
-	case s.err != nil:
-		return power.Total{}, 0, nil, s.err
-	case w.err != nil:
-		return power.Total{}, 0, nil, w.err
-	case s.Launches < 1 || s.EndNS <= s.StartNS:
-		return power.Total{}, 0, nil, errors.New("the sustain phase held no launch")
-	}
-	for _, x := range w.ws {
-		if x.StartNS < s.StartNS || x.EndNS > s.EndNS {
-			return power.Total{}, 0, nil, fmt.Errorf("%w (by %v): this machine is too busy to watch", errOutside,
-				time.Duration(max(s.StartNS-x.StartNS, x.EndNS-s.EndNS)).Round(time.Microsecond))
-		}
-	}
-	total := power.Combine(w.ws)
-	return total, float64(s.Launches) / (float64(s.EndNS-s.StartNS) / 1e9) * total.Seconds, w.ws, nil
-}
-
-// stallPatience with the observer after the load has ended.
-const stallPatience = 3 * time.Second
-
-// energyRecord puts an arm's windows into the document's terms and checks them.
-func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launches float64, ws []power.Window) record.Energy {
-	m := c.energy.observer.Meter()
-	e := record.Energy{Joules: t.Joules, Uncertainty: t.Uncertainty, WindowNS: int64(t.Seconds * 1e9), Launches: launches, MaxWatts: t.MaxWatts,
-		LimitWatts: m.Facts().LimitWatts, SensorWatts: t.PowerWatts, Meter: m.Name(), Throttled: t.Throttled}
-	for _, w := range ws {
-		e.Windows = append(e.Windows, record.EnergyWindow{Seconds: w.Seconds(), Joules: w.Joules, Uncertainty: w.Uncertainty})
-	}
-	out := c.energy.observer.LeftOut()
-	for i, d := range m.Domains() {
-		if w := t.Watts[i]; w > 0 { // false for NaN
-			e.Domains = append(e.Domains, record.EnergyDomain{Name: d.Name, Watts: w, InTotal: !d.Apart && out[d.Name] == ""})
-		}
-	}
-	if t.ClockMHz[0] > 0 {
-		e.ClockMHz = &t.ClockMHz
-	}
-	if t.TemperatureC[0] != 0 {
-		e.TemperatureC = &t.TemperatureC
-	}
-	if len(ws) > 0 {
-		share := record.Unknown[float64](ws[0].NoDRAMShare)
-		if ws[0].NoDRAMShare == "" {
-			share = record.Known(ws[0].DRAMShare, m.Name())
-		}
-		e.DRAMShare = &share
-	}
-	e.Warnings = c.crossCheck(r, arm, t, &e)
-	for _, w := range e.Warnings {
-		if !slices.Contains(r.Warnings, w) {
-			r.Warnings = append(r.Warnings, w)
-		}
-	}
-	return e
-}
-
-// crossCheck holds an energy against what it must agree with.
-func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *record.Energy) []string {
-	var out []string
-	say := func(format string, a ...any) { out = append(out, fmt.Sprintf(format, a...)) }
-	if why := t.Disagrees(); why != "" {
-		say("%s", why)
-	}
-	if limit := e.LimitWatts; limit > 0 && t.MeanWatts()-t.Uncertainty/t.Seconds > 1.02*limit {
-		say("a mean power of %.4g W is above the power limit of %.4g W", t.MeanWatts(), limit)
-	}
-	executed, bytes, median := r.Executed(), r.Bytes, r.Time.MedianNS
-	if len(r.Arms) > 0 {
-		executed, bytes, median = r.Arms[arm].Executed(), r.Arms[arm].Bytes, r.Arms[arm].Time.MedianNS
-	}
-	perSecond := e.Launches / t.Seconds
-	gflops := float64(executed) * perSecond / 1e9 // gflops_per_watt times power
-	if r.Ceiling != nil && r.Ceiling.ComputeGFLOPS > 0 && gflops > ceiling.Slack*r.Ceiling.ComputeGFLOPS {
-		say("gflops_per_watt times power is %.4g GFLOPS, above the measured ceiling of %.4g", gflops, r.Ceiling.ComputeGFLOPS)
-	}
-	if slower := 1e9 / perSecond / median; slower > 1.1 || slower < 0.9 {
-		say("a launch took %.3g times its timed median in the sustain phase", slower)
-	}
-	var share float64
-	known := false
-	if e.DRAMShare != nil {
-		share, known = e.DRAMShare.Get()
-	}
-	if known && r.Mode == record.Cold {
-		for _, x := range c.model.Ceilings() {
-			if x.Kind == record.CeilingBandwidth && x.Level == "DRAM" && x.Theoretical.Value > 0 {
-				modelled := float64(bytes) * perSecond / 1e9
-				if counted := share * x.Theoretical.Value; counted > 1.25*modelled || counted < 0.8*modelled {
-					say("counters saw %.4g GB/s of DRAM traffic, the model says %.4g", counted, modelled)
-				}
-				break
-			}
-		}
-	}
-	return out
 }

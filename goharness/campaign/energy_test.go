@@ -58,13 +58,14 @@ func TestEnergyGoesFromTheMeterIntoTheDocument(t *testing.T) {
 			t.Errorf("%s: %+v; warned %q", id, e, v.warned)
 			continue
 		}
-		if off := math.Abs(e.MeanWatts() - 50); off > e.Uncertainty/(float64(e.WindowNS)/1e9) || len(e.Windows) != 2 || e.WindowNS < 35e6 || e.Meter != "toy counter" {
+		// Stated at 95 %, and a few hundred are read here by the real clock of a busy machine: within twice.
+		if off := math.Abs(e.MeanWatts() - 50); off > 2*e.Uncertainty/(float64(e.WindowNS)/1e9) || len(e.Windows) != 2 || e.WindowNS < 35e6 || e.Meter != "toy counter" {
 			t.Errorf("%s: %v W, %+v", id, e.MeanWatts(), e)
 		}
-		if e.NetJoules == nil || math.Abs(*e.NetJoules) > e.NetUncertainty {
+		if e.NetJoules == nil || math.Abs(*e.NetJoules) > 2*e.NetUncertainty {
 			t.Errorf("%s: net %v ± %v, want about 0", id, e.NetJoules, e.NetUncertainty)
 		}
-		if len(e.Domains) != 2 || !e.Domains[0].InTotal || e.Domains[1].InTotal || math.Abs(e.Domains[1].Watts-150) > 10 {
+		if len(e.Domains) != 2 || !e.Domains[0].InTotal || e.Domains[1].InTotal || math.Abs(e.Domains[1].Watts-150) > 6*e.Uncertainty/(float64(e.WindowNS)/1e9) {
 			t.Errorf("%s: domains %+v", id, e.Domains)
 		}
 		p := r.Metrics.Power
@@ -77,8 +78,11 @@ func TestEnergyGoesFromTheMeterIntoTheDocument(t *testing.T) {
 		}
 	}
 	x := doc.Energy
-	if x == nil || x.Meter != "toy counter" || x.Selected != 4 || x.Measured != 4 || math.Abs(x.Idle.Before-50) > 5 || math.Abs(x.Idle.After-50) > 5 {
-		t.Errorf("report %+v", x)
+	if x == nil || x.Meter != "toy counter" || x.Selected != 4 || x.Measured != 4 {
+		t.Fatalf("report %+v", x)
+	}
+	if i := x.Idle; i.Unavailable != "" || i.Before <= 0 || i.After <= 0 || math.Abs((i.Before+i.After)/2-50) > 2*i.Uncertainty {
+		t.Errorf("idle %+v", i)
 	}
 	if len(x.Roofline) != 0 { // the toy's cases lie in its caches
 		t.Errorf("roofline %+v", x.Roofline)

@@ -68,21 +68,17 @@ func (c *campaign) visited(k record.Case) bool {
 	return c.cfg.Cases == nil && len(k.Baselines) > 0 && k.Trials == 0
 }
 
-// revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, then those whose interval still
-// holds a cut, while the time lasts. Short of time, a round takes the quick ones first.
+// revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, then those whose interval
+// still holds a cut, while the time lasts. Short of time, a round begins with what takes least; what is settled counts twice.
 func (c *campaign) revisit(ctx context.Context) error {
 	for round := 2; round <= measure.MaxVisits; round++ {
-		due, open := c.due(round)
-		if c.cost(due) > c.timeLeft() { // as many as may be, those that are open before what is settled and takes half as long
-			unsettled := map[string]bool{}
-			for _, p := range open {
-				unsettled[p.ID] = true
-			}
+		due := c.due(round)
+		if c.cost(due) > c.timeLeft() {
 			weight := func(p piloted) time.Duration {
-				if unsettled[p.ID] {
-					return c.took[p.ID]
+				if c.settled(p) {
+					return 2 * c.took[p.ID]
 				}
-				return 2 * c.took[p.ID]
+				return c.took[p.ID]
 			}
 			slices.SortStableFunc(due, func(a, b piloted) int { return cmp.Compare(weight(a), weight(b)) })
 		}
@@ -102,8 +98,8 @@ func (c *campaign) revisit(ctx context.Context) error {
 	return nil
 }
 
-// due lists the comparisons that a round asks again, and those of them that are not settled.
-func (c *campaign) due(round int) (all, open []piloted) {
+// due lists the comparisons that a round asks again.
+func (c *campaign) due(round int) (out []piloted) {
 	for _, k := range c.plan.Cases {
 		r, ok := c.done[k.ID]
 		if !ok || !c.visited(k) || c.left[k.ID] || !r.Status.Counts() || r.Ratio == nil || max(1, len(r.Ratio.Visits)) >= round {
@@ -122,15 +118,15 @@ func (c *campaign) due(round int) (all, open []piloted) {
 		if _, timed := c.took[k.ID]; !timed {
 			c.took[k.ID] = firstGuess(r)
 		}
-		settled := measure.Settled(*r.Ratio, p.Cuts, p.Quick)
-		if round <= c.leastVisits() || !settled {
-			all = append(all, p)
-		}
-		if !settled {
-			open = append(open, p)
+		if round <= c.leastVisits() || !c.settled(p) {
+			out = append(out, p)
 		}
 	}
-	return all, open
+	return out
+}
+
+func (c *campaign) settled(p piloted) bool {
+	return measure.Settled(*c.done[p.ID].Ratio, p.Cuts, p.Quick)
 }
 
 // sampled is the time that a comparison's quartets took, with half as much again for untimed launches.
@@ -165,7 +161,7 @@ func (c *campaign) timeLeft() time.Duration { return c.target() - c.cfg.Now().Su
 // again makes one more visit to a comparison and pools it with those before. Its kernels were verified at the first.
 func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	k := p.Case
-	k.Pilot = true // with the budget of the first visit
+	k.Verified = true // with the budget of the first visit
 	c.cfg.View.Started(k)
 	began := c.cfg.Now()
 	v, err := c.run(ctx, k)
@@ -174,7 +170,7 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	}
 	c.took[k.ID] = c.cfg.Now().Sub(began)
 	if v.Status.Counts() {
-		k.Pilot = false // should the gate have it measured again
+		k.Verified = false // should the gate have it measured again
 		if err := c.gate(ctx, k, &v); err != nil {
 			return err
 		}

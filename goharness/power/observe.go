@@ -141,7 +141,7 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 		return Reading{}, &NoData{Reason: a.err.Error()}
 	}
 	after := o.clock.Now()
-	a.r.AtNS = int64(before+after) / 2
+	a.r.AtNS, a.r.TookNS = int64(before+after)/2, int64(after-before)
 	if len(a.r.Counts) != len(o.domains) {
 		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(a.r.Counts))
 	}

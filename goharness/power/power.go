@@ -63,7 +63,8 @@ type Domain struct {
 
 // Reading is what a meter shows at one moment.
 type Reading struct {
-	AtNS   int64    // CLOCK_MONOTONIC; filled by the watcher
+	AtNS   int64    // CLOCK_MONOTONIC, the middle of the call; filled by the watcher
+	TookNS int64    // of the call: the counters were read somewhere within; filled by the watcher
 	Counts []uint64 // by domain; wraps are not undone
 	Sensors
 }

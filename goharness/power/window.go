@@ -65,6 +65,14 @@ type edge struct {
 	count   uint64
 }
 
+// edgeBetween places the update that r shows: after the call of the reading before began, before r's ended, and not
+// longer ago than the next one was due. The last matters where the reader lost its CPU and several updates went by.
+func edgeBetween(before, r Reading, d Domain, count uint64) edge {
+	from, to := before.AtNS-before.TookNS/2, r.AtNS+r.TookNS/2
+	from = max(from, r.AtNS-r.TookNS/2-int64(d.Interval+d.Jitter))
+	return edge{at: time.Duration(from+to) / 2, gap: time.Duration(to - from), count: count}
+}
+
 // patience with a counter that should move.
 func patience(interval time.Duration) time.Duration { return max(5*interval, 300*time.Millisecond) }
 
@@ -89,7 +97,7 @@ func (o *Observer) edges(ctx context.Context) ([]edge, Reading, error) {
 		}
 		for i := range out {
 			if out[i].at == 0 && r.Counts[i] != before.Counts[i] {
-				out[i] = edge{at: time.Duration(before.AtNS+r.AtNS) / 2, gap: time.Duration(r.AtNS - before.AtNS), count: r.Counts[i]}
+				out[i] = edgeBetween(before, r, o.domains[i], r.Counts[i])
 				for _, m := range main {
 					if m == i {
 						missing--

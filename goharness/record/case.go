@@ -42,6 +42,8 @@ type Case struct {
 	// Pilot: the samples only choose a baseline and are thrown away; the winner is verified before it
 	// is measured, so the pilot is not.
 	Pilot bool `json:"pilot,omitempty"`
+	// Verified: the same kernels passed on this case earlier in the run; its inputs are only filled.
+	Verified bool `json:"verified,omitempty"`
 	// Probe cases feed ceilings; Level and Why describe what for.
 	Level string `json:"level,omitempty"`
 	// SkipReason, when set by the plan, means the case is recorded as skipped or

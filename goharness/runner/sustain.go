@@ -16,7 +16,7 @@ type Soak func(seconds float64, launches int) (Soaked, error)
 // filled and only a vendor library's output is checked again. failed is what the worker did wrong; err is
 // non-nil only when the campaign cannot go on.
 func (r *Runner) Sustain(ctx context.Context, c record.Case, each func(arm int, p PreparedArm, soak Soak) error) (failed, err error) {
-	c.Pilot = true
+	c.Verified = true
 	var exclude []string
 	for k := range r.quarantine {
 		exclude = append(exclude, k)
