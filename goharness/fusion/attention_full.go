@@ -26,7 +26,8 @@ func fullAttentionPatterns(base Pattern) []Pattern {
 	full.Doc = "O[b] = softmax(Q[b]*K[b]^T/sqrt(D))*V[b]"
 	full.Params = append(append([]op.ParamSpec(nil), base.Params...),
 		op.ParamSpec{Name: "causal", Doc: "1: a query sees the keys up to its own", Default: "0", Enum: []string{"0", "1"}})
-	full.Shapes = append(full.Shapes[:len(full.Shapes):len(full.Shapes)], Shape{Params: map[string]string{"b": "1", "s": "8192", "d": "64"}})
+	longest := Shape{Params: map[string]string{"b": "1", "s": "8192", "d": "64"}, DTypes: []record.DType{record.FP32}}
+	full.Shapes = append(full.Shapes[:len(full.Shapes):len(full.Shapes)], longest)
 	full.Build = func(v op.Values, d record.DType) (Pair, error) {
 		return fullAttention(full.Name, v, d, v.Bool("causal"))
 	}

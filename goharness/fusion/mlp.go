@@ -11,6 +11,7 @@ import (
 // mlpPatterns are a transformer's feed-forward layer against its two linear layers, their biases and GELU.
 func mlpPatterns() []Pattern {
 	shapes := slices.Concat(layerShapes([2]int{768, 3072}, 1, 8, 16, 64, 128, 256, 512), layerShapes([2]int{1024, 4096}, 512, 1024))
+	shapes[len(shapes)-1].DTypes = []record.DType{record.FP32} // half a minute to verify and time
 	return []Pattern{{
 		Name: "MLP", Group: "linear", Doc: "Y[M,K] = gelu(X[M,K]*W1[N,K]^T + b1[N])*W2[K,N]^T + b2[K]",
 		Operators: []string{"linear", "bias", "gelu", "linear", "bias"},

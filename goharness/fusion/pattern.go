@@ -45,6 +45,7 @@ type Pattern struct {
 type Shape struct {
 	Params map[string]string
 	Quick  bool
+	DTypes []record.DType // nil: those of the pattern
 }
 
 // Pair is both ways to compute one shape. Programs have the same reference and inputs.

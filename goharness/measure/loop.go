@@ -78,14 +78,22 @@ type Look struct {
 	Confidence   float64
 }
 
+// relHalfWidth of an interval that is narrow enough by default.
+func relHalfWidth(quick bool) float64 {
+	if quick {
+		return 0.02
+	}
+	return 0.005
+}
+
 func (o Options) withDefaults() (Options, error) {
-	first, width := 10, 0.005
+	first := 10
 	if o.Quick {
-		first, width = 7, 0.02
+		first = 7
 	}
 	setDefault(&o.MinSample, 200*time.Microsecond)
 	setDefault(&o.FirstLook, first)
-	setDefault(&o.RelHalfWidth, width)
+	setDefault(&o.RelHalfWidth, relHalfWidth(o.Quick))
 	setDefault(&o.Budget, 2*time.Second)
 	setDefault(&o.MinSamples, 3)
 	setDefault(&o.MaxSamples, o.FirstLook<<9)

@@ -80,9 +80,5 @@ func (v Visit) quartets() ([]Quartet, error) {
 // Settled reports whether a ratio needs no more quartets: at least MinQuartets, and the interval as narrow as asked for
 // (±0.5 %, quick ±2 %) or clear of the cuts.
 func Settled(r record.Ratio, cuts []float64, quick bool) bool {
-	width := 0.005
-	if quick {
-		width = 0.02
-	}
-	return len(r.Quartets) >= MinQuartets && (HalfWidth(r) <= width || len(cuts) > 0 && clears(r.CI95[0], r.CI95[1], cuts))
+	return len(r.Quartets) >= MinQuartets && (HalfWidth(r) <= relHalfWidth(quick) || len(cuts) > 0 && clears(r.CI95[0], r.CI95[1], cuts))
 }

@@ -199,7 +199,7 @@ func level(most int) float64 {
 
 // turns is the number of quartets after which the arms change places: A B B A four times, B A A B four times, and so on. Correlated
 // noise spreads the sum of the two inner, adjacent samples more than that of the outer ones, and the arm whose times
-// spread more gains by the choice of the quiet half: always inside, arm b had gained 0.15 % under AR(1) noise of 1 %.
+// spread more gains by the choice of the quiet half: always inside, arm b gained 0.10 % of 32 quartets under AR(1) noise of 1 % and 0.5.
 const turns = 4
 
 // quartet measures A B B A or B A A B; an incomplete one leaves no trace. The two inner samples are one call of the device, and

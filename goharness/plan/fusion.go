@@ -40,7 +40,7 @@ func (b *builder) fusions() error {
 				continue
 			}
 			for _, s := range p.Shapes {
-				if b.o.Quick && !s.Quick {
+				if b.o.Quick && !s.Quick || s.DTypes != nil && !slices.Contains(s.DTypes, d) {
 					continue
 				}
 				c, err := b.newCase(record.ProgramRef{Op: p.Name, DType: d, Params: s.Params}, b.o.Threads)

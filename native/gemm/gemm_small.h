@@ -1,7 +1,7 @@
 // Small products (template, in gemm_fma.h): no packing of A, no workspace, no barrier.
 //
 // The tile reads A by broadcast and the rows of B where they lie, up to 4 vectors of them, and
-// stores to C itself; only what is not a plain product goes through gemm_epilogue.h. Tiles of all
+// stores to C itself, with a factor too; what has more of an end goes through gemm_epilogue.h. Tiles of all
 // heights are made, so rows are split evenly and none is padded. The last vector of columns is moved
 // back to end with the matrix (columns computed twice are the same numbers); only where the
 // matrix is narrower than one vector is a part of one loaded and stored.
@@ -84,11 +84,11 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n)
     if (n & w) memcpy(c + at, t + at, (size_t)w * sizeof(GEMM_S)), at += w;
 }
 
-// c[r x v vectors] = a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
+// c[r x v vectors] = alpha (NULL: 1) * a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
 // vector; with v = 0, part of one vector, how many columns there are. The compiler is kept from
 // seeing through pointers and strides: it would derive a dozen addresses and spill them.
 GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
-                                    int64_t kc, int64_t last, GEMM_S *c, int64_t ldc) {
+                                    int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
   const int w = v ? v : 1;
@@ -132,6 +132,11 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   }
 #undef GEMM_SMALL_STEP
 #undef GEMM_SMALL_ADVANCE
+  if (alpha) { // from memory: in a register it would cost the tile of 6x2 a sum
+    const V factor = (V){0} + *alpha;
+    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++)
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] *= factor;
+  }
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
     if (v == 0)
       GEMM_F(store_lanes)(c, &s[i][0], last);
@@ -143,13 +148,14 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
-                                             int64_t last, GEMM_S *c, int64_t ldc) {                 \
-    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, c, ldc);                                      \
+                                             int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) { \
+    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, alpha, c, ldc);                               \
   }
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
 
-typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, GEMM_S *, int64_t);
+typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, const GEMM_S *,
+                                  GEMM_S *, int64_t);
 static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][13] = {
 #define GEMM_SMALL_ENTRY(r, v) [v][r] = GEMM_F(small_##v##_##r),
     GEMM_SMALL_TILES(GEMM_SMALL_ENTRY)
@@ -158,8 +164,8 @@ static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][13] = {
 static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
 
 // m rows from i0 and w columns (at most v vectors) from j0 of C: a points at the rows of A, b at the
-// first row of the columns of B.
-GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const GEMM_S *a, int64_t lda, const GEMM_S *b,
+// first row of the columns of B. direct: the tiles store to C.
+GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const GEMM_S *a, int64_t lda, const GEMM_S *b,
                                      int64_t ldb, int64_t i0, int32_t m, int64_t j0, int32_t w, int v) {
   enum { L = GEMM_LANES };
   const int kind = w < L ? 0 : v, last = kind ? w - L : w;
@@ -170,11 +176,12 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const 
     const int32_t tiles = (m + most - 1) / most;
     rows = m / tiles, higher = m % tiles;
   }
-  if (plain) {
+  if (direct) {
+    const GEMM_S alpha = (GEMM_S)g->alpha;
     GEMM_S *c = (GEMM_S *)g->C + i0 * g->ldc + j0;
     for (int32_t i = 0; i < m;) {
       const int32_t r = rows + (higher-- > 0);
-      tile[r](a, lda, b, ldb, g->K, last, c, g->ldc);
+      tile[r](a, lda, b, ldb, g->K, last, alpha == 1 ? NULL : &alpha, c, g->ldc);
       a += r * lda, c += r * g->ldc, i += r;
     }
     return;
@@ -182,7 +189,7 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const 
   GEMM_S t[12 * 4 * L] __attribute__((aligned(64)));
   for (int32_t i = 0; i < m;) {
     const int32_t r = rows + (higher-- > 0), pitch = v * L;
-    tile[r](a, lda, b, ldb, g->K, last, t, pitch);
+    tile[r](a, lda, b, ldb, g->K, last, NULL, t, pitch);
     GEMM_F(finish)(g, i0 + i, j0, r, w, t, pitch, NULL, 0);
     a += r * lda, i += r;
   }
@@ -192,7 +199,7 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int plain, const 
 GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, int64_t i0, int32_t m, int64_t j0, int32_t n) {
   enum { L = GEMM_LANES };
   GEMM_S bp[GEMM_SMALL_K * GEMM_NR] __attribute__((aligned(64)));
-  const int plain = GEMM_C_IS_S && GEMM_F(plain)(g);
+  const int direct = GEMM_C_IS_S && GEMM_F(only_scaled)(g);
   const GEMM_T *from = (const GEMM_T *)g->A + i0 * g->lda;
 #if GEMM_SAME
   const GEMM_S *a = from;
@@ -210,14 +217,14 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, int64_t i0, in
   for (int32_t j = 0; j < n; j += GEMM_NR) {
     const int32_t w = (int32_t)gemm_min(GEMM_NR, n - j);
     GEMM_F(pack_b)(bp, (const GEMM_T *)g->B + (g->trans_b ? (j0 + j) * g->ldb : j0 + j), g->ldb, g->trans_b, w, g->K);
-    GEMM_F(small_panel)(g, plain, a, lda, bp, GEMM_NR, i0, m, j0 + j, w, (w + L - 1) / L);
+    GEMM_F(small_panel)(g, direct, a, lda, bp, GEMM_NR, i0, m, j0 + j, w, (w + L - 1) / L);
   }
 }
 
 // The same with B where it lies.
 GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, int32_t m, int64_t j0, int32_t n) {
   enum { L = GEMM_LANES };
-  const int plain = GEMM_F(plain)(g);
+  const int direct = GEMM_F(only_scaled)(g);
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
   int32_t vectors = (n + L - 1) / L;
   for (int32_t j = 0; j < n;) {
@@ -226,10 +233,10 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
     if (v > vectors) v = vectors;
     const int32_t w = (int32_t)gemm_min(v * L, n - j);
     if (w < L && j > 0) { // one vector is left: move it back
-      GEMM_F(small_panel)(g, plain, a, g->lda, b + n - L, g->ldb, i0, m, j0 + n - L, L, 1);
+      GEMM_F(small_panel)(g, direct, a, g->lda, b + n - L, g->ldb, i0, m, j0 + n - L, L, 1);
       return;
     }
-    GEMM_F(small_panel)(g, plain, a, g->lda, b + j, g->ldb, i0, m, j0 + j, w, v);
+    GEMM_F(small_panel)(g, direct, a, g->lda, b + j, g->ldb, i0, m, j0 + j, w, v);
     j += w, vectors -= v;
   }
 }
