@@ -115,12 +115,9 @@ func builds(dir, worker string) (plain, slower string, err error) {
 // cases take 2 to 200 µs, so that a batch of 20 launches is short.
 func cases() []string {
 	var out []string
-	for _, shape := range []string{"gemm/fp32/m=64,n=64,k=64", "gemm/fp32/m=128,n=128,k=128", "gemm/fp64/m=96,n=96,k=96", "gemm/bf16/m=96,n=96,k=96",
-		"gemm/int8/m=128,n=128,k=128", "linear/fp32/m=16,n=256,k=256,act=relu", "gemv/fp32/m=512,n=512",
-		"conv2d/fp32/n=1,c=16,h=14,w=14,k=32,s=3,pad=1", "attention/fp32/b=1,heads=1,sq=64,d=64",
-		"add/fp32/rows=128,cols=256", "relu/fp32/rows=128,cols=256", "gelu/fp32/rows=64,cols=256", "exp/fp32/rows=128,cols=256", "sigmoid/bf16/rows=128,cols=256",
-		"sum/fp32/rows=256,cols=256", "max/fp32/rows=256,cols=256,dim=1", "softmax/fp32/rows=128,cols=256,dim=1", "layer_norm/fp32/rows=128,cols=256",
-		"transpose/fp32/rows=128,cols=256", "copy/fp32/rows=256,cols=256"} {
+	for _, shape := range []string{"gemm/fp32/m=64,n=64,k=64", "gemm/fp32/m=128,n=128,k=128", "gemm/bf16/m=96,n=96,k=96", "gemv/fp32/m=512,n=512",
+		"conv2d/fp32/n=1,c=16,h=14,w=14,k=32,s=3,pad=1", "attention/fp32/b=1,heads=1,sq=64,d=64", "add/fp32/rows=128,cols=256",
+		"gelu/fp32/rows=64,cols=256", "softmax/fp32/rows=128,cols=256,dim=1", "transpose/fp32/rows=128,cols=256"} {
 		out = append(out, "cpu/"+shape+"/threads=1/hot")
 	}
 	return out
