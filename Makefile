@@ -10,7 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report profile-overhead
+.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report bench-interleave profile-overhead
 
 help:
 	@echo "make build           bin/ridge"
@@ -24,6 +24,7 @@ help:
 	@echo "make profile-overhead  what sampling costs the kernel that is sampled (A B B A, 30 s)"
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make watch-cost      what reading a meter during a run costs: the quick suite without and with it, A B B A (WATCH=flags)"
+	@echo "make bench-interleave  false alarms and findings of compare --interleave on this machine (INTERLEAVE=flags, as -for 5m)"
 	@echo "make bench-report    how fast large documents are read and shown"
 	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
@@ -124,6 +125,12 @@ selftest: build
 WATCH ?=
 watch-cost: build
 	$(GO) run ./internal/watchcost $(WATCH)
+# Real comparisons of two builds: one with itself, and with one that does 5 % more work. They add up in build/interleave.jsonl.
+INTERLEAVE ?=
+bench-interleave: build
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/slowworker ./internal/slowworker
+	$(GO) build -o build/interleavebench ./internal/interleavebench
+	build/interleavebench $(INTERLEAVE)
 profile-overhead: compiler
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/sampleoverhead ./internal/sampleoverhead
 	build/sampleoverhead

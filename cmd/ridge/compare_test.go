@@ -98,6 +98,10 @@ func TestCompareRefusesBadInput(t *testing.T) {
 		{[]string{"--interleave", notRidge, notRidge, "nothing"}, "unknown op"},
 		{[]string{"--interleave", notRidge, notRidge, "gemm", "--suite", "gemm"}, "not several"},
 		{[]string{"--interleave", notRidge, notRidge, "--rounds", "1", "gemm", "--m", "64", "--n", "64", "--k", "64"}, "1 rounds"},
+		{[]string{"--interleave", "--baseline", notRidge, notRidge}, "--baseline"},
+		{[]string{"--interleave", notRidge, notRidge, "--suite", "gemm", "--m", "64"}, "--m goes with an op"},
+		{[]string{"--interleave", notRidge, notRidge, "--kernel", "x"}, "--kernel goes with an op"},
+		{[]string{"--interleave", notRidge, notRidge, "--case", "cpu/add/fp32/rows=8,cols=8/threads=1/hot", "--threads", "2"}, "--threads: the id"},
 		{[]string{"--interleave", "--metric", "joules", notRidge, notRidge}, "--metric joules"},
 	} {
 		dir := t.TempDir()

@@ -1,8 +1,8 @@
 package main
 
 import (
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -49,7 +49,7 @@ func historyAction(c *cli.Context) error {
 		writes      bool
 	}{
 		"list": {0, 0, historyList, false}, "show": {1, 1, historyShow, false}, "trend": {1, 1, historyTrend, false},
-		"export": {0, 1 << 20, historyExport, false}, "import": {1, 1 << 20, historyImport, true}, "baseline": {0, 2, historyBaseline, true},
+		"export": {0, 1 << 20, historyExport, false}, "import": {1, 1 << 20, historyImport, true}, "baseline": {0, 2, historyBaseline, len(words) > 0},
 	}
 	a, ok := actions[verb]
 	if !ok {
@@ -81,15 +81,6 @@ func historyAction(c *cli.Context) error {
 	return a.do(c, s, words)
 }
 
-func printJSON(c *cli.Context, v any) error {
-	data, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return err
-	}
-	_, err = c.App.Writer.Write(append(data, '\n'))
-	return err
-}
-
 func historyList(c *cli.Context, s *history.Store, _ []string) error {
 	f := history.Filter{Host: c.String("host"), Kind: c.String("kind"), Limit: c.Int("limit")}
 	if c.Bool("all") {
@@ -100,7 +91,7 @@ func historyList(c *cli.Context, s *history.Store, _ []string) error {
 		return err
 	}
 	if c.Bool("json") {
-		return printJSON(c, runs)
+		return writeJSON(c, runs)
 	}
 	w := tabwriter.NewWriter(c.App.Writer, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "RUN\tCREATED\tKIND\tRESULTS\tHOST\tCHIP\tMACHINE\tSOFTWARE\tRIDGE\t")
@@ -127,30 +118,34 @@ func historyList(c *cli.Context, s *history.Store, _ []string) error {
 func plain(s string) string { return compare.Plain(s) }
 
 func historyShow(c *cli.Context, s *history.Store, words []string) error {
+	var b bytes.Buffer
 	if c.Bool("json") {
 		text, err := s.Text(c.Context, words[0])
 		if err != nil {
 			return err
 		}
-		_, err = c.App.Writer.Write(text)
-		return err
-	}
-	v, ok := report.Find(c.String("format"))
-	if !ok {
-		return fmt.Errorf("--format %q: expected a view of ridge report", c.String("format"))
-	}
-	d, err := s.Document(c.Context, words[0])
-	if err != nil {
-		return err
-	}
-	if out := c.String("output"); out != "" && out != "-" {
-		var b strings.Builder
+		b.Write(text)
+	} else {
+		v, ok := report.Find(c.String("format"))
+		if !ok {
+			return fmt.Errorf("--format %q: expected a view of ridge report", c.String("format"))
+		}
+		d, err := s.Document(c.Context, words[0])
+		if err != nil {
+			return err
+		}
+		if out := c.String("output"); out == "" || out == "-" {
+			return v.Write(c.App.Writer, []record.Calibration{d})
+		}
 		if err := v.Write(&b, []record.Calibration{d}); err != nil {
 			return err
 		}
-		return record.WriteFile(out, []byte(b.String()))
 	}
-	return v.Write(c.App.Writer, []record.Calibration{d})
+	if out := c.String("output"); out != "" && out != "-" {
+		return record.WriteFile(out, b.Bytes())
+	}
+	_, err := c.App.Writer.Write(b.Bytes())
+	return err
 }
 
 func historyTrend(c *cli.Context, s *history.Store, words []string) error {
@@ -178,7 +173,7 @@ func historyTrend(c *cli.Context, s *history.Store, words []string) error {
 		}
 	}
 	if c.Bool("json") {
-		return printJSON(c, t)
+		return writeJSON(c, t)
 	}
 	return t.Write(c.App.Writer)
 }
@@ -216,7 +211,9 @@ func historyExport(c *cli.Context, s *history.Store, words []string) error {
 	if err := f.finish(err); err != nil {
 		return fmt.Errorf("--output %s: %w", out, err)
 	}
-	fmt.Fprintf(c.App.ErrWriter, "%d runs exported\n", n)
+	if !c.Bool("quiet") {
+		fmt.Fprintf(c.App.ErrWriter, "%d runs exported\n", n)
+	}
 	return nil
 }
 

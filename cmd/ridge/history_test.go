@@ -68,6 +68,20 @@ func TestHistoryCommands(t *testing.T) {
 			t.Errorf("%v: exit code %d, error %q, expected %q in\n%s", c.args, code, stderr, c.says, stdout)
 		}
 	}
+	shown := filepath.Join(t.TempDir(), "run.json")
+	if code, stdout, stderr := ridge(t, "history", "--data-dir", dir, "show", "r1", "--json", "--output", shown); code != exitOK || stdout != "" {
+		t.Errorf("show --json --output: %d %q %s", code, stdout, stderr)
+	}
+	if data, err := os.ReadFile(shown); err != nil || !strings.Contains(string(data), `"run_id": "r1"`) {
+		t.Error("show --json --output:", err)
+	}
+	none := t.TempDir()
+	if code, _, stderr := ridge(t, "history", "--data-dir", none, "baseline"); code != exitUsage || !strings.Contains(stderr, "no history yet") {
+		t.Errorf("baseline without a history: %d %s", code, stderr)
+	}
+	if files, _ := os.ReadDir(none); len(files) > 0 {
+		t.Error("asking for the baselines made a history")
+	}
 	if data, err := os.ReadFile(svg); err != nil || !strings.Contains(string(data), "<svg") {
 		t.Error("the plot:", err)
 	}

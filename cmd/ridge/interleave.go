@@ -30,8 +30,8 @@ func interleaveFlags() []cli.Flag {
 		&cli.StringFlag{Name: "precision", Usage: "with --interleave: precisions, comma-separated"},
 		&cli.IntFlag{Name: "threads", Usage: "with --interleave: threads"},
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "with --interleave: compact, scatter, none or a CPU list such as 0,2-3"},
-		&cli.IntFlag{Name: "rounds", Value: 12, Usage: "with --interleave: most rounds of new processes (3, 6, 12, … are looked at)"},
-		&cli.IntFlag{Name: "quartets", Value: 12, Usage: "with --interleave: quartets of a round"},
+		&cli.IntFlag{Name: "rounds", Value: 48, Usage: "with --interleave: most rounds of new processes (12, 24, 48, … are looked at)"},
+		&cli.IntFlag{Name: "quartets", Value: 4, Usage: "with --interleave: quartets of a round"},
 		&cli.BoolFlag{Name: "force", Usage: "with --interleave: go on although another run measures"},
 	}
 	for _, name := range []string{"m", "n", "k"} {
@@ -42,6 +42,9 @@ func interleaveFlags() []cli.Flag {
 
 func compareBuilds(c *cli.Context, o compare.Options, format string) error {
 	words := c.Args().Slice()
+	if c.Bool("baseline") {
+		return errors.New("--baseline compares documents: it does not go with --interleave")
+	}
 	if len(words) < 2 || len(words) > 3 {
 		return fmt.Errorf("compare --interleave: expected two ridge binaries and at most one op, got %d words", len(words))
 	}
@@ -133,6 +136,9 @@ func interleaveCases(c *cli.Context, ops []string) ([]record.Case, string, error
 	if ways > 1 {
 		return nil, "", errors.New("compare --interleave: give an op, --suite or --case, not several of them")
 	}
+	if err := usedFlags(c, len(ops) > 0, len(ids) > 0); err != nil {
+		return nil, "", err
+	}
 	var out []record.Case
 	switch {
 	case len(ids) > 0:
@@ -180,6 +186,21 @@ func interleaveCases(c *cli.Context, ops []string) ([]record.Case, string, error
 		return nil, "", errors.New("compare --interleave: no case was selected")
 	}
 	return out, cfg.DataDir, nil
+}
+
+// usedFlags refuses flags that the chosen way to name cases would not look at.
+func usedFlags(c *cli.Context, op, id bool) error {
+	for _, name := range []string{"kernel", "mode", "param", "m", "n", "k"} {
+		if !op && c.IsSet(name) {
+			return fmt.Errorf("--%s goes with an op: compare --interleave BIN_A BIN_B OP", name)
+		}
+	}
+	for _, name := range []string{"device", "precision", "threads"} {
+		if id && c.IsSet(name) {
+			return fmt.Errorf("--%s: the id of --case says it", name)
+		}
+	}
+	return nil
 }
 
 // joinIDs undoes the flag library's splitting of values at commas: an id has five slashes.

@@ -23,7 +23,7 @@ func TestABuildInterleavedWithItselfIsNoRegression(t *testing.T) {
 	if err := os.WriteFile(bin, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := ridge(t, "compare", "--interleave", "--data-dir", t.TempDir(), "--all", "--rounds", "3", "--quartets", "4",
+	code, stdout, stderr := ridge(t, "compare", "--interleave", "--data-dir", t.TempDir(), "--all", "--rounds", "6", "--quartets", "1",
 		"--threshold", "20%", "--force", bin, bin, "gemm", "--m", "64", "--n", "64", "--k", "64", "--threads", "1")
 	if code != exitOK || !strings.Contains(stdout, "m=64") || strings.Contains(stdout, "not comparable") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)

@@ -85,7 +85,7 @@ func (p *past) drift(c *cli.Context, old, new *record.Calibration) (*compare.Dri
 		}
 		return nil, nil
 	}
-	d, ok, err := p.s.Drift(c.Context, host)
+	d, ok, err := p.s.Drift(c.Context, host, old.RunID, new.RunID)
 	if err != nil || !ok {
 		return nil, err
 	}

@@ -25,7 +25,8 @@ func (c *campaign) openJournal() error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	j, err := record.Create(path, record.JournalHeader{RunID: c.doc.RunID, Created: c.doc.Created,
+	probes, cases := c.distinct()
+	j, err := record.Create(path, record.JournalHeader{Planned: probes + cases, RunID: c.doc.RunID, Created: c.doc.Created,
 		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan, affinity(c.cfg)), Tool: &c.cfg.Tool, Host: &c.doc.Host})
 	if err != nil {
 		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
@@ -119,6 +120,15 @@ func (c *campaign) keep(r record.Result, remeasure string) error {
 		return nil
 	}
 	return c.journal.Append(record.Entry{Kind: record.EntryResult, Time: now(c.cfg.Now), Result: &r, Remeasure: remeasure})
+}
+
+// keepCeiling journals a ceiling with its first probe, for who makes a document of the journal alone.
+func (c *campaign) keepCeiling(of record.Ceiling) error {
+	x := c.model.Find(of)
+	if c.journal == nil || x == nil {
+		return nil
+	}
+	return c.journal.Append(record.Entry{Kind: record.EntryCeiling, Time: now(c.cfg.Now), Ceiling: x})
 }
 
 // keepProbe journals one more probe of a ceiling.

@@ -32,6 +32,11 @@ func (c *campaign) measure(ctx context.Context) error {
 				why = "sweep"
 			}
 			c.model.Probe(p.Ceiling, r, why)
+			if _, now := c.probed[p.Case.ID]; now { // a resumed journal has the others
+				if err := c.keepCeiling(p.Ceiling); err != nil {
+					return err
+				}
+			}
 		}
 	}
 	c.levelsFromSweep()

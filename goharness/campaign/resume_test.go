@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ridge/goharness/history"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/internal/fakebackend"
@@ -313,6 +314,41 @@ func TestQuarantineSurvivesAResume(t *testing.T) {
 	}
 	if text, _ := json.Marshal(doc.Summary.Warnings); !strings.Contains(string(text), "stream_copy_fast@stream_copy was set aside") {
 		t.Errorf("summary warnings %s", text)
+	}
+}
+
+// A document made of the journal alone has the ceilings that the run had, with every probe.
+func TestTheJournalHoldsTheCeilings(t *testing.T) {
+	dir := t.TempDir()
+	cfg, _ := toy(t, &fakebackend.Backend{}, dir, copies(3)...)
+	doc := mustRun(t, cfg)
+	path := JournalPath(dir, doc.RunID)
+	got, err := history.FromJournalFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	have, probed := map[record.CeilingKey]record.Ceiling{}, 0
+	for _, c := range got.Ceilings {
+		have[c.Key()] = c
+	}
+	for _, c := range doc.Ceilings {
+		if len(c.Probes) == 0 {
+			continue
+		}
+		probed++
+		if h := have[c.Key()]; h.Measured.Value != c.Measured.Value || len(h.Probes) != len(c.Probes) || h.Unit != c.Unit {
+			t.Errorf("%+v: %d probes, %v; the run had %d, %v", c.Key(), len(h.Probes), h.Measured, len(c.Probes), c.Measured)
+		}
+	}
+	if probed == 0 {
+		t.Error("the run probed nothing")
+	}
+	log, err := record.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := len(log.Results()); log.Header.Planned != want {
+		t.Errorf("%d results planned, %d in the journal", log.Header.Planned, want)
 	}
 }
 

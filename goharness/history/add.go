@@ -87,7 +87,9 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 					return err
 				}
 			}
-			if _, err := tx.ExecContext(ctx, "UPDATE runs SET complete = ?, results = ?, imported = ?, source = ? WHERE id = ?", d.Summary.Complete, len(d.Results), now(), source, id); err != nil {
+			// It may have been gone on with by another build.
+			if _, err := tx.ExecContext(ctx, "UPDATE runs SET complete = ?, results = ?, imported = ?, source = ?, command = ?, software_fingerprint = ?, version = ?, revision = ? WHERE id = ?",
+				d.Summary.Complete, len(d.Results), now(), source, string(command), SoftwareFingerprint(&d), d.Tool.Version, d.Tool.Revision, id); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"ridge/goharness/history/compare"
 )
@@ -16,34 +17,43 @@ const (
 
 // Drift is how much levels change from run to run of the same software on a machine, from pairs of
 // runs one after the other; false when there are fewer than five pairs. Its degrees of freedom are
-// the pairs: what a run's cases share is one reading.
-func (s *Store) Drift(ctx context.Context, host string) (compare.Drift, bool, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id, software_fingerprint FROM runs WHERE host_fingerprint = ? AND complete ORDER BY created DESC, id DESC LIMIT 200", host)
+// the pairs: what a run's cases share is one reading. The runs that are to be compared are left out: their difference
+// would count as drift and hide itself.
+func (s *Store) Drift(ctx context.Context, host string, compared ...string) (compare.Drift, bool, error) {
+	rows, err := s.db.QueryContext(ctx, "SELECT id, run_id, software_fingerprint, kind, quick FROM runs WHERE host_fingerprint = ? AND complete ORDER BY created DESC, id DESC LIMIT 200", host)
 	if err != nil {
 		return compare.Drift{}, false, s.wrap(err)
 	}
+	defer rows.Close()
+	// alike runs have cases in common.
+	type alike struct {
+		soft, kind string
+		quick      bool
+	}
 	type run struct {
-		id   int64
-		soft string
+		id int64
+		alike
 	}
 	var runs []run
 	for rows.Next() {
 		var r run
-		if err := rows.Scan(&r.id, &r.soft); err != nil {
-			rows.Close()
+		var id string
+		if err := rows.Scan(&r.id, &id, &r.soft, &r.kind, &r.quick); err != nil {
 			return compare.Drift{}, false, s.wrap(err)
 		}
-		runs = append(runs, r)
+		if !slices.Contains(compared, id) {
+			runs = append(runs, r)
+		}
 	}
 	if err := rows.Err(); err != nil {
 		return compare.Drift{}, false, s.wrap(err)
 	}
 	var sum float64
 	pairs := 0
-	last := map[string]run{} // the next newer run of the same software
+	last := map[alike]run{} // the next newer run of the same software
 	for _, r := range runs {
-		newer, ok := last[r.soft]
-		last[r.soft] = r
+		newer, ok := last[r.alike]
+		last[r.alike] = r
 		if !ok || pairs >= mostPairs {
 			continue
 		}

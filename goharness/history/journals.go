@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"ridge/goharness/ceiling"
 	"ridge/goharness/record"
 )
 
@@ -19,7 +21,7 @@ import (
 // have: those that crashed, and those that could not be stored when they ended. Journals that are being
 // written are left alone. Warnings name journals that cannot be read, each once.
 func (s *Store) TakeIn(ctx context.Context, dataDir string) (taken int, warnings []string, err error) {
-	files, err := filepath.Glob(filepath.Join(globSafe(filepath.Join(dataDir, "runs")), "*.jsonl"))
+	files, err := journals(dataDir)
 	if err != nil || len(files) == 0 {
 		return 0, nil, err
 	}
@@ -28,17 +30,11 @@ func (s *Store) TakeIn(ctx context.Context, dataDir string) (taken int, warnings
 		return 0, nil, err
 	}
 	for _, file := range files {
-		if have[strings.TrimSuffix(filepath.Base(file), ".jsonl")] {
-			continue
-		}
 		st, err := os.Stat(file)
-		if err != nil || have[unreadableKey(file, st.Size())] {
+		if err != nil || have.has(file, st) || beingWritten(file) {
 			continue
 		}
-		if beingWritten(file) {
-			continue
-		}
-		d, err := FromJournalFile(file)
+		d, err := FromFiles(file)
 		if err == nil {
 			var a Added
 			if a, err = s.Add(ctx, d, FromJournal); err == nil {
@@ -63,31 +59,57 @@ func (s *Store) TakeIn(ctx context.Context, dataDir string) (taken int, warnings
 	return taken, warnings, nil
 }
 
+// journals of a data directory.
+func journals(dataDir string) ([]string, error) {
+	return filepath.Glob(filepath.Join(globSafe(filepath.Join(dataDir, "runs")), "*"+journalEnd))
+}
+
+const journalEnd = ".jsonl"
+
+// runOf a journal, by its name.
+func runOf(journal string) string { return strings.TrimSuffix(filepath.Base(journal), journalEnd) }
+
 // globSafe escapes what Glob would read as a pattern.
 func globSafe(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
 }
 
-func unreadableKey(file string, size int64) string { return fmt.Sprintf("\x00%s\x00%d", file, size) }
+// known is what the history knows of journals.
+type known struct {
+	complete   map[string]bool      // by run id
+	incomplete map[string]time.Time // when they were stored
+	unreadable map[string]int64     // by file: the size at which it was no journal
+}
 
-// known are the run ids that are stored, and the journals that could not be read.
-func (s *Store) known(ctx context.Context) (map[string]bool, error) {
-	out := map[string]bool{}
-	rows, err := s.db.QueryContext(ctx, "SELECT run_id, '', 0 FROM runs UNION ALL SELECT '', journal, size FROM unreadable")
+// has reports whether a journal has nothing new for the history. A run that ended early may have been gone on with.
+func (k known) has(file string, st os.FileInfo) bool {
+	size, bad := k.unreadable[file]
+	stored, part := k.incomplete[runOf(file)]
+	return k.complete[runOf(file)] || bad && size == st.Size() || part && st.ModTime().Sub(stored) <= freshJournal
+}
+
+func (s *Store) known(ctx context.Context) (known, error) {
+	out := known{map[string]bool{}, map[string]time.Time{}, map[string]int64{}}
+	rows, err := s.db.QueryContext(ctx, "SELECT run_id, complete, imported, '', 0 FROM runs UNION ALL SELECT '', 0, '', journal, size FROM unreadable")
 	if err != nil {
-		return nil, s.wrap(err)
+		return out, s.wrap(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var id, journal string
+		var id, imported, journal string
+		var complete bool
 		var size int64
-		if err := rows.Scan(&id, &journal, &size); err != nil {
-			return nil, s.wrap(err)
+		if err := rows.Scan(&id, &complete, &imported, &journal, &size); err != nil {
+			return out, s.wrap(err)
 		}
-		if journal != "" {
-			id = unreadableKey(journal, size)
+		switch {
+		case journal != "":
+			out.unreadable[journal] = size
+		case complete:
+			out.complete[id] = true
+		default:
+			out.incomplete[id], _ = time.Parse(time.RFC3339, imported)
 		}
-		out[id] = true
 	}
 	return out, s.wrap(rows.Err())
 }
@@ -116,36 +138,48 @@ type Live struct {
 	Started  string                `json:"started"`
 	Command  []string              `json:"command"`
 	Results  int                   `json:"results"`
+	Planned  int                   `json:"planned,omitempty"` // results that the run will have at the least; 0: not known
 	Counts   map[record.Status]int `json:"counts"`
 	LastCase string                `json:"last_case,omitempty"`
 	LastTime string                `json:"last_time,omitempty"`
 	Document record.Calibration    `json:"-"`
 }
 
-// Running reads the newest journal of a data directory if a run is writing it; false: none is.
+// mostRunning bounds how many of the newest journals are looked at for one that is being written: a run in a long case may
+// have been silent for longer than another that ended since.
+const mostRunning = 16
+
+// Running reads the newest journal of a data directory that a run is writing; false: there is none.
 func Running(dataDir string) (Live, bool, error) {
-	files, err := filepath.Glob(filepath.Join(globSafe(filepath.Join(dataDir, "runs")), "*.jsonl"))
+	files, err := journals(dataDir)
 	if err != nil {
 		return Live{}, false, err
 	}
-	newest, at := "", time.Time{}
+	at := map[string]time.Time{}
 	for _, f := range files {
-		if st, err := os.Stat(f); err == nil && st.ModTime().After(at) {
-			newest, at = f, st.ModTime()
+		if st, err := os.Stat(f); err == nil {
+			at[f] = st.ModTime()
 		}
 	}
-	if newest == "" || !beingWritten(newest) {
-		return Live{}, false, nil
+	slices.SortFunc(files, func(a, b string) int { return at[b].Compare(at[a]) })
+	for _, f := range files[:min(len(files), mostRunning)] {
+		if !beingWritten(f) {
+			continue
+		}
+		log, err := record.Open(f)
+		if err != nil {
+			return Live{}, false, err
+		}
+		if log.End() == nil {
+			return live(log), true, nil
+		}
 	}
-	log, err := record.Open(newest)
-	if err != nil {
-		return Live{}, false, err
-	}
-	if log.End() != nil {
-		return Live{}, false, nil
-	}
+	return Live{}, false, nil
+}
+
+func live(log *record.Log) Live {
 	d := fromLog(log)
-	l := Live{RunID: d.RunID, Started: d.Created, Command: d.Command, Results: len(d.Results), Counts: map[record.Status]int{}, Document: d}
+	l := Live{RunID: d.RunID, Started: d.Created, Command: d.Command, Results: len(d.Results), Planned: log.Header.Planned, Counts: map[record.Status]int{}, Document: d}
 	for i := range d.Results {
 		l.Counts[d.Results[i].Status]++
 	}
@@ -154,11 +188,28 @@ func Running(dataDir string) (Live, bool, error) {
 			l.LastCase, l.LastTime = e.Result.ID, e.Time
 		}
 	}
-	return l, true, nil
+	return l
 }
 
-// FromJournalFile makes a document of a journal: its results, and of the ceilings the probes. What
-// a journal does not hold (preflight, diagnosis, profiles) is absent, and the document says so.
+// FromFiles makes a document of what a run left: the document beside its journal, when it was written and holds as much, else
+// what the journal has.
+func FromFiles(journal string) (record.Calibration, error) {
+	d, err := FromJournalFile(journal)
+	f, ferr := os.Open(strings.TrimSuffix(journal, journalEnd) + ".json")
+	if ferr != nil {
+		return d, err
+	}
+	defer f.Close()
+	whole, werr := record.ReadCalibration(f)
+	if werr == nil && whole.RunID == runOf(journal) && (err != nil || len(whole.Results) >= len(d.Results)) {
+		return whole, nil
+	}
+	return d, err
+}
+
+// FromJournalFile makes a document of a journal: its results, and the ceilings with their probes. What
+// a journal does not hold (preflight, theoretical peaks, diagnosis) or what only the end of a run makes (fusion profiles) is absent, and the
+// document says so.
 func FromJournalFile(path string) (record.Calibration, error) {
 	log, err := record.Open(path)
 	if err != nil {
@@ -181,15 +232,17 @@ func fromLog(log *record.Log) record.Calibration {
 	for _, r := range d.Results {
 		if !seen[r.Device] && r.Device != "" {
 			seen[r.Device] = true
-			dev := record.Device{ID: r.Device, Platform: r.Device, Name: r.Device, Threads: r.Threads}
+			platform, _, _ := strings.Cut(r.Device, ":")
+			dev := record.Device{ID: r.Device, Platform: platform, Threads: r.Threads}
 			if r.Device == "cpu" {
 				dev.Name, dev.ISA = d.Host.CPU.Model, d.Host.CPU.Features
 			}
 			d.Devices = append(d.Devices, dev)
 		}
 	}
+	d.Ceilings = ceilings(log)
 	d.Summary = record.Summarize(d.Results)
-	d.Summary.Warnings = append(d.Summary.Warnings, "taken from the run's journal: preflight, ceilings and fusion profiles are not in it")
+	d.Summary.Warnings = append(d.Summary.Warnings, "taken from the run's journal: preflight, theoretical peaks and fusion profiles are not in it")
 	for _, w := range log.Warnings {
 		d.Summary.Warnings = append(d.Summary.Warnings, "journal: "+w)
 	}
@@ -202,8 +255,44 @@ func fromLog(log *record.Log) record.Calibration {
 	return d
 }
 
+// ceilings of a journal, each with all its probes.
+func ceilings(log *record.Log) []record.Ceiling {
+	models := map[string]*ceiling.Model{}
+	var order []string
+	for _, e := range log.Entries {
+		switch {
+		case e.Ceiling != nil:
+			m := models[e.Ceiling.Device]
+			if m == nil {
+				m = ceiling.NewModel(e.Ceiling.Device, nil, nil)
+				models[e.Ceiling.Device], order = m, append(order, e.Ceiling.Device)
+			}
+			if x := *e.Ceiling; m.Find(x) == nil {
+				x.Theoretical = record.Theoretical{Unavailable: "not in the run's journal"}
+				m.Add(x)
+			}
+		case e.Probe != nil:
+			if m := models[e.Probe.Ceiling.Device]; m != nil {
+				m.Again(*e.Probe)
+			}
+		}
+	}
+	var out []record.Ceiling
+	for _, device := range order {
+		out = append(out, models[device].Ceilings()...)
+	}
+	return out
+}
+
+// Newest are the last results of a run that is going on, the newest first.
+func (l Live) Newest() []record.Result {
+	rs := slices.Clone(l.Document.Results[max(0, len(l.Document.Results)-25):])
+	slices.Reverse(rs)
+	return rs
+}
+
 // HasWork reports whether a data directory holds journals at all.
 func HasWork(dataDir string) bool {
-	files, err := filepath.Glob(filepath.Join(globSafe(filepath.Join(dataDir, "runs")), "*.jsonl"))
+	files, err := journals(dataDir)
 	return err == nil && len(files) > 0
 }

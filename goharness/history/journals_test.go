@@ -110,6 +110,144 @@ func TestJournalsOfCrashedRunsAreTakenInOnce(t *testing.T) {
 	}
 }
 
+// A run that was gone on with and crashed again has more to tell than when it was taken in first.
+func TestARunThatCrashedTwiceIsTakenInTwice(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := opened(t, dir)
+	results := recordtest.Sample().Results
+	if err := journal(dir, "r", results[:2], false); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := s.TakeIn(ctx, dir); n != 1 || err != nil {
+		t.Fatal(n, err)
+	}
+	if n, _, err := s.TakeIn(ctx, dir); n != 0 || err != nil {
+		t.Error("unchanged:", n, err)
+	}
+	path := filepath.Join(dir, "runs", "r.jsonl")
+	j, _, err := record.Resume(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range results[2:] {
+		if err := j.Append(record.Entry{Kind: record.EntryResult, Result: &results[2+i]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j.Close()
+	if _, err := s.db.Exec("UPDATE runs SET imported = '2026-03-01T00:00:00Z'"); err != nil { // the first crash was long ago
+		t.Fatal(err)
+	}
+	old := time.Now().Add(-time.Minute)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if n, _, err := s.TakeIn(ctx, dir); n != 1 || err != nil {
+		t.Error("gone on with:", n, err)
+	}
+	if r := must[Run](t)(s.Show(ctx, "r")); r.Results != len(results) {
+		t.Errorf("%d results, expected %d", r.Results, len(results))
+	}
+}
+
+// A run that could not be stored when it ended has left its whole document beside the journal.
+func TestTheDocumentBesideAJournalIsTakenIn(t *testing.T) {
+	ctx, dir := t.Context(), t.TempDir()
+	s := opened(t, dir)
+	d := recordtest.Sample()
+	for id, of := range map[string]string{"whole": "whole", "other": "somebody-else"} {
+		if err := journal(dir, id, d.Results, false); err != nil {
+			t.Fatal(err)
+		}
+		d.RunID = of
+		data, err := record.EncodeCalibration(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "runs", id+".json"), data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n, warnings, err := s.TakeIn(ctx, dir); n != 2 || len(warnings) > 0 || err != nil {
+		t.Fatal(n, warnings, err)
+	}
+	if got := must[record.Calibration](t)(s.Document(ctx, "whole")); len(got.Ceilings) != len(d.Ceilings) || !got.Summary.Complete {
+		t.Errorf("%d ceilings, expected %d", len(got.Ceilings), len(d.Ceilings))
+	}
+	if got := must[record.Calibration](t)(s.Document(ctx, "other")); len(got.Results) != len(d.Results) || got.Summary.Complete {
+		t.Error("the document of another run was taken for this one's")
+	}
+}
+
+// Asking whether a run is going on takes its lock for a moment; a run that is gone on with in that moment waits.
+func TestLookingForARunDoesNotKeepItFromGoingOn(t *testing.T) {
+	dir := t.TempDir()
+	if err := journal(dir, "r", recordtest.Sample().Results[:1], false); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "runs", "r.jsonl")
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_SH); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(20*time.Millisecond, func() { f.Close() })
+	j, _, err := record.Resume(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+}
+
+func TestAJournalsCeilingsKeepEveryProbe(t *testing.T) {
+	dir := t.TempDir()
+	d := recordtest.Sample()
+	c := d.Ceilings[0]
+	c.Kind, c.Unit = record.CeilingCompute, "GFLOPS"
+	c.Probes = []record.Probe{{Time: "2026-03-01T00:00:00Z", Value: 10, Case: d.Results[0].ID, Why: "initial"}}
+	c.Measured = record.Measured{Value: 10, CaseID: d.Results[0].ID}
+	j, err := record.Create(filepath.Join(dir, "r.jsonl"), record.JournalHeader{RunID: "r", Created: d.Created, Tool: &d.Tool, Host: &d.Host})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for _, e := range []record.Entry{{Kind: record.EntryResult, Result: &d.Results[0]}, {Kind: record.EntryCeiling, Ceiling: &c},
+		{Kind: record.EntryProbe, Probe: &record.ProbeEntry{Ceiling: c.Key(), Probe: record.Probe{Time: "2026-03-01T00:01:00Z", Value: 12, Case: d.Results[0].ID, Why: "periodic"}}}} {
+		if err := j.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := must[record.Calibration](t)(FromJournalFile(filepath.Join(dir, "r.jsonl")))
+	if len(got.Ceilings) != 1 || len(got.Ceilings[0].Probes) != 2 || got.Ceilings[0].Measured.Value != 12 || got.Ceilings[0].Theoretical.Unavailable == "" || got.Ceilings[0].Device != c.Device {
+		t.Errorf("%+v", got.Ceilings)
+	}
+	if _, err := record.EncodeCalibration(got); err != nil {
+		t.Error(err)
+	}
+}
+
+// A run in a long case is silent for longer than one that ended since.
+func TestARunThatIsGoingOnIsSeenBehindOneThatEnded(t *testing.T) {
+	dir := t.TempDir()
+	results := recordtest.Sample().Results
+	for id, open := range map[string]bool{"on": true, "over": false} {
+		if err := journal(dir, id, results[:1], open); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, ago := range map[string]time.Duration{"on": time.Minute, "over": 10 * time.Second} {
+		at := time.Now().Add(-ago)
+		if err := os.Chtimes(filepath.Join(dir, "runs", id+".jsonl"), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if l, ok, err := Running(dir); !ok || err != nil || l.RunID != "on" {
+		t.Errorf("%+v %v %v", l.RunID, ok, err)
+	}
+}
+
 func TestAReadOnlyFolderIsReadAndSaysWhatToDo(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)

@@ -93,6 +93,9 @@ func (s *Store) Import(ctx context.Context, name string, r io.Reader) (stored, k
 			if err != nil && !errors.Is(err, io.EOF) {
 				return stored, known, fmt.Errorf("%s: line %d: %w", name, at, err)
 			}
+			if len(bytes.TrimSpace(line)) == 0 {
+				continue
+			}
 			var e exported
 			if err := json.Unmarshal(line, &e); err != nil {
 				return stored, known, fmt.Errorf("%s: line %d: not a JSON line: %w (the lines before it are stored)", name, at, err)

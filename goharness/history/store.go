@@ -79,6 +79,15 @@ func OpenReadOnly(ctx context.Context, dataDir string) (*Store, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%s: %w", dataDir, ErrNone)
 	}
+	s, err := open(ctx, path, true, 0)
+	var lite *sqlite.Error
+	if !errors.As(err, &lite) || lite.Code() != codeReadOnlyRollback {
+		return s, err
+	}
+	// A writer was killed in the middle: who may write undoes what it had begun.
+	if w, werr := open(ctx, path, false, 0); werr == nil {
+		_ = w.Close()
+	}
 	return open(ctx, path, true, 0)
 }
 
@@ -115,15 +124,12 @@ func open(ctx context.Context, path string, readOnly bool, maxPages int) (*Store
 // check refuses what is not ours or newer, and lays out a new database.
 func (s *Store) check(ctx context.Context) error {
 	var have, app, tables int
+	// One statement sees one state: who lays the file out meanwhile is seen whole or not at all.
+	const state = "SELECT (SELECT user_version FROM pragma_user_version), (SELECT application_id FROM pragma_application_id), (SELECT count(*) FROM sqlite_master)"
 	read := func(q interface {
 		QueryRowContext(context.Context, string, ...any) *sql.Row
 	}) error {
-		for text, to := range map[string]*int{"PRAGMA user_version": &have, "PRAGMA application_id": &app, "SELECT count(*) FROM sqlite_master": &tables} {
-			if err := q.QueryRowContext(ctx, text).Scan(to); err != nil {
-				return err
-			}
-		}
-		return nil
+		return q.QueryRowContext(ctx, state).Scan(&have, &app, &tables)
 	}
 	if err := read(s.db); err != nil {
 		return s.wrap(err)
@@ -175,6 +181,8 @@ const (
 	codeFull     = 13
 	codeCantOpen = 14
 	codeNotADB   = 26
+
+	codeReadOnlyRollback = 8 | 3<<8 // what a killed writer left would have to be undone
 )
 
 // wrap adds to an error of the database what to do about it.

@@ -331,6 +331,39 @@ func TestTheDriftComesFromPairsOfOneBuild(t *testing.T) {
 	}
 }
 
+// What is asked about does not excuse itself: the runs that are compared are no evidence of drift.
+func TestTheRunsThatAreComparedAreNoDrift(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	for i := range 9 {
+		d := sample(fmt.Sprint("r", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", i+1), 1+0.002*float64(i%2)+float64(i/8))
+		must[Added](t)(s.Add(ctx, d, FromRun))
+	}
+	host := must[Run](t)(s.Show(ctx, "r0")).HostPrint
+	with, _, _ := s.Drift(ctx, host)
+	without, ok, err := s.Drift(ctx, host, "r7", "r8")
+	if with.PerRun < 0.05 || without.PerRun > 0.01 || !ok || err != nil {
+		t.Errorf("with them %v, without %v %v %v", with, without, ok, err)
+	}
+}
+
+// Runs of one kind have cases in common; those of others between them do not part the pairs.
+func TestTheDriftPairsRunsOfAKind(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	for i := range 14 {
+		d := sample(fmt.Sprintf("r%02d", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", i+1), 1+0.002*float64(i%4))
+		if i%2 == 1 {
+			d.Command = []string{"ridge", "bench", "gemm"}
+			d.Results, d.FusionProfiles, d.Ceilings = d.Results[:1], nil, nil
+		}
+		must[Added](t)(s.Add(ctx, d, FromRun))
+	}
+	if d, ok, err := s.Drift(ctx, must[Run](t)(s.Show(ctx, "r00")).HostPrint); !ok || err != nil || d.DoF != 6 {
+		t.Errorf("%+v %v %v", d, ok, err)
+	}
+}
+
 func TestExportAndImportKeepEveryRun(t *testing.T) {
 	ctx := t.Context()
 	from, to := opened(t, t.TempDir()), opened(t, t.TempDir())
@@ -348,6 +381,9 @@ func TestExportAndImportKeepEveryRun(t *testing.T) {
 			t.Errorf("import %d: %d stored, %d known, %v", again, stored, known, err)
 		}
 	}
+	if _, known, err := to.Import(ctx, "f", strings.NewReader(strings.ReplaceAll(b.String(), "\n", "\n\n"))); known != 3 || err != nil {
+		t.Errorf("with blank lines: %d known, %v", known, err)
+	}
 	for i := range 3 {
 		id := fmt.Sprint("r", i)
 		if !bytes.Equal(must[[]byte](t)(from.Text(ctx, id)), must[[]byte](t)(to.Text(ctx, id))) {
@@ -356,6 +392,9 @@ func TestExportAndImportKeepEveryRun(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"cut":     b.String()[:b.Len()/2],
+		"nested":  `{"schema":"ridge.history-run/1","document":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + "}\n",
+		"NaN":     `{"schema":"ridge.history-run/1","document":NaN}` + "\n",
+		"no run":  `{"schema":"ridge.history-run/1"}` + "\n",
 		"schema":  `{"schema":"ridge.history-run/1","document":{"schema":"x"}}` + "\n",
 		"garbage": "hello",
 		"journal": `{"crc32c":"00000000","entry":{}}` + "\n",

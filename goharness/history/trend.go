@@ -140,13 +140,7 @@ func (t *Trend) findChanges() {
 	}
 	cuts := ChangePoints(xs)
 	for i, at := range cuts {
-		from, to := 0, len(ps)
-		if i > 0 {
-			from = cuts[i-1]
-		}
-		if i+1 < len(cuts) {
-			to = cuts[i+1]
-		}
+		from, to := around(cuts, i, len(ps))
 		before, after := math.Exp(measure.Median(xs[from:at])), math.Exp(measure.Median(xs[at:to]))
 		t.Changes = append(t.Changes, Change{RunID: ps[at].RunID, Created: ps[at].Created, Before: before, After: after, Ratio: after / before,
 			Software: ps[at].Software != ps[at-1].Software, at: at})
@@ -233,13 +227,7 @@ func refine(ys []float64, cuts []int, bin int) {
 	}
 	p := prefix(ys)
 	for i, c := range cuts {
-		from, to := 0, len(ys)
-		if i > 0 {
-			from = cuts[i-1]
-		}
-		if i+1 < len(cuts) {
-			to = cuts[i+1]
-		}
+		from, to := around(cuts, i, len(ys))
 		best := math.Inf(1)
 		for at := max(c-bin, from+1); at <= min(c+bin, to-1); at++ {
 			if v := p.cost(from, at) + p.cost(at, to); v < best {
@@ -247,6 +235,18 @@ func refine(ys []float64, cuts []int, bin int) {
 			}
 		}
 	}
+}
+
+// around a change of a series of n: where the level before it begins and the one after it ends.
+func around(cuts []int, i, n int) (from, to int) {
+	to = n
+	if i > 0 {
+		from = cuts[i-1]
+	}
+	if i+1 < len(cuts) {
+		to = cuts[i+1]
+	}
+	return from, to
 }
 
 // sums of a series and of its squares up to an index.
@@ -312,13 +312,7 @@ func join(xs []float64, cuts []int) []int {
 	for len(cuts) > 0 {
 		least, at := leastStep, -1
 		for i, c := range cuts {
-			from, to := 0, len(xs)
-			if i > 0 {
-				from = cuts[i-1]
-			}
-			if i+1 < len(cuts) {
-				to = cuts[i+1]
-			}
+			from, to := around(cuts, i, len(xs))
 			if d := math.Abs(measure.Median(xs[from:c]) - measure.Median(xs[c:to])); d < least {
 				least, at = d, i
 			}

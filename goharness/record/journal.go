@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -59,6 +60,7 @@ type JournalHeader struct {
 	PlanFingerprint string   `json:"plan_fingerprint"` // a resumed run must plan the same cases
 	Tool            *Tool    `json:"tool,omitempty"`
 	Host            *Host    `json:"host,omitempty"`
+	Planned         int      `json:"planned,omitempty"` // probes and cases of the plan; a run may measure more
 }
 
 // CeilingKey names a ceiling within a run.
@@ -307,7 +309,15 @@ func frame(body []byte) []byte {
 
 // lock takes the exclusive lock that keeps two runs from writing one journal.
 func lock(f *os.File) error {
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	for range 10 { // who asks whether the journal is being written has the lock for a moment
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+		err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	}
+	if err != nil {
 		if errors.Is(err, unix.EWOULDBLOCK) {
 			return fmt.Errorf("journal %s: another run is writing it", f.Name())
 		}

@@ -105,9 +105,10 @@ type Case struct {
 	Within  float64 `json:"within,omitempty"`
 	Between float64 `json:"between,omitempty"`
 	// Cycles is the ratio of costs in cycles, where both clocks are known.
-	Cycles     float64   `json:"cycles_ratio,omitempty"`
-	Attributed []string  `json:"attributions,omitempty"`
-	Quartets   []float64 `json:"quartets,omitempty"`
+	Cycles     float64  `json:"cycles_ratio,omitempty"`
+	Attributed []string `json:"attributions,omitempty"`
+	// Rounds are the ratios of the rounds of builds that ran in turn.
+	Rounds []float64 `json:"rounds,omitempty"`
 
 	old, new *item
 }
@@ -195,7 +196,7 @@ func (c *Comparison) judge(drift, inCycles Drift) {
 		half := t.half(levels[n])
 		k.Level = levels[n]
 		k.CI = &[2]float64{math.Exp(t.x - half), math.Exp(math.Min(t.x+half, 700))}
-		k.Outcome = outcome(t.x, half, edge)
+		k.Outcome = outcomeOf(t.x-half, t.x+half, edge)
 		y := cycles[n]
 		if math.IsNaN(y.x) || math.Abs(t.x) <= edge || math.Abs(y.x) > edge {
 			continue
@@ -209,13 +210,14 @@ func (c *Comparison) judge(drift, inCycles Drift) {
 	}
 }
 
-func outcome(x, half, edge float64) Outcome {
+// outcomeOf an interval of ln cost ratio.
+func outcomeOf(lo, hi, edge float64) Outcome {
 	switch {
-	case x-half > edge:
+	case lo > edge:
 		return Slower
-	case x+half < -edge:
+	case hi < -edge:
 		return Faster
-	case x+half <= edge && x-half >= -edge:
+	case lo >= -edge && hi <= edge:
 		return Same
 	}
 	return Ambiguous
@@ -226,8 +228,12 @@ func (c *Comparison) warn(o Options) {
 	if c.Drift.Assumed {
 		c.Warnings = append(c.Warnings, fmt.Sprintf("the drift between the runs is assumed (%.1f %%): %s. Keep the runs in the history, or use compare --interleave", 100*c.Drift.PerRun, c.Drift.Source))
 	}
-	if s := c.ProbeShift; s != nil && o.Drift == nil && math.Abs(math.Log(s.Ratio)) > math.Log1p(c.Threshold) {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("the probes, which no build changes, took %+.1f %% time in NEW (median of %d): the machine itself was in another state, and one pair of runs cannot tell for how long. Measure again, keep a history, or use compare --interleave", 100*(s.Ratio-1), s.Probes))
+	if s := c.ProbeShift; s != nil && math.Abs(math.Log(s.Ratio)) > math.Log1p(c.Threshold) {
+		what := "one pair of runs cannot tell for how long. Measure again, keep a history, or use compare --interleave"
+		if o.Drift != nil {
+			what = "what cases share with the probes is the machine's and no build's"
+		}
+		c.Warnings = append(c.Warnings, fmt.Sprintf("the probes, which no build changes, took %+.1f %% time in NEW (median of %d): the machine itself was in another state: %s", 100*(s.Ratio-1), s.Probes, what))
 	}
 	broken := 0
 	for _, k := range c.Cases {

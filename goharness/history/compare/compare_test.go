@@ -44,18 +44,19 @@ func TestOutcomes(t *testing.T) {
 		want   Outcome
 		says   string // in the reason or attributions
 	}{
-		"no change":               {1, nil, Same, ""},
-		"below the threshold":     {1.005, nil, Same, ""},
-		"slower":                  {1.2, nil, Slower, ""},
-		"faster":                  {0.8, nil, Faster, ""},
-		"about the threshold":     {1.03, nil, Ambiguous, ""},
-		"another compiler":        {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Compiler = "gcc 13" }, Slower, "compiler: gcc 12 → gcc 13"},
-		"another driver":          {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Driver = "600" }, Slower, "driver: none → 600"},
-		"another kernel":          {1.2, func(d *record.Calibration) { d.Results[0].Kernel = "b" }, Slower, "kernel: a → b"},
-		"the clock explains it":   {1.2, clockTo(2.5), Clock, "3.00 to 2.50 GHz"},
-		"the clock does not":      {1.2, clockTo(2.9), Slower, "clock: 3.00 → 2.90 GHz"},
-		"a faster clock hides it": {1, clockTo(3.6), Same, ""}, // time is what is asked for
-		"another chip":            {1, func(d *record.Calibration) { d.Devices[0].Name = "other" }, NotComparable, "chip: simulated → other"},
+		"no change":                 {1, nil, Same, ""},
+		"below the threshold":       {1.005, nil, Same, ""},
+		"slower":                    {1.2, nil, Slower, ""},
+		"faster":                    {0.8, nil, Faster, ""},
+		"about the threshold":       {1.03, nil, Ambiguous, ""},
+		"another compiler":          {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Compiler = "gcc 13" }, Slower, "compiler: gcc 12 → gcc 13"},
+		"another driver":            {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Driver = "600" }, Slower, "driver: none → 600"},
+		"another kernel":            {1.2, func(d *record.Calibration) { d.Results[0].Kernel = "b" }, Slower, "kernel: a → b"},
+		"the clock explains it":     {1.2, clockTo(2.5), Clock, "3.00 to 2.50 GHz"},
+		"the clock does not":        {1.2, clockTo(2.9), Slower, "clock: 3.00 → 2.90 GHz"},
+		"a faster clock hides it":   {1, clockTo(3.6), Same, ""}, // time is what is asked for
+		"another chip":              {1, func(d *record.Calibration) { d.Devices[0].Name = "other" }, NotComparable, "chip: simulated → other"},
+		"another chip, by the host": {1, func(d *record.Calibration) { d.Devices, d.Host.CPU.Model = nil, "other" }, NotComparable, "chip: simulated → other"},
 		"crashed in NEW": {1, func(d *record.Calibration) {
 			d.Results[0].Status, d.Results[0].Reason, d.Results[0].Time = record.Crashed, "SIGSEGV", nil
 		}, NotComparable, "no value in NEW: crashed: SIGSEGV"},
@@ -135,6 +136,23 @@ func TestAMachineInAnotherStateIsNoRegression(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(c.Warnings, " "), "the machine itself was in another state") {
 		t.Errorf("the warnings do not tell: %q", c.Warnings)
+	}
+}
+
+// On a steady machine the noise of the probes themselves is no drift: long runs are proven to be the same.
+func TestTheProbesOwnNoiseIsNoDrift(t *testing.T) {
+	w := world{"steady", 0, measure.Noise{Name: "iid", Sigma: 0.006}, 30}
+	one := func(int) float64 { return 1 }
+	same, with, without := 0, 0.0, 0.0
+	for seed := range uint64(6) {
+		a, b := w.run(2*seed, one), w.run(2*seed+1, one)
+		c := compared(t, a, b, Options{})
+		same, with = same+c.Counts[Same], with+c.Drift.PerRun/6
+		a.Results, b.Results = a.Results[:simulatedCases], b.Results[:simulatedCases]
+		without += compared(t, a, b, Options{}).Drift.PerRun / 6
+	}
+	if with > 0.75*without || same < 6*simulatedCases/2 {
+		t.Errorf("drift %.4f with the probes' samples, %.4f without; %d of %d cases are the same", with, without, same, 6*simulatedCases)
 	}
 }
 

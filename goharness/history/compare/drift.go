@@ -15,7 +15,8 @@ import (
 // From two documents it is taken from their probes, which no build changes: the ratio of the same
 // probe in both, and of its repetitions within one. Its scale is the 90 % quantile of |ln ratio|
 // over 1.645 (so that one disturbed probe in ten does not decide), about no change and not about
-// their mean, because a shift that all share is drift too. Arithmetic probes and those of memory
+// their mean, because a shift that all share is drift too. What the probes' own samples explain of it is
+// taken off: that is noise within the runs, which the cases have a term of their own for. Arithmetic probes and those of memory
 // are looked at apart and the larger counts. It is never below LeastDrift.
 type Drift struct {
 	PerRun  float64 `json:"per_run" jsonschema:"description=relative standard deviation"`
@@ -31,7 +32,7 @@ type Shift struct {
 }
 
 const (
-	LeastDrift   = 0.005 // no machine is taken for steadier
+	LeastDrift   = 0.002 // no machine is taken for steadier
 	assumedDrift = 0.05  // no probe and no history: the upper end of what machines show
 	leastProbes  = 5     // of a kind, to stand alone
 )
@@ -57,7 +58,8 @@ func probeDrift(old, new *record.Calibration) (inTime, inCycles Drift, shift *Sh
 		before[old.Ceilings[i].Key()] = &old.Ceilings[i]
 	}
 	kinds := map[bool][]float64{} // by whether it is arithmetic
-	var all, within []float64
+	var all, within, noise []float64
+	noiseA, noiseB := probeNoise(old), probeNoise(new)
 	for i := range new.Ceilings {
 		b := &new.Ceilings[i]
 		within = append(within, repeats(b)...)
@@ -71,6 +73,7 @@ func probeDrift(old, new *record.Calibration) (inTime, inCycles Drift, shift *Sh
 		if okA && okB && a.Unit == b.Unit && sameProbe(a, b) {
 			kinds[a.Kind == record.CeilingCompute] = append(kinds[a.Kind == record.CeilingCompute], y-x)
 			all = append(all, y-x)
+			noise = append(noise, levelNoise(a, noiseA)+levelNoise(b, noiseB))
 		}
 	}
 	if len(all) < 3 {
@@ -78,18 +81,48 @@ func probeDrift(old, new *record.Calibration) (inTime, inCycles Drift, shift *Sh
 		return d, d, nil
 	}
 	shift = &Shift{Ratio: math.Exp(measure.Median(all)), Probes: len(all)}
-	inTime = scaleOf(kinds, all, within, 0)
+	own := measure.Median(noise)
+	inTime = scaleOf(kinds, all, within, own, 0)
 	inCycles = inTime
 	if a, b := hostClock(old), hostClock(new); a > 0 && b > 0 {
-		if d := scaleOf(kinds, all, within, math.Log(b/a)); d.PerRun < inTime.PerRun {
+		if d := scaleOf(kinds, all, within, own, math.Log(b/a)); d.PerRun < inTime.PerRun {
 			inCycles = d
 		}
 	}
 	return inTime, inCycles, shift
 }
 
-// scaleOf the probes' differences, each with the same added to it.
-func scaleOf(kinds map[bool][]float64, all, within []float64, add float64) Drift {
+// probeNoise is the variance that a document's samples of a probe leave of ln of its time, by case.
+func probeNoise(d *record.Calibration) map[string]float64 {
+	out := map[string]float64{}
+	for i := range d.Results {
+		r := &d.Results[i]
+		if r.UseCase == record.UseCaseCeiling && r.Status.Counts() && r.Time != nil {
+			if s, ok := withinRun(r.Time); ok {
+				out[r.ID] = s.se * s.se
+			}
+		}
+	}
+	return out
+}
+
+// levelNoise is the variance of a ceiling's level by its probes' samples; 0 where they are not stored.
+func levelNoise(c *record.Ceiling, of map[string]float64) float64 {
+	n := 0
+	for _, p := range c.Probes {
+		if p.Case == c.Probes[0].Case {
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return of[c.Probes[0].Case] / float64(n)
+}
+
+// scaleOf the probes' differences, each with the same added to it, without their own noise, a variance. The degrees of
+// freedom are Satterthwaite's of the difference of the two.
+func scaleOf(kinds map[bool][]float64, all, within []float64, own, add float64) Drift {
 	shifted := func(xs []float64) []float64 {
 		out := slices.Clone(xs)
 		for i := range out {
@@ -107,7 +140,12 @@ func scaleOf(kinds map[bool][]float64, all, within []float64, add float64) Drift
 	if s := SpreadOf(within); len(within) >= leastProbes && s > scale {
 		scale, n, source = s, len(within), fmt.Sprintf("%d repetitions of probes within the documents", len(within))
 	}
-	return Drift{PerRun: math.Max(scale/math.Sqrt2, LeastDrift), DoF: n - 1, Source: source}
+	d := Drift{PerRun: LeastDrift, DoF: n - 1, Source: source}
+	if v := scale*scale - own; v > 2*LeastDrift*LeastDrift {
+		share := v / (scale * scale)
+		d.PerRun, d.DoF = math.Sqrt(v/2), max(1, int(share*share*float64(n-1)))
+	}
+	return d
 }
 
 func sameProbe(a, b *record.Ceiling) bool {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -17,16 +16,16 @@ import (
 // Builds are two builds of ridge that Interleave runs in quartets. The workers of both are kept
 // alive and asked in turn, A B B A, so that a drift of the machine meets both alike and cancels.
 //
-// What does not cancel is what a process is born with: where its pages lie. So the quartets are taken
-// in rounds with new processes each, whose levels count as correlated samples of the interval,
-// and a case is called only when three rounds in four at least have their median beyond half the
-// threshold on the same side.
+// What does not cancel is what a process is born with: where its pages lie moved small kernels by 4 % on a quiet
+// machine, and no number of samples of that process tells it from a change. So there are many rounds of new processes
+// with a few quartets each, and the median ratio of a round is one observation. Of two equal builds it lies above 1 as
+// often as below, by their symmetry: the interval is that of Wilcoxon's signed-rank test, exact for any such noise.
 //
-// The intervals are looked at after 3, 6, 12, … rounds; of K looks each has the significance
+// The intervals are looked at after 12, 24, 48, … rounds and the last; of K looks each has the significance
 // 0.05/K. A case that is called or same is not measured further.
 type Builds struct {
 	A, B Build
-	// Rounds of new processes at most and Quartets in each; 0 means 12 and 12.
+	// Rounds of new processes at most and Quartets in each; 0 means 48 and 4.
 	Rounds, Quartets int
 	Threshold        float64 // 0 means 0.03
 	// Deadline of one request; nil means runner.DefaultDeadline.
@@ -47,7 +46,7 @@ const samplesAsked = 3
 // pair is a case with what both builds said of it.
 type pair struct {
 	c        record.Case
-	rounds   [][]float64 // ratios of costs, B over A, by round
+	rounds   []float64 // ln of each round's median ratio of costs, B over A
 	times    [2][]float64
 	kernels  [2]string
 	excluded string // why it cannot be compared
@@ -55,18 +54,23 @@ type pair struct {
 	p        float64
 }
 
-// firstLook is the number of rounds before the first look.
-const firstLook = 3
+const (
+	// firstLook is the number of rounds before the first look.
+	firstLook = 12
+	// leastRounds have a signed-rank interval at 95 %.
+	leastRounds                    = 6
+	defaultRounds, defaultQuartets = 48, 4
+)
 
 // Interleave compares two builds on cases. The error is non-nil only when it cannot go on: a
 // worker that does not start, speaks another protocol, or an interruption: the comparison then says
 // what the last look said, if there was one.
 func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison, error) {
 	if b.Rounds == 0 {
-		b.Rounds = 12
+		b.Rounds = defaultRounds
 	}
 	if b.Quartets == 0 {
-		b.Quartets = 12
+		b.Quartets = defaultQuartets
 	}
 	if b.Threshold == 0 {
 		b.Threshold = DefaultThreshold
@@ -74,8 +78,8 @@ func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison,
 	if b.Deadline == nil {
 		b.Deadline = runner.DefaultDeadline
 	}
-	if b.Rounds < firstLook || b.Quartets < 1 || firstLook*b.Quartets < measure.MinQuartets {
-		return Comparison{}, fmt.Errorf("%d rounds of %d quartets: expected at least %d rounds, and %d quartets in those", b.Rounds, b.Quartets, firstLook, measure.MinQuartets)
+	if b.Rounds < leastRounds || b.Quartets < 1 {
+		return Comparison{}, fmt.Errorf("%d rounds of %d quartets: expected at least %d rounds of 1 quartet", b.Rounds, b.Quartets, leastRounds)
 	}
 	if !(b.Threshold > 0 && b.Threshold < 1) {
 		return Comparison{}, fmt.Errorf("threshold %v: expected more than 0 and less than 1 (100 %%)", b.Threshold)
@@ -83,6 +87,8 @@ func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison,
 	pairs := make([]*pair, len(cases))
 	for i, c := range cases {
 		c.Trials, c.Warmup, c.Quick = samplesAsked, 1, true
+		// A pilot reads no clock around each sample, which would take most of the time.
+		c.Pilot = true
 		pairs[i] = &pair{c: c}
 	}
 	looks := 1
@@ -103,11 +109,7 @@ func Interleave(ctx context.Context, b Builds, cases []record.Case) (Comparison,
 			continue
 		}
 		next *= 2
-		open, err := b.look(pairs, (1-measure.Confidence)/float64(looks))
-		if err != nil {
-			return Comparison{}, err
-		}
-		if open == 0 {
+		if b.look(pairs, (1-measure.Confidence)/float64(looks)) == 0 {
 			break
 		}
 	}
@@ -195,22 +197,37 @@ func (b Builds) quartets(ctx context.Context, round int, p *pair, ws [2]runner.W
 			}
 		}
 	}()
-	for i := range ws {
-		r, err := ask(i, runner.Request{Verb: runner.VerbPrepare, Case: &p.c})
+	prepare := func(i int, c record.Case) error {
+		r, err := ask(i, runner.Request{Verb: runner.VerbPrepare, Case: &c})
 		if err != nil {
-			return at, err
+			return err
 		}
 		if prepared[i] = r.Prepared; r.Prepared == nil {
-			return i, &runner.WorkerError{Kind: "internal", Message: "prepare: an answer without the case"}
+			at = i
+			return &runner.WorkerError{Kind: "internal", Message: "prepare: an answer without the case"}
 		}
 		for arm := range prepared[i].Arms {
 			v, err := ask(i, runner.Request{Verb: runner.VerbVerify, Arm: arm})
 			if err != nil {
-				return at, err
+				return err
 			}
 			if v.Verified == nil || !v.Verified.Passed {
-				return i, &runner.WorkerError{Kind: string(record.Wrong), Message: fmt.Sprintf("wrong in %s: its output differs from the expectation", []Build{b.A, b.B}[i].Name)}
+				at = i
+				return &runner.WorkerError{Kind: string(record.Wrong), Message: fmt.Sprintf("wrong in %s: its output differs from the expectation", []Build{b.A, b.B}[i].Name)}
 			}
+		}
+		return nil
+	}
+	for i := range ws {
+		if round == 0 { // verified once by each build, before anything is timed
+			c := p.c
+			c.Pilot = false
+			if err := prepare(i, c); err != nil {
+				return at, err
+			}
+		}
+		if err := prepare(i, p.c); err != nil {
+			return at, err
 		}
 		if arms := prepared[i].Arms; len(arms) > 0 {
 			p.kernels[i] = strings.Join(arms[0].Kernels, "+")
@@ -250,13 +267,13 @@ func (b Builds) quartets(ctx context.Context, round int, p *pair, ws [2]runner.W
 		}
 		ratios = append(ratios, sum[1]/sum[0])
 	}
-	p.rounds = append(p.rounds, ratios)
+	p.rounds = append(p.rounds, math.Log(measure.Median(ratios)))
 	return 0, nil
 }
 
-// look gives every case its interval by the statistics of measure's quartets, all cases of a look
-// together held to one significance (Holm), and counts those that are open.
-func (b Builds) look(pairs []*pair, alpha float64) (open int, err error) {
+// look gives every case its interval, all cases of a look together held to one significance (Holm), and
+// counts those that are open.
+func (b Builds) look(pairs []*pair, alpha float64) (open int) {
 	edge := math.Log1p(b.Threshold)
 	var judged []*pair
 	var ps []float64
@@ -274,21 +291,22 @@ func (b Builds) look(pairs []*pair, alpha float64) (open int, err error) {
 		if p.decided != nil && p.decided.Outcome != Ambiguous {
 			continue
 		}
-		if p.decided, err = p.judge(levels[i], edge); err != nil {
-			return 0, fmt.Errorf("case %s: %w", p.c.ID, err)
-		}
-		if p.decided.Outcome == Ambiguous {
+		if p.decided = p.judge(levels[i], edge); p.decided.Outcome == Ambiguous {
 			open++
 		}
 	}
-	return open, nil
+	return open
 }
 
 func (b Builds) conclude(pairs []*pair) Comparison {
 	out := Comparison{Schema: Schema, Interleaved: true, Old: Side{Name: b.A.Name}, New: Side{Name: b.B.Name}, Metric: Time, Unit: Time.unit(),
 		Threshold: b.Threshold, Confidence: measure.Confidence, Warnings: []string{}}
+	failed := 0
 	for _, p := range pairs {
 		k := Case{ID: p.c.ID, Outcome: NotComparable, Reason: p.excluded}
+		if p.excluded != "" {
+			failed++
+		}
 		if p.excluded == "" && p.decided != nil {
 			k = *p.decided
 		}
@@ -297,18 +315,19 @@ func (b Builds) conclude(pairs []*pair) Comparison {
 		}
 		out.Cases = append(out.Cases, k)
 	}
+	if failed > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d cases could not be measured in both builds (not comparable): the reasons are beside them", failed))
+	}
 	out.count()
 	return out
 }
 
-func (p *pair) all() []float64 { return slices.Concat(p.rounds...) }
-
 // significance is the smallest one at which the interval lies beyond the edge.
 func (p *pair) significance(edge float64) float64 {
-	lo, hi := 1e-6, 1.0-1e-9
+	lo, hi := 1e-9, 1.0-1e-9
 	clears := func(alpha float64) bool {
-		s, err := measure.SummarizeRatios(p.all(), 1-alpha)
-		return err == nil && (s.Lo > math.Exp(edge) || s.Hi < math.Exp(-edge))
+		_, from, to, ok := measure.SignedRank(p.rounds, 1-alpha)
+		return ok && (from > edge || to < -edge)
 	}
 	switch {
 	case clears(lo):
@@ -316,7 +335,7 @@ func (p *pair) significance(edge float64) float64 {
 	case !clears(hi):
 		return 1
 	}
-	for range 24 {
+	for range 30 {
 		if mid := math.Sqrt(lo * hi); clears(mid) {
 			hi = mid
 		} else {
@@ -326,35 +345,17 @@ func (p *pair) significance(edge float64) float64 {
 	return hi
 }
 
-func (p *pair) judge(level, edge float64) (*Case, error) {
-	s, err := measure.SummarizeRatios(p.all(), level)
-	if err != nil {
-		return nil, err
-	}
-	k := &Case{ID: p.c.ID, Old: measure.Median(p.times[0]), New: measure.Median(p.times[1]),
-		Ratio: s.Median, CI: &[2]float64{s.Lo, s.Hi}, Level: level, Quartets: p.all()}
-	switch {
-	case s.Lo > math.Exp(edge):
-		k.Outcome = Slower
-	case s.Hi < math.Exp(-edge):
-		k.Outcome = Faster
-	case s.Hi <= math.Exp(edge) && s.Lo >= math.Exp(-edge):
-		k.Outcome = Same
-	default:
-		k.Outcome = Ambiguous
-	}
-	if k.Outcome != Slower && k.Outcome != Faster {
-		return k, nil
-	}
-	agree := 0
+// judge by the interval at a level.
+func (p *pair) judge(level, edge float64) *Case {
+	x, lo, hi, ok := measure.SignedRank(p.rounds, level)
+	k := &Case{ID: p.c.ID, Old: measure.Median(p.times[0]), New: measure.Median(p.times[1]), Ratio: math.Exp(x), Level: level, Outcome: Ambiguous}
 	for _, r := range p.rounds {
-		if x := math.Log(measure.Median(r)); x > edge/2 && k.Outcome == Slower || x < -edge/2 && k.Outcome == Faster {
-			agree++
-		}
+		k.Rounds = append(k.Rounds, math.Exp(r))
 	}
-	if 4*agree < 3*len(p.rounds) || len(p.rounds) == firstLook && agree < firstLook {
-		k.Reason = fmt.Sprintf("%d of %d rounds agree that it is %s: what a process is born with matters as much", agree, len(p.rounds), k.Outcome)
-		k.Outcome = Ambiguous
+	if !ok {
+		k.Reason = fmt.Sprintf("%d rounds are too few for so many cases", len(p.rounds))
+		return k
 	}
-	return k, nil
+	k.CI, k.Outcome = &[2]float64{math.Exp(lo), math.Exp(hi)}, outcomeOf(lo, hi, edge)
+	return k
 }

@@ -118,7 +118,7 @@ const bornDifferent = 0.003
 
 func TestInterleavedBuildsOfOneSpeedAreNotCalled(t *testing.T) {
 	for _, n := range sites() {
-		if cases, comparisons := trial(t, n, bornDifferent, 1, 30); cases > 0.01 || comparisons > 0.10 {
+		if cases, comparisons := trial(t, n, bornDifferent, 1, 30); cases > 0.01 || comparisons > 0.05 {
 			t.Errorf("%s: %.2f %% of the cases, %.0f %% of the comparisons are called", n.Name, 100*cases, 100*comparisons)
 		}
 	}
@@ -126,12 +126,32 @@ func TestInterleavedBuildsOfOneSpeedAreNotCalled(t *testing.T) {
 
 func TestAnInterleavedSlowdownOfFivePercentIsFound(t *testing.T) {
 	for _, n := range sites() {
-		if n.Name == "steal bursts" {
-			continue // found less often: see the benchmark
-		}
 		if cases, _ := trial(t, n, bornDifferent, 1.05, 20); cases < 0.95 {
 			t.Errorf("%s: %.1f %% found, expected at least 95 %%", n.Name, 100*cases)
 		}
+	}
+}
+
+// On a machine where the place of their pages moves the ratio of two processes by 3 %, many rounds find 5 % all the same.
+func TestASlowdownIsFoundAmongProcessesThatDiffer(t *testing.T) {
+	n := measure.Noise{Name: "iid", Sigma: 0.01}
+	if cases, comparisons := trial(t, n, 0.02, 1, 30); cases > 0.01 || comparisons > 0.05 {
+		t.Errorf("one speed: %.2f %% of the cases are called, %.0f %% of the comparisons", 100*cases, 100*comparisons)
+	}
+	if cases, _ := trial(t, n, 0.02, 1.07, 20); cases < 0.95 {
+		t.Errorf("a slowdown of 7 %%: %.1f %% found", 100*cases)
+	}
+}
+
+// So few rounds that no interval exists for so many cases decide nothing, and the reason says why.
+func TestTooFewRoundsDecideNothing(t *testing.T) {
+	s := newSite(measure.Noise{Sigma: 0.001}, 0, 1)
+	got := interleaved(t, Builds{A: s.build("a", 1, nil), B: s.build("b", 2, nil), Rounds: 6}, 5)
+	if got.Counts[Ambiguous] != 5 || got.Cases[0].CI != nil || !strings.Contains(got.Cases[0].Reason, "too few") {
+		t.Errorf("%v %+v", got.Counts, got.Cases[0])
+	}
+	if got := interleaved(t, Builds{A: s.build("a", 1, nil), B: s.build("b", 2, nil), Rounds: 6}, 1); got.Counts[Slower] != 1 {
+		t.Errorf("one case: %v", got.Counts)
 	}
 }
 
@@ -142,18 +162,24 @@ func TestWhereProcessesDifferNothingIsCalled(t *testing.T) {
 	}
 }
 
+// BenchmarkInterleave prints the figures of docs/comparing.md.
 func BenchmarkInterleave(b *testing.B) {
-	for _, n := range sites() {
-		b.Run(n.Name, func(b *testing.B) {
-			for range b.N {
-				cases, comparisons := trial(b, n, bornDifferent, 1, 100)
-				found, _ := trial(b, n, bornDifferent, 1.05, 100)
-				b.ReportMetric(100*cases, "%cases_called")
-				b.ReportMetric(100*comparisons, "%comparisons_with_a_call")
-				b.ReportMetric(100*found, "%found_of_+5%")
-				b.ReportMetric(0, "ns/op")
+	for _, born := range []float64{bornDifferent, 0.01, 0.02, 0.03} {
+		for i, n := range sites() {
+			if born != bornDifferent && i > 0 {
+				continue
 			}
-		})
+			b.Run(fmt.Sprintf("born %.1f %%, %s", 100*born, n.Name), func(b *testing.B) {
+				for range b.N {
+					cases, comparisons := trial(b, n, born, 1, 100)
+					found, _ := trial(b, n, born, 1.05, 100)
+					b.ReportMetric(100*cases, "%cases_called")
+					b.ReportMetric(100*comparisons, "%comparisons_with_a_call")
+					b.ReportMetric(100*found, "%found_of_+5%")
+					b.ReportMetric(0, "ns/op")
+				}
+			})
+		}
 	}
 }
 
@@ -202,6 +228,9 @@ func TestABuildThatFailsACaseCostsThatCase(t *testing.T) {
 		got := interleaved(t, Builds{A: s.build("a", 1, nil), B: s.build("b", 1, says)}, 3)
 		if got.Counts[NotComparable] != 1 || got.Counts[Same] != 2 {
 			t.Errorf("%s: %v", name, got.Counts)
+		}
+		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "1 cases could not be measured in both") {
+			t.Errorf("%s: warnings %q", name, got.Warnings)
 		}
 		if k := got.Cases[0]; k.ID != first || !strings.Contains(k.Reason, c.want) {
 			t.Errorf("%s: %s: %q, expected %q", name, k.ID, k.Reason, c.want)

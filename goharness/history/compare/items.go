@@ -68,6 +68,9 @@ func items(d *record.Calibration, m Metric) ([]*item, error) {
 	for _, dev := range d.Devices {
 		chips[dev.ID] = dev.Name
 	}
+	if chips["cpu"] == "" {
+		chips["cpu"] = d.Host.CPU.Model
+	}
 	var out []*item
 	seen := map[string]bool{}
 	add := func(it *item) error {

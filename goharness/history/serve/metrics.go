@@ -12,17 +12,17 @@ import (
 )
 
 // metrics gives the last run in Prometheus' text format, version 0.0.4.
-func (s *server) metrics(w http.ResponseWriter, r *http.Request) error {
+func (s *server) metrics(r *http.Request) (answer, error) {
 	st, err := s.open(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer st.Close()
 	d, err := st.Document(r.Context(), "latest")
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return send(w, "text/plain; version=0.0.4; charset=utf-8", []byte(prometheus(&d)))
+	return send("text/plain; version=0.0.4; charset=utf-8", []byte(prometheus(&d)))
 }
 
 // family is the samples of one metric, which the format wants together.

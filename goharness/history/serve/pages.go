@@ -20,14 +20,16 @@ pre{overflow-x:auto}img{max-width:100%;background:#fff}nav a{margin-right:1rem}.
 <nav><a href="/">Runs</a><a href="/cases">Cases</a><a href="/live">Live</a><a href="/api/v1/runs">JSON</a><a href="/metrics">Metrics</a></nav><h1>{{.Title}}</h1>{{end}}
 {{define "runs"}}{{template "head" .}}{{if .Data}}<div class="wide"><table><tr><th>Run</th><th>Created</th><th>Kind</th><th>Results</th><th>Host</th><th>Chip</th><th>Machine</th><th>Software</th><th></th></tr>
 {{range .Data}}<tr><td><a href="/run/{{.RunID}}">{{.RunID}}</a></td><td>{{.Created}}</td><td>{{.Kind}}</td><td>{{.Results}}</td><td>{{.Host}}</td><td>{{.Chip}}</td><td><a href="/?host={{.HostPrint}}">{{.HostPrint}}</a></td><td>{{.SoftPrint}}</td><td class="note">{{if .Baseline}}baseline{{end}}{{if not .Complete}} incomplete{{end}}</td></tr>
-{{end}}</table></div>{{else}}<p>No run is stored yet. calibrate, bench and fusion keep their runs.</p>{{end}}</body></html>{{end}}
+{{end}}</table></div>{{if ge (len .Data) 500}}<p class="note">The newest 500 runs are shown; ridge history list --all lists all.</p>{{end}}{{else}}<p>No run is stored yet. calibrate, bench and fusion keep their runs.</p>{{end}}</body></html>{{end}}
 {{define "run"}}{{template "head" .}}<p>Created {{.Data.Created}} on {{.Data.Host.Hostname}} by {{.Data.Tool.Name}} {{.Data.Tool.Version}}: <code>{{join .Data.Command " "}}</code></p>
-<div class="wide"><table><tr><th>Case</th><th>Kernel</th><th>Status</th><th>Median ns</th><th>GFLOPS</th><th>GB/s</th><th>Reason</th></tr>
-{{range .Data.Results}}<tr><td><a href="/trend?case={{.ID}}">{{.ID}}</a></td><td>{{.Kernel}}</td><td>{{.Status}}</td><td>{{if .Time}}{{printf "%.5g" .Time.MedianNS}}{{end}}</td><td>{{if .GFLOPS}}{{printf "%.4g" .GFLOPS}}{{end}}</td><td>{{if .BandwidthGBps}}{{printf "%.4g" .BandwidthGBps}}{{end}}</td><td>{{.Reason}}</td></tr>
-{{end}}</table></div></body></html>{{end}}
+<div class="wide"><table>{{template "results" .Data.Results}}</table></div></body></html>{{end}}
+{{define "results"}}<tr><th>Case</th><th>Kernel</th><th>Status</th><th>Median ns</th><th>GFLOPS</th><th>GB/s</th><th>Reason</th></tr>
+{{range .}}<tr><td><a href="/trend?case={{.ID}}">{{.ID}}</a></td><td>{{.Kernel}}</td><td>{{.Status}}</td><td>{{if .Time}}{{printf "%.5g" .Time.MedianNS}}{{end}}</td><td>{{if .GFLOPS}}{{printf "%.4g" .GFLOPS}}{{end}}</td><td>{{if .BandwidthGBps}}{{printf "%.4g" .BandwidthGBps}}{{end}}</td><td>{{.Reason}}</td></tr>
+{{end}}{{end}}
 {{define "trend"}}{{template "head" .}}<p><img alt="trend of {{.Data.Case}}" src="/trend.svg?{{.Query}}"></p><pre>{{.Text}}</pre></body></html>{{end}}
 {{define "cases"}}{{template "head" .}}<form action="/cases"><input name="q" value="{{.Query}}" aria-label="part of a case id"> <button>Find</button></form><ul>{{range .Data}}<li><a href="/trend?case={{.}}">{{.}}</a></li>{{end}}</ul></body></html>{{end}}
-{{define "live"}}{{template "head" .}}{{with .Data}}<p>Run {{.RunID}}, started {{.Started}}: <code>{{join .Command " "}}</code></p><p>{{.Results}} results{{range $s, $n := .Counts}} · {{$n}} {{$s}}{{end}}</p><p class="note">last: {{.LastCase}} at {{.LastTime}}</p>{{else}}<p>No run is going on.</p>{{end}}</body></html>{{end}}
+{{define "live"}}{{template "head" .}}{{with .Data}}<p>Run {{.RunID}}, started {{.Started}}: <code>{{join .Command " "}}</code></p><p>{{.Results}}{{if .Planned}} of {{.Planned}} planned{{end}} results{{range $s, $n := .Counts}} · {{$n}} {{$s}}{{end}}</p>{{if .Planned}}<p><progress max="{{.Planned}}" value="{{.Results}}"></progress></p>{{end}}<p class="note">last: {{.LastCase}} at {{.LastTime}}</p>
+{{with .Newest}}<div class="wide"><table>{{template "results" .}}</table></div>{{end}}{{else}}<p>No run is going on.</p>{{end}}</body></html>{{end}}
 `))
 
 type page struct {
@@ -38,89 +40,89 @@ type page struct {
 	Text    string
 }
 
-func show(w http.ResponseWriter, name string, p page) error {
+func show(name string, p page) (answer, error) {
 	var b bytes.Buffer
 	if err := pages.ExecuteTemplate(&b, name, p); err != nil {
-		return err
+		return answer{}, err
 	}
-	return send(w, "text/html; charset=utf-8", b.Bytes())
+	return send("text/html; charset=utf-8", b.Bytes())
 }
 
-func (s *server) runs(w http.ResponseWriter, r *http.Request) error {
+func (s *server) runs(r *http.Request) (answer, error) {
 	runs, err := s.list(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return show(w, "runs", page{Title: "Runs", Data: runs})
+	return show("runs", page{Title: "Runs", Data: runs})
 }
 
 // run shows a run by the HTML view of reports, and as a plain table in a build without it.
-func (s *server) run(w http.ResponseWriter, r *http.Request) error {
+func (s *server) run(r *http.Request) (answer, error) {
 	st, err := s.open(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer st.Close()
 	d, err := st.Document(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	if v, ok := report.Find("html"); ok {
 		var b bytes.Buffer
 		if err := v.Write(&b, []record.Calibration{d}); err != nil {
-			return err
+			return answer{}, err
 		}
-		return send(w, "text/html; charset=utf-8", b.Bytes())
+		return send("text/html; charset=utf-8", b.Bytes())
 	}
-	return show(w, "run", page{Title: "Run " + d.RunID, Data: d})
+	return show("run", page{Title: "Run " + d.RunID, Data: d})
 }
 
-func (s *server) trend(w http.ResponseWriter, r *http.Request) error {
+func (s *server) trend(r *http.Request) (answer, error) {
 	t, err := s.trendOf(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	var b strings.Builder
 	if err := t.Write(&b); err != nil {
-		return err
+		return answer{}, err
 	}
-	return show(w, "trend", page{Title: "Trend", Data: t, Query: template.URL(r.URL.Query().Encode()), Text: b.String()})
+	return show("trend", page{Title: "Trend", Data: t, Query: template.URL(r.URL.Query().Encode()), Text: b.String()})
 }
 
-func (s *server) trendPlot(w http.ResponseWriter, r *http.Request) error {
+func (s *server) trendPlot(r *http.Request) (answer, error) {
 	t, err := s.trendOf(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	var b bytes.Buffer
 	if err := t.Plot(&b); err != nil {
-		return notFound{err}
+		return answer{}, notFound{err}
 	}
-	return send(w, "image/svg+xml", b.Bytes())
+	return send("image/svg+xml", b.Bytes())
 }
 
-func (s *server) cases(w http.ResponseWriter, r *http.Request) error {
+func (s *server) cases(r *http.Request) (answer, error) {
 	q := r.URL.Query().Get("q")
 	st, err := s.open(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer st.Close()
 	names, err := st.Cases(r.Context(), q, 1000)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return show(w, "cases", page{Title: "Cases", Data: names, Query: q})
+	return show("cases", page{Title: "Cases", Data: names, Query: q})
 }
 
-func (s *server) live(w http.ResponseWriter, _ *http.Request) error {
+func (s *server) live(_ *http.Request) (answer, error) {
 	l, ok, err := history.Running(s.o.DataDir)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	p := page{Title: "Live", Refresh: 2}
 	if ok {
 		p.Data = l
 	}
-	return show(w, "live", p)
+	return show("live", p)
 }

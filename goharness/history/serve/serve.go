@@ -3,6 +3,7 @@
 package serve
 
 import (
+	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -55,21 +56,42 @@ func local(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-type server struct{ o Options }
+type server struct {
+	o     Options
+	slots chan struct{} // one for each answer that is being made
+}
+
+// mostAtOnce bounds the answers that are made at the same time: one may hold a document of 100 MB.
+const mostAtOnce = 2
+
+// make an answer when there is a slot for it.
+func (s *server) make(h func(r *http.Request) (answer, error), r *http.Request) (answer, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+		return h(r)
+	case <-r.Context().Done():
+		return answer{}, r.Context().Err()
+	}
+}
 
 // Handler answers requests.
 func Handler(o Options) http.Handler {
-	s := &server{o}
+	s := &server{o, make(chan struct{}, mostAtOnce)}
 	mux := http.NewServeMux()
-	for pattern, h := range map[string]func(w http.ResponseWriter, r *http.Request) error{
+	for pattern, h := range map[string]func(r *http.Request) (answer, error){
 		"GET /{$}": s.runs, "GET /run/{id}": s.run, "GET /trend": s.trend, "GET /trend.svg": s.trendPlot, "GET /cases": s.cases, "GET /live": s.live,
 		"GET /api/v1/runs": s.apiRuns, "GET /api/v1/runs/{id}": s.apiRun, "GET /api/v1/trend": s.apiTrend, "GET /api/v1/live": s.apiLive, "GET /api/v1/live/document": s.apiLiveDocument,
 		"GET /metrics": s.metrics,
 	} {
 		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			if err := h(w, r); err != nil {
+			a, err := s.make(h, r)
+			if err != nil {
 				fail(w, err)
+				return
 			}
+			w.Header().Set("Content-Type", a.kind)
+			_, _ = w.Write(a.data) // a reader that left is no fault
 		})
 	}
 	return s.guard(mux)
@@ -116,7 +138,8 @@ func (s *server) authorized(r *http.Request) bool {
 	if !ok {
 		_, given, _ = r.BasicAuth()
 	}
-	return len(s.o.Token) >= LeastToken && subtle.ConstantTimeCompare([]byte(given), []byte(s.o.Token)) == 1
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(s.o.Token)) // of one length, which tells nothing of the token's
+	return len(s.o.Token) >= LeastToken && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
 
 // notFound is what the history does not have.
@@ -143,19 +166,24 @@ func (s *server) open(r *http.Request) (*history.Store, error) {
 	return history.OpenReadOnly(r.Context(), s.o.DataDir)
 }
 
-func writeJSON(w http.ResponseWriter, v any) error {
+func writeJSON(v any) (answer, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return send(w, "application/json", append(data, '\n'))
+	return send("application/json", append(data, '\n'))
 }
 
-func send(w http.ResponseWriter, kind string, data []byte) error {
-	w.Header().Set("Content-Type", kind)
-	_, _ = w.Write(data) // a reader that left is no fault
-	return nil
+// answer to a request: a whole page, so that a client that reads slowly holds nothing but it.
+type answer struct {
+	kind string
+	data []byte
 }
+
+func send(kind string, data []byte) (answer, error) { return answer{kind, data}, nil }
+
+// mostRuns are in a list.
+const mostRuns = 500
 
 // list of the newest runs; none where there is no history.
 func (s *server) list(r *http.Request) ([]history.Run, error) {
@@ -167,28 +195,28 @@ func (s *server) list(r *http.Request) ([]history.Run, error) {
 		return nil, err
 	}
 	defer st.Close()
-	return st.List(r.Context(), history.Filter{Host: r.URL.Query().Get("host"), Kind: r.URL.Query().Get("kind"), Limit: 500})
+	return st.List(r.Context(), history.Filter{Host: r.URL.Query().Get("host"), Kind: r.URL.Query().Get("kind"), Limit: mostRuns})
 }
 
-func (s *server) apiRuns(w http.ResponseWriter, r *http.Request) error {
+func (s *server) apiRuns(r *http.Request) (answer, error) {
 	runs, err := s.list(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return writeJSON(w, runs)
+	return writeJSON(runs)
 }
 
-func (s *server) apiRun(w http.ResponseWriter, r *http.Request) error {
+func (s *server) apiRun(r *http.Request) (answer, error) {
 	st, err := s.open(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	defer st.Close()
 	text, err := st.Text(r.Context(), r.PathValue("id"))
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return send(w, "application/json", text)
+	return send("application/json", text)
 }
 
 func (s *server) trendOf(r *http.Request) (history.Trend, error) {
@@ -215,39 +243,39 @@ func (s *server) trendOf(r *http.Request) (history.Trend, error) {
 	return t, err
 }
 
-func (s *server) apiTrend(w http.ResponseWriter, r *http.Request) error {
+func (s *server) apiTrend(r *http.Request) (answer, error) {
 	t, err := s.trendOf(r)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return writeJSON(w, t)
+	return writeJSON(t)
 }
 
-func (s *server) apiLive(w http.ResponseWriter, _ *http.Request) error {
+func (s *server) apiLive(_ *http.Request) (answer, error) {
 	l, ok, err := history.Running(s.o.DataDir)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	if !ok {
-		return writeJSON(w, map[string]any{"running": false})
+		return writeJSON(map[string]any{"running": false})
 	}
-	return writeJSON(w, struct {
+	return writeJSON(struct {
 		Running bool `json:"running"`
 		history.Live
 	}{true, l})
 }
 
-func (s *server) apiLiveDocument(w http.ResponseWriter, _ *http.Request) error {
+func (s *server) apiLiveDocument(_ *http.Request) (answer, error) {
 	l, ok, err := history.Running(s.o.DataDir)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
 	if !ok {
-		return notFound{errors.New("no run is going on")}
+		return answer{}, notFound{errors.New("no run is going on")}
 	}
 	data, err := record.EncodeCalibration(l.Document)
 	if err != nil {
-		return err
+		return answer{}, err
 	}
-	return send(w, "application/json", data)
+	return send("application/json", data)
 }

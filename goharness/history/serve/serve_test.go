@@ -1,13 +1,19 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
+	"encoding/xml"
+	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"ridge/goharness/history"
 	"ridge/goharness/record"
@@ -32,9 +38,14 @@ func site(t *testing.T, o Options) (http.Handler, record.Calibration) {
 	return Handler(o), d
 }
 
-func get(h http.Handler, target string, edit ...func(r *http.Request)) *httptest.ResponseRecorder {
+func local8470(target string) *http.Request {
 	r := httptest.NewRequest("GET", target, nil)
 	r.Host = "localhost:8470"
+	return r
+}
+
+func get(h http.Handler, target string, edit ...func(r *http.Request)) *httptest.ResponseRecorder {
+	r := local8470(target)
 	for _, e := range edit {
 		e(r)
 	}
@@ -126,6 +137,86 @@ func TestRemoteRequestsNeedTheToken(t *testing.T) {
 	}
 }
 
+// A client that does not read holds its page and no slot.
+func TestSlowClientsDoNotHoldOthersUp(t *testing.T) {
+	h, d := site(t, Options{})
+	stuck := make(chan struct{})
+	defer close(stuck)
+	for range 2 * mostAtOnce {
+		go h.ServeHTTP(&slowWriter{httptest.NewRecorder(), stuck}, local8470("/run/"+d.RunID))
+	}
+	done := make(chan int, 1)
+	go func() { done <- get(h, "/").Code }()
+	select {
+	case code := <-done:
+		if code != 200 {
+			t.Error(code)
+		}
+	case <-time.After(30 * time.Second):
+		t.Error("slow clients hold the server")
+	}
+}
+
+type slowWriter struct {
+	*httptest.ResponseRecorder
+	stuck chan struct{}
+}
+
+func (w *slowWriter) Write(b []byte) (int, error) { <-w.stuck; return len(b), nil }
+
+// The lines of /metrics are Prometheus' text format 0.0.4: HELP and TYPE before a family's samples, which are together and unique.
+func TestMetricsAreWellFormed(t *testing.T) {
+	h, _ := site(t, Options{})
+	label := `[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\[\\"n])*"`
+	sample := regexp.MustCompile(`^([a-zA-Z_:][a-zA-Z0-9_:]*)\{(?:` + label + `(?:,` + label + `)*)?\} ([-+0-9.e]+|[+-]Inf|NaN)$`)
+	family, seen, over := "", map[string]bool{}, map[string]bool{}
+	for _, line := range strings.Split(strings.TrimSuffix(get(h, "/metrics").Body.String(), "\n"), "\n") {
+		if name, ok := strings.CutPrefix(line, "# HELP "); ok {
+			over[family] = true
+			if family, _, _ = strings.Cut(name, " "); over[family] {
+				t.Errorf("family %s comes twice", family)
+			}
+			continue
+		}
+		if strings.HasPrefix(line, "# ") {
+			if line != "# TYPE "+family+" gauge" {
+				t.Errorf("%q after the help of %s", line, family)
+			}
+			continue
+		}
+		m := sample.FindStringSubmatch(line)
+		if m == nil || m[1] != family || seen[strings.TrimSuffix(line, m[2])] {
+			t.Errorf("not a new sample of %s: %q", family, line)
+			continue
+		}
+		seen[strings.TrimSuffix(line, m[2])] = true
+	}
+	if len(seen) < 5 {
+		t.Errorf("%d samples", len(seen))
+	}
+}
+
+// A picture is XML whatever a case is named.
+func TestPlotsOfHostileNamesAreWellFormed(t *testing.T) {
+	tr := history.Trend{Case: "<script>alert(1)</script>\x00\x1b[31m&\"'", Metric: "time", Unit: "ns", Points: []history.Point{{RunID: "r", Created: "yesterday", Value: 3}}}
+	var b bytes.Buffer
+	if err := tr.Plot(&b); err != nil {
+		t.Fatal(err)
+	}
+	for x := xml.NewDecoder(&b); ; {
+		tok, err := x.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e, ok := tok.(xml.StartElement); ok && e.Name.Local == "script" {
+			t.Error("a case's name is script")
+		}
+	}
+}
+
 func TestLoopbackAddresses(t *testing.T) {
 	for address, want := range map[string]bool{"127.0.0.1:1": true, "localhost:1": true, "[::1]:1": true, ":1": false, "0.0.0.0:1": false, "[::]:1": false, "10.0.0.1:1": false, "example.org:1": false} {
 		if got, err := Loopback(address); got != want || err != nil {
@@ -146,7 +237,7 @@ func TestARunThatIsGoingOnIsShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := recordtest.Sample()
-	j, err := record.Create(filepath.Join(runs, "now.jsonl"), record.JournalHeader{RunID: "now", Created: d.Created, Command: d.Command, Tool: &d.Tool, Host: &d.Host})
+	j, err := record.Create(filepath.Join(runs, "now.jsonl"), record.JournalHeader{RunID: "now", Created: d.Created, Command: d.Command, Tool: &d.Tool, Host: &d.Host, Planned: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +254,7 @@ func TestARunThatIsGoingOnIsShown(t *testing.T) {
 	if err := json.Unmarshal(get(h, "/api/v1/live").Body.Bytes(), &live); err != nil || !live.Running || live.RunID != "now" || live.Results != 1 {
 		t.Errorf("%+v %v", live, err)
 	}
-	if w := get(h, "/live"); !strings.Contains(w.Body.String(), "Run now") || !strings.Contains(w.Body.String(), "refresh") {
+	if w := get(h, "/live"); !strings.Contains(w.Body.String(), "Run now") || !strings.Contains(w.Body.String(), "refresh") || !strings.Contains(w.Body.String(), "1 of 40 planned") || !strings.Contains(w.Body.String(), "<td>ok</td>") {
 		t.Errorf("%s", w.Body)
 	}
 	if _, err := record.ReadCalibration(get(h, "/api/v1/live/document").Body); err != nil {
