@@ -15,7 +15,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 help:
 	@echo "make build           bin/ridge"
 	@echo "make cuda            bin/ridge with the NVIDIA platform inside, with or without a GPU (brings its compiler; docs/cuda.md)"
-	@echo "make cuda-check      the same, then the platform's tests in the CPU execution model"
+	@echo "make cuda-check      the same, then the platform's tests in the CPU execution model (CHIPS=80,90a: code for these alone)"
 	@echo "make calibrate       build, then the quick calibration of this machine (under 90 s)"
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
@@ -41,6 +41,8 @@ build: compiler
 
 # The NVIDIA platform: nvcc and cuda.h are found or brought (build/cuda), the kernels become fat
 # binaries in cuda/fatbin/bin, and the binary embeds them. Starts on machines without a driver too.
+# CHIPS are the compute capabilities that get code of their own; a check may do with 80,90a.
+CHIPS ?= 80,90a,100a,120
 CUDA_ENV = . build/cuda/env; export $$CUDA_BUILD; export CGO_ENABLED=1 CC=$(CC);
 cuda: cuda-toolkit
 	$(CUDA_ENV) $(GO) build -tags cuda -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
@@ -48,7 +50,7 @@ cuda: cuda-toolkit
 
 cuda-toolkit: compiler
 	scripts/cuda-toolkit.sh
-	. build/cuda/env; $(GO) run ./internal/fatbins -nvcc "$$NVCC"
+	. build/cuda/env; $(GO) run ./internal/fatbins -nvcc "$$NVCC" -chips $(CHIPS)
 
 # What can be tested without a GPU: every kernel compiles for every chip without a spill, and runs
 # in the CPU execution model behind a driver of the tests.

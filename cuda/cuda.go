@@ -89,9 +89,13 @@ func (b *Backend) Open(id string, _ backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, backend.Unsupported("device %s: %v", id, err)
 	}
-	ordinal, err := strconv.Atoi(strings.TrimPrefix(id, "cuda:"))
-	n, _ := cu.NumDevices()
-	if err != nil || ordinal < 0 || ordinal >= n {
+	n, err := cu.NumDevices()
+	if err != nil {
+		return nil, fmt.Errorf("device %s: count the devices: %w", id, driver.Wrap(err))
+	}
+	number, ours := strings.CutPrefix(id, "cuda:")
+	ordinal, err := strconv.Atoi(number)
+	if err != nil || !ours || ordinal < 0 || ordinal >= n {
 		return nil, backend.Unsupported("device %q: expected cuda:0 to cuda:%d (ridge list devices)", id, n-1)
 	}
 	return open(b, state, ordinal)

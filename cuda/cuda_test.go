@@ -82,7 +82,7 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 		{"cuda:0/copy/fp32/rows=1,cols=5/threads=1/cold", record.Unsupported, "last-level cache of 4194304 bytes"},
 		{"cuda:0/copy/fp32/rows=1000000,cols=1000/threads=1/hot", record.Skipped, "the free memory of fake device"},
 		{"cuda:7/copy/fp32/rows=3,cols=1000/threads=1/hot", record.Unsupported, "expected cuda:0 to cuda:0"},
-		{"cuda:0/chase/int64/bytes=640,steps=4/threads=1/hot", record.Unsupported, "no CUDA kernel is registered for chase at int64"},
+		{"cuda:0/clock/fp64/multiplications=16/threads=1/hot", record.Unsupported, "no CUDA kernel is registered for clock at fp64"},
 	} {
 		res := run(t, r, tc.id)
 		if res.Status != tc.want || !strings.Contains(res.Reason, tc.says) {
@@ -171,6 +171,7 @@ func TestDevicesDescribeThemselves(t *testing.T) {
 	want := map[string]string{"compute_capability": "9.0", "multiprocessors": "4", "boost_clock_mhz": "1980", "memory_clock_mhz": "3201",
 		"memory_bus_bits": "6144", "l2_bytes": "4194304", "shared_bytes_per_block": "232448",
 		"theoretical_fp32_gflops": "2028", "theoretical_bf16_tensor_gflops": "32440", "theoretical_bandwidth_gbps": "4917",
+		"pci":    "0001:41:00.0",
 		"driver": "CUDA 13.0 (fake driver of the tests: kernels run in the CPU execution model)"}
 	for k, v := range want {
 		if d.Facts[k] != v {

@@ -77,7 +77,9 @@ func (d *device) hold(ctx cu.CUContext) (err error) {
 	if d.stream, err = cu.MakeStream(cu.DefaultStream); err != nil {
 		return fail("make a stream", err)
 	}
-	d.staging, err = driver.Pinned(stagingBytes)
+	if d.staging, err = driver.Pinned(stagingBytes); err != nil {
+		_ = d.stream.Destroy() // the first error is the one to tell
+	}
 	return err
 }
 
@@ -235,16 +237,20 @@ func (d *device) prepareClock() (*clock, error) {
 	if c.out, err = d.mem.take(24); err != nil {
 		return nil, err
 	}
-	d.mem.inUse -= c.out.size // of no case
 	for i := range c.list {
-		l, err := d.launch(probe.ClockImage, probe.Clock(uint64(c.out.ptr), i == 1, d.id.limits), 0)
-		if err != nil {
-			return nil, err
+		var l driver.Launch
+		if l, err = d.launch(probe.ClockImage, probe.Clock(uint64(c.out.ptr), i == 1, d.id.limits), 0); err == nil {
+			c.list[i], err = driver.NewList([][]driver.Launch{{l}})
 		}
-		if c.list[i], err = driver.NewList([][]driver.Launch{{l}}); err != nil {
-			return nil, err
+		if err != nil {
+			if c.list[0] != nil {
+				c.list[0].Free()
+			}
+			d.mem.give(c.out)
+			return nil, fmt.Errorf("prepare the clock: %w", err)
 		}
 	}
+	d.mem.inUse -= c.out.size // of no case
 	d.clock = c
 	return c, nil
 }

@@ -6,11 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
 	"gorgonia.org/cu"
 
 	"ridge/cuda/driver"
@@ -113,7 +113,8 @@ func (e *executable) allocate() ([]buffer, error) {
 		if t.Role == op.Latent {
 			continue
 		}
-		lead := alignment + e.opts.Misalign
+		size := t.DType.Size() // a device has no access to an element across a multiple of its size
+		lead := alignment + (e.opts.Misalign+size-1)/size*size
 		b, err := e.d.mem.take(lead + t.StorageBytes() + fill.Guard)
 		if err != nil {
 			return set, fmt.Errorf("tensor %s of %d bytes: %w", t.Name, t.StorageBytes(), err)
@@ -273,23 +274,23 @@ func (e *executable) Run(n int) error {
 // chunk is the samples that are enqueued before the context is asked whether to go on.
 const chunk = 16
 
-// Measure takes samples on all sets in turn. The device's events time them.
+// Measure takes samples on all sets in turn. The device's events time them. Untimed before the first: as many launches as a
+// sample has, at least one, so that an arm of a comparison finds the device as its own launches leave it. Later chunks
+// follow a single one, which keeps the device busy while the first batch is enqueued.
 func (e *executable) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
 	var out []backend.Sample
+	lead := launches
 	err := e.change("measure", func() error {
 		for len(out) < samples {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			at := monotonic()
-			ns, err := e.list.Measure(e.d.stream, launches, min(chunk, samples-len(out)))
+			ns, end, err := e.list.Measure(e.d.stream, lead, launches, min(chunk, samples-len(out)))
 			if err != nil {
 				return fail("kernel "+e.names(), err)
 			}
-			for _, t := range ns {
-				out = append(out, backend.Sample{StartNS: at, EndNS: at + int64(t), Launches: launches, Switches: -1, RunDelayNS: -1})
-				at += int64(t)
-			}
+			out = append(out, placed(ns, end, launches)...)
+			lead = 1
 		}
 		return nil
 	})
@@ -299,10 +300,16 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 	return out, err
 }
 
-func monotonic() int64 {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // cannot fail on Linux
-	return t.Nano()
+// placed puts batches of these durations on the host's monotonic clock: they follow each other without a gap and the last
+// ended at end, when the host saw its event (some 10 microseconds late, by the host's wake-up).
+func placed(ns []float64, end int64, launches int) []backend.Sample {
+	out := make([]backend.Sample, len(ns))
+	for i := len(ns) - 1; i >= 0; i-- {
+		start := end - int64(math.Round(ns[i]))
+		out[i] = backend.Sample{StartNS: start, EndNS: end, Launches: launches, Switches: -1, RunDelayNS: -1, StealNS: -1}
+		end = start
+	}
+	return out
 }
 
 // host gives the bytes of a tensor of set 0 with its guards, copied once after each change.

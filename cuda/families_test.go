@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
 // Sources that the platform itself launches; all others are kernels of the registry.
@@ -43,6 +44,33 @@ func TestEverySourceIsRegisteredAndEveryKernelHasItsSource(t *testing.T) {
 	for _, s := range sources {
 		if name := strings.TrimSuffix(filepath.Base(s), ".cu"); !registered[name] && !ofThePlatform[name] {
 			t.Errorf("%s has no line in its family's table", s)
+		}
+	}
+}
+
+// unserved are the ops of ridge without a CUDA kernel, with the reason.
+var unserved = map[string]string{
+	"clock fp64": "its steps of 3 cycles are the CPU's multiplications; the device's clock is measured by clock_simt",
+}
+
+func TestEveryOpHasAPortableKernelAtEveryPrecision(t *testing.T) {
+	for _, s := range op.Builtin().Specs() {
+		for _, d := range s.DTypes {
+			served := ""
+			for _, f := range Families() {
+				for _, k := range f.Kernels {
+					if k.Implements(s.Name, d) && k.Rank >= 0 && k.ISA() == nil {
+						served = k.Name
+					}
+				}
+			}
+			name := s.Name + " " + string(d)
+			if s.Name == "peak" && (d == record.BF16 || d == record.U8S8) { // no instruction of that precision outside tensor cores
+				continue
+			}
+			if _, no := unserved[name]; (served == "") != no {
+				t.Errorf("%s: kernel %q, listed as unserved %v", name, served, no)
+			}
 		}
 	}
 }

@@ -19,6 +19,7 @@ type identity struct {
 	dev     cu.Device
 	name    string
 	memory  int64
+	pci     string // domain:bus:device.function, as NVML takes it
 	limits  kernel.Device
 	chip    ceiling.GPU
 }
@@ -27,9 +28,12 @@ type identity struct {
 const (
 	attrClockKHz       cu.DeviceAttribute = 13
 	attrSMs            cu.DeviceAttribute = 16
+	attrPCIBus         cu.DeviceAttribute = 33
+	attrPCIDevice      cu.DeviceAttribute = 34
 	attrMemoryClockKHz cu.DeviceAttribute = 36
 	attrBusBits        cu.DeviceAttribute = 37
 	attrL2Bytes        cu.DeviceAttribute = 38
+	attrPCIDomain      cu.DeviceAttribute = 50
 	attrMajor          cu.DeviceAttribute = 75
 	attrMinor          cu.DeviceAttribute = 76
 	attrSharedOptin    cu.DeviceAttribute = 97
@@ -51,12 +55,14 @@ func identify(ordinal int) (identity, error) {
 		return fail("memory", err)
 	}
 	v := map[cu.DeviceAttribute]int{}
-	for _, a := range []cu.DeviceAttribute{attrClockKHz, attrSMs, attrMemoryClockKHz, attrBusBits, attrL2Bytes, attrMajor, attrMinor, attrSharedOptin} {
+	for _, a := range []cu.DeviceAttribute{attrClockKHz, attrSMs, attrMemoryClockKHz, attrBusBits, attrL2Bytes, attrMajor, attrMinor, attrSharedOptin,
+		attrPCIDomain, attrPCIBus, attrPCIDevice} {
 		if v[a], err = id.dev.Attribute(a); err != nil {
 			return fail(fmt.Sprintf("attribute %d", a), err)
 		}
 	}
 	capability := 10*v[attrMajor] + v[attrMinor]
+	id.pci = fmt.Sprintf("%04x:%02x:%02x.0", v[attrPCIDomain], v[attrPCIBus], v[attrPCIDevice])
 	id.limits = kernel.Device{Capability: capability, SMs: v[attrSMs], SharedMax: v[attrSharedOptin], L2Bytes: int64(v[attrL2Bytes])}
 	id.chip = ceiling.GPU{Capability: capability, SMs: v[attrSMs], BoostGHz: float64(v[attrClockKHz]) * 1e-6,
 		MemoryGHz: float64(v[attrMemoryClockKHz]) * 1e-6, BusBits: v[attrBusBits]}
@@ -70,6 +76,7 @@ func (id identity) record(s driver.State) record.Device {
 		"compute_capability": fmt.Sprintf("%d.%d", c.Capability/10, c.Capability%10),
 		"multiprocessors":    fmt.Sprint(c.SMs),
 		"driver":             driverVersion(s),
+		"pci":                id.pci,
 	}
 	for name, x := range map[string]float64{"boost_clock_mhz": c.BoostGHz * 1e3, "memory_clock_mhz": c.MemoryGHz * 1e3,
 		"memory_bus_bits": float64(c.BusBits), "l2_bytes": float64(id.limits.L2Bytes), "shared_bytes_per_block": float64(id.limits.SharedMax)} {

@@ -76,15 +76,23 @@ func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 			if err != nil {
 				t.Errorf("%s %s: %v", o.Name(), o.DType(), err)
 			}
+			var notRun []string
 			for _, k := range kernels {
 				// One element off the alignment, so that vectors of 16 bytes cannot be used.
-				if alive := check(t, d, o, k.Name, int64(i%2)*o.Tensors()[0].DType.Size(), order); alive {
+				alive, why := check(t, d, o, k.Name, int64(i%2)*o.Tensors()[0].DType.Size(), order)
+				if why != nil {
+					notRun = append(notRun, why.Error())
+				}
+				if alive {
 					continue
 				}
 				_ = d.Close() // of a lost context
 				if d, err = b.Open("cuda:0", backend.OpenOptions{}); err != nil {
 					t.Fatal(err)
 				}
+			}
+			if len(notRun) == len(kernels) {
+				t.Errorf("%s %s %v: no kernel takes it: %v", o.Name(), o.DType(), o.Params(), notRun)
 			}
 		}
 		if err := d.Close(); err != nil {
@@ -93,18 +101,17 @@ func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 	}
 }
 
-// check verifies one kernel; false: it cost the device its context.
-func check(t *testing.T, d backend.Device, o op.Op, kernel string, misalign int64, order string) (alive bool) {
+// check verifies one kernel; alive is false when it cost the device its context, why says that it does not take the op.
+func check(t *testing.T, d backend.Device, o op.Op, kernel string, misalign int64, order string) (alive bool, why error) {
 	t.Helper()
 	what := fmt.Sprintf("%s for %s %s %v misalign=%d order=%s", kernel, o.Name(), o.DType(), o.Params(), misalign, order)
 	e, err := d.Prepare(op.Single(o), backend.PrepareOptions{Kernel: kernel, Misalign: misalign, Seed: runner.Seed})
 	if backend.IsUnsupported(err) {
-		t.Logf("%s: not run: %v", what, err)
-		return true
+		return true, fmt.Errorf("%s: %w", what, err)
 	}
 	if err != nil {
 		t.Errorf("%s: %v", what, err)
-		return true
+		return true, nil
 	}
 	v, err := runner.Verify(t.Context(), e, op.Single(o), runner.Seed, runner.DefaultEffort)
 	switch {
@@ -117,5 +124,5 @@ func check(t *testing.T, d backend.Device, o op.Op, kernel string, misalign int6
 		t.Errorf("%s: release: %v", what, err)
 	}
 	var lost *backend.LostError
-	return !errors.As(err, &lost)
+	return !errors.As(err, &lost), nil
 }

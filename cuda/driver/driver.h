@@ -25,10 +25,10 @@ int ridge_allow_shared(void *function, uint32_t bytes);
 // Runs launches of set 0 n times and waits for the end.
 int ridge_run(void *stream, const ridge_launch *list, int per_set, int n);
 
-// Enqueues one untimed launch of each step, then samples batches of launches between events,
-// rotating the sets, and waits. ns[i] is the device time of batch i.
-int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int launches, int samples,
-                  int64_t first, void **events, double *ns);
+// Enqueues lead untimed executions of the steps, then samples batches of launches between events, and waits. The sets
+// take turns, from number first on. ns[i] is the device time of batch i, *end CLOCK_MONOTONIC when the host saw the last event.
+int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int lead, int launches, int samples,
+                  int64_t first, void **events, double *ns, int64_t *end);
 // Makes and destroys events for ridge_measure: n of them.
 int ridge_events(void **events, int n);
 void ridge_events_free(void **events, int n);

@@ -189,16 +189,19 @@ func TestLaunchesReachTheDeviceAsOftenAsOrdered(t *testing.T) {
 func TestMeasureRotatesTheSetsAndTimesEverySample(t *testing.T) {
 	s := context(t)
 	l, y := doubling(t, 0, 0, 3)
-	// One launch before the first event, then 2 samples of 4: sets 0 | 0 1 2 0, 1 2 0 1; the next
-	// call goes on at set 2.
-	ns, err := l.Measure(s, 4, 2)
-	if err != nil || len(ns) != 2 || ns[0] <= 0 || ns[1] <= 0 {
-		t.Fatalf("%v, %v: expected two durations", ns, err)
+	// Four untimed launches, then 2 samples of 4: sets 0 1 2 0 | 1 2 0 1, 2 0 1 2; the next
+	// call goes on at set 0, untimed, and times set 1.
+	ns, end, err := l.Measure(s, 4, 4, 2)
+	if err != nil || len(ns) != 2 || ns[0] <= 0 || ns[1] <= 0 || end <= 0 {
+		t.Fatalf("%v, %d, %v: expected two durations and their end", ns, end, err)
 	}
-	if _, err := l.Measure(s, 1, 1); err != nil {
-		t.Fatal(err)
+	if _, next, err := l.Measure(s, 1, 1, 1); err != nil || next <= end {
+		t.Fatal(next, end, err)
 	}
-	for i, want := range []int{4, 3, 2 + 2} {
+	if _, _, err := l.Measure(s, 1, 0, 1); err == nil {
+		t.Error("a sample without a launch was measured")
+	}
+	for i, want := range []int{4 + 1, 4 + 1, 4} {
 		if n := doublings(t, y[i]); n != want {
 			t.Errorf("set %d: %d launches, want %d", i, n, want)
 		}

@@ -4,6 +4,7 @@
 // page-locked memory, tensor maps, and the timed loop, in which no Go may run.
 #include <cuda.h>
 #include <stddef.h>
+#include <time.h>
 
 #include "driver.h"
 
@@ -48,18 +49,21 @@ int ridge_run(void *stream, const ridge_launch *list, int per_set, int n) {
   return cuStreamSynchronize((CUstream)stream);
 }
 
-// Batches follow each other without a gap: batch i lies between events i and i + 1, and the launch
-// before event 0 keeps the device busy while the first batch is enqueued.
-int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int launches, int samples,
-                  int64_t first, void **events, double *ns) {
+// Batches follow each other without a gap: batch i lies between events i and i + 1. The lead brings the device to the state
+// that the batches have (caches, clock), and keeps it busy while the first one is enqueued.
+int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int lead, int launches, int samples,
+                  int64_t first, void **events, double *ns, int64_t *end) {
   CUstream s = (CUstream)stream;
-  TRY(launch_set(s, list, per_set, first % sets));
+  for (int i = 0; i < lead; i++) TRY(launch_set(s, list, per_set, first++ % sets));
   TRY(cuEventRecord((CUevent)events[0], s));
   for (int k = 0; k < samples; k++) {
     for (int i = 0; i < launches; i++) TRY(launch_set(s, list, per_set, (first + (int64_t)k * launches + i) % sets));
     TRY(cuEventRecord((CUevent)events[k + 1], s));
   }
   TRY(cuEventSynchronize((CUevent)events[samples]));
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  *end = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
   for (int k = 0; k < samples; k++) {
     float ms;
     TRY(cuEventElapsedTime(&ms, (CUevent)events[k], (CUevent)events[k + 1]));

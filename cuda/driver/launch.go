@@ -37,7 +37,7 @@ type List struct {
 // defaultShared is what a kernel may use without asking.
 const defaultShared = 48 << 10
 
-// NewList lays out launches. Free must be called.
+// NewList lays out launches, as many in each set. Free must be called.
 func NewList(sets [][]Launch) (*List, error) {
 	if len(sets) == 0 || len(sets[0]) == 0 {
 		return nil, errors.New("a list of launches without a launch")
@@ -46,6 +46,10 @@ func NewList(sets [][]Launch) (*List, error) {
 	l.first = (*C.ridge_launch)(C.calloc(C.size_t(l.perSet*l.sets), C.sizeof_ridge_launch))
 	all := unsafe.Slice(l.first, l.perSet*l.sets)
 	for s, set := range sets {
+		if len(set) != l.perSet {
+			l.Free()
+			return nil, fmt.Errorf("set %d has %d launches, the first has %d", s, len(set), l.perSet)
+		}
 		for i, x := range set {
 			c := &all[s*l.perSet+i]
 			c.function = handle(&x.Function)
@@ -82,24 +86,29 @@ func (l *List) Run(s cu.Stream, n int) error {
 	return check(C.ridge_run(stream(s), l.first, C.int(l.perSet), C.int(n)))
 }
 
-// Measure times samples of launches executions each with events, back to back, rotating the
-// sets. The durations are in nanoseconds of the device's clock.
-func (l *List) Measure(s cu.Stream, launches, samples int) ([]float64, error) {
+// Measure times samples of launches executions each with events, back to back, the sets in turn
+// from where the last call ended. Untimed before the first sample: lead executions.
+// The durations are in nanoseconds of the device's clock; end is CLOCK_MONOTONIC when the host saw the last event.
+func (l *List) Measure(s cu.Stream, lead, launches, samples int) (ns []float64, end int64, err error) {
+	if lead < 0 || launches < 1 || samples < 1 {
+		return nil, 0, fmt.Errorf("measure %d samples of %d launches: expected at least one of each", samples, launches)
+	}
 	for len(l.events) <= samples {
 		var e [1]unsafe.Pointer
 		if err := check(C.ridge_events(&e[0], 1)); err != nil {
-			return nil, fmt.Errorf("make an event: %w", err)
+			return nil, 0, fmt.Errorf("make an event: %w", err)
 		}
 		l.events = append(l.events, e[0])
 	}
 	ev := (*unsafe.Pointer)(C.calloc(C.size_t(samples+1), 8))
 	defer C.free(unsafe.Pointer(ev))
 	copy(unsafe.Slice(ev, samples+1), l.events)
-	ns := make([]float64, samples)
-	err := check(C.ridge_measure(stream(s), l.first, C.int(l.perSet), C.int(l.sets), C.int(launches), C.int(samples),
-		C.int64_t(l.next), ev, (*C.double)(&ns[0])))
-	l.next += int64(launches) * int64(samples)
-	return ns, err
+	ns = make([]float64, samples)
+	var at C.int64_t
+	err = check(C.ridge_measure(stream(s), l.first, C.int(l.perSet), C.int(l.sets), C.int(lead), C.int(launches), C.int(samples),
+		C.int64_t(l.next), ev, (*C.double)(&ns[0]), &at))
+	l.next += int64(lead) + int64(launches)*int64(samples)
+	return ns, int64(at), err
 }
 
 // Free destroys the list's events and memory.

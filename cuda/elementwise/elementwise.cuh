@@ -41,9 +41,9 @@
 // Element i belongs to channel i / inner % channels. One division for each pack of 16 bytes, where a
 // pack lies in one channel (inner a multiple of the pack) or in consecutive ones (inner = 1). Numbers
 // of elements are below 2^31 (elementwise.go launches pieces): 64-bit divisions take four times as long
-// and make ptxas spill.
+// and make ptxas spill. y may be a: programs work in place.
 template <class T, class F>
-__device__ __forceinline__ void channel_map(int64_t elements, int64_t channels64, int64_t inner64, const T *__restrict__ a, T *__restrict__ y, F f) {
+__device__ __forceinline__ void channel_map(int64_t elements, int64_t channels64, int64_t inner64, const T *a, T *y, F f) {
   constexpr int W = 16 / sizeof(T);
   const unsigned n = (unsigned)elements, channels = (unsigned)channels64, inner = (unsigned)inner64;
   const unsigned t = (unsigned)global_thread(), all = (unsigned)all_threads();

@@ -12,7 +12,7 @@ import (
 
 const (
 	unary  = "relu gelu gelu_tanh sigmoid tanh exp sqrt_abs sin cos silu scale"
-	binary = "add multiply"
+	binary = "add multiply add_relu"
 	chans  = "bias_add batch_norm"
 )
 
@@ -27,6 +27,7 @@ func Family() kernel.Family {
 		{Name: "binary_bf16_simt", Ops: binary, DType: record.BF16, Accumulate: record.FP32, BoundC: 3, IntExact: true, Plan: binaryPlan},
 		{Name: "channel_fp32_simt", Ops: chans, DType: record.FP32, Accumulate: record.FP32, BoundC: 3, IntExact: true, Plan: channelPlan},
 		{Name: "channel_bf16_simt", Ops: chans, DType: record.BF16, Accumulate: record.FP32, BoundC: 3, IntExact: true, Plan: channelPlan},
+		{Name: "requantize_int8_simt", Ops: "requantize", DType: record.INT8, Accumulate: record.FP32, IntExact: true, Plan: requantizePlan},
 	}}
 }
 
@@ -59,23 +60,42 @@ func channelPlan(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, erro
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no per-channel op", o.Name())
 	}
-	l, a, y := c.Layout(), b[0], b[len(b)-1]
+	var last []kernel.Arg
+	if o.Name() == "batch_norm" {
+		last = append(last, kernel.Float(c.Eps))
+	}
+	return pieces(c.Layout(), b, func(n int64, args []kernel.Arg) kernel.Launch {
+		return launch("channel", o, n, d, append(args, last...)...)
+	})
+}
+
+// pieces makes a launch of n elements for each piece, with the arguments channels, inner, a, the vectors and y.
+func pieces(l op.ChannelLayout, b []kernel.Buffer, launch func(n int64, args []kernel.Arg) kernel.Launch) (kernel.Plan, error) {
+	a, y := b[0], b[len(b)-1]
 	n, period := y.Tensor.Elements(), max(1, l.Channels)*max(1, l.Inner)
 	if period >= pieceLimit {
 		return kernel.Plan{}, kernel.Shape("%d elements of all channels together: fewer than 2^31 are taken", period)
 	}
 	var p kernel.Plan
 	for from := int64(0); from == 0 || from < n; from += pieceLimit / period * period {
-		at := kernel.Uint(uint64(from * o.DType().Size()))
-		args := []kernel.Arg{kernel.Int(max(1, l.Channels)), kernel.Int(max(1, l.Inner)), {Bits: a.Address + at.Bits}}
+		at := func(x kernel.Buffer) kernel.Arg { return kernel.Uint(x.Address + uint64(from*x.Tensor.DType.Size())) }
+		args := append(kernel.Ints(max(1, l.Channels), max(1, l.Inner)), at(a))
 		for _, v := range b[1 : len(b)-1] {
 			args = append(args, kernel.Ptr(v))
 		}
-		args = append(args, kernel.Arg{Bits: y.Address + at.Bits})
-		if o.Name() == "batch_norm" {
-			args = append(args, kernel.Float(c.Eps))
-		}
-		p.Launches = append(p.Launches, launch("channel", o, min(n-from, pieceLimit/period*period), d, args...))
+		p.Launches = append(p.Launches, launch(min(n-from, pieceLimit/period*period), append(args, at(y))))
 	}
 	return p, nil
+}
+
+func requantizePlan(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	r, ok := o.(*op.Requantize)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no requantisation", o.Name())
+	}
+	relu := kernel.Bool(r.Act == "relu") // enum ACT_* of ridge_act.cuh: none and relu are 0 and 1
+	return pieces(r.Layout(), b, func(n int64, args []kernel.Arg) kernel.Launch {
+		return kernel.Launch{Entry: "requantize_int8_simt", Block: [3]int64{256, 1, 1}, Grid: [3]int64{kernel.Blocks(n, 256, int64(16*d.SMs)), 1, 1},
+			Args: append(append(kernel.Ints(n), args...), relu)}
+	})
 }

@@ -18,12 +18,20 @@ var dtypes = []record.DType{record.FP32, record.BF16}
 
 func TestFunctionsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
-	for _, name := range strings.Fields("relu gelu gelu_tanh sigmoid tanh exp sqrt_abs sin cos silu scale add multiply") {
+	for _, name := range strings.Fields("relu gelu gelu_tanh sigmoid tanh exp sqrt_abs sin cos silu scale add multiply add_relu") {
 		for _, shape := range []string{"rows=0,cols=5", "rows=1,cols=3", "rows=37,cols=129", "rows=2,cols=8200"} {
 			for _, d := range dtypes {
 				ops = append(ops, cudatest.Op(t, name, d, shape))
 			}
 		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+func TestRequantisationMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{"rows=0,cols=3", "rows=5,cols=1", "rows=33,cols=64", "rows=3,cols=7,inner=35"} {
+		ops = append(ops, cudatest.Op(t, "requantize", record.INT8, shape), cudatest.Op(t, "requantize", record.INT8, shape+",act=relu"))
 	}
 	cudatest.All(t, cuda.New(), ops)
 }

@@ -21,27 +21,6 @@ __device__ __forceinline__ uint64_t hash(uint64_t key, int64_t i) {
   return mix64(key + ((uint64_t)i + 1) * 0x9E3779B97F4A7C15ull);
 }
 
-// Float to fp16: to nearest, ties to even, denormals kept, overflow to infinity.
-__device__ __forceinline__ ridge_fp16 to_fp16(float f) {
-  ridge_fp16 r;
-#if defined(RIDGE_MODEL)
-  uint32_t u = __float_as_uint(f), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
-  if (a > 0x7f800000u) {
-    r.bits = (unsigned short)(sign | 0x7e00);
-  } else if (a >= 0x477ff000u) {
-    r.bits = (unsigned short)(sign | 0x7c00);
-  } else if (a < 0x38800000u) {
-    r.bits = (unsigned short)(sign | (__float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u));
-  } else {
-    a += 0xfff + (a >> 13 & 1);
-    r.bits = (unsigned short)(sign | ((a - 0x38000000u) >> 13));
-  }
-#else
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(f));
-#endif
-  return r;
-}
-
 __device__ __forceinline__ double random_value(uint64_t h, int64_t kind) {
   switch (kind) {
     case BYTES: return (double)(signed char)(h >> 56);
@@ -98,7 +77,7 @@ RIDGE_KERNEL(fill_simt, 256)
     switch (dtype) {
       case D_FP64: ((double *)ptr)[o] = v; break;
       case D_FP32: ((float *)ptr)[o] = (float)v; break;
-      case D_FP16: ((ridge_fp16 *)ptr)[o] = to_fp16((float)v); break;
+      case D_FP16: ((ridge_fp16 *)ptr)[o] = element<ridge_fp16>::store((float)v); break;
       case D_BF16: ((ridge_bf16 *)ptr)[o] = element<ridge_bf16>::store((float)v); break;
       case D_INT8: ((signed char *)ptr)[o] = (signed char)rint(v); break;
       case D_UINT8: ((unsigned char *)ptr)[o] = v > 0 ? (unsigned char)rint(v) : 0; break;

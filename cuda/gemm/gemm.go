@@ -10,44 +10,139 @@ import (
 	"ridge/goharness/record"
 )
 
-// Family lists the kernels, one line each. Bounds as on the CPU (native/gemm/kernels.def).
+// Family lists the kernels, one line each. Bounds as on the CPU (native/gemm/kernels.def); int32 sums are exact.
 func Family() kernel.Family {
 	return kernel.Family{Name: "gemm", Kernels: []kernel.Kernel{
+		{Name: "gemm_fp64_simt", Ops: "gemm", DType: record.FP64, Accumulate: record.FP64, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_fp32_simt", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
+		{Name: "gemm_fp16_simt", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_bf16_simt", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
+		{Name: "gemm_int8_simt", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, IntExact: true, Plan: simt},
+		{Name: "gemm_u8s8_simt", Ops: "gemm", DType: record.U8S8, Accumulate: record.INT32, IntExact: true, Plan: simt},
+		{Name: "swiglu_fp32_simt", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
+		{Name: "swiglu_bf16_simt", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
+		{Name: "mlp_fp32_simt", Ops: "mlp", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: mlp},
+		{Name: "mlp_bf16_simt", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: mlp},
 		{Name: "gemv_fp32_simt", Ops: "gemv", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: gemv},
 		{Name: "gemv_fp64_simt", Ops: "gemv", DType: record.FP64, Accumulate: record.FP64, BoundC: 6, IntExact: true, Plan: gemv},
 	}}
 }
 
-const tile = 128
+// maxZ is the most blocks along z of a grid.
+const maxZ = 65535
 
-// maxYZ is the most blocks along y and z of a grid.
-const maxYZ = 65535
+// tiles of rows × cols that cover an output, as a grid, with one output for each of batch along z.
+func tiles(m, n, batch, rows, cols int64) ([3]int64, error) {
+	down, across := (m+rows-1)/rows, (n+cols-1)/cols
+	switch {
+	case down > 0 && across > kernel.MaxGrid/down:
+		return [3]int64{}, kernel.Shape("m=%d n=%d: at most %d tiles of %d x %d are taken", m, n, int64(kernel.MaxGrid), rows, cols)
+	case batch > maxZ:
+		return [3]int64{}, kernel.Shape("batch=%d: at most %d products are taken", batch, maxZ)
+	}
+	return [3]int64{max(1, down*across), 1, max(1, batch)}, nil
+}
 
+// one launch of 256 threads.
+func one(entry string, grid [3]int64, args []kernel.Arg) kernel.Launch {
+	return kernel.Launch{Entry: entry, Grid: grid, Block: [3]int64{256, 1, 1}, Args: args}
+}
+
+// operands are the buffers of a product by what they are for; a null pointer where there is none.
+type operands struct{ a, b, d, bias, scale, c kernel.Arg }
+
+func bind(b []kernel.Buffer) operands {
+	var o operands
+	for _, x := range b {
+		switch x.Tensor.Name {
+		case "a":
+			o.a = kernel.Ptr(x)
+		case "b":
+			o.b = kernel.Ptr(x)
+		case "d":
+			o.d = kernel.Ptr(x)
+		case "bias":
+			o.bias = kernel.Ptr(x)
+		case "scale":
+			o.scale = kernel.Ptr(x)
+		case "c":
+			o.c = kernel.Ptr(x)
+		}
+	}
+	return o
+}
+
+// simt plans gemm and linear.
 func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	g, ok := o.(*op.Gemm)
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
 	}
-	rows := kernel.Blocks(g.M, tile, 0)
-	if rows > maxYZ || g.Batch > maxYZ {
-		return kernel.Plan{}, kernel.Shape("m=%d batch=%d: at most %d rows and %d products are taken", g.M, g.Batch, maxYZ*tile, maxYZ)
+	cols := int64(128)
+	if g.D == record.FP64 {
+		cols = 64
 	}
-	a, bb, c := b[0], b[1], b[len(b)-1]
-	d, bias, next := kernel.Null(), kernel.Null(), 2
-	if g.Beta != 0 {
-		d, next = kernel.Ptr(b[next]), next+1
+	grid, err := tiles(g.M, g.N, g.Batch, 128, cols)
+	if err != nil {
+		return kernel.Plan{}, err
 	}
-	if g.Bias {
-		bias = kernel.Ptr(b[next])
+	entry, x := "gemm_"+string(o.DType())+"_simt", bind(b)
+	pitch := func(t kernel.Buffer) int64 { return t.Tensor.LD() }
+	matrix := func(t kernel.Buffer) int64 { return t.Tensor.Dims[len(t.Tensor.Dims)-2] * t.Tensor.LD() }
+	c := b[len(b)-1]
+	args := kernel.Ints(g.M, g.N, g.K, pitch(b[0]), pitch(b[1]), pitch(c))
+	batch := kernel.Ints(matrix(b[0]), matrix(b[1]), matrix(c))
+	transposed, act := kernel.Bool(g.TransB), activation(g.Act)
+	switch {
+	case g.Requant:
+		entry += "_requant"
+		args = append(args, transposed, act, x.a, x.b, x.bias, x.scale, x.c)
+	case !g.D.Float():
+		args = append(append(args, batch...), transposed, x.a, x.b, x.bias, x.c)
+	default:
+		args = append(append(args, batch...), transposed, act, kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.a, x.b, x.d, x.bias, x.c)
 	}
-	matrix := func(x kernel.Buffer) int64 { return x.Tensor.Dims[len(x.Tensor.Dims)-2] * x.Tensor.LD() }
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "gemm_" + string(o.DType()) + "_simt",
-		Grid: [3]int64{kernel.Blocks(g.N, tile, 0), rows, g.Batch}, Block: [3]int64{256, 1, 1},
-		Args: []kernel.Arg{kernel.Int(g.M), kernel.Int(g.N), kernel.Int(g.K), kernel.Int(a.Tensor.LD()), kernel.Int(bb.Tensor.LD()), kernel.Int(c.Tensor.LD()),
-			kernel.Int(matrix(a)), kernel.Int(matrix(bb)), kernel.Int(matrix(c)), kernel.Bool(g.TransB), kernel.Int(int64(slices.Index(op.Activations, g.Act))),
-			kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), kernel.Ptr(a), kernel.Ptr(bb), d, bias, kernel.Ptr(c)}}}}, nil
+	return kernel.Plan{Launches: []kernel.Launch{one(entry, grid, args)}}, nil
+}
+
+// activation as enum ACT_* of ridge_act.cuh.
+func activation(name string) kernel.Arg { return kernel.Int(int64(slices.Index(op.Activations, name))) }
+
+func swiglu(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	s, ok := o.(*op.SwiGLU)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no gated product", o.Name())
+	}
+	grid, err := tiles(s.M, s.N, 1, 128, 64)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	args := append(kernel.Ints(s.M, s.N, s.K), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2]), kernel.Ptr(b[3]))
+	return kernel.Plan{Launches: []kernel.Launch{one("swiglu_"+string(o.DType())+"_simt", grid, args)}}, nil
+}
+
+// mlp is two products with the hidden features in the workspace, in fp32.
+func mlp(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	p, ok := o.(*op.MLP)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no multi-layer perceptron", o.Name())
+	}
+	first, err := tiles(p.M, p.H, 1, 128, 128)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	second, err := tiles(p.M, p.N, 1, 128, 128)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	linear := func(m, n, k int64, act string, a, w, bias, c kernel.Arg) []kernel.Arg {
+		return append(kernel.Ints(m, n, k, k, k, n, 0, 0, 0, 1), activation(act), kernel.Float(1), kernel.Float(0), a, w, kernel.Null(), bias, c)
+	}
+	entry := "mlp_" + string(o.DType()) + "_simt_"
+	return kernel.Plan{Workspace: 4 * p.M * p.H, Launches: []kernel.Launch{
+		one(entry+"hidden", first, linear(p.M, p.H, p.K, p.Act, kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2]), kernel.Work(0))),
+		one(entry+"out", second, linear(p.M, p.N, p.H, "none", kernel.Work(0), kernel.Ptr(b[3]), kernel.Ptr(b[4]), kernel.Ptr(b[5]))),
+	}}, nil
 }
 
 // gemv takes a warp for each row.
@@ -56,7 +151,7 @@ func gemv(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no matrix-vector product", o.Name())
 	}
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "gemv_" + string(o.DType()) + "_simt",
-		Grid: [3]int64{kernel.Blocks(g.M, 8, int64(16*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
-		Args: []kernel.Arg{kernel.Int(g.M), kernel.Int(g.N), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2])}}}}, nil
+	grid := [3]int64{kernel.Blocks(g.M, 8, int64(16*d.SMs)), 1, 1}
+	args := append(kernel.Ints(g.M, g.N), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2]))
+	return kernel.Plan{Launches: []kernel.Launch{one("gemv_"+string(o.DType())+"_simt", grid, args)}}, nil
 }

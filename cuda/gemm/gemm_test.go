@@ -13,10 +13,10 @@ import (
 
 func TestMain(m *testing.M) { cudatest.Main(m) }
 
-// Empty products, tails of every dimension, one and several tiles of 128×128×16, pitches, all epilogues.
+// Empty products, tails of every dimension, one and several tiles (128×128×16, fp64 128×64×8), pitches, all epilogues.
 func TestProductsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
-	for _, d := range []record.DType{record.FP32, record.BF16} {
+	for _, d := range []record.DType{record.FP32, record.BF16, record.FP16, record.FP64} {
 		for _, shape := range []string{
 			"m=0,n=5,k=3", "m=3,n=0,k=3", "m=5,n=7,k=0", "m=1,n=1,k=1", "m=17,n=33,k=15", "m=130,n=140,k=17", "m=128,n=128,k=64",
 			"m=5,n=9,k=40,tb=1", "m=131,n=129,k=33,tb=1,alpha=-2,beta=1", "m=9,n=11,k=13,lda=20,ldb=17,ldc=19,alpha=3,beta=1",
@@ -24,10 +24,43 @@ func TestProductsMatchTheExpectation(t *testing.T) {
 		} {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
+	}
+	for _, d := range []record.DType{record.FP32, record.BF16} {
 		for _, act := range op.Activations {
 			ops = append(ops, cudatest.Op(t, "linear", d, "m=13,n=21,k=30,act="+act))
 		}
 		ops = append(ops, cudatest.Op(t, "linear", d, "m=3,n=5,k=7,bias=0"))
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+// Words of four bytes whole and in part, in rows that begin at a multiple of 4 or not; all epilogues.
+func TestProductsOfBytesMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.INT8, record.U8S8} {
+		for _, shape := range []string{
+			"m=0,n=5,k=3", "m=3,n=0,k=3", "m=5,n=7,k=0", "m=1,n=1,k=1", "m=17,n=33,k=15", "m=130,n=140,k=70", "m=5,n=9,k=40,tb=1",
+			"m=129,n=130,k=131,tb=1", "m=9,n=11,k=13,lda=20,ldb=17,ldc=19", "m=9,n=11,k=13,lda=16,ldb=20,ldc=12,tb=1",
+			"m=6,n=5,k=18,batch=3", "m=6,n=5,k=18,batch=2,lda=20,ldc=7,tb=1",
+		} {
+			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
+		}
+	}
+	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
+		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=30"+p), cudatest.Op(t, "linear", record.INT8, "m=130,n=140,k=64"+p))
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+func TestLayersOfTwoProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, shape := range []string{"m=0,n=3,k=2", "m=1,n=1,k=1", "m=17,n=70,k=33", "m=130,n=65,k=20"} {
+			ops = append(ops, cudatest.Op(t, "swiglu", d, shape))
+		}
+		for _, shape := range []string{"m=0,n=3,k=2,h=4", "m=3,n=0,k=2,h=4", "m=1,n=1,k=1,h=1", "m=9,n=11,k=13,h=40,act=relu", "m=130,n=20,k=17,h=135"} {
+			ops = append(ops, cudatest.Op(t, "mlp", d, shape))
+		}
 	}
 	cudatest.All(t, cuda.New(), ops)
 }

@@ -37,6 +37,19 @@ struct ridge_fp16 {
 __device__ __forceinline__ float load(float x) { return x; }
 __device__ __forceinline__ double load(double x) { return x; }
 __device__ __forceinline__ float load(ridge_bf16 x) { return __uint_as_float((unsigned)x.bits << 16); }
+__device__ __forceinline__ int32_t load(int32_t x) { return x; }
+__device__ __forceinline__ float load(ridge_fp16 x) {
+#if defined(RIDGE_MODEL)
+  const unsigned sign = (x.bits & 0x8000u) << 16, magnitude = x.bits & 0x7fffu;
+  if (magnitude >= 0x7c00u) return __uint_as_float(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
+  const float f = __uint_as_float(magnitude << 13) * 0x1p112f; // exact, denormals too
+  return __uint_as_float(sign | __float_as_uint(f));
+#else
+  float f;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(x.bits));
+  return f;
+#endif
+}
 
 template <class T> struct element;
 template <> struct element<float> {
@@ -46,6 +59,33 @@ template <> struct element<float> {
 template <> struct element<double> {
   typedef double wide;
   static __device__ __forceinline__ double store(double x) { return x; }
+};
+template <> struct element<int32_t> {
+  typedef int32_t wide;
+  static __device__ __forceinline__ int32_t store(int32_t x) { return x; }
+};
+template <> struct element<ridge_fp16> {
+  typedef float wide;
+  // Denormals are kept, overflow gives infinity.
+  static __device__ __forceinline__ ridge_fp16 store(float x) {
+    ridge_fp16 r;
+#if defined(RIDGE_MODEL)
+    uint32_t u = __float_as_uint(x), sign = u >> 16 & 0x8000, a = u & 0x7fffffffu;
+    if (a > 0x7f800000u) {
+      r.bits = (unsigned short)(sign | 0x7e00);
+    } else if (a >= 0x477ff000u) {
+      r.bits = (unsigned short)(sign | 0x7c00);
+    } else if (a < 0x38800000u) {
+      r.bits = (unsigned short)(sign | (__float_as_uint(__uint_as_float(a) + 0.5f) - 0x3f000000u));
+    } else {
+      a += 0xfff + (a >> 13 & 1);
+      r.bits = (unsigned short)(sign | ((a - 0x38000000u) >> 13));
+    }
+#else
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(r.bits) : "f"(x));
+#endif
+    return r;
+  }
 };
 template <> struct element<ridge_bf16> {
   typedef float wide;

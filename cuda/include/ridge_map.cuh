@@ -3,14 +3,16 @@
 // The memory's bandwidth must bind, so many bytes have to be in flight: by Little's law
 // bandwidth × latency, about 4 TB/s × 600 ns = 2.4 MB or 18 KB an SM. Sixteen bytes a load and
 // two to four loads before the first store give 32 to 64 B a thread: 8 blocks of 256 threads an SM
-// hold 64 to 128 KB. More loads make ptxas spill (bf16: 32 elements in registers, fp64: addresses). Packs need 16-byte alignment of all three; else, and in the tail, one element at a time.
+// hold 64 to 128 KB. More loads make ptxas spill (bf16: 32 elements in registers, fp64: addresses). 
+// Packs need 16-byte alignment of all three; else, and in the tail, one element at a time. y may be a or b (programs work in
+// place), so none is __restrict__; a thread loads what it replaces before it stores.
 #ifndef RIDGE_MAP_CUH
 #define RIDGE_MAP_CUH
 
 #include "ridge_cuda.cuh"
 
 template <int INPUTS, class T, class F>
-__device__ __forceinline__ void ridge_map(int64_t n, const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ y, F f) {
+__device__ __forceinline__ void ridge_map(int64_t n, const T *a, const T *b, T *y, F f) {
   constexpr int W = 16 / sizeof(T), UNROLL = INPUTS > 1 || sizeof(T) == 2 ? 2 : 4, THREADS = 256; // of the launch
   const int64_t t = global_thread(), all = all_threads();
   int64_t done = 0;

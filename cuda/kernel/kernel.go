@@ -76,6 +76,15 @@ type Arg struct {
 // Int is an int64_t parameter.
 func Int(v int64) Arg { return Arg{Bits: uint64(v)} }
 
+// Ints are int64_t parameters.
+func Ints(v ...int64) []Arg {
+	out := make([]Arg, len(v))
+	for i, x := range v {
+		out[i] = Int(x)
+	}
+	return out
+}
+
 // Uint is a uint64_t parameter.
 func Uint(v uint64) Arg { return Arg{Bits: v} }
 

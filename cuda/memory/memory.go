@@ -21,6 +21,8 @@ func Family() kernel.Family {
 		{Name: "transpose_fp32_simt", Ops: "transpose layout", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Plan: transpose},
 		{Name: "transpose_bf16_simt", Ops: "transpose layout", DType: record.BF16, Accumulate: record.FP32, IntExact: true, Plan: transpose},
 		{Name: "transpose_int8_simt", Ops: "layout", DType: record.INT8, Accumulate: record.INT8, IntExact: true, Plan: transpose},
+		{Name: "bandwidth_fp32_simt", Ops: "bandwidth", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: bandwidth},
+		{Name: "chase_int64_simt", Ops: "chase", DType: record.INT64, Accumulate: record.INT64, IntExact: true, Plan: chase},
 	}}
 }
 
@@ -73,4 +75,35 @@ func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{256, 1, 1},
 			Args: []kernel.Arg{kernel.Work(0), kernel.Int(pieces), kernel.Ptr(b[2])}},
 	}}, nil
+}
+
+// bandwidth has two blocks of 512 threads a multiprocessor, fewer when there is less than a pack of 16 bytes for each thread.
+func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	w, ok := o.(*op.Bandwidth)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no bandwidth probe", o.Name())
+	}
+	const entry = "bandwidth_fp32_simt_"
+	l := kernel.Launch{Entry: entry + w.Access, Grid: [3]int64{kernel.Blocks(w.N, 4*512, int64(2*d.SMs)), 1, 1}, Block: [3]int64{512, 1, 1}}
+	y := kernel.Ptr(b[len(b)-1])
+	if w.Access == "read" {
+		l.Args = append(kernel.Ints(w.N, w.Passes), kernel.Ptr(b[0]), kernel.Work(0))
+		sum := kernel.Launch{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1}, Args: []kernel.Arg{kernel.Work(0), kernel.Int(l.Grid[0]), y}}
+		return kernel.Plan{Workspace: 8 * l.Grid[0], Launches: []kernel.Launch{l, sum}}, nil
+	}
+	in := []kernel.Arg{kernel.Null(), kernel.Null()}
+	for i := range b[:len(b)-1] {
+		in[i] = kernel.Ptr(b[i])
+	}
+	l.Args = append(kernel.Ints(w.N, w.Passes), in[0], in[1], y)
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}
+
+func chase(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	c, ok := o.(*op.Chase)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no pointer chase", o.Name())
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "chase_int64_simt", Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1},
+		Args: []kernel.Arg{kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Int(c.Steps)}}}}, nil
 }

@@ -36,7 +36,7 @@ func TestStreamKernelsMatchTheExpectation(t *testing.T) {
 func TestTranspositionsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, shape := range []string{"rows=0,cols=3", "rows=1,cols=1", "rows=32,cols=32", "rows=33,cols=70", "rows=100,cols=5"} {
+		for _, shape := range []string{"rows=0,cols=3", "rows=3,cols=0", "rows=1,cols=1", "rows=32,cols=32", "rows=33,cols=70", "rows=100,cols=5"} {
 			ops = append(ops, cudatest.Op(t, "transpose", d, shape))
 		}
 	}
@@ -55,6 +55,25 @@ func TestDotProductsMatchTheExpectation(t *testing.T) {
 		for _, n := range []string{"0", "1", "255", "5000", "40000"} {
 			ops = append(ops, cudatest.Op(t, "dot", d, "n="+n))
 		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+// Less than a pack, tails, the four packs that a thread takes at once (64 KiB a block), more than one pass.
+func TestBandwidthProbesMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, access := range op.Accesses {
+		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5"} {
+			ops = append(ops, cudatest.Op(t, "bandwidth", record.FP32, "access="+access+","+shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+func TestAChaseEndsWhereItsCycleLeads(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{"bytes=64,steps=0", "bytes=64,steps=3", "bytes=6400,steps=77", "bytes=6400,steps=1000"} {
+		ops = append(ops, cudatest.Op(t, "chase", record.INT64, shape))
 	}
 	cudatest.All(t, cuda.New(), ops)
 }

@@ -10,7 +10,7 @@
 #define RIDGE_TRANSPOSE(entry, T)                                                              \
   RIDGE_KERNEL(entry, 256)(int64_t rows, int64_t cols, const T *a, T *y) {                     \
     RIDGE_SHARED(T, tile, [32][33]);                                                           \
-    const int64_t across = (cols + 31) / 32, z = (int64_t)blockIdx.z * rows * cols;            \
+    const int64_t across = cols > 32 ? (cols + 31) / 32 : 1, z = (int64_t)blockIdx.z * rows * cols;            \
     const int64_t r0 = blockIdx.x / across * 32, c0 = blockIdx.x % across * 32;                \
     const int tx = threadIdx.x, ty = threadIdx.y;                                              \
     for (int i = ty; i < 32; i += 8)                                                           \

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 )
 
 // Flags of every source. Kernels are compiled with the hooks of -fsanitize=thread, which the model
@@ -56,6 +57,15 @@ func Library(root string, further ...string) (string, error) {
 	out := filepath.Join(root, "build", "cuda", "model")
 	if err := os.MkdirAll(out, 0o755); err != nil {
 		return "", err
+	}
+	// Tests of several packages run side by side: the first compiles, the others wait and find it done.
+	lock, err := os.Create(filepath.Join(out, "lock"))
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() // which unlocks it
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return "", fmt.Errorf("lock %s: %w", lock.Name(), err)
 	}
 	src := filepath.Join(root, "cuda", "model", "src")
 	common := sha256.New()

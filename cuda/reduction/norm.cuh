@@ -1,8 +1,9 @@
-// The bodies of softmax_DTYPE_simt.cu and norm_DTYPE_simt.cu over x[rows, cols].
+// The bodies of softmax_DTYPE_simt.cu, norm_DTYPE_simt.cu and add_norm_DTYPE_simt.cu over x[rows, cols].
 //
 //   softmax     y = exp(x − max) / Σ exp(x − max) along a line; 5 FLOP an element
 //   layer_norm  y = (x − mean) / sqrt(var + ε)·γ + β along a row; 7 FLOP an element
 //   rms_norm    y = x / sqrt(mean x² + ε)·γ along a row; 4 FLOP an element
+//   add_…_norm  z = x + r, y = the norm of z; 1 FLOP and two moved elements more
 //
 // Bytes: x read once, y written once. A block of 256 threads takes a row and reads it three times;
 // rows up to about 100 KB are still in L1 or L2 then, so the memory's bandwidth binds. Along columns a
@@ -79,6 +80,28 @@ __device__ __forceinline__ void rms_norm(const T *x, const T *gamma, T *y, int64
     for (int64_t i = threadIdx.x; i < cols; i += 256) y[r * cols + i] = element<T>::store(load(line[i]) * (f * load(gamma[i])));
   }
 }
+
+// z = x + r as it is stored, which the norm then reads: a thread reads back what it wrote itself.
+template <class T> __device__ __forceinline__ void add_rows(const T *x, const T *r, T *z, int64_t rows, int64_t cols) {
+  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
+    for (int64_t i = row * cols + threadIdx.x; i < (row + 1) * cols; i += 256) z[i] = element<T>::store(load(x[i]) + load(r[i]));
+}
+
+#define RIDGE_ADD_NORM(prefix, T)                                                                                                     \
+  RIDGE_KERNEL(prefix##_add_layer_norm, 256)                                                                                          \
+  (const T *x, const T *r, const T *gamma, const T *beta, T *z, T *y, int64_t rows, int64_t cols, double eps) {                       \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                 \
+    add_rows(x, r, z, rows, cols);                                                                                                    \
+    layer_norm(z, gamma, beta, y, rows, cols, (float)eps, lanes);                                                                     \
+  }                                                                                                                                   \
+  RIDGE_ENTRY(prefix##_add_layer_norm)                                                                                                \
+  RIDGE_KERNEL(prefix##_add_rms_norm, 256)                                                                                            \
+  (const T *x, const T *r, const T *gamma, T *z, T *y, int64_t rows, int64_t cols, double eps) {                                      \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                 \
+    add_rows(x, r, z, rows, cols);                                                                                                    \
+    rms_norm(z, gamma, y, rows, cols, (float)eps, lanes);                                                                             \
+  }                                                                                                                                   \
+  RIDGE_ENTRY(prefix##_add_rms_norm)
 
 #define RIDGE_SOFTMAX(prefix, T)                                                                              \
   RIDGE_KERNEL(prefix##_rows, 256)(const T *x, T *y, int64_t rows, int64_t cols) {                            \

@@ -30,12 +30,26 @@ func TestReductionsMatchTheExpectation(t *testing.T) {
 	cudatest.All(t, cuda.New(), ops)
 }
 
+// Small integers tie everywhere: the first must win within a thread, a warp, a block and over parts.
+func TestTheFirstOfTheLargestIsFound(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16, record.FP64} {
+		for _, shape := range []string{"rows=1,cols=1", "rows=3,cols=31", "rows=37,cols=257", "rows=2,cols=9000", "rows=700,cols=40"} {
+			for _, dim := range []string{"all", "0", "1"} {
+				ops = append(ops, cudatest.Op(t, "argmax", d, shape+",dim="+dim))
+			}
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
 func TestNormsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
 		for _, shape := range []string{"rows=0,cols=4", "rows=1,cols=1", "rows=5,cols=33", "rows=3,cols=1030", "rows=70,cols=40"} {
 			ops = append(ops, cudatest.Op(t, "softmax", d, shape), cudatest.Op(t, "softmax", d, shape+",dim=0"),
-				cudatest.Op(t, "layer_norm", d, shape), cudatest.Op(t, "rms_norm", d, shape))
+				cudatest.Op(t, "layer_norm", d, shape), cudatest.Op(t, "rms_norm", d, shape),
+				cudatest.Op(t, "add_layer_norm", d, shape), cudatest.Op(t, "add_rms_norm", d, shape))
 		}
 	}
 	cudatest.All(t, cuda.New(), ops)

@@ -9,9 +9,9 @@ import (
 )
 
 // PeakISAs are the instruction sets of the op peak, in the order of RIDGE_PROBE_* in
-// native/include/ridge_probe.h.
+// native/include/ridge_probe.h. simt, the arithmetic units of GPUs that are not tensor cores, is not among those.
 var PeakISAs = []string{"portable", "sse2", "avx2", "avx512", "avx512fp16", "avx512bf16", "avx512vnni", "avxvnni", "amx",
-	"neon", "dotprod", "bf16arm", "i8mm", "sve"}
+	"neon", "dotprod", "bf16arm", "i8mm", "sve", "simt"}
 
 // PeakUnit is the number that instructions must be a multiple of (RIDGE_PROBE_UNIT).
 const PeakUnit = 672
@@ -23,11 +23,12 @@ type PeakRow struct {
 	ISA         string
 	DType       record.DType
 	Instruction string // mnemonic
-	// Ops per instruction: each multiplication and each addition of each lane counts 1. 0
+	// Ops per instruction: each multiplication and each addition of each lane counts 1; one of simt has a warp's 32. 0
 	// for SVE, where it depends on the vector length.
 	Ops int64
 	// Chunk is the instructions that one output element proves: 100 to 300 microseconds of
-	// one core at 1 to 4 instructions per cycle (AMX: one per 16) and 3 to 4 GHz.
+	// one core at 1 to 4 instructions per cycle (AMX: one per 16) and 3 to 4 GHz; of simt, one warp's share where four
+	// warps share a scheduler, at 1.5 to 2 GHz.
 	Chunk int64
 }
 
@@ -35,6 +36,7 @@ const (
 	scalarChunk = PeakUnit * 1024
 	vectorChunk = PeakUnit * 2048
 	tileChunk   = PeakUnit * 64
+	warpChunk   = PeakUnit * 64
 )
 
 // peakRows: operations per instruction follow from the definition of each instruction in
@@ -72,6 +74,10 @@ var peakRows = []PeakRow{
 	{"sve", record.FP64, "fmla z.d", 0, vectorChunk},
 	{"sve", record.FP32, "fmla z.s", 0, vectorChunk},
 	{"sve", record.FP16, "fmla z.h", 0, vectorChunk},
+	{"simt", record.FP64, "fma.rn.f64", 32 * 2, warpChunk},
+	{"simt", record.FP32, "fma.rn.f32", 32 * 2, warpChunk},
+	{"simt", record.FP16, "fma.rn.f16x2", 32 * 2 * 2, warpChunk},
+	{"simt", record.INT8, "dp4a.s32.s32", 32 * 4 * 2, warpChunk},
 }
 
 // PeakRows lists every legal combination of instruction set and precision.

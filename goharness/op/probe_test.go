@@ -24,7 +24,7 @@ func TestPeakCountsOperationsPerInstruction(t *testing.T) {
 		{"avx512vnni", record.U8S8, "0", 256 / 2}, {"avxvnni", record.U8S8, "0", 128 / 2},
 		{"amx", record.BF16, "0", 1024 * 16}, {"amx", record.INT8, "0", 2048 * 16},
 		{"neon", record.FP32, "0", 32 / 4}, {"neon", record.FP16, "0", 64 / 4}, {"dotprod", record.INT8, "0", 128 / 4},
-		{"bf16arm", record.BF16, "0", 128 / 4}, {"i8mm", record.INT8, "0", 256 / 4},
+		{"bf16arm", record.BF16, "0", 128 / 4}, {"i8mm", record.INT8, "0", 256 / 4}, {"simt", record.FP32, "0", 64}, {"simt", record.FP16, "0", 128}, {"simt", record.INT8, "0", 256},
 		{"sve", record.FP32, "256", 16}, {"sve", record.FP64, "128", 4}, {"sve", record.FP16, "512", 64},
 	} {
 		o, err := op.Builtin().New("peak", map[string]string{"isa": c.isa, "vl": c.vl, "instructions": "1344"}, c.d)

@@ -26,12 +26,26 @@ import (
 	"time"
 )
 
-// architectures: code for the chips that kernels are tuned for, and PTX for all others from 8.0 on.
-var architectures = []string{
-	"-gencode=arch=compute_80,code=[sm_80,compute_80]",
-	"-gencode=arch=compute_90a,code=sm_90a",
-	"-gencode=arch=compute_100a,code=sm_100a",
-	"-gencode=arch=compute_120,code=sm_120",
+// chips that kernels are tuned for; all others from 8.0 on get the PTX that stands beside sm_80's code.
+const chips = "80,90a,100a,120"
+
+// targets are nvcc's flags for a list of chips.
+func targets(list string) ([]string, error) {
+	var out []string
+	for _, c := range strings.Split(list, ",") {
+		switch {
+		case c == "80":
+			out = append(out, "-gencode=arch=compute_80,code=[sm_80,compute_80]")
+		case slices.Contains(strings.Split(chips, ","), c):
+			out = append(out, "-gencode=arch=compute_"+c+",code=sm_"+c)
+		default:
+			return nil, fmt.Errorf("-chips %s: %q is none of %s", list, c, chips)
+		}
+	}
+	if !strings.Contains(out[0], "compute_80]") {
+		return nil, fmt.Errorf("-chips %s: expected 80 first, whose PTX serves all other chips", list)
+	}
+	return out, nil
 }
 
 // flags of every kernel. -Werror: a warning in a kernel is a defect.
@@ -40,8 +54,9 @@ var flags = []string{"-fatbin", "-O3", "-std=c++17", "-Xptxas=-v", "-Xfatbin=-co
 func main() {
 	nvcc := flag.String("nvcc", "nvcc", "the compiler")
 	jobs := flag.Int("j", runtime.NumCPU(), "compilers side by side")
+	list := flag.String("chips", chips, "compute capabilities to make code for, 80 first")
 	flag.Parse()
-	if err := run(*nvcc, *jobs); err != nil {
+	if err := run(*nvcc, *list, *jobs); err != nil {
 		fmt.Fprintln(os.Stderr, "fatbins:", err)
 		os.Exit(1)
 	}
@@ -49,8 +64,12 @@ func main() {
 
 const out, logs = "cuda/fatbin/bin", "cuda/fatbin/log"
 
-func run(nvcc string, jobs int) error {
+func run(nvcc, list string, jobs int) error {
 	start := time.Now()
+	architectures, err := targets(list)
+	if err != nil {
+		return err
+	}
 	version, err := exec.Command(nvcc, "--version").Output()
 	if err != nil {
 		return fmt.Errorf("ask %s for its version: %w", nvcc, err)
@@ -88,7 +107,7 @@ func run(nvcc string, jobs int) error {
 			defer wg.Done()
 			gate <- struct{}{}
 			defer func() { <-gate }()
-			did, err := compile(nvcc, src, name, seed)
+			did, err := compile(nvcc, architectures, src, name, seed)
 			mu.Lock()
 			defer mu.Unlock()
 			if did {
@@ -101,7 +120,7 @@ func run(nvcc string, jobs int) error {
 	}
 	wg.Wait()
 	prune(keep)
-	if err := os.WriteFile(out+"/compiler.txt", []byte(compiler(string(version))), 0o644); err != nil {
+	if err := os.WriteFile(out+"/compiler.txt", []byte(compiler(string(version), architectures)), 0o644); err != nil {
 		return err
 	}
 	if len(failed) > 0 {
@@ -113,14 +132,14 @@ func run(nvcc string, jobs int) error {
 }
 
 // compiler is what results say of the compiler: its release and the flags, a line each.
-func compiler(version string) string {
+func compiler(version string, architectures []string) string {
 	release := "nvcc of an unknown release"
 	for _, line := range strings.Split(version, "\n") {
 		if _, v, ok := strings.Cut(line, ", V"); ok {
 			release = "nvcc " + v
 		}
 	}
-	return release + "\n" + strings.Join(append(flags, architectures...), " ") + "\n"
+	return release + "\n" + strings.Join(slices.Concat(flags, architectures), " ") + "\n"
 }
 
 // hashFiles adds names and contents of the files that a pattern matches.
@@ -141,7 +160,7 @@ func hashFiles(h io.Writer, pattern string) error {
 }
 
 // compile makes one fat binary unless its stamp says that it is up to date.
-func compile(nvcc, src, name string, seed []byte) (bool, error) {
+func compile(nvcc string, architectures []string, src, name string, seed []byte) (bool, error) {
 	text, err := os.ReadFile(src)
 	if err != nil {
 		return false, err
@@ -160,7 +179,7 @@ func compile(nvcc, src, name string, seed []byte) (bool, error) {
 		}
 	}
 	_ = os.Remove(stampFile)
-	args := append(append(slices.Clone(flags), architectures...), "-I"+filepath.Dir(src), "-o", image, src)
+	args := append(slices.Concat(flags, architectures), "-I"+filepath.Dir(src), "-o", image, src)
 	c := exec.Command(nvcc, args...)
 	var report bytes.Buffer
 	c.Stdout, c.Stderr = &report, &report

@@ -36,3 +36,12 @@ func TestSpillsAndStackFramesFailUnlessTheSourceAllowsThem(t *testing.T) {
 		}
 	}
 }
+
+func TestChipsAreKnownAndThePTXComesAlong(t *testing.T) {
+	for list, want := range map[string]int{chips: 4, "80": 1, "80,90a": 2, "90a": 0, "90a,80": 0, "": 0, "80,": 0, "80,91": 0} {
+		got, err := targets(list)
+		if len(got) != want || (err == nil) != (want > 0) {
+			t.Errorf("%q: %q, %v, want %d", list, got, err, want)
+		}
+	}
+}

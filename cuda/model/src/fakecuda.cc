@@ -183,7 +183,8 @@ API int cuDeviceGetAttribute(int *v, int what, int) {
   int major = 9, minor = 0;
   if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
   static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 4},
-                                            {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0}};
+                                            {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0},
+                                            {33, 0x41},   {34, 0},     {50, 1}};
   if (what == 75) return *v = major, SUCCESS;
   if (what == 76) return *v = minor, SUCCESS;
   auto it = values.find(what);

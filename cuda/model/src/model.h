@@ -82,6 +82,7 @@ static inline unsigned atomicMax(unsigned *p, unsigned v) { return ridge_model_a
 
 static inline float __uint_as_float(unsigned u) { return __builtin_bit_cast(float, u); }
 static inline unsigned __float_as_uint(float f) { return __builtin_bit_cast(unsigned, f); }
+static inline long long __double_as_longlong(double d) { return __builtin_bit_cast(long long, d); }
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline int min(int a, int b) { return a < b ? a : b; }

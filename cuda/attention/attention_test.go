@@ -1,0 +1,45 @@
+//go:build cuda && linux && cgo
+
+package attention_test
+
+import (
+	"testing"
+
+	"ridge/cuda"
+	"ridge/cuda/cudatest"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+func TestMain(m *testing.M) { cudatest.Main(m) }
+
+// Tails of queries and keys (64), of dimensions (32 of a score, 128 of an output), several heads, groups of heads, masks with more
+// and fewer keys than queries, queries that see nothing.
+func TestAttentionMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, shape := range []string{
+			"b=0,heads=1,sq=3,d=4", "b=1,heads=1,sq=0,skv=3,d=4", "b=1,heads=1,sq=1,d=1", "b=2,heads=3,sq=17,d=20", "b=1,heads=1,sq=65,skv=130,d=33",
+			"b=1,heads=4,kv_heads=2,sq=9,skv=70,d=64", "b=1,heads=2,sq=70,d=40,causal=1", "b=1,heads=2,kv_heads=1,sq=5,skv=90,d=16,causal=1",
+			"b=1,heads=1,sq=90,skv=5,d=16,causal=1", "b=1,heads=1,sq=3,skv=9,d=150",
+		} {
+			ops = append(ops, cudatest.Op(t, "attention", d, shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}
+
+func TestPartsOfAttentionMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, name := range []string{"qk_softmax", "softmax_v"} {
+			for _, shape := range []string{"b=0,s=3,d=4", "b=2,s=0,d=4", "b=1,s=1,d=1", "b=3,s=37,d=20", "b=1,s=70,d=140"} {
+				ops = append(ops, cudatest.Op(t, name, d, shape))
+			}
+		}
+		for _, shape := range []string{"b=0,s=3", "b=2,s=0", "b=1,s=1", "b=3,s=37", "b=1,s=300"} {
+			ops = append(ops, cudatest.Op(t, "causal_softmax", d, shape))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}

@@ -1,0 +1,108 @@
+// The probe behind the memory ceilings: passes runs over a working set, each block on its own contiguous part, so that a part that fits
+// the first-level cache stays there (two blocks of 512 threads a multiprocessor share the working set / SMs).
+//
+//   read   y[0] = the wrapping sum of a's 32-bit words over all passes     copy   y = a, its bits XORed with the pass
+//   write  y = 3 + pass                                                      triad  y = a + (3 + pass)·b
+//
+// nt_… stores with st.cs. FLOP: 2 an element of triad. Bytes: 4, 4, 8 and 12 an element and pass.
+// In flight: four loads of 16 bytes a thread and array, 64 KB a multiprocessor and array (ridge_map.cuh has the need); 64 registers a thread at most.
+// Packs need 16-byte alignment of all arrays; else, and in the tail, one element at a time.
+#include "ptx_memory.cuh"
+#include "ridge_reduce.cuh"
+
+enum { READ_ONLY, WRITE, COPY, TRIAD };
+constexpr int THREADS = 512, UNROLL = 4;
+
+template <int ACCESS> __device__ __forceinline__ float result(int64_t pass, float a, float b) {
+  if (ACCESS == WRITE) return (float)(3 + pass);
+  if (ACCESS == COPY) return __uint_as_float(__float_as_uint(a) ^ (unsigned)pass);
+  return fmaf((float)(3 + pass), b, a);
+}
+
+// visit(element or pack index, whether it is a pack) for everything that this thread has of n elements.
+template <class P, class E> __device__ __forceinline__ void own(int64_t n, bool aligned, P packs_at, E element_at) {
+  const int64_t packs = aligned ? n / 4 : 0, each = (packs + gridDim.x - 1) / gridDim.x;
+  const int64_t from = min(packs, blockIdx.x * each), to = min(packs, from + each);
+  int64_t i = from + threadIdx.x;
+  for (; i + (UNROLL - 1) * THREADS < to; i += UNROLL * THREADS) packs_at(i, UNROLL);
+  for (; i < to; i += THREADS) packs_at(i, 1);
+  for (int64_t t = 4 * packs + global_thread(); t < n; t += all_threads()) element_at(t);
+}
+
+template <int ACCESS, bool STREAMING>
+__device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, const float *b, float *y) {
+  const bool aligned = (((uintptr_t)a | (uintptr_t)b | (uintptr_t)y) & 15) == 0;
+  const pack<float> *pa = (const pack<float> *)a, *pb = (const pack<float> *)b;
+  pack<float> *py = (pack<float> *)y;
+  for (int64_t pass = 0; pass < passes; pass++)
+    own(
+        n, aligned,
+        [&](int64_t i, int count) {
+          pack<float> va[UNROLL] = {}, vb[UNROLL] = {};
+#pragma unroll
+          for (int u = 0; u < UNROLL; u++) {
+            if (u >= count) break;
+            if (ACCESS != WRITE) va[u] = load_again(pa + i + u * THREADS);
+            if (ACCESS == TRIAD) vb[u] = load_again(pb + i + u * THREADS);
+          }
+#pragma unroll
+          for (int u = 0; u < UNROLL; u++) {
+            if (u >= count) break;
+            pack<float> r;
+#pragma unroll
+            for (int k = 0; k < 4; k++) r.at[k] = result<ACCESS>(pass, va[u].at[k], vb[u].at[k]);
+            store_again<STREAMING>(py + i + u * THREADS, r);
+          }
+        },
+        [&](int64_t t) { y[t] = result<ACCESS>(pass, ACCESS == WRITE ? 0 : a[t], ACCESS == TRIAD ? b[t] : 0); });
+}
+
+#define MOVE(name, ACCESS, STREAMING)                                                                                        \
+  RIDGE_KERNEL(bandwidth_fp32_simt_##name, 512)(int64_t n, int64_t passes, const float *a, const float *b, float *y) {      \
+    move<ACCESS, STREAMING>(n, passes, a, b, y);                                                                             \
+  }                                                                                                                          \
+  RIDGE_ENTRY(bandwidth_fp32_simt_##name)
+
+MOVE(write, WRITE, false)
+MOVE(nt_write, WRITE, true)
+MOVE(copy, COPY, false)
+MOVE(nt_copy, COPY, true)
+MOVE(triad, TRIAD, false)
+MOVE(nt_triad, TRIAD, true)
+
+// A sum of its own for each word of a pack: one addition a load. The block's sum goes to partial[block].
+RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {
+  RIDGE_SHARED(unsigned, sums, [THREADS / 32]);
+  unsigned s[4] = {};
+  const pack<float> *pa = (const pack<float> *)a;
+  for (int64_t pass = 0; pass < passes; pass++)
+    own(
+        n, ((uintptr_t)a & 15) == 0,
+        [&](int64_t i, int count) {
+          pack<float> v[UNROLL] = {};
+#pragma unroll
+          for (int u = 0; u < UNROLL; u++)
+            if (u < count) v[u] = load_again(pa + i + u * THREADS);
+#pragma unroll
+          for (int u = 0; u < UNROLL; u++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) s[k] += __float_as_uint(v[u].at[k]);
+        },
+        [&](int64_t t) { s[0] += __float_as_uint(*(const volatile float *)(a + t)); });
+  const unsigned mine = warp_reduce(s[0] + s[1] + s[2] + s[3], Add());
+  if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = mine;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  unsigned all = 0;
+  for (int w = 0; w < THREADS / 32; w++) all += sums[w];
+  partial[blockIdx.x] = all;
+}
+RIDGE_ENTRY(bandwidth_fp32_simt_read)
+
+RIDGE_KERNEL(bandwidth_fp32_simt_sum, 32)(const int64_t *partial, int64_t blocks, int32_t *y) {
+  unsigned s = 0;
+  for (int64_t i = threadIdx.x; i < blocks; i += 32) s += (unsigned)partial[i];
+  s = warp_reduce(s, Add());
+  if (threadIdx.x == 0) y[0] = (int32_t)s;
+}
+RIDGE_ENTRY(bandwidth_fp32_simt_sum)

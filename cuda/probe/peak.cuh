@@ -1,0 +1,46 @@
+// The body of peak_DTYPE_simt.cu: arithmetic instructions at full rate from registers alone. A chunk of instructions is one warp's work and
+// one element of result, which proves their number: every instruction adds 1 to one of 8 counters of each lane. Numbers of
+// instructions are multiples of 672 (op.PeakUnit), so of 8 × 4.
+//
+// Each counter is a chain of dependent instructions. With a latency of 4 cycles (fp64, dp4a: up to 8) and one instruction a scheduler and
+// cycle at most, 8 chains fill it from one warp on; a full device has four warps a scheduler. Loop: 32 instructions and
+// two of its own, 6 %. The multiplicands are 1: registers toggle less than with random data, so that a device that is limited by its
+// power shows a higher clock here.
+#ifndef RIDGE_PEAK_CUH
+#define RIDGE_PEAK_CUH
+
+#include "ptx_peak.cuh"
+
+template <class P> __device__ __forceinline__ void peak(double *result, int64_t instructions, int64_t chunk) {
+  constexpr int CHAINS = 8, UNROLL = 4;
+  const int64_t chunks = (instructions + chunk - 1) / chunk;
+  for (int64_t c = global_thread() / 32; c < chunks; c += all_threads() / 32) {
+    int64_t left = min(chunk, instructions - c * chunk) / (CHAINS * UNROLL), proved = 0;
+    const typename P::number one = P::operand();
+    while (left > 0) {
+      const int turns = (int)min(left, (int64_t)(P::DEPTH / UNROLL));
+      typename P::number x[CHAINS];
+#pragma unroll
+      for (int i = 0; i < CHAINS; i++) x[i] = P::zero();
+#pragma unroll 1
+      for (int t = 0; t < turns; t++)
+#pragma unroll
+        for (int u = 0; u < UNROLL; u++)
+#pragma unroll
+          for (int i = 0; i < CHAINS; i++) P::step(x[i], one);
+#pragma unroll
+      for (int i = 0; i < CHAINS; i++) proved += P::count(x[i]);
+      left -= turns;
+    }
+    int64_t least = proved; // of the warp's lanes
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) least = min(least, (int64_t)__shfl_xor_sync(0xffffffffu, least, d));
+    if (threadIdx.x % 32 == 0) result[c] = (double)least;
+  }
+}
+
+#define RIDGE_PEAK(entry, P)                                                                                          \
+  RIDGE_KERNEL(entry, 256)(double *result, int64_t instructions, int64_t chunk) { peak<P>(result, instructions, chunk); } \
+  RIDGE_ENTRY(entry)
+
+#endif
