@@ -23,7 +23,7 @@ func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name: "report", Usage: "show documents: " + strings.Join(names, ", "), ArgsUsage: "FILE… (- is standard input)",
 		Description: "Documents are calibrations, fusion profiles and calibration files of branes-ai/graphs; what a file is, its content says. A\n" +
-			"fusion profile is shown with the calibration of the same device when that is given too.",
+			"fusion profile is shown with the calibration of the same device when that is given too. The CSV of --power-trace is drawn by --format plots.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "format", Value: "table", Usage: strings.Join(names, ", ")},
 			&cli.StringFlag{Name: "output", Usage: "write to this file; of plots, to this folder"},
@@ -45,7 +45,14 @@ func reportCommand() *cli.Command {
 				return errors.New("report: standard input (-) can be read once; it is given twice")
 			}
 			debug.SetMemoryLimit(readingMemory)
-			docs, err := readDocuments(c.Args().Slice())
+			names, traces, err := splitTraces(c.Args().Slice())
+			if err != nil {
+				return fmt.Errorf("report: %w", err)
+			}
+			if len(traces) > 0 && f.Name != "plots" {
+				return fmt.Errorf("report: %s is a power trace: expected --format plots", traces[0])
+			}
+			docs, err := readDocuments(names)
 			if err != nil {
 				return fmt.Errorf("report: %w", err)
 			}
@@ -53,6 +60,9 @@ func reportCommand() *cli.Command {
 			if f.Files != nil {
 				if out == "" || out == "-" {
 					return fmt.Errorf("report: --format %s writes several files: name their folder with --output DIR", f.Name)
+				}
+				if err := drawTraces(c, out, traces); err != nil || len(names) == 0 {
+					return err
 				}
 				files, err := f.Files(out, docs)
 				for _, name := range files {

@@ -79,6 +79,9 @@ func (c *campaign) openEnergy(ctx context.Context) {
 	if err != nil {
 		e.gone = "no energy meter: " + err.Error()
 		e.report.Unavailable = e.gone
+		if o.Trace != nil {
+			c.cfg.View.Warn("power trace: there is nothing to write: %s", e.gone)
+		}
 		return
 	}
 	clock := power.Clock{Now: measure.MonotonicNow, Sleep: power.Sleep}
@@ -187,8 +190,17 @@ func (c *campaign) noEnergy(r *record.Result) string {
 		return "not asked for"
 	case c.energy.gone != "":
 		return c.energy.gone
+	case !r.Status.Counts():
+		return "the result does not count: " + string(r.Status)
 	}
 	return "not selected"
+}
+
+// taken is an arm's energy that waits for the idle baselines.
+type taken struct {
+	r     *record.Result
+	arm   int
+	total power.Total
 }
 
 // energies measures the energy of the cases that matter, between two idle baselines. Whatever a meter or worker does
@@ -200,7 +212,23 @@ func (c *campaign) energies(ctx context.Context) error {
 	}
 	chosen, named := c.selectEnergy()
 	e.report.Selected = len(chosen)
-	if len(chosen) == 0 {
+	var all []taken
+	missing := 0
+	for _, i := range chosen {
+		r := &c.doc.Results[i]
+		if !r.Energy.Known() {
+			missing++
+			continue
+		}
+		e.report.Measured++ // of the resumed journal
+		for arm := range max(1, len(r.Arms)) {
+			if x := energyOf(r, arm); x.Known() && x.NetJoules == nil {
+				x.Warnings = append(x.Warnings, "the idle baseline was taken after the run was resumed")
+				all = append(all, taken{r, arm, power.Total{Joules: x.Joules, Uncertainty: x.Uncertainty, Seconds: float64(x.WindowNS) / 1e9}})
+			}
+		}
+	}
+	if missing+len(all) == 0 {
 		return nil
 	}
 	began := c.cfg.Now()
@@ -210,15 +238,9 @@ func (c *campaign) energies(ctx context.Context) error {
 		return err
 	}
 	e.report.Idle = idle
-	type taken struct {
-		r     *record.Result
-		arm   int
-		total power.Total
-	}
-	var all []taken
 	for n, i := range chosen {
 		r := &c.doc.Results[i]
-		if r.Energy.Known() { // of the resumed journal
+		if r.Energy.Known() {
 			continue
 		}
 		if spent := c.cfg.Now().Sub(began); !named && e.effort.Within > 0 && spent > e.effort.Within {
@@ -237,6 +259,10 @@ func (c *campaign) energies(ctx context.Context) error {
 		e.report.Measured++
 		for arm, t := range totals {
 			all = append(all, taken{r, arm, t})
+		}
+		c.done[r.ID] = *r
+		if err := c.keep(*r, "with its energy"); err != nil { // an interruption loses the case in flight alone
+			return err
 		}
 	}
 	if e.report.Idle.Unavailable == "" {
@@ -261,8 +287,9 @@ func (c *campaign) energies(ctx context.Context) error {
 	}
 	for _, x := range all {
 		if x.arm == 0 {
+			x.r.Energy = energyOf(x.r, 0) // of a resumed journal a copy
 			c.done[x.r.ID] = *x.r
-			if err := c.keep(*x.r, "with its energy"); err != nil {
+			if err := c.keep(*x.r, "with its net energy"); err != nil {
 				return err
 			}
 		}

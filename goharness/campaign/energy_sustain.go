@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"ridge/goharness/ceiling"
+	"ridge/goharness/fusion"
 	"ridge/goharness/power"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
@@ -17,7 +19,18 @@ import (
 func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []power.Total, reason string, err error) {
 	k, ok := c.asked[r.ID]
 	if !ok {
-		return nil, "the case was measured before the run was resumed: which programs it compared is not known any more", nil
+		return nil, "the plan of this run does not have the case", nil
+	}
+	for _, a := range k.Arms {
+		if a.Library == "" {
+			continue
+		}
+		// Of a resumed run, which had no pilot that opened them.
+		if err := c.libraries(ctx); ctx.Err() != nil {
+			return nil, "", err
+		} else if err != nil {
+			return nil, err.Error(), nil
+		}
 	}
 	if err := c.energy.observer.Gone(); err != nil {
 		return nil, err.Error(), nil
@@ -59,6 +72,20 @@ func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []
 	return totals, "", nil
 }
 
+// askedBefore is the case as a resumed journal's result answers it: with the baseline that won the pilot then, which the arm's
+// name tells.
+func askedBefore(k record.Case, r record.Result) record.Case {
+	if len(k.Arms) != 2 || len(r.Arms) != 2 {
+		return k
+	}
+	k.Arms = slices.Clone(k.Arms)
+	k.Arms[0].Name = r.Arms[0].Name
+	if len(r.Arms[0].Libraries) > 0 {
+		k.Arms[0].Library = strings.TrimPrefix(r.Arms[0].Name, fusion.Unfused+":")
+	}
+	return k
+}
+
 // watchMargin is what the load lasts longer than the windows are expected to.
 const watchMargin = 100 * time.Millisecond
 
@@ -95,6 +122,9 @@ func (c *campaign) sustain(ctx context.Context, soak runner.Soak, t *record.Time
 		saw <- seen{ws, err}
 	}()
 	s := <-ran
+	if s.err != nil {
+		stop() // nothing is left to watch
+	}
 	var w seen
 	select {
 	case w = <-saw:

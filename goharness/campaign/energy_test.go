@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -215,16 +216,7 @@ func TestEnergiesStopWhenTheirTimeIsUsedUp(t *testing.T) {
 }
 
 func TestBothProgramsOfAFusionPatternHaveTheirEnergy(t *testing.T) {
-	patterns := []fusion.Pattern{toypattern.Pattern()}
-	b := &fakebackend.Backend{}
-	cfg, _ := toy(t, b, t.TempDir())
-	ops := fusion.WithPatterns(toyOps().With(toyop.Spec()), patterns)
-	server := &runner.Server{Backends: []backend.Backend{b}, Ops: ops, Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(patterns, ref) }}
-	cfg.Launch = runner.InProcess(server)
-	cfg.Plan.Ops, cfg.Plan.Fusion, cfg.Plan.ProbesOnly, cfg.Plan.Memory = ops, patterns, true, 1<<30
-	metered(&cfg, toyMeter(50))
-	cfg.EnergyOf.Cases = []string{"all"}
-	doc := mustRun(t, cfg)
+	doc := mustRun(t, compared(t, t.TempDir()))
 	profiles, err := record.FusionProfiles(&doc)
 	if err != nil || len(profiles) == 0 {
 		t.Fatal(profiles, err)
@@ -247,6 +239,111 @@ func TestBothProgramsOfAFusionPatternHaveTheirEnergy(t *testing.T) {
 	}
 	if n == 0 {
 		t.Error("no shape was measured")
+	}
+}
+
+// compared is a toy campaign of a fusion pattern with a meter.
+func compared(t *testing.T, dir string) Config {
+	t.Helper()
+	patterns := []fusion.Pattern{toypattern.Pattern()}
+	b := &fakebackend.Backend{}
+	cfg, _ := toy(t, b, dir)
+	ops := fusion.WithPatterns(toyOps().With(toyop.Spec()), patterns)
+	server := &runner.Server{Backends: []backend.Backend{b}, Ops: ops, Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(patterns, ref) }}
+	cfg.Launch = runner.InProcess(server)
+	cfg.Plan.Ops, cfg.Plan.Fusion, cfg.Plan.ProbesOnly, cfg.Plan.Memory = ops, patterns, true, 1<<30
+	metered(&cfg, toyMeter(50))
+	cfg.EnergyOf.Cases = []string{"all"}
+	return cfg
+}
+
+// comparisons are the results with two arms that count.
+func comparisons(doc record.Calibration) (out []record.Result) {
+	for _, r := range doc.Results {
+		if len(r.Arms) == 2 && r.Status.Counts() {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// The journal names the baseline that won; a run that had no meter yet, or was interrupted, goes on with the energies.
+func TestEnergiesOfComparisonsGoOnAfterAResume(t *testing.T) {
+	dir := t.TempDir()
+	cfg := compared(t, dir)
+	broken := toyMeter(50)
+	broken.Fail = func(context.Context, time.Duration) error { return errors.New("the zone is gone") }
+	metered(&cfg, broken)
+	cfg.EnergyOf.Cases = []string{"all"}
+	first := mustRun(t, cfg)
+	if rs := comparisons(first); len(rs) < 2 || rs[0].Energy.Known() {
+		t.Fatalf("%d comparisons, energy %+v", len(rs), rs[0].Energy)
+	}
+	// The meter works now; the run is interrupted after the first energy.
+	ctx, cancel := context.WithCancel(t.Context())
+	cfg = compared(t, dir)
+	cfg.Resume = first.RunID
+	m := toyMeter(50)
+	m.Fail = func(context.Context, time.Duration) error {
+		if text, err := os.ReadFile(JournalPath(dir, first.RunID)); err == nil && strings.Contains(string(text), "with its energy") {
+			cancel()
+		}
+		return nil
+	}
+	metered(&cfg, m)
+	cfg.EnergyOf.Cases = []string{"all"}
+	if _, err := Run(ctx, cfg); !errors.Is(err, ErrInterrupted) {
+		t.Fatalf("not interrupted: %v", err)
+	}
+	cfg = compared(t, dir)
+	cfg.Resume = first.RunID
+	doc := mustRun(t, cfg)
+	late := 0
+	for _, r := range comparisons(doc) {
+		for i, a := range r.Arms {
+			e := a.Energy
+			if !e.Known() || e.NetJoules == nil {
+				t.Fatalf("%s: arm %d: %+v", r.ID, i, e)
+			}
+			if i == 0 && slices.Contains(e.Warnings, "the idle baseline was taken after the run was resumed") {
+				late++
+			}
+		}
+		if r.Energy == nil || r.Energy.NetJoules == nil || *r.Energy.NetJoules != *r.Arms[0].Energy.NetJoules {
+			t.Errorf("%s: the result's energy is not that of its first arm: %+v", r.ID, r.Energy)
+		}
+	}
+	if late != 1 || doc.Energy.Measured != doc.Energy.Selected {
+		t.Errorf("%d energies were kept from the interrupted run, want 1; %+v", late, doc.Energy)
+	}
+	// All is known: nothing is measured again.
+	cfg = compared(t, dir)
+	cfg.Resume = first.RunID
+	again := mustRun(t, cfg)
+	for i, r := range comparisons(again) {
+		if was := comparisons(doc)[i]; r.Energy.Joules != was.Energy.Joules || *r.Arms[1].Energy.NetJoules != *was.Arms[1].Energy.NetJoules {
+			t.Errorf("%s was measured again", r.ID)
+		}
+	}
+}
+
+func TestABaselineOfALibraryIsKnownAfterAResume(t *testing.T) {
+	k := record.Case{ID: "x", Arms: []record.ProgramRef{{Name: "unfused:chain"}, {Name: "fused"}}}
+	r := record.Result{Arms: []record.Arm{{Name: "unfused:onednn packed", Libraries: []string{"onednn 3.7 (gomp)"}}, {Name: "fused"}}}
+	got := askedBefore(k, r)
+	if got.Arms[0].Name != "unfused:onednn packed" || got.Arms[0].Library != "onednn packed" || k.Arms[0].Name != "unfused:chain" {
+		t.Errorf("%+v of %+v", got.Arms, k.Arms)
+	}
+	r.Arms[0] = record.Arm{Name: "unfused:library-like"}
+	if got := askedBefore(k, r); got.Arms[0].Library != "" || got.Arms[0].Name != "unfused:library-like" {
+		t.Errorf("one of ridge's own: %+v", got.Arms[0])
+	}
+}
+
+func TestACaseThatDoesNotCountSaysSoInPlaceOfAnEnergy(t *testing.T) {
+	c := &campaign{cfg: Config{Energy: true}, energy: &energy{}}
+	if got := c.noEnergy(&record.Result{Status: record.Invalid, Time: &record.Time{}}); !strings.Contains(got, "invalid") {
+		t.Errorf("%q", got)
 	}
 }
 

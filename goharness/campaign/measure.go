@@ -114,8 +114,8 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 // set of ceilings is not complete.
 func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.Result, error) {
 	if r, done := c.done[k.ID]; done {
-		if c.asked[k.ID].ID == "" && len(k.Baselines) == 0 {
-			c.asked[k.ID] = k // of a resumed run
+		if c.asked[k.ID].ID == "" {
+			c.asked[k.ID] = askedBefore(k, r)
 		}
 		if !c.shown[k.ID] { // from the journal; a probe may also be a case of its own
 			c.resumed++

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -43,13 +44,18 @@ func openAMDGPU(_ context.Context, env Env, d Device) (Meter, error) {
 		return nil, &NoData{Reason: "no hwmon directory of the amdgpu driver under /sys/class/hwmon", Remedy: "load the amdgpu driver on this machine; a container needs /sys of the host"}
 	}
 	dir := ""
-	for i, x := range dirs {
-		if pci := pciAddress(t, x); d.PCI != "" && pci == d.PCI || d.PCI == "" && i == d.Index {
+	for _, x := range dirs {
+		if d.PCI != "" && strings.EqualFold(pciAddress(t, x), d.PCI) {
 			dir = x
 		}
 	}
-	if dir == "" {
-		return nil, noData("none of %d amdgpu devices is %s", len(dirs), d.ID)
+	switch {
+	case d.PCI == "" && len(dirs) == 1:
+		dir = dirs[0]
+	case d.PCI == "": // the driver's order is not the platform's, and an integrated GPU is among them
+		return nil, noData("there are %d amdgpu devices and the bus address of %s is not known", len(dirs), d.ID)
+	case dir == "":
+		return nil, noData("none of %d amdgpu devices is %s at %s", len(dirs), d.ID, d.PCI)
 	}
 	m := &amdgpu{fs: t, dir: dir, facts: Facts{Notes: map[string]string{"pci": pciAddress(t, dir)}}}
 	reason := ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"time"
 )
 
 // Env is where meters look; the zero value is this machine. Tests inject fixtures.
@@ -51,12 +52,19 @@ func Builtin() []Source {
 
 // Find opens the first meter for a device. Where there is none, the error gives every source's reason.
 func Find(ctx context.Context, sources []Source, env Env, d Device) (Meter, error) {
+	return find(ctx, sources, env, d, openAtMost)
+}
+
+// openAtMost is how long a driver may take to open its meter; powermetrics has up to 5 s for its first sample.
+const openAtMost = 10 * time.Second
+
+func find(ctx context.Context, sources []Source, env Env, d Device, atMost time.Duration) (Meter, error) {
 	var reasons []string
 	for _, s := range sources {
 		if s.Platform != d.Platform {
 			continue
 		}
-		m, err := s.Open(ctx, env, d)
+		m, err := s.open(ctx, env, d, atMost)
 		if err == nil {
 			return m, nil
 		}
@@ -69,4 +77,32 @@ func Find(ctx context.Context, sources []Source, env Env, d Device) (Meter, erro
 		return nil, noData("this build has no energy meter for devices of platform %s", d.Platform)
 	}
 	return nil, noData("%s", strings.Join(reasons, "; "))
+}
+
+// open gives up on a driver that hangs; should it answer later, its meter is closed again.
+func (s Source) open(ctx context.Context, env Env, d Device, atMost time.Duration) (Meter, error) {
+	type answer struct {
+		m   Meter
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		m, err := s.Open(ctx, env, d)
+		got <- answer{m, err}
+	}()
+	select {
+	case a := <-got:
+		return a.m, a.err
+	case <-time.After(atMost):
+	case <-ctx.Done():
+	}
+	go func() {
+		if a := <-got; a.m != nil {
+			_ = a.m.Close()
+		}
+	}()
+	if ctx.Err() != nil {
+		return nil, noData("%v", ctx.Err())
+	}
+	return nil, noData("it did not answer within %v", atMost)
 }

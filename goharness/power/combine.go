@@ -28,7 +28,7 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 	if err := o.clock.Sleep(ctx, o.Lead()); err != nil {
 		return nil, err
 	}
-	end := o.traffic()
+	end := o.traffic(ctx)
 	var out []Window
 	for range p.Windows {
 		if err := o.clock.Sleep(ctx, time.Duration(random()*float64(o.phase()))); err != nil {
@@ -48,7 +48,7 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 }
 
 // traffic begins to count DRAM's traffic where the meter can.
-func (o *Observer) traffic() (end func() (float64, string)) {
+func (o *Observer) traffic(ctx context.Context) (end func() (float64, string)) {
 	m, ok := o.meter.(TrafficMeter)
 	if !ok {
 		return func() (float64, string) { return 0, o.meter.Name() + " does not count DRAM traffic" }
@@ -56,9 +56,11 @@ func (o *Observer) traffic() (end func() (float64, string)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.gone != nil {
-		return func() (float64, string) { return 0, o.gone.Error() }
+		why := o.gone.Error()
+		return func() (float64, string) { return 0, why }
 	}
-	err := m.BeginTraffic()
+	// A call of the driver may hang like a reading.
+	_, err := ask(ctx, o, func(context.Context) (struct{}, error) { return struct{}{}, m.BeginTraffic() })
 	return func() (float64, string) {
 		if err != nil {
 			return 0, err.Error()
@@ -68,7 +70,7 @@ func (o *Observer) traffic() (end func() (float64, string)) {
 		if o.gone != nil {
 			return 0, o.gone.Error()
 		}
-		share, err := m.EndTraffic()
+		share, err := ask(ctx, o, func(context.Context) (float64, error) { return m.EndTraffic() })
 		if err != nil {
 			return 0, err.Error()
 		}
@@ -143,15 +145,18 @@ func (t Total) MeanWatts() float64 { return t.Joules / t.Seconds }
 // load draws the same again.
 func Combine(ws []Window) Total {
 	var t Total
-	var sq, psq, lo, hi float64
+	var sq, psq, sensed, lo, hi float64
 	lo = math.Inf(1)
 	for i, w := range ws {
 		t.Joules += w.Joules
 		t.Seconds += w.Seconds()
 		sq += w.Uncertainty * w.Uncertainty
 		t.MaxWatts = max(t.MaxWatts, w.MaxWatts)
-		t.PowerWatts += w.PowerWatts * w.Seconds()
-		psq += w.PowerError * w.PowerError * w.Seconds() * w.Seconds()
+		if w.PowerWatts > 0 { // the sensor may have failed in a window
+			t.PowerWatts += w.PowerWatts * w.Seconds()
+			psq += w.PowerError * w.PowerError * w.Seconds() * w.Seconds()
+			sensed += w.Seconds()
+		}
 		lo, hi = min(lo, w.MeanWatts()), max(hi, w.MeanWatts())
 		if i == 0 {
 			t.ClockMHz[0], t.TemperatureC[0] = w.ClockMHz[0], w.TemperatureC[0]
@@ -174,8 +179,10 @@ func Combine(ws []Window) Total {
 	for k := range t.Watts {
 		t.Watts[k] /= t.Seconds
 	}
-	t.PowerWatts /= t.Seconds
-	t.PowerError = math.Sqrt(psq) / t.Seconds
+	if sensed > 0 {
+		t.PowerWatts /= sensed
+		t.PowerError = math.Sqrt(psq) / sensed
+	}
 	t.SpreadWatts = (hi - lo) / 2
 	t.Uncertainty = math.Hypot(math.Sqrt(sq), t.SpreadWatts*t.Seconds)
 	return t

@@ -13,6 +13,77 @@ import (
 	"time"
 )
 
+// closes notes that it was closed.
+type closes struct {
+	Meter
+	done chan struct{}
+}
+
+func (m closes) Close() error { close(m.done); return nil }
+
+// A driver that hangs when it is asked costs the meter and not the run.
+func TestAMeterThatHangsWhileItIsOpenedGivesAReason(t *testing.T) {
+	release, late := make(chan struct{}), closes{done: make(chan struct{})}
+	s := []Source{{Name: "hung", Platform: "cpu", Open: func(context.Context, Env, Device) (Meter, error) { <-release; return late, nil }}}
+	if m, err := find(t.Context(), s, Env{}, cpu, 20*time.Millisecond); m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "hung: it did not answer within 20ms") {
+		t.Errorf("%v, %v", m, err)
+	}
+	close(release)
+	select {
+	case <-late.done: // what came too late is not left open
+	case <-time.After(5 * time.Second):
+		t.Error("the late meter is still open")
+	}
+}
+
+// What is shown beside the total may fail; a part of the total may not.
+func TestAnEventOfTheTotalThatFailsCostsTheMeterAndAnotherDoesNot(t *testing.T) {
+	var value uint64
+	refuse := func(config uint64) PerfOpener {
+		return func(_ uint32, c uint64, _ int) (PerfCounter, error) {
+			if c == config {
+				return nil, errors.New("no such event")
+			}
+			return fakeCounter{&value}, nil
+		}
+	}
+	m, err := Find(t.Context(), Builtin(), Env{Root: fixture(t, "perf"), Perf: refuse(5)}, cpu)
+	if err != nil || !strings.Contains(m.Facts().Notes["energy-psys"], "no such event") {
+		t.Errorf("without psys: %v", err)
+	}
+	if m, err := Find(t.Context(), Builtin(), Env{Root: fixture(t, "perf"), Perf: refuse(3)}, cpu); m != nil || !errors.Is(err, ErrNoData) {
+		t.Errorf("without the DRAM: %v, %v", m, err)
+	}
+	root := fixture(t, "perf")
+	set(t, root, perfDir+"/events/energy-ram.scale", "none")
+	if m, err := Find(t.Context(), Builtin(), Env{Root: root, Perf: refuse(99)}, cpu); m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "energy-ram") {
+		t.Errorf("without the DRAM's scale: %v, %v", m, err)
+	}
+}
+
+// A sum without one of the packages would be a wrong number.
+func TestAPackageWhoseCounterFailsIsNotLeftOutOfTheTotal(t *testing.T) {
+	root := fixture(t, "intel-two-socket")
+	for zone, want := range map[string]string{"intel-rapl:1": "package-1", "intel-rapl:0:1": ""} {
+		bad := func(p string) ([]byte, error) {
+			if strings.HasSuffix(p, zone+"/energy_uj") {
+				return nil, errors.New("input/output error")
+			}
+			return os.ReadFile(p)
+		}
+		m, err := Find(t.Context(), Builtin(), Env{Root: root, ReadFile: bad}, cpu)
+		if want == "" {
+			if err != nil || !strings.Contains(m.Facts().Notes[zone], "input/output error") {
+				t.Errorf("%s: %v", zone, err)
+			}
+			continue
+		}
+		if m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "input/output error") {
+			t.Errorf("%s: %v, %v", zone, m, err)
+		}
+	}
+}
+
 var cpu = Device{ID: "cpu", Platform: "cpu"}
 
 func names(m Meter) (main, apart []string) {
@@ -145,7 +216,6 @@ func TestAMDGPUsAreFoundByTheirAddress(t *testing.T) {
 	}{
 		{Device{ID: "hip:0", Platform: "hip", PCI: "0000:43:00.0"}, "amdgpu-hwmon power1_average", Watts, 231},
 		{Device{ID: "hip:1", Platform: "hip", PCI: "0000:83:00.0"}, "amdgpu-hwmon energy1_input", Joules, 9000},
-		{Device{ID: "hip:0", Platform: "hip"}, "amdgpu-hwmon power1_average", Watts, 231},
 	} {
 		m, err := Find(t.Context(), Builtin(), env, tc.d)
 		if err != nil {
@@ -163,6 +233,17 @@ func TestAMDGPUsAreFoundByTheirAddress(t *testing.T) {
 	}
 	if _, err := Find(t.Context(), Builtin(), env, Device{ID: "hip:7", Platform: "hip", PCI: "0000:ff:00.0"}); err == nil || !strings.Contains(err.Error(), "none of 2 amdgpu devices is hip:7") {
 		t.Errorf("an address that is not there: %v", err)
+	}
+	// The numbers of hwmon are not those of the platform: a guess would meter another GPU.
+	if _, err := Find(t.Context(), Builtin(), env, Device{ID: "hip:0", Platform: "hip"}); !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "2 amdgpu devices and the bus address of hip:0 is not known") {
+		t.Errorf("two devices without an address: %v", err)
+	}
+	one := Env{Root: fixture(t, "amdgpu")}
+	if err := os.RemoveAll(filepath.Join(one.Root, "sys/class/hwmon/hwmon10")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Find(t.Context(), Builtin(), one, Device{ID: "hip:0", Platform: "hip"}); err != nil || m.Name() != "amdgpu-hwmon power1_average" {
+		t.Errorf("the only device: %v", err)
 	}
 }
 
@@ -208,6 +289,15 @@ func TestPropertyListsOfPowermetricsBecomeCounters(t *testing.T) {
 		if _, err := reach(func(_ Reading, err error) bool { return err != nil }); !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "ended during the run") {
 			t.Errorf("the end of the stream: %v", err)
 		}
+	}
+	// Macs with Intel chips count the package too, which holds the cores and the memory.
+	whole := "<plist><dict><key>elapsed_ns</key><integer>100000000</integer><key>processor</key><dict><key>cpu_energy</key><integer>900</integer><key>dram_energy</key><integer>100</integer><key>package_joules</key><real>1.5</real></dict></dict></plist>"
+	m, err := Find(t.Context(), Builtin(), Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(whole)), nil }}, cpu)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if main, apart := names(m); !reflect.DeepEqual(main, []string{"package"}) || !reflect.DeepEqual(apart, []string{"cpu", "dram"}) {
+		t.Errorf("with a package: domains %q, apart %q", main, apart)
 	}
 	for name, bad := range map[string]string{
 		"nothing": "", "no list": "hello\n", "torn": "<plist><dict><key>a", "not a dictionary": "<plist><array></array></plist>",

@@ -105,17 +105,45 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	if err := ctx.Err(); err != nil {
 		return Reading{}, err
 	}
+	before := o.clock.Now()
+	r, err := ask(ctx, o, o.meter.Read)
+	if err != nil {
+		if ctx.Err() != nil && o.gone == nil {
+			return Reading{}, ctx.Err()
+		}
+		return Reading{}, err
+	}
+	after := o.clock.Now()
+	r.AtNS, r.TookNS = int64(before+after)/2, int64(after-before)
+	if len(r.Counts) != len(o.domains) {
+		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(r.Counts))
+	}
+	if o.beside != nil {
+		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
+			o.cached, o.asked = o.beside(), after
+		}
+		r.Sensors = o.cached
+	}
+	if o.listen != nil {
+		o.listen(r)
+	}
+	return r, nil
+}
+
+// ask calls the meter with o.mu held and gives up on a call that does not come back: the meter is not used again, since
+// that call still holds it.
+func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T, error)) (T, error) {
 	type answer struct {
-		r   Reading
+		v   T
 		err error
 	}
+	var none T
 	got := make(chan answer, 1)
 	limit, cancel := context.WithTimeout(ctx, o.stall)
 	defer cancel()
-	before := o.clock.Now()
 	go func() {
-		r, err := o.meter.Read(limit)
-		got <- answer{r, err}
+		v, err := call(limit)
+		got <- answer{v, err}
 	}()
 	var a answer
 	select {
@@ -127,34 +155,14 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 				a.err = noData("the meter did not answer within %v", o.stall)
 			}
 		case <-time.After(50 * time.Millisecond):
-			if ctx.Err() != nil {
-				a.err = ctx.Err()
-			}
 			o.gone = &stalledError{NoData{Reason: "the meter stalled: no answer within " + o.stall.String()}}
-			return Reading{}, o.gone
+			return none, o.gone
 		}
 	}
 	if a.err != nil {
-		if ctx.Err() != nil {
-			return Reading{}, ctx.Err()
-		}
-		return Reading{}, &NoData{Reason: a.err.Error()}
+		return none, &NoData{Reason: a.err.Error()}
 	}
-	after := o.clock.Now()
-	a.r.AtNS, a.r.TookNS = int64(before+after)/2, int64(after-before)
-	if len(a.r.Counts) != len(o.domains) {
-		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(a.r.Counts))
-	}
-	if o.beside != nil {
-		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
-			o.cached, o.asked = o.beside(), after
-		}
-		a.r.Sensors = o.cached
-	}
-	if o.listen != nil {
-		o.listen(a.r)
-	}
-	return a.r, nil
+	return a.v, nil
 }
 
 // main lists the domains whose sum is the device's power.

@@ -55,8 +55,15 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 		if strings.Contains(name, ".") {
 			continue
 		}
+		short, main := perfMain[name]
+		if !main {
+			short = strings.TrimPrefix(name, "energy-")
+		}
 		config, scale, err := perfEvent(t, file)
-		if err != nil {
+		if err != nil && main { // a total without it would be wrong
+			_ = m.Close()
+			return nil, noData("the event %s: %v", name, err)
+		} else if err != nil {
 			m.facts.Notes[name] = err.Error()
 			continue
 		}
@@ -66,7 +73,10 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 		}
 		for i, cpu := range cpus {
 			c, err := open(kind32, config, cpu)
-			if err != nil {
+			if err != nil && !main {
+				m.facts.Notes[name] = err.Error()
+				continue
+			} else if err != nil {
 				_ = m.Close()
 				level, lerr := t.read("/proc/sys/kernel/perf_event_paranoid")
 				if lerr != nil {
@@ -74,10 +84,6 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 				}
 				return nil, &NoData{Reason: fmt.Sprintf("opening %s on CPU %d: %v (perf_event_paranoid is %s)", name, cpu, err, level),
 					Remedy: "sysctl kernel.perf_event_paranoid=0 (as root), or the capability CAP_PERFMON"}
-			}
-			short, main := perfMain[name]
-			if !main {
-				short = strings.TrimPrefix(name, "energy-")
 			}
 			m.domains = append(m.domains, Domain{Name: fmt.Sprintf("%s-%d", short, i), Unit: Joules, Scale: scale, Interval: raplInterval, Jitter: raplJitter, Apart: !main})
 			m.counters = append(m.counters, c)

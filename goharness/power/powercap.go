@@ -52,6 +52,8 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 			if errors.As(err, &p) {
 				closed = p.path
 				continue
+			} else if err != nil && strings.HasPrefix(d.Name, "package") && !d.Apart && !names[d.Name] { // a total without it would be wrong
+				return nil, noData("the counter of %s: %v", d.Name, err)
 			} else if err != nil {
 				m.facts.Notes[path.Base(z)] = err.Error()
 				continue

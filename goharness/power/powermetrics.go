@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -71,7 +72,7 @@ func runPowermetrics(ctx context.Context) (io.ReadCloser, error) {
 		return nil, &NoData{Reason: "powermetrics needs root", Remedy: "run ridge with sudo"}
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	c := exec.CommandContext(ctx, program, "--samplers", "cpu_power,gpu_power", "-f", "plist", "-i", strconv.Itoa(int(powermetricsInterval.Milliseconds())))
+	c := exec.CommandContext(ctx, program, "--samplers", "cpu_power,gpu_power,thermal", "-f", "plist", "-i", strconv.Itoa(int(powermetricsInterval.Milliseconds())))
 	out, err := c.StdoutPipe()
 	if err == nil {
 		err = c.Start()
@@ -138,6 +139,11 @@ func openPowermetrics(ctx context.Context, env Env, want []plistEnergy) (Meter, 
 		if _, ok := e.joulesOf(f.d, time.Second); ok {
 			m.from = append(m.from, e)
 			m.domains = append(m.domains, Domain{Name: e.name, Unit: Joules, Scale: 1e-3, Interval: powermetricsInterval, Jitter: 10 * time.Millisecond, Apart: e.apart})
+		}
+	}
+	if i := slices.IndexFunc(m.domains, func(x Domain) bool { return x.Name == "package" }); i >= 0 {
+		for k := range m.domains { // the package holds the others
+			m.domains[k].Apart = k != i
 		}
 	}
 	if !someMain(m.domains) {

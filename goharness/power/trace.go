@@ -32,11 +32,14 @@ type Trace struct {
 // traceEvery is the least time between two rows; bursts of readings at edges give one.
 const traceEvery = 10 * time.Millisecond
 
+// traceColumns are fixed: new ones come at the end.
+var traceColumns = []string{"time_s", "power_watts", "clock_mhz", "temperature_c", "throttled", "phase", "case", "kernel"}
+
 // NewTrace starts a trace of a meter at a time of its clock.
 func NewTrace(w io.Writer, domains []Domain, start time.Duration) *Trace {
 	b := bufio.NewWriter(w)
 	t := &Trace{out: b, csv: csv.NewWriter(b), domains: domains, start: start}
-	t.err = t.csv.Write([]string{"time_s", "power_watts", "clock_mhz", "temperature_c", "throttled", "phase", "case", "kernel"})
+	t.err = t.csv.Write(traceColumns)
 	return t
 }
 

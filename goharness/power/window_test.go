@@ -119,6 +119,52 @@ func TestAMeterThatFailsGivesAReasonAndNoNumber(t *testing.T) {
 	}
 }
 
+// traffic is a meter whose counters of DRAM traffic hang.
+type traffic struct {
+	*powertest.Counter
+	begin, end func()
+}
+
+func (m traffic) BeginTraffic() error          { m.begin(); return nil }
+func (m traffic) EndTraffic() (float64, error) { m.end(); return 0.5, nil }
+
+func TestCountersOfTrafficThatHangCostTheMeterAndNotTheRun(t *testing.T) {
+	hang, pass := func() { select {} }, func() {}
+	for name, m := range map[string]traffic{"at the start": {begin: hang, end: pass}, "at the end": {begin: pass, end: hang}} {
+		clock := &powertest.Clock{}
+		m.Counter = &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
+		o := power.NewObserver(m, clock.Power(), nil)
+		power.SetStall(o, 30*time.Millisecond)
+		done := make(chan string, 1)
+		go func() {
+			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, func() float64 { return 0 })
+			why := fmt.Sprint(err)
+			if len(ws) > 0 {
+				why += ws[0].NoDRAMShare
+			}
+			done <- why
+		}()
+		select {
+		case why := <-done:
+			if !strings.Contains(why, "stalled") || o.Gone() == nil {
+				t.Errorf("%s: %s, gone %v", name, why, o.Gone())
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("%s: the windows never end", name)
+		}
+	}
+}
+
+// A sensor that fails in one of two windows says nothing of it: the mean is that of the other.
+func TestTheMeanOfASensorIsThatOfTheWindowsThatHaveIt(t *testing.T) {
+	w := power.Window{StartNS: 0, EndNS: 1e9, Joules: 100, Uncertainty: 1, PowerWatts: 101, PowerError: 2, Watts: []float64{100}}
+	blind := w
+	blind.PowerWatts, blind.PowerError = 0, 0
+	if got := power.Combine([]power.Window{w, blind}); got.PowerWatts != 101 || got.PowerError != 2 || got.Disagrees() != "" {
+		t.Errorf("%v ± %v W; %s", got.PowerWatts, got.PowerError, got.Disagrees())
+	}
+}
+
 func TestACounterThatIsResetInAWindowIsRefused(t *testing.T) {
 	clock := &powertest.Clock{}
 	var points []powertest.Point

@@ -135,12 +135,12 @@ func (c Comparison) Slower(threshold float64) []string {
 	var out []string
 	for _, k := range c.Changes {
 		if k.Ratio > 1+threshold {
-			out = append(out, fmt.Sprintf("kernel %s takes %.3f times as long", k.Kernel, k.Ratio))
+			out = append(out, fmt.Sprintf("kernel %s takes %.3f times as long", printable(k.Kernel), k.Ratio))
 		}
 	}
 	for _, s := range c.Switches {
 		if r := ratio(s.OldNS, s.NewNS); r > 1+threshold {
-			out = append(out, fmt.Sprintf("%s takes %.3f times as long with %s", s.Case, r, s.New))
+			out = append(out, fmt.Sprintf("%s takes %.3f times as long with %s", printable(s.Case), r, printable(s.New)))
 		}
 	}
 	return out
@@ -156,21 +156,21 @@ func (c Comparison) Write(w io.Writer, threshold float64) error {
 			same++
 			continue
 		}
-		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%.3f\t%s\t%s\n", k.Kernel, k.Cases, duration(k.OldNS), duration(k.NewNS), k.Ratio, duration(k.OldLost), duration(k.NewLost))
+		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%.3f\t%s\t%s\n", printable(k.Kernel), k.Cases, duration(k.OldNS), duration(k.NewNS), k.Ratio, duration(k.OldLost), duration(k.NewLost))
 	}
 	if err := out.Flush(); err != nil {
 		return err
 	}
 	fmt.Fprintf(w, "%d of %d kernels are within %.3g %% of the old time\n", same, len(c.Changes), 100*threshold)
 	for _, s := range c.Switches {
-		fmt.Fprintf(w, "other kernel: %s: %s (%s) -> %s (%s), new/old %.3f\n", s.Case, s.Old, duration(s.OldNS), s.New, duration(s.NewNS), ratio(s.OldNS, s.NewNS))
+		fmt.Fprintf(w, "other kernel: %s: %s (%s) -> %s (%s), new/old %.3f\n", printable(s.Case), printable(s.Old), duration(s.OldNS), printable(s.New), duration(s.NewNS), ratio(s.OldNS, s.NewNS))
 	}
 	for _, x := range []struct {
 		where string
 		ids   []string
 	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
 		if len(x.ids) > 0 {
-			fmt.Fprintf(w, "only in the %s profile: %d cases, the first %s\n", x.where, len(x.ids), x.ids[0])
+			fmt.Fprintf(w, "only in the %s profile: %d cases, the first %s\n", x.where, len(x.ids), printable(x.ids[0]))
 		}
 	}
 	_, err := fmt.Fprintln(w, "lost: time over the roofline. Both profiles hold one launch of each case at its median; intervals are in ridge compare.")

@@ -17,18 +17,26 @@ import (
 // Capture is what was sampled of one case.
 type Capture struct {
 	Result  record.Result
+	Arm     string   // of a comparison
 	Kernels []string // of its steps
 	Code    backend.CodeSamples
 }
 
-// Resolver names the function of an address and its line. The name is that of the symbol table.
-type Resolver func(m backend.CodeMapping, address uint64) (function string, at Source, ok bool)
+// Code is what an address belongs to.
+type Code struct {
+	Function string // of the symbol table
+	At       Source
+	Inlined  []string // functions that the compiler put into it there, the innermost first
+}
+
+// Resolver tells of an address; false where nothing is known.
+type Resolver func(m backend.CodeMapping, address uint64) (Code, bool)
 
 // Native makes a CPU profile of captures: suite → op → shape → kernel → phase → C function, with the
 // real address of each sampled instruction. The innermost function alone was sampled: what it was
 // called from stands for itself, not for a measured stack.
 func Native(doc record.Calibration, captures []Capture, locate func(string) (Source, bool), resolve Resolver) (*pprof.Profile, error) {
-	n := &native{builder: newBuilder(locate), resolve: resolve, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*pprof.Location{}}
+	n := &native{builder: newBuilder(locate), resolve: resolve, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*placed{}}
 	n.begin(doc, captures)
 	none := map[string]int{}
 	for _, c := range captures {
@@ -60,7 +68,13 @@ type native struct {
 	*builder
 	resolve   Resolver
 	mappings  map[backend.CodeMapping]*pprof.Mapping
-	addresses map[address]*pprof.Location
+	addresses map[address]*placed
+}
+
+// placed is an address with its phase.
+type placed struct {
+	*pprof.Location
+	phase string
 }
 
 type address struct {
@@ -110,12 +124,14 @@ func (n *native) add(c Capture) {
 	for _, s := range c.Code.Samples {
 		m := mappingOf(c.Code.Mappings, s.Address)
 		leaf := n.addressed(m, s.Address)
-		f := leaf.Line[0].Function
-		frames := n.kernelFrames(c.Kernels, phase(f.Name, f.Filename, m.File))
+		frames := n.kernelFrames(c.Kernels, leaf.phase)
 		x := &pprof.Sample{
-			Location: append([]*pprof.Location{leaf}, n.stack(caseFrames(r, ""), frames)...),
+			Location: append([]*pprof.Location{leaf.Location}, n.stack(caseFrames(r, c.Arm), frames)...),
 			Value:    []int64{s.Count, s.Count * c.Code.PeriodNS},
 			Label:    map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
+		}
+		if c.Arm != "" {
+			x.Label["arm"] = []string{c.Arm}
 		}
 		for i := range n.p.SampleType[2:] {
 			v := int64(0)
@@ -139,13 +155,14 @@ func mappingOf(all []backend.CodeMapping, at uint64) backend.CodeMapping {
 }
 
 // addressed is the location of an instruction with the function that holds it.
-func (n *native) addressed(m backend.CodeMapping, at uint64) *pprof.Location {
+func (n *native) addressed(m backend.CodeMapping, at uint64) *placed {
 	to := n.mapping(m)
 	key := address{to, at}
 	if l := n.addresses[key]; l != nil {
 		return l
 	}
-	name, src, ok := n.resolve(m, at)
+	code, ok := n.resolve(m, at)
+	name, src := code.Function, code.At
 	if !ok { // no symbol: the file's name, as [vdso]
 		name = "unmapped memory"
 		if m.File != "" {
@@ -160,9 +177,9 @@ func (n *native) addressed(m backend.CodeMapping, at uint64) *pprof.Location {
 	}
 	l := &pprof.Location{ID: uint64(len(n.p.Location) + 1), Mapping: to, Address: at,
 		Line: []pprof.Line{{Function: n.function(name, system, src.File, 0), Line: src.Line}}}
-	n.addresses[key] = l
 	n.p.Location = append(n.p.Location, l)
-	return l
+	n.addresses[key] = &placed{l, phase(name, src.File, m.File, code.Inlined)}
+	return n.addresses[key]
 }
 
 func (n *native) mapping(m backend.CodeMapping) *pprof.Mapping {
@@ -183,18 +200,30 @@ func (n *native) mapping(m backend.CodeMapping) *pprof.Mapping {
 // call or asks for the time.
 var waits = []string{"syscall", "sched_yield", "clock_gettime", "futex"}
 
-// phase is what a function does by its name and place: kernels keep packing and what follows the
-// sums in functions of their own, and the team waits in its own. What the compiler moved into another
-// function counts there.
-func phase(function, file, mapped string) string {
+// phases are told by what the kernels call their functions.
+var phases = []struct {
+	name     string
+	prefixes []string
+}{
+	{"pack", []string{"pack_"}},
+	{"epilogue", []string{"finish_", "activate_", "end_"}},
+	{"reduce", []string{"join_", "decode_join"}}, // what several threads summed, after a barrier
+}
+
+// phase is what a function does by its name and place: kernels keep packing, what follows the sums, and the joining of
+// threads' parts in functions of their own, and the team waits in its own. Functions that the compiler put into another
+// count before it, the innermost first.
+func phase(function, file, mapped string, inlined []string) string {
 	has := func(w string) bool { return strings.Contains(function, w) }
-	switch {
-	case strings.Contains(file, "native/team/"), mapped == "[vdso]", file == "" && slices.ContainsFunc(waits, has):
+	if strings.Contains(file, "native/team/") || mapped == "[vdso]" || file == "" && slices.ContainsFunc(waits, has) {
 		return "wait"
-	case strings.HasPrefix(function, "pack_"):
-		return "pack"
-	case strings.HasPrefix(function, "finish_"), strings.HasPrefix(function, "activate_"), strings.HasPrefix(function, "end_"):
-		return "epilogue"
+	}
+	for _, f := range append(slices.Clone(inlined), function) {
+		for _, p := range phases {
+			if slices.ContainsFunc(p.prefixes, func(x string) bool { return strings.HasPrefix(f, x) }) {
+				return p.name
+			}
+		}
 	}
 	return "compute"
 }

@@ -23,16 +23,58 @@ func capture(t *testing.T) (record.Calibration, Capture) {
 			{Thread: 1, Address: 0x400030, Count: 1}, {Thread: 1, Address: 0x7010, Count: 1}}}}
 }
 
-func resolver(m backend.CodeMapping, at uint64) (string, Source, bool) {
+func resolver(m backend.CodeMapping, at uint64) (Code, bool) {
 	switch at {
 	case 0x400010:
-		return "tile_gemm_fp32_avx2_6x16.constprop.0", Source{"native/gemm/gemm_fma.h", 117}, true
+		return Code{Function: "tile_gemm_fp32_avx2_6x16.constprop.0", At: Source{"native/gemm/gemm_fma.h", 117}}, true
 	case 0x400020:
-		return "pack_b_gemm_fp32_avx2_6x16", Source{"native/gemm/gemm_fma.h", 81}, true
+		return Code{Function: "pack_b_gemm_fp32_avx2_6x16", At: Source{"native/gemm/gemm_fma.h", 81}}, true
 	case 0x400030:
-		return "barrier", Source{"native/team/team_linux.c", 90}, true
+		return Code{Function: "barrier", At: Source{"native/team/team_linux.c", 90}}, true
 	}
-	return "", Source{}, false
+	return Code{}, false
+}
+
+func TestThePhaseIsThatOfTheInnermostFunctionThatTellsOne(t *testing.T) {
+	for _, tc := range []struct {
+		function, file, mapped string
+		inlined                []string
+		want                   string
+	}{
+		{"tile_gemm_fp32", "native/gemm/gemm_fma.h", "ridge", nil, "compute"},
+		{"ridge_gemm_fp32", "native/gemm/gemm_pack.h", "ridge", []string{"load", "pack_b_gemm_fp32"}, "pack"},
+		{"tile_gemm_fp32", "native/gemm/gemm_epilogue.h", "ridge", []string{"clamp", "finish_gemm_fp32"}, "epilogue"},
+		{"ridge_attention_fp32", "native/attention/attention_decode.h", "ridge", []string{"decode_join", "decode"}, "reduce"},
+		{"finish_gemm_fp32", "native/gemm/gemm_pack.h", "ridge", []string{"pack_row"}, "pack"},
+		{"barrier", "native/team/team_linux.c", "ridge", []string{"pack_b"}, "wait"},
+		{"", "", "[vdso]", nil, "wait"},
+		{"__futex_wait", "", "libc.so.6", nil, "wait"},
+	} {
+		if got := phase(tc.function, tc.file, tc.mapped, tc.inlined); got != tc.want {
+			t.Errorf("%s with %v in it: %s, want %s", tc.function, tc.inlined, got, tc.want)
+		}
+	}
+}
+
+func TestTheArmsOfAComparisonAreSampledApart(t *testing.T) {
+	doc, c := capture(t)
+	other := c
+	c.Arm, other.Arm = "unfused:chain", "fused"
+	other.Kernels = []string{"gemm_fp32_portable"}
+	p, err := Native(doc, []Capture{c, other}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int64{}
+	for _, s := range p.Sample {
+		got[s.Label["arm"][0]+"/"+s.Label["kernel"][0]] += s.Value[0]
+		if name := s.Location[3].Line[0].Function.Name; name != c.Result.Op+" "+s.Label["arm"][0] {
+			t.Errorf("frame of the arm: %q", name)
+		}
+	}
+	if len(got) != 2 || got["unfused:chain/gemm_fp32_avx2_6x16"] != 10 || got["fused/gemm_fp32_portable"] != 10 {
+		t.Errorf("%v", got)
+	}
 }
 
 func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {

@@ -129,7 +129,7 @@ func (b *builder) result(r *record.Result, c *counts) {
 		return
 	}
 	if len(r.Arms) == 0 {
-		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, r.Ceiling)
+		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, r.Ceiling, r.Energy)
 		return
 	}
 	for _, a := range r.Arms {
@@ -137,11 +137,18 @@ func (b *builder) result(r *record.Result, c *counts) {
 			c.left["arms that were not timed"]++
 			continue
 		}
-		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, nil)
+		e := a.Energy
+		if e == nil { // why there is none is said once, of the result
+			e = &record.Energy{Unavailable: "an arm of a comparison without windows of its own"}
+			if r.Energy != nil && r.Energy.Unavailable != "" {
+				e = r.Energy
+			}
+		}
+		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, nil, e)
 	}
 }
 
-func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, limit *record.ResultCeiling) {
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, limit *record.ResultCeiling, energy *record.Energy) {
 	c.samples++
 	var lost float64
 	switch {
@@ -152,10 +159,7 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 	default:
 		lost = t.MedianNS - limit.FloorNS
 	}
-	joules, why := joulesPerLaunch(r)
-	if arm != "" {
-		joules, why = 0, "an arm of a comparison" // the meters saw the result as a whole
-	}
+	joules, why := joulesPerLaunch(energy)
 	if why != "" {
 		c.noEnergy[why]++
 	}
@@ -174,17 +178,16 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 }
 
 // joulesPerLaunch is the energy of one launch, or why there is none.
-func joulesPerLaunch(r *record.Result) (joules float64, why string) {
-	e := r.Energy
+func joulesPerLaunch(e *record.Energy) (joules float64, why string) {
 	switch {
 	case e == nil:
 		return 0, "not asked for"
 	case e.Unavailable != "":
 		return 0, e.Unavailable
-	case e.Launches < 1 || !(e.Joules > 0):
+	case !(e.Launches > 0 && e.Joules > 0):
 		return 0, "the document has no joules per launch"
 	}
-	return e.Joules / float64(e.Launches), ""
+	return e.Joules / e.Launches, ""
 }
 
 // caseFrames are the frames of a case from the outermost: suite, op, shape and, of a comparison, arm.

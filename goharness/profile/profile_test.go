@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -122,6 +123,24 @@ func TestValuesAreThoseOfOneLaunch(t *testing.T) {
 	}
 	if got := s.NumLabel["m"]; len(got) != 1 || s.NumUnit["m"][0] != "elements" {
 		t.Errorf("numeric label m is %v %v", got, s.NumUnit["m"])
+	}
+}
+
+// The worker sustains each program by itself: each arm has its own joules.
+func TestEachArmOfAComparisonHasItsEnergy(t *testing.T) {
+	doc := document()
+	doc.Results = slices.DeleteFunc(doc.Results, func(r record.Result) bool { return len(r.Arms) != 2 || !r.Status.Counts() })[:1]
+	for i := range doc.Results[0].Arms {
+		doc.Results[0].Arms[i].Energy = &record.Energy{Joules: float64(3 - i), Launches: 1000, WindowNS: 1e9}
+	}
+	p := build(t, doc)
+	if len(p.Sample) != 2 || p.Sample[0].Value[2] != 3000 || p.Sample[1].Value[2] != 2000 || strings.Contains(strings.Join(p.Comments, "\n"), "energy:") {
+		t.Errorf("%v", p)
+	}
+	doc.Results[0].Arms[1].Energy = nil
+	doc.Results[0].Energy = &record.Energy{Unavailable: "the zone is gone"}
+	if p = build(t, doc); p.Sample[1].Value[2] != 0 || !strings.Contains(strings.Join(p.Comments, "\n"), "1 of 2 samples have none and count 0: the zone is gone") {
+		t.Errorf("%v", p)
 	}
 }
 

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"debug/dwarf"
 	"debug/elf"
 	"slices"
@@ -23,18 +24,27 @@ func NewSymbols(module string) *Symbols { return &Symbols{module: module, files:
 type object struct {
 	base  uint64 // address in the file of the first executable segment, by which a mapping is shifted
 	funcs []elf.Symbol
-	units []unit
+	units []*unit
 	data  *dwarf.Data
 }
 
-// unit is a stretch of code of one compilation unit.
+// unit is a compilation unit.
 type unit struct {
+	ranges [][2]uint64
+	entry  *dwarf.Entry
+	// calls are the stretches of code that were put in from other functions, the smallest first; read when first asked for.
+	calls []call
+	read  bool
+}
+
+// call is a function that the compiler put into another.
+type call struct {
 	low, high uint64
-	entry     *dwarf.Entry
+	function  string
 }
 
 // Resolve is a Resolver.
-func (s *Symbols) Resolve(m backend.CodeMapping, address uint64) (string, Source, bool) {
+func (s *Symbols) Resolve(m backend.CodeMapping, address uint64) (Code, bool) {
 	o := s.files[m.File]
 	if o == nil {
 		o = open(m.File)
@@ -54,9 +64,10 @@ func (s *Symbols) Resolve(m backend.CodeMapping, address uint64) (string, Source
 		i--
 	}
 	if i < 0 || at >= o.funcs[i].Value+o.funcs[i].Size {
-		return "", Source{}, false
+		return Code{}, false
 	}
-	return o.funcs[i].Name, s.line(o, at), true
+	u := o.unit(at)
+	return Code{Function: o.funcs[i].Name, At: s.line(o, u, at), Inlined: o.inlined(u, at)}, true
 }
 
 func open(file string) *object {
@@ -99,9 +110,8 @@ func open(file string) *object {
 	r := o.data.Reader()
 	for e, err := r.Next(); e != nil && err == nil; e, err = r.Next() {
 		if e.Tag == dwarf.TagCompileUnit {
-			ranges, _ := o.data.Ranges(e)
-			for _, x := range ranges {
-				o.units = append(o.units, unit{x[0], x[1], e})
+			if ranges, _ := o.data.Ranges(e); len(ranges) > 0 {
+				o.units = append(o.units, &unit{ranges: ranges, entry: e})
 			}
 		}
 		r.SkipChildren()
@@ -109,14 +119,83 @@ func open(file string) *object {
 	return o
 }
 
+// unit is the one that an address lies in; nil where there is no debug information.
+func (o *object) unit(at uint64) *unit {
+	i := slices.IndexFunc(o.units, func(u *unit) bool {
+		return slices.ContainsFunc(u.ranges, func(x [2]uint64) bool { return at >= x[0] && at < x[1] })
+	})
+	if i < 0 {
+		return nil
+	}
+	return o.units[i]
+}
+
+// inlined names the functions that were put in where an address is, the innermost first.
+func (o *object) inlined(u *unit, at uint64) []string {
+	if u == nil {
+		return nil
+	}
+	if !u.read {
+		u.read = true
+		u.calls = o.calls(u)
+	}
+	var out []string
+	for _, c := range u.calls {
+		if at >= c.low && at < c.high {
+			out = append(out, c.function)
+		}
+	}
+	return out
+}
+
+// calls reads the inlined calls of a unit.
+func (o *object) calls(u *unit) []call {
+	r := o.data.Reader()
+	r.Seek(u.entry.Offset)
+	names := map[dwarf.Offset]string{}
+	var out []call
+	for depth := 0; ; {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			break
+		}
+		if e.Tag == 0 {
+			depth--
+		} else if e.Children {
+			depth++
+		}
+		if origin, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset); ok && e.Tag == dwarf.TagInlinedSubroutine {
+			name, known := names[origin]
+			if !known {
+				of := o.data.Reader()
+				of.Seek(origin)
+				if x, err := of.Next(); err == nil && x != nil {
+					name, _ = x.Val(dwarf.AttrName).(string)
+				}
+				names[origin] = name
+			}
+			ranges, _ := o.data.Ranges(e)
+			for _, x := range ranges {
+				out = append(out, call{x[0], x[1], name})
+			}
+		}
+		if depth <= 0 {
+			break
+		}
+	}
+	// What encloses another is larger; of equal ones the later is the inner.
+	slices.Reverse(out)
+	slices.SortStableFunc(out, func(a, b call) int { return cmp.Compare(a.high-a.low, b.high-b.low) })
+	return out
+}
+
 // line gives the file and line of an address, the file relative to the module; empty where the
 // file has no line table.
-func (s *Symbols) line(o *object, at uint64) Source {
-	i := slices.IndexFunc(o.units, func(u unit) bool { return at >= u.low && at < u.high })
-	if i < 0 {
+func (s *Symbols) line(o *object, u *unit, at uint64) Source {
+	if u == nil {
 		return Source{}
 	}
-	lines, err := o.data.LineReader(o.units[i].entry)
+	lines, err := o.data.LineReader(u.entry)
 	if err != nil || lines == nil {
 		return Source{}
 	}

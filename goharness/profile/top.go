@@ -6,7 +6,9 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
+	"unicode"
 
 	pprof "github.com/google/pprof/profile"
 )
@@ -51,7 +53,17 @@ func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
 		if also != key {
 			fmt.Fprintf(out, "%s\t", duration(r.also))
 		}
-		fmt.Fprintf(out, "%d\t%s\n", r.count, name)
+		fmt.Fprintf(out, "%d\t%s\n", r.count, printable(name))
 	}
 	return out.Flush()
+}
+
+// printable keeps a name from a file on its line and from commanding the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == unicode.ReplacementChar {
+			return '?'
+		}
+		return r
+	}, s)
 }

@@ -12,12 +12,15 @@ import (
 )
 
 // csvColumns are fixed: new ones are added at the end.
-var csvColumns = []string{"run_id", "created", "hostname", "id", "device", "suite", "op", "params", "use_case", "dtype", "accumulate",
+var csvColumns = append([]string{"run_id", "created", "hostname", "id", "device", "suite", "op", "params", "use_case", "dtype", "accumulate",
 	"threads", "mode", "batch", "kernel", "isa", "status", "reason",
 	"median_ns", "ci95_low_ns", "ci95_high_ns", "min_ns", "max_ns", "mean_ns", "std_ns", "p90_ns", "p95_ns", "p99_ns", "samples",
 	"relative_half_width", "flops", "bytes", "working_set_bytes", "gflops", "bandwidth_gbps", "arithmetic_intensity_flops_per_byte",
 	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt",
-	"unfused_median_ns", "fused_median_ns", "verdict"}
+	"unfused_median_ns", "fused_median_ns", "verdict"}, csvEnergyColumns...)
+
+// csvSet fills a cell by its column's name.
+func csvSet(row []string, column, value string) { row[slices.Index(csvColumns, column)] = value }
 
 func writeCSV(w io.Writer, docs []record.Calibration) error {
 	c := csv.NewWriter(w)
@@ -34,7 +37,7 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 		for n := range d.Results {
 			row := csvRow(d, &d.Results[n])
 			if s, there := shapes[d.Results[n].ID]; there {
-				row[len(row)-1] = s.Verdict
+				csvSet(row, "verdict", s.Verdict)
 				delete(shapes, d.Results[n].ID)
 			}
 			if err := c.Write(row); err != nil {
@@ -84,12 +87,14 @@ func csvShape(d *record.Calibration, device string, p record.FusionPattern, s re
 		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
 	}
 	row := csvRow(d, &r)
-	n := len(row)
 	if s.Trials > 0 {
-		row[slices.Index(csvColumns, "ratio")] = strconv.FormatFloat(s.Speedup, 'g', -1, 64)
-		row[n-3], row[n-2] = strconv.FormatFloat(s.UnfusedMS*1e6, 'g', -1, 64), strconv.FormatFloat(s.FusedMS*1e6, 'g', -1, 64)
+		csvSet(row, "ratio", strconv.FormatFloat(s.Speedup, 'g', -1, 64))
+		csvSet(row, "unfused_median_ns", strconv.FormatFloat(s.UnfusedMS*1e6, 'g', -1, 64))
+		csvSet(row, "fused_median_ns", strconv.FormatFloat(s.FusedMS*1e6, 'g', -1, 64))
 	}
-	row[n-1] = s.Verdict
+	csvSet(row, "unfused_energy_per_launch_joules", launchJoules(s.Energy))
+	csvSet(row, "fused_energy_per_launch_joules", launchJoules(s.FusedEnergy))
+	csvSet(row, "verdict", s.Verdict)
 	return row
 }
 
@@ -122,7 +127,7 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 		ratio = []string{num(r.Ratio.Value), num(r.Ratio.CI95[0]), num(r.Ratio.CI95[1])}
 	}
 	energy := make([]string, 2)
-	if r.Energy != nil && r.Energy.Unavailable == "" {
+	if r.Energy.Known() {
 		energy[0] = num(r.Energy.Joules)
 	}
 	if r.Metrics != nil && r.Metrics.Power != nil {
@@ -149,6 +154,7 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 		}
 	}
 	row = append(row, arms...)
+	row = append(row, csvEnergy(r)...)
 	for i := range row {
 		row[i] = strings.ReplaceAll(row[i], "\x00", "")
 	}

@@ -170,10 +170,14 @@ int ridge_sample_attach(const void *sampler, const ridge_ctx *ctx) {
   open_events(s, r);
   own = r;
   allow(SIG_UNBLOCK);
-  // The threads tick one after the other and not at once.
-  const int64_t first = s->period_ns + s->period_ns * ctx->tid / s->n;
+  // All threads tick at once, at whole periods of the clock: the threads of a team wait for each other, so that ticks one
+  // after the other would cost each of them every thread's interruption; and where the period divides that of the
+  // kernel's own tick, some interrupts serve both.
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  const int64_t first = (((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) / s->period_ns + 2) * s->period_ns;
   struct itimerspec at = {{s->period_ns / 1000000000, s->period_ns % 1000000000}, {first / 1000000000, first % 1000000000}};
-  if (timer_settime(r->timer, 0, &at, NULL)) {
+  if (timer_settime(r->timer, TIMER_ABSTIME, &at, NULL)) {
     int zero = 0;
     atomic_compare_exchange_strong(&s->error, &zero, errno);
     return RIDGE_E_SYSTEM;

@@ -77,6 +77,31 @@ func TestEveryThreadTicksAtTheRateInOrder(t *testing.T) {
 	}
 }
 
+// A team waits for its slowest thread: ticks one after the other would cost every thread the interruptions of all.
+func TestTheThreadsTickAtOnce(t *testing.T) {
+	tm := start(t, 2)
+	s, err := sample.Start(tm, 1000, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	spin(t, tm, 300*time.Millisecond)
+	if err := s.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	near := 0
+	for _, a := range s.Ticks[0] {
+		for _, b := range s.Ticks[1] {
+			if d := a.AtNS - b.AtNS; d > -250e3 && d < 250e3 {
+				near++
+				break
+			}
+		}
+	}
+	if 2*near < len(s.Ticks[0]) {
+		t.Errorf("%d of %d ticks of the first thread have one of the second within 250 µs", near, len(s.Ticks[0]))
+	}
+}
+
 func TestTicksLieInTheKernelThatRuns(t *testing.T) {
 	if badguard.Sanitized() {
 		t.Skip("the kernel is a loop around the clock, and a sanitizer's interceptor of the clock takes all of the time")

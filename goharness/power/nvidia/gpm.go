@@ -12,10 +12,15 @@ import (
 // GPM, the counters of Hopper and later: two samples give the share of DRAM's bandwidth that was in
 // use between them.
 
+// gpmCalls are the functions that are called, each of which a driver may lack.
+var gpmCalls = []string{"nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet"}
+
 func (m *meter) gpmWorks() bool {
-	if !m.has("nvmlGpmQueryDeviceSupport") || !m.has("nvmlGpmMetricsGet") || !m.has("nvmlGpmSampleGet") {
-		m.gpmReason = "the driver has no GPM functions"
-		return false
+	for _, name := range gpmCalls {
+		if !m.has(name) {
+			m.gpmReason = "the driver has no GPM function " + name
+			return false
+		}
 	}
 	s, ret := m.dev.GpmQueryDeviceSupport()
 	if ret != nvml.SUCCESS {

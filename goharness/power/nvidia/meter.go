@@ -83,7 +83,7 @@ func openMeter(lib nvml.Interface, own func(int) bool, d power.Device) (power.Me
 	return m, nil
 }
 
-// has looks a function up that older drivers lack.
+// has looks a function up that older drivers lack: calling one that is missing ends the process.
 func (m *meter) has(symbol string) bool {
 	return m.lib.Extensions().LookupSymbol(symbol) == nil
 }
@@ -92,7 +92,9 @@ func (m *meter) start(own func(int) bool, d power.Device) error {
 	if err := m.find(d); err != nil {
 		return err
 	}
-	if current, _, ret := m.dev.GetMigMode(); ret == nvml.SUCCESS {
+	if !m.has("nvmlDeviceGetMigMode") {
+		m.facts.Notes["mig"] = text(nvml.ERROR_FUNCTION_NOT_FOUND)
+	} else if current, _, ret := m.dev.GetMigMode(); ret == nvml.SUCCESS {
 		m.facts.Notes["mig"] = map[bool]string{true: "enabled", false: "disabled"}[current == nvml.DEVICE_MIG_ENABLE]
 		if current == nvml.DEVICE_MIG_ENABLE {
 			return &power.NoData{Reason: "MIG is enabled: the counter is that of the whole GPU, which others may use", Remedy: "nvidia-smi -mig 0 (as root)"}
@@ -162,7 +164,9 @@ func (m *meter) find(d power.Device) error {
 
 // choose the counter of energy, else the power of the moment, else the averaged power.
 func (m *meter) choose() error {
-	if _, ret := m.dev.GetTotalEnergyConsumption(); ret == nvml.SUCCESS {
+	if !m.has("nvmlDeviceGetTotalEnergyConsumption") {
+		m.facts.Notes["energy counter"] = text(nvml.ERROR_FUNCTION_NOT_FOUND)
+	} else if _, ret := m.dev.GetTotalEnergyConsumption(); ret == nvml.SUCCESS {
 		m.domain = power.Domain{Unit: power.Joules, Scale: 1e-3, Interval: interval, Jitter: jitter}
 		return nil
 	} else {
@@ -219,6 +223,7 @@ func (m *meter) Domains() []power.Domain { return []power.Domain{m.domain} }
 func (m *meter) Facts() power.Facts      { return m.facts }
 
 func (m *meter) Close() error {
+	m.endTraffic()
 	if ret := m.lib.Shutdown(); ret != nvml.SUCCESS {
 		return none("NVML shutdown", ret)
 	}

@@ -182,8 +182,103 @@ func TestOlderDriversAreAskedWhatTheyKnow(t *testing.T) {
 	if err != nil || r.Throttled != "hardware slowdown" || r.PowerWatts != 0 || !strings.Contains(m.Facts().Notes["power of the moment"], "no field") {
 		t.Errorf("%+v, %v, %v", r, m.Facts().Notes, err)
 	}
-	if err := m.(interface{ BeginTraffic() error }).BeginTraffic(); err == nil || !strings.Contains(err.Error(), "no GPM functions") {
+	if err := m.(power.TrafficMeter).BeginTraffic(); err == nil || !strings.Contains(err.Error(), "no GPM function nvmlGpmMetricsGet") {
 		t.Errorf("traffic: %v", err)
+	}
+}
+
+// Each function that came with a driver is looked up by itself; the mock panics when one is called that is not there.
+func TestEachFunctionOfANewerDriverMayBeMissing(t *testing.T) {
+	for _, symbol := range []string{"nvmlGpmQueryDeviceSupport", "nvmlGpmSampleAlloc", "nvmlGpmSampleGet", "nvmlGpmSampleFree", "nvmlGpmMetricsGet"} {
+		lib, d := h200(func() time.Duration { return time.Second }, symbol)
+		d.GpmQueryDeviceSupportFunc, d.GpmSampleGetFunc, lib.GpmSampleAllocFunc, lib.GpmMetricsGetFunc = nil, nil, nil, nil
+		m, err := open(t, lib, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.(power.TrafficMeter).BeginTraffic(); err == nil || !strings.Contains(err.Error(), symbol) {
+			t.Errorf("without %s: %v", symbol, err)
+		}
+		if _, err := m.(power.TrafficMeter).EndTraffic(); err == nil {
+			t.Errorf("without %s a share was given", symbol)
+		}
+	}
+	lib, d := h200(func() time.Duration { return time.Second }, "nvmlDeviceGetMigMode", "nvmlDeviceGetTotalEnergyConsumption",
+		"nvmlDeviceGetCurrentClocksEventReasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+	d.GetMigModeFunc, d.GetTotalEnergyConsumptionFunc, d.GetCurrentClocksEventReasonsFunc, d.GetCurrentClocksThrottleReasonsFunc = nil, nil, nil, nil
+	m, err := open(t, lib, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Read(t.Context())
+	if n := m.Facts().Notes; err != nil || m.Name() != "nvml instantaneous power" || r.Throttled != "" || !strings.Contains(n["mig"], "does not know") || !strings.Contains(n["energy counter"], "does not know") {
+		t.Errorf("%s, %+v, facts %v, %v", m.Name(), r, n, err)
+	}
+}
+
+// What the counters of traffic may answer: a reason, never a share that cannot be, and every sample is given back.
+func TestTrafficCountersThatFailGiveAReason(t *testing.T) {
+	for name, tc := range map[string]struct {
+		set  func(*mock.Interface, *mock.Device)
+		want string
+	}{
+		"an older GPU": {func(_ *mock.Interface, d *mock.Device) {
+			d.GpmQueryDeviceSupportFunc = func() (nvml.GpmSupport, nvml.Return) { return nvml.GpmSupport{}, nvml.SUCCESS }
+		}, "needs Hopper"},
+		"no permission": {func(_ *mock.Interface, d *mock.Device) {
+			d.GpmSampleGetFunc = func(nvml.GpmSample) nvml.Return { return nvml.ERROR_NO_PERMISSION }
+		}, "no permission"},
+		"no memory for a sample": {func(l *mock.Interface, _ *mock.Device) {
+			l.GpmSampleAllocFunc = func() (nvml.GpmSample, nvml.Return) { return nil, nvml.ERROR_MEMORY }
+		}, "NVML error"},
+		"a metric that fails alone": {func(l *mock.Interface, _ *mock.Device) {
+			l.GpmMetricsGetFunc = func(q *nvml.GpmMetricsGetType) nvml.Return {
+				q.Metrics[0].NvmlReturn = uint32(nvml.ERROR_NOT_SUPPORTED)
+				return nvml.SUCCESS
+			}
+		}, "not supported"},
+		"more than all": {func(l *mock.Interface, _ *mock.Device) {
+			l.GpmMetricsGetFunc = func(q *nvml.GpmMetricsGetType) nvml.Return { q.Metrics[0].Value = 250; return nvml.SUCCESS }
+		}, "250 %"},
+		"not a number": {func(l *mock.Interface, _ *mock.Device) {
+			l.GpmMetricsGetFunc = func(q *nvml.GpmMetricsGetType) nvml.Return { q.Metrics[0].Value = math.NaN(); return nvml.SUCCESS }
+		}, "NaN"},
+	} {
+		lib, d := h200(func() time.Duration { return time.Second })
+		taken, freed := 0, 0
+		lib.GpmSampleAllocFunc = func() (nvml.GpmSample, nvml.Return) {
+			taken++
+			return &mock.GpmSample{FreeFunc: func() nvml.Return { freed++; return nvml.SUCCESS }}, nvml.SUCCESS
+		}
+		tc.set(lib, d)
+		m, err := open(t, lib, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = m.(power.TrafficMeter).BeginTraffic()
+		share := 0.0
+		if err == nil {
+			share, err = m.(power.TrafficMeter).EndTraffic()
+		}
+		if err == nil || !strings.Contains(err.Error(), tc.want) || share != 0 || taken != freed {
+			t.Errorf("%s: share %v, %v; %d samples taken, %d given back", name, share, err, taken, freed)
+		}
+	}
+	lib, _ := h200(func() time.Duration { return time.Second })
+	taken, freed := 0, 0
+	lib.GpmSampleAllocFunc = func() (nvml.GpmSample, nvml.Return) {
+		taken++
+		return &mock.GpmSample{FreeFunc: func() nvml.Return { freed++; return nvml.SUCCESS }}, nvml.SUCCESS
+	}
+	m, err := open(t, lib, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.(power.TrafficMeter).BeginTraffic(); err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil || taken != 1 || freed != 1 { // a load that ended between the samples
+		t.Errorf("closed %v, %d samples taken, %d given back", err, taken, freed)
 	}
 }
 
