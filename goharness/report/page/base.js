@@ -193,10 +193,10 @@ function intervals(name, color, all, floor, ceiling, more) {
   return [whiskers(name, color, list.filter((p) => !open(p)).map(end), more),
     whiskers(name, color, list.filter(open).map(end), {...more, lineStyle: {color, width: 1, opacity: .4, type: [2, 4]}})];
 }
-// enclose gives the steps of a log axis that enclose values.
+// enclose gives the steps of a log axis that enclose values, of which a document may hold any.
 function enclose(values, base) {
   let low = Infinity, high = 0;
-  for (const v of values) if (v > 1e-15 && v < 1e20) { // a document may hold any number low = Math.min(low, v); high = Math.max(high, v); }
+  for (const v of values) if (v > 1e-15 && v < 1e20) { low = Math.min(low, v); high = Math.max(high, v); }
   if (!high) return [1, base];
   const all = steps(low, high, base);
   return [all[0], all[all.length - 1]];
