@@ -264,58 +264,6 @@ func TestTenMachinesOpenInTheBrowser(t *testing.T) {
 	b.noProblems()
 }
 
-// committed is a run of a real machine.
-func committed(t *testing.T, names ...string) []record.Calibration {
-	t.Helper()
-	var docs []record.Document
-	for _, name := range names {
-		f, err := os.Open("../../docs/benchmarks/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		d, err := record.ReadDocument(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.Name = name
-		docs = append(docs, d)
-	}
-	all, err := record.JoinFusion(docs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
-}
-
-func TestTheTableFitsScreensAndPaper(t *testing.T) {
-	b := openBrowser(t)
-	docs := committed(t, "zen3-milan/quick.json", "zen3-milan/fusion.json", "zen4-genoa/quick.json")
-	over := func() int {
-		return eval[int](b, `(() => { const t = document.getElementById("table"); return t.getBoundingClientRect().width - t.parentElement.clientWidth; })()`)
-	}
-	for _, width := range []int64{390, 1280, 1600} {
-		b.open(width, 900, docs...)
-		if n := over(); n > 1 {
-			t.Errorf("on a screen of %d pixels the table is %d too wide", width, n)
-		}
-		if w := eval[int64](b, "document.documentElement.scrollWidth"); w > width {
-			t.Errorf("the page is %d wide on a screen of %d", w, width)
-		}
-	}
-	b.open(718, 1000, docs...) // A4 within the margins
-	b.run(emulation.SetEmulatedMedia().WithMedia("print"))
-	eval[bool](b, `dispatchEvent(new Event("beforeprint"))`)
-	if n := over(); n > 1 {
-		t.Errorf("on paper the table is %d pixels too wide", n)
-	}
-	if say := eval[string](b, `charts.find((c) => c.title.startsWith("Over size")).panel.querySelector(".say").innerText`); !strings.Contains(say, "QK_AttentionScores fp32: ") {
-		t.Errorf("the printed chart over size does not name its pattern: %q", say)
-	}
-	eval[bool](b, `dispatchEvent(new Event("afterprint"))`)
-	b.noProblems()
-}
-
 func TestPowerAndEfficiencyInTheBrowser(t *testing.T) {
 	b := openBrowser(t)
 	b.open(1280, 900, withEnergy(t))
