@@ -144,3 +144,38 @@ func TestReportOfAnImportedFileSaysWhatIsNotKnown(t *testing.T) {
 		t.Errorf("%v, %v", err, record.Validate([]byte(stdout)))
 	}
 }
+
+// "-" is one of several inputs, and what stands there is merged with the others as a file would be.
+func TestReportMergesStandardInputWithFiles(t *testing.T) {
+	calibration, profile, _, _ := documents(t)
+	stdin := func(name string) {
+		t.Helper()
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := os.Stdin
+		os.Stdin = f
+		t.Cleanup(func() { os.Stdin = old; f.Close() })
+	}
+	_, want, _ := ridge(t, "report", "--format", "csv", calibration, profile)
+	stdin(profile)
+	if code, got, stderr := ridge(t, "report", "--format", "csv", calibration, "-"); code != exitOK || got != want || !strings.Contains(got, "Linear_Bias_ReLU") {
+		t.Errorf("exit code %d, error %q, %d bytes where %d were expected", code, stderr, len(got), len(want))
+	}
+	stdin(calibration)
+	if code, _, stderr := ridge(t, "report", "--format", "csv", calibration, "-"); code != exitUsage || !strings.Contains(stderr, "-: run ") || !strings.Contains(stderr, "calibration.json already") {
+		t.Errorf("the same run twice: exit code %d, error %q", code, stderr)
+	}
+	if code, _, stderr := ridge(t, "report", "-", "-"); code != exitUsage || !strings.Contains(stderr, "given twice") {
+		t.Errorf("exit code %d, error %q", code, stderr)
+	}
+	bad := filepath.Join(t.TempDir(), "bad.json")
+	if err := os.WriteFile(bad, []byte("{\n\"schema\": \"ridge.calibration/1\",\n\"results\": [1,,2]}"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	stdin(bad)
+	if code, _, stderr := ridge(t, "report", "-"); code != exitUsage || !strings.Contains(stderr, "-: ") || !strings.Contains(stderr, "line 3, column ") || len(lines(stderr)) != 1 {
+		t.Errorf("exit code %d, error %q", code, stderr)
+	}
+}

@@ -13,6 +13,9 @@ import (
 // maxDocument bounds a document in bytes.
 const maxDocument = 256 << 20
 
+// maxDevices of a document: views look at all its results for each of them.
+const maxDevices = 256
+
 // ReadCalibration reads and validates a calibration document. The error is one line that
 // names the field and what was expected; the caller adds the file's name.
 func ReadCalibration(r io.Reader) (Calibration, error) {
@@ -48,7 +51,17 @@ func decodeCalibration(data []byte) (Calibration, error) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return Calibration{}, explainIn(data, err)
 	}
+	if n := len(doc.Devices); n > maxDevices {
+		return Calibration{}, fmt.Errorf("devices: the list has %d entries, at most %d are allowed", n, maxDevices)
+	}
 	seen := map[string]int{}
+	for i, d := range doc.Devices {
+		if at, dup := seen[d.ID]; dup {
+			return Calibration{}, fmt.Errorf("devices[%d].id: device %q is devices[%d] already", i, clip(d.ID, 200), at)
+		}
+		seen[d.ID] = i
+	}
+	seen = map[string]int{}
 	for i, r := range doc.Results {
 		if at, dup := seen[r.ID]; dup {
 			return Calibration{}, fmt.Errorf("results[%d].id: case %q is results[%d] already", i, clip(r.ID, 200), at)

@@ -110,14 +110,21 @@ func FusionProfiles(doc *Calibration) ([]Fusion, error) {
 // JoinFusion gives the calibrations with the fusion profiles of the same device of the same
 // host in them. A profile joins the calibration of its own run, or the only one of its device;
 // without one, or with several, it stands alone as a document that holds nothing else. The
-// order of the documents stays. The same case of a device in two profiles is an error.
+// order of the documents stays. The same run in two calibrations is an error, as is the same case of a device in two
+// profiles.
 func JoinFusion(docs []Document) ([]Calibration, error) {
 	var out []*Calibration
 	holder := map[string]string{} // who has a case of a device of a host
+	runs := map[string]string{}   // who has a run of a host
 	for i := range docs {
 		d := &docs[i]
 		if d.Calibration != nil {
 			c := *d.Calibration
+			run := fmt.Sprintf("%q %s", c.RunID, hostKey(&c.Host))
+			if other, twice := runs[run]; twice && c.RunID != "" {
+				return nil, fmt.Errorf("%s: run %q is in %s already: give one of the two", d.Name, clip(c.RunID, 80), other)
+			}
+			runs[run] = d.Name
 			c.FusionProfiles = append([]json.RawMessage(nil), c.FusionProfiles...)
 			out = append(out, &c)
 		}
@@ -156,7 +163,7 @@ func JoinFusion(docs []Document) ([]Calibration, error) {
 func homeOf(f *Fusion, docs []*Calibration) *Calibration {
 	var same []*Calibration
 	for _, c := range docs {
-		if !sameHost(&c.Host, &f.Host) {
+		if hostKey(&c.Host) != hostKey(&f.Host) {
 			continue
 		}
 		for _, d := range c.Devices {
@@ -174,8 +181,10 @@ func homeOf(f *Fusion, docs []*Calibration) *Calibration {
 	return nil
 }
 
-func sameHost(a, b *Host) bool {
-	return a.Hostname == b.Hostname && a.OS == b.OS && a.Arch == b.Arch && a.CPU.Model == b.CPU.Model
+// hostKey tells machines apart. Virtual machines of one provider share host name and brand string, so that the silicon
+// itself has its part in it.
+func hostKey(h *Host) string {
+	return fmt.Sprintf("%q %q %q %q %q %q %d %d %d %q", h.Name, h.Hostname, h.OS, h.Arch, h.CPU.Vendor, h.CPU.Model, h.CPU.Family, h.CPU.ModelNumber, h.CPU.Stepping, h.CPU.Microarchitecture)
 }
 
 // claim notes the profile's cases as its own; those that its calibration holds already are
@@ -183,7 +192,7 @@ func sameHost(a, b *Host) bool {
 func claim(holder map[string]string, d *Document, home *Calibration) error {
 	f := d.Fusion
 	key := func(id string) string {
-		return fmt.Sprintf("%q %q %q %q %q", f.Host.Hostname, f.Host.CPU.Model, f.Device.ID, f.Device.Name, id)
+		return fmt.Sprintf("%s %q %q %q", hostKey(&f.Host), f.Device.ID, f.Device.Name, id)
 	}
 	taken := map[string]bool{}
 	if home != nil {

@@ -108,7 +108,7 @@ func TestAProfileJoinsTheCalibrationOfItsDevice(t *testing.T) {
 		"another host":      {[][]byte{calibration(t, func(c *record.Calibration) { c.Host.Hostname = "b" }), profile(t, nil)}, "20260102T030405Z-sample:0 20260102T030405Z-sample:1"},
 		"another processor": {[][]byte{calibration(t, func(c *record.Calibration) { c.Host.CPU.Model = "b" }), profile(t, nil)}, "20260102T030405Z-sample:0 20260102T030405Z-sample:1"},
 		"another device":    {[][]byte{calibration(t, func(c *record.Calibration) { c.Devices[0].ID = "cuda:0" }), profile(t, nil)}, "20260102T030405Z-sample:0 20260102T030405Z-sample:1"},
-		"two that fit":      {[][]byte{calibration(t, other), calibration(t, other), profile(t, nil)}, "other:0 other:0 20260102T030405Z-sample:1"},
+		"two that fit":      {[][]byte{calibration(t, other), calibration(t, func(c *record.Calibration) { c.RunID = "third" }), profile(t, nil)}, "other:0 third:0 20260102T030405Z-sample:1"},
 		"two profiles": {[][]byte{calibration(t, nil), profile(t, func(f *record.Fusion) { f.Patterns = f.Patterns[:1] }),
 			profile(t, func(f *record.Fusion) { f.Patterns = f.Patterns[1:] })}, "20260102T030405Z-sample:2"},
 		"one case on two hosts": {[][]byte{profile(t, nil), profile(t, func(f *record.Fusion) { f.Host.Hostname = "b" })}, "20260102T030405Z-sample:1 20260102T030405Z-sample:1"},
@@ -211,4 +211,63 @@ func FuzzReadDocument(f *testing.F) {
 			t.Fatalf("a document that was read is not valid when written: %v", err)
 		}
 	})
+}
+
+// Virtual machines of one provider have one host name and one brand string.
+func TestAProfileOfOtherSiliconUnderTheSameNameStandsAlone(t *testing.T) {
+	milan := func(h *record.Host) { h.CPU.Family, h.CPU.ModelNumber, h.CPU.Microarchitecture = 25, 1, "Zen 3" }
+	genoa := func(h *record.Host) { h.CPU.Family, h.CPU.ModelNumber, h.CPU.Microarchitecture = 25, 17, "Zen 4" }
+	of := func(set func(*record.Host), run string) record.Document {
+		return document(t, run+".json", calibration(t, func(c *record.Calibration) { set(&c.Host); c.RunID = run }))
+	}
+	fused := func(set func(*record.Host), run string) record.Document {
+		return document(t, run+".json", profile(t, func(f *record.Fusion) { set(&f.Host); f.RunID = run }))
+	}
+	got, err := record.JoinFusion([]record.Document{of(genoa, "genoa"), fused(milan, "milan-fusion")})
+	if err != nil || len(got) != 2 || len(got[0].FusionProfiles) != 0 {
+		t.Errorf("%d documents, %v: a profile joined the calibration of another chip", len(got), err)
+	}
+	got, err = record.JoinFusion([]record.Document{of(genoa, "genoa"), of(milan, "milan"), fused(milan, "milan-fusion"), fused(genoa, "genoa-fusion")})
+	if err != nil || len(got) != 2 || len(got[0].FusionProfiles) != 1 || len(got[1].FusionProfiles) != 1 {
+		t.Errorf("%d documents, %v: each profile belongs to the calibration of its chip", len(got), err)
+	}
+}
+
+func TestARunGivenTwiceIsRefused(t *testing.T) {
+	a, b := document(t, "a.json", calibration(t, nil)), document(t, "b.json", calibration(t, nil))
+	if _, err := record.JoinFusion([]record.Document{a, b}); err == nil || !strings.Contains(err.Error(), "b.json: run ") || !strings.Contains(err.Error(), "in a.json already") {
+		t.Errorf("error %v", err)
+	}
+	b = document(t, "b.json", calibration(t, func(c *record.Calibration) { c.RunID = "other" }))
+	if got, err := record.JoinFusion([]record.Document{a, b}); err != nil || len(got) != 2 {
+		t.Errorf("%d documents, %v", len(got), err)
+	}
+}
+
+// The schema knows "results", encoding/json reads "Results" too.
+func TestFieldsInAnotherCaseAreNotReadUnchecked(t *testing.T) {
+	text := string(calibration(t, nil))
+	for field, bad := range map[string]string{
+		`field "Results": expected "results"`: strings.Replace(text, "{", `{"Results":[{"id":"x","status":"splendid"}],`, 1),
+		`field "Status": expected "status"`:   strings.Replace(text, `"op": "gemm",`, `"op": "gemm", "Status": "splendid",`, 1),
+	} {
+		if _, err := record.ReadDocument(strings.NewReader(bad)); err == nil || !strings.Contains(err.Error(), field) {
+			t.Errorf("error %v, expected %s", err, field)
+		}
+	}
+}
+
+func TestDevicesAreFewAndHaveNamesOfTheirOwn(t *testing.T) {
+	for want, change := range map[string]func(*record.Calibration){
+		`devices[1].id: device "cpu" is devices[0] already`: func(c *record.Calibration) { c.Devices = append(c.Devices, c.Devices[0]) },
+		"devices: the list has 300 entries, at most 256": func(c *record.Calibration) {
+			for i := len(c.Devices); i < 300; i++ {
+				c.Devices = append(c.Devices, record.Device{ID: fmt.Sprint("cuda:", i)})
+			}
+		},
+	} {
+		if _, err := record.ReadDocument(bytes.NewReader(calibration(t, change))); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %s", err, want)
+		}
+	}
 }

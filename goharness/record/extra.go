@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -25,10 +26,13 @@ func decodeKeeping(data []byte, v any) (map[string]json.RawMessage, error) {
 	}
 	t := reflect.TypeOf(v).Elem()
 	for i := range t.NumField() {
-		name := jsonName(t.Field(i))
+		delete(all, jsonName(t.Field(i)))
+	}
+	for i := range t.NumField() {
 		for k := range all {
-			if strings.EqualFold(k, name) { // encoding/json matches names in any case
-				delete(all, k)
+			// encoding/json matches names in any case, the schema does not: such a field would be read unchecked.
+			if name := jsonName(t.Field(i)); name != "" && strings.EqualFold(k, name) {
+				return nil, fmt.Errorf("field %q: expected %q", clip(k, 60), name)
 			}
 		}
 	}
@@ -103,8 +107,12 @@ func (c Calibration) MarshalJSON() ([]byte, error) {
 func (r *Result) UnmarshalJSON(data []byte) error {
 	var p plainResult
 	extra, err := decodeKeeping(data, &p)
-	if err != nil {
+	var te *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &te): // says the field itself
 		return err
+	case err != nil:
+		return fmt.Errorf("result %q: %w", clip(p.ID, 200), err)
 	}
 	*r = Result(p)
 	r.Extra = extra

@@ -16,6 +16,8 @@ const (
 	maxNumbers = 6_000_000
 	// keptNumbers of a list of numbers stand for all of them when a document is held against its schema.
 	keptNumbers = 16
+	// maxText bounds a text in bytes.
+	maxText = 1 << 20
 )
 
 // skimmed is what one pass over a text tells, before anything is allocated for its values.
@@ -53,6 +55,9 @@ func skim(data []byte, keys ...string) (skimmed, error) {
 				end++
 			}
 			last = [2]int{i + 1, min(end, len(data))}
+			if last[1]-last[0] > maxText {
+				return s, fmt.Errorf("a text of more than %d bytes%s", maxText, position(data, int64(i)))
+			}
 			i = end
 		case ':':
 			if depth == 1 {

@@ -33,6 +33,7 @@ func TestSkimRefusesWhatWouldCostTooMuch(t *testing.T) {
 	for name, text := range map[string]string{
 		"nested more than 64 deep":   strings.Repeat("[", 1000),
 		"more than 4000000 values":   `{"a":[` + strings.Repeat("[],", maxValues/2+1),
+		"more than 1048576 bytes":    `{"a":"` + strings.Repeat("x", maxText+1) + `"}`,
 		"(line 2, column 66)":        "{\n" + strings.Repeat(" ", 1) + strings.Repeat("[", 100),
 		"nested more than 64 deep a": `{"a":` + strings.Repeat(`{"a":`, 100),
 	} {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
 
@@ -12,8 +13,12 @@ import (
 // writeBenchfmt writes the Go benchmark format (go.dev/design/14313-benchmark-format): one
 // line per sample, its launches as the iteration count; one line of an imported time that has
 // no samples, its mean. Results that do not count are left
-// out and numbered in the configuration line not-counted. A kernel stands in the name only
+// out and numbered in a comment. A kernel stands in the name only
 // when it was forced, so that runs with different preferred kernels can be compared.
+//
+// benchstat compares what has the same configuration (the lines "key: value"). What differs from run to run of a machine is
+// therefore a comment; only where several documents stand in one text does each have its run as configuration too, so that
+// their samples stay apart: benchstat -col run compares them.
 func writeBenchfmt(w io.Writer, docs []record.Calibration) error {
 	var b strings.Builder
 	b.WriteString("Unit GFLOPS better=higher\nUnit GOPS better=higher\nUnit GB/s better=higher\n")
@@ -25,23 +30,33 @@ func writeBenchfmt(w io.Writer, docs []record.Calibration) error {
 				left++
 			}
 		}
-		fmt.Fprintf(&b, "\ntool: %s %s\nrun: %s\nhost: %s\ncpu: %s\ngoos: %s\ngoarch: %s\nnot-counted: %d of %d\n",
-			clean(d.Tool.Name), clean(d.Tool.Version), clean(d.RunID), clean(d.Host.Hostname), clean(d.Host.CPU.Model),
-			clean(d.Host.OS), clean(d.Host.Arch), left, len(d.Results))
+		fmt.Fprintf(&b, "\n# %s %s, run %s of %s on %s\n# not counted: %d of %d results\n", clean(d.Tool.Name), clean(d.Tool.Version), clean(d.RunID),
+			clean(d.Created), clean(d.Host.Hostname), left, len(d.Results))
 		profiles, err := record.FusionProfiles(d)
 		if err != nil {
 			return err
 		}
 		if n := len(shapesOf(profiles)); n > 0 {
-			fmt.Fprintf(&b, "fusion-shapes: %d without samples in their profiles\n", n)
+			fmt.Fprintf(&b, "# fusion shapes: %d without samples in their profiles\n", n)
 		}
-		b.WriteString("\n")
+		if len(docs) > 1 {
+			fmt.Fprintf(&b, "run: %s\n", clean(d.RunID))
+		}
+		fmt.Fprintf(&b, "goos: %s\ngoarch: %s\ncpu: %s\n\n", clean(d.Host.OS), clean(d.Host.Arch), chip(&d.Host))
 		for n := range d.Results {
 			benchLines(&b, &d.Results[n])
 		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// chip is the CPU's brand with its microarchitecture, which the brand of a virtual machine may leave open.
+func chip(h *record.Host) string {
+	if m := h.CPU.Microarchitecture; m != "" && !strings.Contains(h.CPU.Model, m) {
+		return clean(strings.TrimSpace(h.CPU.Model + " (" + m + ")"))
+	}
+	return clean(h.CPU.Model)
 }
 
 func benchLines(b *strings.Builder, r *record.Result) {
@@ -66,7 +81,7 @@ func samples(b *strings.Builder, name string, t *record.Time, d record.DType, fl
 		all = []float64{t.MeanNS}
 	}
 	for _, ns := range all {
-		if ns <= 0 {
+		if !(ns > 0) || math.IsInf(ns, 0) {
 			continue
 		}
 		fmt.Fprintf(b, "Benchmark%s %d %s ns/op", name, max(1, t.Launches), short(ns))

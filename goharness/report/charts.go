@@ -1,10 +1,10 @@
 package report
 
 import (
+	"math"
 	"slices"
 	"sort"
 	"strconv"
-	"strings"
 
 	"ridge/goharness/record"
 )
@@ -16,13 +16,16 @@ type limit struct {
 	Theoretical float64 `json:"theoretical,omitempty"`
 	Unit        string  `json:"unit"`
 	Detail      string  `json:"detail"` // how it was measured
-	ceiling     *record.Ceiling
+	// Shared marks a precision that has no instructions of its own here: its kernels stand against another's ceiling.
+	Shared  bool `json:"shared,omitempty"`
+	ceiling *record.Ceiling
 }
 
 // roof are the limits of one device: of compute by precision, of bandwidth by level.
 type roof struct {
 	Compute []limit `json:"compute"`
 	Memory  []limit `json:"memory"`
+	Threads int     `json:"threads"` // of the compute limits
 }
 
 // levels of memory from the core outwards; others follow in the order of their names.
@@ -36,7 +39,8 @@ func order(list []string, s string) int {
 }
 
 // roofOf picks a device's limits: measured ones with the most threads of their kind, the highest of their precision; of a
-// level reading, or the highest where reading was not measured.
+// level reading, or the highest where reading was not measured. Where the results of a precision are judged by a higher
+// ceiling than its own (int8 kernels that use the instructions of u8·s8) or it has none (bf16 widened to fp32), that is the limit.
 func roofOf(d *record.Calibration, device string) roof {
 	widest := map[string]int{}
 	for i := range d.Ceilings {
@@ -64,22 +68,24 @@ func roofOf(d *record.Calibration, device string) roof {
 			best[key] = c
 		}
 	}
-	r := roof{Compute: []limit{}, Memory: []limit{}}
+	r := roof{Compute: []limit{}, Memory: []limit{}, Threads: widest[record.CeilingCompute]}
+	judged := judgedBy(d, device, widest[record.CeilingCompute])
 	for _, c := range best {
-		l := limit{Value: c.Measured.Value, Unit: clean(c.Unit), ceiling: c}
-		if c.Theoretical.Unavailable == "" {
-			l.Theoretical = c.Theoretical.Value
+		if c.Kind != record.CeilingCompute {
+			r.Memory = append(r.Memory, limitOf(c, clean(c.Level), c.Access))
+			continue
 		}
-		threads := "1 thread"
-		if c.Threads != 1 {
-			threads = strconv.Itoa(c.Threads) + " threads"
+		l := limitOf(c, clean(string(c.DType)), c.ISA)
+		if by := judged[c.DType]; by != nil && by.Measured.Value > c.Measured.Value {
+			l = limitOf(by, l.Name, by.ISA)
 		}
-		if c.Kind == record.CeilingCompute {
-			l.Name, l.Detail = clean(string(c.DType)), strings.TrimPrefix(clean(c.ISA)+", "+threads, ", ")
+		r.Compute = append(r.Compute, l)
+	}
+	for dtype, by := range judged {
+		if best["c"+string(dtype)] == nil {
+			l := limitOf(by, clean(string(dtype)), by.ISA)
+			l.Detail, l.Shared = "computed as "+clean(string(by.DType))+", "+l.Detail, true
 			r.Compute = append(r.Compute, l)
-		} else {
-			l.Name, l.Detail = clean(c.Level), strings.TrimPrefix(clean(c.Access)+", "+threads, ", ")
-			r.Memory = append(r.Memory, l)
 		}
 	}
 	var precisions []string
@@ -97,7 +103,46 @@ func roofOf(d *record.Calibration, device string) roof {
 	return r
 }
 
-func measurable(c *record.Ceiling) bool { return c.Measured.Unavailable == "" && c.Measured.Value > 0 }
+// limitOf shows a ceiling under a name; how is the instruction set or the access by which it was measured.
+func limitOf(c *record.Ceiling, name, how string) limit {
+	l := limit{Name: name, Value: c.Measured.Value, Unit: clean(c.Unit), Detail: "1 thread", ceiling: c}
+	if c.Theoretical.Unavailable == "" {
+		l.Theoretical = c.Theoretical.Value
+	}
+	if c.Threads != 1 {
+		l.Detail = strconv.Itoa(c.Threads) + " threads"
+	}
+	if how != "" {
+		l.Detail = clean(how) + ", " + l.Detail
+	}
+	return l
+}
+
+// judgedBy are the compute ceilings by which the results of a precision are judged, the highest where there are several.
+func judgedBy(d *record.Calibration, device string, threads int) map[record.DType]*record.Ceiling {
+	highest := map[record.DType]float64{}
+	for i := range d.Results {
+		r := &d.Results[i]
+		if r.Device == device && r.Threads == threads && !r.Probe() && r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Source == "measured" {
+			highest[r.DType] = max(highest[r.DType], r.Ceiling.ComputeGFLOPS)
+		}
+	}
+	out := map[record.DType]*record.Ceiling{}
+	for dtype, value := range highest {
+		for i := range d.Ceilings {
+			c := &d.Ceilings[i]
+			if c.Kind == record.CeilingCompute && c.Device == device && c.Threads == threads && measurable(c) && math.Abs(c.Measured.Value/value-1) < 1e-9 {
+				out[dtype] = c
+				break
+			}
+		}
+	}
+	return out
+}
+
+func measurable(c *record.Ceiling) bool {
+	return c.Measured.Unavailable == "" && c.Measured.Value > smallest && c.Measured.Value < largest
+}
 
 // betterLimit prefers reading among the accesses of a level and else the higher value.
 func betterLimit(c, have *record.Ceiling) bool {
@@ -137,11 +182,11 @@ func sweepPoints(d *record.Calibration, device string) (read, latency []sweepPoi
 		}
 		p := sweepPoint{Bytes: bytes, Threads: r.Threads, Status: r.Status}
 		switch {
-		case r.Op == "bandwidth" && r.Params["access"] == "read" && r.Threads == widest && r.BandwidthGBps > 0:
+		case r.Op == "bandwidth" && r.Params["access"] == "read" && r.Threads == widest && r.BandwidthGBps > smallest && r.BandwidthGBps < largest:
 			p.Value = r.BandwidthGBps
 			p.Low, p.High = overTime(p.Value, r.Time)
 			read = append(read, p)
-		case r.Op == "chase" && r.Items > 0:
+		case r.Op == "chase" && r.Items > 0 && r.Time.MedianNS > smallest && r.Time.MedianNS < largest:
 			n := float64(r.Items)
 			p.Value, p.Low, p.High = r.Time.MedianNS/n, max(0, r.Time.CI95NS[0]/n), max(0, r.Time.CI95NS[1]/n)
 			latency = append(latency, p)
@@ -152,6 +197,9 @@ func sweepPoints(d *record.Calibration, device string) (read, latency []sweepPoi
 	}
 	return oneEach(read), oneEach(latency)
 }
+
+// What an axis shows; a document may hold any number.
+const smallest, largest = 1e-15, 1e20
 
 // oneEach keeps the first point of a size: the sweep shares sizes with the probes of the ceilings.
 func oneEach(points []sweepPoint) []sweepPoint {

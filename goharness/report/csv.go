@@ -19,8 +19,8 @@ var csvColumns = append([]string{"run_id", "created", "hostname", "id", "device"
 	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt",
 	"unfused_median_ns", "fused_median_ns", "verdict"}, csvEnergyColumns...)
 
-// csvSet fills a cell by its column's name.
-func csvSet(row []string, column, value string) { row[slices.Index(csvColumns, column)] = value }
+// csvColumn is the place of a column.
+func csvColumn(name string) int { return slices.Index(csvColumns, name) }
 
 func writeCSV(w io.Writer, docs []record.Calibration) error {
 	c := csv.NewWriter(w)
@@ -37,7 +37,7 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 		for n := range d.Results {
 			row := csvRow(d, &d.Results[n])
 			if s, there := shapes[d.Results[n].ID]; there {
-				csvSet(row, "verdict", s.Verdict)
+				row[csvColumn("verdict")] = s.Verdict
 				delete(shapes, d.Results[n].ID)
 			}
 			if err := c.Write(row); err != nil {
@@ -45,14 +45,14 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 			}
 		}
 		// Shapes whose results are not in the document: those of a profile that joined it.
-		for _, p := range profiles {
-			for _, q := range p.Patterns {
+		for n := range profiles {
+			for _, q := range profiles[n].Patterns {
 				for _, s := range q.Shapes {
 					if _, left := shapes[s.CaseID]; !left {
 						continue
 					}
 					delete(shapes, s.CaseID)
-					if err := c.Write(csvShape(d, p.Device.ID, q, s)); err != nil {
+					if err := c.Write(csvShape(d, &profiles[n], q, s)); err != nil {
 						return fmt.Errorf("writing CSV: %w", err)
 					}
 				}
@@ -77,24 +77,13 @@ func shapesOf(profiles []record.Fusion) map[string]record.FusionShape {
 }
 
 // csvShape is the row of a comparison that a profile alone tells of.
-func csvShape(d *record.Calibration, device string, p record.FusionPattern, s record.FusionShape) []string {
-	r := record.Result{ID: s.CaseID, Device: device, Suite: "fusion", Op: p.Pattern, DType: p.DType, Mode: p.Mode, Kernel: strings.Join(s.FusedKernels, "+"),
-		Status: s.Status, Reason: s.Reason, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Energy: s.Energy}
-	if id, err := record.ParseCaseID(s.CaseID); err == nil {
-		r.Threads = id.Threads
-	}
-	if s.Trials > 0 && s.SpeedupCI95 != [2]float64{} {
-		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
-	}
+func csvShape(d *record.Calibration, f *record.Fusion, p record.FusionPattern, s record.FusionShape) []string {
+	r := shapeResult(f, p, s)
 	row := csvRow(d, &r)
-	if s.Trials > 0 {
-		csvSet(row, "ratio", strconv.FormatFloat(s.Speedup, 'g', -1, 64))
-		csvSet(row, "unfused_median_ns", strconv.FormatFloat(s.UnfusedMS*1e6, 'g', -1, 64))
-		csvSet(row, "fused_median_ns", strconv.FormatFloat(s.FusedMS*1e6, 'g', -1, 64))
+	if r.Ratio != nil && s.SpeedupCI95 == [2]float64{} { // of an imported file
+		row[csvColumn("ratio_ci95_low")], row[csvColumn("ratio_ci95_high")] = "", ""
 	}
-	csvSet(row, "unfused_energy_per_launch_joules", launchJoules(s.Energy))
-	csvSet(row, "fused_energy_per_launch_joules", launchJoules(s.FusedEnergy))
-	csvSet(row, "verdict", s.Verdict)
+	row[csvColumn("verdict")] = s.Verdict
 	return row
 }
 
@@ -127,18 +116,19 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 		ratio = []string{num(r.Ratio.Value), num(r.Ratio.CI95[0]), num(r.Ratio.CI95[1])}
 	}
 	energy := make([]string, 2)
-	if r.Energy.Known() {
-		energy[0] = num(r.Energy.Joules)
-	}
-	if r.Metrics != nil && r.Metrics.Power != nil {
-		energy[1] = some(r.Metrics.Power.GFLOPSPerWatt)
+	if e := energyOf(r); e.joules > 0 {
+		energy = []string{num(r.Energy.Joules), some(e.perWatt)} // of all windows together
 	}
 	p := params(r)
 	if p == none {
 		p = ""
 	}
 	row := []string{d.RunID, d.Created, d.Host.Hostname, r.ID, r.Device, r.Suite, r.Op, p, r.UseCase, string(r.DType), string(r.Accumulate),
-		strconv.Itoa(r.Threads), r.Mode, whole(r.Batch), r.Kernel, r.ISA, string(r.Status), r.Reason}
+		strconv.Itoa(r.Threads), r.Mode, whole(r.Batch), kernel(r), r.ISA, string(r.Status), r.Reason}
+	for i := range row {
+		row[i] = csvText(row[i])
+	}
+	roof[0], roof[1] = csvText(roof[0]), csvText(roof[1])
 	row = append(row, times...)
 	row = append(row, whole(r.FLOPs), whole(r.Bytes), whole(r.WorkingSetBytes))
 	row = append(row, speeds...)
@@ -154,9 +144,14 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 		}
 	}
 	row = append(row, arms...)
-	row = append(row, csvEnergy(r)...)
-	for i := range row {
-		row[i] = strings.ReplaceAll(row[i], "\x00", "")
+	return append(row, csvEnergy(r)...)
+}
+
+// csvText keeps a cell on one line, and a spreadsheet from reading it as a formula.
+func csvText(s string) string {
+	s = clean(s)
+	if s != "" && strings.ContainsRune("=+-@", rune(s[0])) {
+		return "'" + s
 	}
-	return row
+	return s
 }

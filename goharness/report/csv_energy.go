@@ -20,7 +20,7 @@ func csvEnergy(r *record.Result) []string {
 		return cells
 	}
 	if !e.Known() {
-		cells[len(cells)-1] = e.Unavailable
+		cells[len(cells)-1] = csvText(e.Unavailable)
 		return cells
 	}
 	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
@@ -44,7 +44,7 @@ func csvEnergy(r *record.Result) []string {
 			cells[12+i] = launchJoules(r.Arms[i].Energy)
 		}
 	}
-	cells[14] = e.Meter
+	cells[14] = csvText(e.Meter)
 	return cells
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -118,5 +119,55 @@ func TestAFusionProfileThatCannotBeReadIsAnErrorInViewsThatShowIt(t *testing.T) 
 		if err := v.Write(&strings.Builder{}, []record.Calibration{doc}); err == nil || !strings.Contains(err.Error(), "fusion_profiles[0]: ") {
 			t.Errorf("%s: error %v", name, err)
 		}
+	}
+}
+
+// Text of a document is neither a formula in a spreadsheet nor a second row, neither markup nor a link in Markdown.
+func TestTextOfADocumentStaysTextInCSVAndMarkdown(t *testing.T) {
+	doc := sample(t)
+	r := &doc.Results[0]
+	r.Suite, r.UseCase, r.Kernel, r.Reason = `=HYPERLINK("http://evil.example","x")`, "+1", "@SUM(A1)", "-2\r\nsecond row\u2028third"
+	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(show(t, "csv", doc), "\n"); n != len(rows) {
+		t.Errorf("%d lines of %d rows", n, len(rows))
+	}
+	for _, row := range rows {
+		for i, cell := range row {
+			if _, err := strconv.ParseFloat(cell, 64); err != nil && cell != "" && strings.ContainsRune("=+-@", rune(cell[0])) {
+				t.Errorf("%s: a spreadsheet would run %q", csvColumns[i], cell)
+			}
+		}
+	}
+	r.Kernel, r.Reason, r.Warnings = "[x](http://evil.example)", "", []string{"a | b\n# heading\u2028<script>&lt;~~gone~~"}
+	out := show(t, "md", doc)
+	for _, want := range []string{`\[x\](http://evil.example)`, `a \| b # heading &lt;script>&amp;lt;\~\~gone\~\~`} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %s in the Markdown", want)
+		}
+	}
+	if strings.Contains(clean("a\u202eb\u2066c"), "\u202e") {
+		t.Error("text can turn the direction of what follows")
+	}
+}
+
+func TestCSVTellsTheEnergyOfALaunch(t *testing.T) {
+	doc := withEnergy(t)
+	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cell := func(name string) float64 {
+		v, err := strconv.ParseFloat(rows[1][csvColumn(name)], 64)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		return v
+	}
+	e := doc.Results[0].Energy
+	if cell("energy_joules") != e.Joules || cell("energy_per_launch_joules") != e.Joules/e.Launches || cell("power_avg_watts") != e.Joules/10 || cell("uncertainty_joules") != e.Uncertainty {
+		t.Errorf("row %q of %+v", rows[1], e)
 	}
 }

@@ -187,13 +187,19 @@ func params(r *record.Result) string {
 	return strings.Join(out, " ")
 }
 
-// clean makes text from a document safe to print: one line, no control sequences.
+// longestText in bytes that is shown of any one text.
+const longestText = 8 << 10
+
+// clean makes text from a document safe to print: one line, no control sequences, nothing that turns the direction of the text around it.
 func clean(s string) string {
+	if len(s) > longestText {
+		s = strings.ToValidUTF8(s[:longestText], "") + "…"
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case r == '\n' || r == '\t':
+		case r == '\n' || r == '\t' || r == '\u2028' || r == '\u2029':
 			return ' '
-		case unicode.IsControl(r) || r == unicode.ReplacementChar:
+		case unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar:
 			return '?'
 		}
 		return r

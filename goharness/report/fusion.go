@@ -100,6 +100,28 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	return row
 }
 
+// shapeResult is a profile's shape as a result, for views that have a row of each.
+func shapeResult(f *record.Fusion, p record.FusionPattern, s record.FusionShape) record.Result {
+	r := record.Result{ID: s.CaseID, Device: f.Device.ID, Suite: "fusion", Op: p.Pattern, DType: p.DType, Mode: p.Mode, Kernel: strings.Join(s.FusedKernels, "+"), Params: s.Params,
+		Status: s.Status, Reason: s.Reason, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Energy: s.FusedEnergy, Reproduce: "ridge bench --case '" + s.CaseID + "'"}
+	if f.Quick {
+		r.Reproduce += " --quick"
+	}
+	id, err := record.ParseCaseID(s.CaseID)
+	if err != nil {
+		r.Reproduce = ""
+	}
+	r.Threads = id.Threads
+	if s.Trials > 0 && s.Speedup > 0 {
+		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
+		r.Arms = []record.Arm{
+			{Name: "unfused", Kernels: s.UnfusedKernels, FLOPs: s.FLOPs, Bytes: s.UnfusedBytes, Time: &record.Time{MedianNS: s.UnfusedMS * 1e6}, Energy: s.Energy},
+			{Name: "fused", Kernels: s.FusedKernels, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Time: &record.Time{MedianNS: s.FusedMS * 1e6}, Energy: s.FusedEnergy},
+		}
+	}
+	return r
+}
+
 // fusionLists are the three lists that a reader acts on, and what is open.
 func fusionLists(of map[string][]string, o Options) string {
 	var b strings.Builder

@@ -42,40 +42,33 @@ func writeInsights(w io.Writer, docs []record.Calibration) error {
 	return err
 }
 
+// deviceInsights takes the limits that the page and the plots draw.
 func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
-	compute := map[record.DType]*record.Ceiling{}
-	var dram *record.Ceiling
-	for i := range d.Ceilings {
-		c := &d.Ceilings[i]
-		if c.Device != device || c.Measured.Unavailable != "" || c.Measured.Value <= 0 {
-			continue
-		}
-		switch {
-		case c.Kind == record.CeilingCompute && (compute[c.DType] == nil || c.Measured.Value > compute[c.DType].Measured.Value):
-			compute[c.DType] = c
-		case c.Kind == record.CeilingBandwidth && c.Level == "DRAM" && (dram == nil || c.Measured.Value > dram.Measured.Value):
-			dram = c
+	r := roofOf(d, device)
+	var dram *limit
+	for i := range r.Memory {
+		if l := &r.Memory[i]; l.Name == "DRAM" || l.Name == "HBM" {
+			dram = l
 		}
 	}
 	b.WriteString("Peaks of " + clean(device) + ":\n")
-	for _, p := range record.Precisions {
-		c := compute[p]
-		if c == nil {
+	for _, l := range r.Compute {
+		if l.Shared {
 			continue
 		}
-		fmt.Fprintf(b, "  %s: %s %s measured", p, measured(c), clean(c.Unit))
-		if c.Ratio > 0 {
-			fmt.Fprintf(b, ", %s of the theoretical %s", percent(c.Ratio), theoretical(c))
+		fmt.Fprintf(b, "  %s: %s %s measured", l.Name, digits(l.Value), l.Unit)
+		if l.ceiling.Ratio > 0 {
+			fmt.Fprintf(b, ", %s of the theoretical %s", percent(l.ceiling.Ratio), theoretical(l.ceiling))
 		}
 		if dram != nil {
-			fmt.Fprintf(b, "; ridge point %s operations per byte", digits(c.Measured.Value/dram.Measured.Value))
+			fmt.Fprintf(b, "; ridge point %s operations per byte", digits(l.Value/dram.Value))
 		}
-		fmt.Fprintf(b, " (%s)\n", gap(c))
+		fmt.Fprintf(b, " (%s)\n", gap(l.ceiling))
 	}
 	if dram == nil {
 		b.WriteString("  DRAM: no bandwidth was measured, so there is no ridge point\n")
 	} else {
-		fmt.Fprintf(b, "  DRAM: %s GB/s measured by %s with %d threads (%s)\n", measured(dram), clean(dram.Access), dram.Threads, gap(dram))
+		fmt.Fprintf(b, "  %s: %s %s measured by %s with %d threads (%s)\n", dram.Name, digits(dram.Value), dram.Unit, clean(dram.ceiling.Access), dram.ceiling.Threads, gap(dram.ceiling))
 	}
 	worst(b, d, device)
 	workInsights(b, d, device)
@@ -95,8 +88,7 @@ func fusionInsights(b *strings.Builder, f *record.Fusion) {
 // hasLimit leaves out probes and sweeps, which are limits themselves, latencies, which have
 // none, and results with arithmetic for which no compute ceiling was measured.
 func hasLimit(r *record.Result) bool {
-	probe := r.UseCase == "ceiling" || r.UseCase == "cache sweep"
-	return !probe && metricOf(r) != plainTime && (r.FLOPs == 0 || r.Ceiling.ComputeGFLOPS > 0)
+	return !r.Probe() && metricOf(r) != plainTime && (r.FLOPs == 0 || r.Ceiling.ComputeGFLOPS > 0)
 }
 
 // worst names the results that reach the least of what their ceilings allow.

@@ -95,7 +95,8 @@ func mdRows(b *strings.Builder, head []string, rows [][]string) {
 	}
 }
 
-var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "<", "&lt;", "*", `\*`, "_", `\_`)
+// mdEscapes keeps text from becoming markup, links and entities included.
+var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "<", "&lt;", "&", "&amp;", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "~", `\~`)
 
 // md makes text safe inside a table cell.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }

@@ -30,7 +30,7 @@ type pageView struct {
 	Scripts  []template.JS
 	Data     template.JS
 	Machines []machineView
-	Compare  []compareRow
+	Compare  *comparison
 	Sections sections
 }
 
@@ -48,7 +48,7 @@ func WritePage(w io.Writer, docs []record.Calibration) error {
 	if err != nil {
 		return fmt.Errorf("the page's style: %w", err)
 	}
-	v := pageView{Title: pageTitle(docs), Style: template.CSS(style), Data: template.JS(data), Compare: compareRows(docs), Sections: sectionsOf(docs)}
+	v := pageView{Title: pageTitle(docs), Style: template.CSS(style), Data: template.JS(data), Compare: comparisonOf(docs), Sections: sectionsOf(docs)}
 	var hashes []string
 	for _, name := range pageScripts {
 		text, err := page.ReadFile(name)

@@ -74,8 +74,8 @@ func (p sweepPoint) MarshalJSON() ([]byte, error) {
 		b = appendShort(append(b, ','), v)
 	}
 	b = strconv.AppendInt(append(b, ','), int64(p.Threads), 10)
-	b = strconv.AppendQuote(append(b, ','), clean(string(p.Status)))
-	return append(b, ']'), nil
+	status, err := json.Marshal(clean(string(p.Status)))
+	return append(append(append(b, ','), status...), ']'), err
 }
 
 // pageRow is one result as a list of cells, which strings stand in as indices.
@@ -121,8 +121,8 @@ var pageColumns = []struct {
 	{"unit", true}, {"value", false}, {"low", false}, {"high", false}, // performance and its interval; an end of 0 is open
 	{"ns", false}, {"lowNS", false}, {"highNS", false}, {"arms", true}, {"half", false},
 	{"fraction", false}, {"bound", true}, {"peak", false}, {"intensity", false}, {"executed", false}, {"bytes", false},
-	{"joules", false}, {"watts", false}, {"perWatt", false},
-	{"probe", false}, {"remarks", true}, {"conditions", true}, {"clocks", true}, {"checked", true}, {"spread", true}, {"reproduce", true},
+	{"joules", false}, {"watts", false}, {"perWatt", false}, {"energyHalf", false},
+	{"probe", false}, {"verdict", true}, {"remarks", true}, {"conditions", true}, {"clocks", true}, {"checked", true}, {"spread", true}, {"reproduce", true},
 }
 
 // composed gives a case's id as the scripts put it together from the cells of its row; "" where that is not its id.
@@ -147,7 +147,8 @@ func composed(r *record.Result) (shape, forced string, same bool) {
 	return shape, forced, made == r.ID
 }
 
-func (t *stringTable) row(r *record.Result) pageRow {
+// row gives a result's cells; verdict is that of a fusion shape, "" of any other result.
+func (t *stringTable) row(r *record.Result, verdict string) pageRow {
 	b := []byte{'['}
 	text := func(s string) {
 		if len(b) > 1 {
@@ -208,17 +209,23 @@ func (t *stringTable) row(r *record.Result) pageRow {
 	num(e.joules)
 	num(e.watts)
 	num(e.perWatt)
+	num(e.half)
 	if r.Probe() {
 		num(1)
 	} else {
 		num(0)
 	}
+	text(clean(verdict))
 	text(remarks(r))
 	text(conditionsText(r.Conditions))
 	text(clocksText(r.Conditions))
 	text(checkedText(r.Verification))
 	text(spreadText(r.Time))
-	text(strings.Replace(clean(r.Reproduce), id, "\x00", 1))
+	command := clean(r.Reproduce)
+	if id != "" {
+		command = strings.Replace(command, id, "\x00", 1)
+	}
+	text(command)
 	return append(b, ']')
 }
 
@@ -260,23 +267,18 @@ func performanceOf(r *record.Result) figure {
 type energyFigures struct {
 	joules  float64 // of one launch
 	watts   float64
-	perWatt float64 // GFLOPS per watt
+	perWatt float64 // GFLOPS per watt; GOPS of integers
+	half    float64 // 95 % uncertainty of the energy relative to it
 }
 
 func energyOf(r *record.Result) energyFigures {
 	var e energyFigures
-	if r.Energy == nil || r.Energy.Unavailable != "" || r.Energy.Joules <= 0 || !r.Status.Counts() {
+	if !r.Energy.Known() || !r.Status.Counts() {
 		return e
 	}
-	if r.Energy.Launches > 0 {
-		e.joules = r.Energy.Joules / float64(r.Energy.Launches)
-	}
-	if r.Energy.WindowNS > 0 {
-		e.watts = r.Energy.Joules / (float64(r.Energy.WindowNS) / 1e9)
-	}
-	if r.Metrics != nil && r.Metrics.Power != nil {
-		e.perWatt = r.Metrics.Power.GFLOPSPerWatt
-	}
+	e.joules, _ = r.Energy.PerLaunch()
+	e.watts, e.half = r.Energy.MeanWatts(), r.Energy.Uncertainty/r.Energy.Joules
+	e.perWatt = float64(r.FLOPs) / e.joules / 1e9
 	return e
 }
 
@@ -404,8 +406,23 @@ func dataOf(docs []record.Calibration) ([]byte, error) {
 		for _, dev := range d.Devices {
 			doc.Devices = append(doc.Devices, deviceOf(d, dev, profiles))
 		}
+		shapes := shapesOf(profiles)
 		for n := range d.Results {
-			doc.Rows = append(doc.Rows, table.row(&d.Results[n]))
+			id := d.Results[n].ID
+			doc.Rows = append(doc.Rows, table.row(&d.Results[n], shapes[id].Verdict))
+			delete(shapes, id)
+		}
+		// Shapes whose results are not in the document: those of a profile that joined it.
+		for n := range profiles {
+			for _, q := range profiles[n].Patterns {
+				for _, s := range q.Shapes {
+					if _, left := shapes[s.CaseID]; left {
+						r := shapeResult(&profiles[n], q, s)
+						doc.Rows = append(doc.Rows, table.row(&r, s.Verdict))
+						delete(shapes, s.CaseID)
+					}
+				}
+			}
 		}
 		data.Docs = append(data.Docs, doc)
 	}

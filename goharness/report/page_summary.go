@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,7 @@ type machineView struct {
 	Checks          []record.Check
 	Command         string
 	Ceilings        []ceilingView
+	ProfileOnly     bool // a fusion profile that joined no calibration
 }
 
 type pair struct{ Name, Value string }
@@ -67,6 +69,10 @@ func machineOf(d *record.Calibration, label string) machineView {
 	}
 	add(&m.Run, "extent", kind)
 	add(&m.Run, "tool", strings.TrimSpace(d.Tool.Name+" "+d.Tool.Version))
+	if n := len(d.FusionProfiles); n > 0 {
+		add(&m.Run, "fusion profiles", strconv.Itoa(n))
+	}
+	m.ProfileOnly = len(d.Results) == 0 && len(d.FusionProfiles) > 0
 	for _, st := range []record.Status{record.OK, record.Noisy, record.Invalid, record.Wrong, record.Crashed, record.TimedOut, record.Unsupported, record.Skipped} {
 		if n := d.Summary.Counts[st]; n > 0 {
 			m.Statuses = append(m.Statuses, statusCount{string(st), n})
@@ -130,14 +136,16 @@ func deviceViewOf(d *record.Calibration, dev record.Device) deviceView {
 	v := deviceView{ID: clean(dev.ID), Name: clean(dev.Name)}
 	r := roofOf(d, dev.ID)
 	for _, l := range r.Compute {
-		v.Peaks = append(v.Peaks, cardOf(l))
+		if !l.Shared {
+			v.Peaks = append(v.Peaks, cardOf(l))
+		}
 	}
 	for _, l := range r.Memory {
 		v.Memory = append(v.Memory, cardOf(l))
 	}
 	have := map[string]bool{}
 	for _, l := range r.Compute {
-		have[l.Name] = true
+		have[l.Name] = !l.Shared
 	}
 	for i := range d.Ceilings {
 		c := &d.Ceilings[i]
@@ -183,10 +191,18 @@ func cardOf(l limit) peakCard {
 	return c
 }
 
+// comparison sets the limits of several machines side by side.
+type comparison struct {
+	Machines []string
+	Rows     []compareRow
+}
+
 // compareRow is one limit on every machine.
 type compareRow struct {
 	Name, Unit string
 	Cells      []compareCell
+	values     []float64
+	lower      bool // is better
 }
 
 type compareCell struct {
@@ -194,59 +210,85 @@ type compareCell struct {
 	Best           bool
 }
 
-// compareRows set the machines side by side, by the limits of each one's first device; nothing where there is one machine.
-func compareRows(docs []record.Calibration) []compareRow {
-	if len(docs) < 2 {
+// clearLead is by how much the best of a row must be ahead to be marked: less is within what the same machine differs from run to run.
+const clearLead = 1.03
+
+// comparisonOf takes the limits of each machine's first device; nil where fewer than two documents have any.
+func comparisonOf(docs []record.Calibration) *comparison {
+	var c comparison
+	var roofs []roof
+	var waits [][]record.Plateau
+	names := labels(docs)
+	for i := range docs {
+		if len(docs[i].Devices) == 0 {
+			continue
+		}
+		if r := roofOf(&docs[i], docs[i].Devices[0].ID); len(r.Compute)+len(r.Memory) > 0 {
+			c.Machines, roofs, waits = append(c.Machines, names[i]), append(roofs, r), append(waits, docs[i].Summary.Plateaus)
+		}
+	}
+	if len(roofs) < 2 {
 		return nil
 	}
-	var rows []compareRow
-	at := map[string]int{}
-	best := map[string]float64{}
-	put := func(doc int, l limit) {
-		key := l.Name + " " + l.Unit
-		if _, have := at[key]; !have {
-			at[key] = len(rows)
-			rows = append(rows, compareRow{Name: l.Name, Unit: l.Unit, Cells: make([]compareCell, len(docs))})
+	put := func(machine int, name, unit, cell, percent string, value float64, lower bool) {
+		at := slices.IndexFunc(c.Rows, func(r compareRow) bool { return r.Name == name && r.Unit == unit })
+		if at < 0 {
+			at = len(c.Rows)
+			c.Rows = append(c.Rows, compareRow{Name: name, Unit: unit, Cells: make([]compareCell, len(roofs)), values: make([]float64, len(roofs)), lower: lower})
 		}
-		cell := compareCell{Value: digits(l.Value)}
-		if l.ceiling.Ratio > 0 && l.Theoretical > 0 {
-			cell.Percent = percent(l.ceiling.Ratio) + " of " + digits(l.Theoretical)
-		}
-		row := &rows[at[key]]
-		if l.Value > best[key] {
-			best[key] = l.Value
-			for i := range row.Cells {
-				row.Cells[i].Best = false
-			}
-			cell.Best = true
-		}
-		row.Cells[doc] = cell
+		c.Rows[at].Cells[machine], c.Rows[at].values[machine] = compareCell{Value: cell, Percent: percent}, value
 	}
-	var roofs []roof
-	for i := range docs {
-		var r roof
-		if len(docs[i].Devices) > 0 {
-			r = roofOf(&docs[i], docs[i].Devices[0].ID)
+	limits := func(name string, of func(roof) []limit) {
+		for i, r := range roofs {
+			for _, l := range of(r) {
+				if l.Name != name || l.Shared {
+					continue
+				}
+				share := ""
+				if l.ceiling.Ratio > 0 && l.Theoretical > 0 {
+					share = percent(l.ceiling.Ratio) + " of " + digits(l.Theoretical)
+				}
+				put(i, l.Name, l.Unit, digits(l.Value), share, l.Value, false)
+			}
 		}
-		roofs = append(roofs, r)
 	}
 	for _, p := range record.Precisions {
-		for i, r := range roofs {
-			for _, l := range r.Compute {
-				if l.Name == string(p) {
-					put(i, l)
-				}
-			}
-		}
+		limits(string(p), func(r roof) []limit { return r.Compute })
 	}
 	for _, level := range levels {
-		for i, r := range roofs {
-			for _, l := range r.Memory {
-				if l.Name == level {
-					put(i, l)
+		limits(level, func(r roof) []limit { return r.Memory })
+	}
+	for _, level := range levels {
+		for i, list := range waits {
+			for _, p := range list {
+				if p.Level == level && p.LatencyNS > 0 {
+					put(i, level+" latency", "ns", digits(p.LatencyNS), "", p.LatencyNS, true)
 				}
 			}
 		}
 	}
-	return rows
+	for i := range c.Rows {
+		c.Rows[i].mark()
+	}
+	return &c
+}
+
+// mark finds the best of a row, where it is clearly ahead.
+func (r *compareRow) mark() {
+	best, second := -1, -1
+	ahead := func(a, b float64) bool { return r.lower && a < b || !r.lower && a > b }
+	for i, v := range r.values {
+		switch {
+		case v <= 0:
+		case best < 0 || ahead(v, r.values[best]):
+			best, second = i, best
+		case second < 0 || ahead(v, r.values[second]):
+			second = i
+		}
+	}
+	if second < 0 {
+		return
+	}
+	a, b := r.values[best], r.values[second]
+	r.Cells[best].Best = max(a/b, b/a) > clearLead
 }

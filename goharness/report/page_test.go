@@ -122,10 +122,10 @@ func rowsOf(t *testing.T, html string) []map[string]any {
 func TestEveryResultIsARowOfThePage(t *testing.T) {
 	doc := sample(t)
 	rows := rowsOf(t, show(t, "html", doc))
-	if len(rows) != len(doc.Results) {
+	if len(rows) != len(doc.Results)+6 { // six shapes of the profile
 		t.Fatalf("%d rows of %d results", len(rows), len(doc.Results))
 	}
-	for i, r := range rows {
+	for i, r := range rows[:len(doc.Results)] {
 		want := &doc.Results[i]
 		if r["status"] != string(want.Status) || r["op"] != want.Op || r["kernel"] != kernel(want) {
 			t.Errorf("%s: %v", want.ID, r)
@@ -234,5 +234,155 @@ func TestDocumentsAreToldApartByTheirLabels(t *testing.T) {
 	got := labels([]record.Calibration{a, b, c})
 	if got[0] == got[1] || got[2] != "other" || !strings.Contains(got[1], "second") {
 		t.Errorf("labels %q", got)
+	}
+}
+
+// withEnergy is a document whose first results have the joules of a meter.
+func withEnergy(t *testing.T) record.Calibration {
+	doc := sample(t)
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Time == nil || !r.Status.Counts() || r.Probe() {
+			continue
+		}
+		launches := 10e9 / r.Time.MedianNS
+		watts := 40 + 7*float64(i)
+		r.Energy = &record.Energy{Joules: 10 * watts, Uncertainty: 10 * watts * .03, WindowNS: 10e9, Launches: launches, Meter: "rapl", MaxWatts: watts + 5}
+		if err := record.FillMetrics(r, nil, doc.Ceilings, record.UserPeaks{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return doc
+}
+
+func TestEnergyOfARowIsThatOfOneLaunchWithItsUncertainty(t *testing.T) {
+	doc := withEnergy(t)
+	for i, r := range rowsOf(t, show(t, "html", doc))[:len(doc.Results)] {
+		want := &doc.Results[i]
+		if !want.Energy.Known() {
+			if r["watts"].(float64) != 0 {
+				t.Errorf("%s: %v W without a meter", want.ID, r["watts"])
+			}
+			continue
+		}
+		near := func(name string, v float64) {
+			if got := r[name].(float64); v == 0 != (got == 0) || v != 0 && (got/v < .999 || got/v > 1.001) {
+				t.Errorf("%s: %s %v, expected %v", want.ID, name, got, v)
+			}
+		}
+		near("watts", want.Energy.Joules/10)
+		near("joules", want.Energy.Joules/want.Energy.Launches)
+		near("energyHalf", .03)
+		near("perWatt", want.Metrics.Power.GFLOPSPerWatt)
+	}
+}
+
+// int8 kernels that use the instructions of u8·s8 stand under their ceiling, and bf16 widened to fp32 under that of fp32.
+func TestTheRooflineHasTheCeilingsThatJudge(t *testing.T) {
+	doc := sample(t)
+	add := func(d record.DType, isa string, value float64) {
+		doc.Ceilings = append(doc.Ceilings, record.Ceiling{Device: "cpu", Kind: record.CeilingCompute, DType: d, ISA: isa, Threads: 2, Unit: "GOPS", Measured: record.Measured{Value: value},
+			Theoretical: record.Theoretical{Value: 950}, Ratio: value / 950})
+	}
+	add(record.U8S8, "avx512vnni", 900)
+	int8, bf16 := -1, -1
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Op == "gemm" && r.DType == record.INT8 && r.Ceiling != nil {
+			int8 = i
+			c := *r.Ceiling
+			c.ComputeGFLOPS = 900
+			r.Ceiling = &c
+		}
+		if r.Op == "gemm" && r.DType == record.FP32 && r.Status == record.OK && r.Threads == 2 {
+			bf16 = i
+		}
+	}
+	if int8 < 0 || bf16 < 0 {
+		t.Fatal("the sample has no such results")
+	}
+	wide := doc.Results[bf16]
+	wide.DType = record.BF16
+	c := *wide.Ceiling
+	c.ComputeGFLOPS = 218
+	wide.Ceiling = &c
+	doc.Results = append(doc.Results, wide)
+	got := map[string]limit{}
+	for _, l := range roofOf(&doc, "cpu").Compute {
+		got[l.Name] = l
+	}
+	if l := got["int8"]; l.Value != 900 || l.Shared || l.Detail != "avx512vnni, 2 threads" || l.Theoretical != 950 {
+		t.Errorf("int8: %+v", l)
+	}
+	if l := got["bf16"]; l.Value != 218 || !l.Shared || l.Detail != "computed as fp32, avx2, 2 threads" {
+		t.Errorf("bf16: %+v", l)
+	}
+	v := deviceViewOf(&doc, doc.Devices[0])
+	for _, p := range v.Peaks {
+		if p.Name == "bf16" {
+			t.Error("bf16 has a card of a peak that is fp32's")
+		}
+	}
+	if len(v.Absent) != 1 || v.Absent[0].Name != "bf16" {
+		t.Errorf("not measured: %v", v.Absent)
+	}
+}
+
+func TestTheBestOfARowIsMarkedWhereItIsClearlyAhead(t *testing.T) {
+	machine := func(name string, fp32, ns float64) record.Calibration {
+		doc := sample(t)
+		doc.Host.Name = name
+		for i := range doc.Ceilings {
+			if c := &doc.Ceilings[i]; c.DType == record.FP32 {
+				c.Measured.Value = fp32
+			}
+		}
+		doc.Summary.Plateaus = []record.Plateau{{Level: "L1", FromBytes: 8192, ToBytes: 32768, LatencyNS: ns}}
+		return doc
+	}
+	best := func(name string, docs ...record.Calibration) string {
+		out := ""
+		for _, r := range comparisonOf(docs).Rows {
+			for i, c := range r.Cells {
+				if r.Name == name && c.Best {
+					out += fmt.Sprint(i)
+				}
+			}
+		}
+		return out
+	}
+	a := machine("a", 200, 1.5)
+	if got := best("fp32", a, machine("b", 205, 1)); got != "" {
+		t.Errorf("2.5 %% more is marked as better: %s", got)
+	}
+	if got := best("fp32", a, alone(t), machine("b", 210, 1)); got != "1" {
+		t.Errorf("5 %% more: %q; a profile alone has no column", got)
+	}
+	if got := best("L1 latency", a, machine("b", 205, 1)); got != "1" {
+		t.Errorf("the lower latency is better, marked: %q", got)
+	}
+	if comparisonOf([]record.Calibration{a, alone(t)}) != nil {
+		t.Error("one machine is compared with nothing")
+	}
+}
+
+// Shapes of a profile are in the table too, with verdict, reason and command line.
+func TestEveryShapeOfAProfileIsARowOfThePage(t *testing.T) {
+	found := map[string]map[string]any{}
+	for _, r := range rowsOf(t, show(t, "html", alone(t))) {
+		if r["suite"] != "fusion" || r["threads"].(float64) != 2 {
+			t.Errorf("%v", r)
+		}
+		found[r["op"].(string)+" "+r["dtype"].(string)+" "+r["mode"].(string)+" "+r["shape"].(string)] = r
+	}
+	r := found["Linear_Bias_ReLU fp32 hot m=128,k=512,n=512"]
+	if r == nil || len(found) != 6 {
+		t.Fatalf("%d rows", len(found))
+	}
+	if r["verdict"] != "moderate" || r["value"].(float64) != 1.1714 || r["reproduce"] != "ridge bench --case '\x00'" || !strings.Contains(r["arms"].(string), "410 µs → 350 µs") || r["half"].(float64) != .01 {
+		t.Errorf("%v", r)
+	}
+	if r := found["Linear_Bias_ReLU fp32 hot m=1024,k=2048,n=2048"]; r["verdict"] != "not measured" || r["unit"] != "" || !strings.Contains(r["remarks"].(string), "needs more memory") {
+		t.Errorf("not measured: %v", r)
 	}
 }

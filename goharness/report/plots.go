@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 
 	"gonum.org/v1/plot"
@@ -137,36 +138,89 @@ func newPlot(x, y string) *plot.Plot {
 	return p
 }
 
-// logarithmic gives an axis the powers of a base that enclose the values.
+// logged marks an axis that is linear in the decimal logarithm of its values. The plot library's own logarithmic scale
+// reserves room for the axis' name at a wrong place: a third of the picture stays empty.
+type logged struct{ plot.LinearScale }
+
+// onAxis is where a value stands on an axis, valueAt the value that stands there.
+func onAxis(a *plot.Axis, v float64) float64 {
+	if _, log := a.Scale.(logged); log {
+		return math.Log10(v)
+	}
+	return v
+}
+
+func valueAt(a *plot.Axis, at float64) float64 {
+	if _, log := a.Scale.(logged); log {
+		return math.Pow(10, at)
+	}
+	return at
+}
+
+// point is a place in the plot of a pair of values.
+func point(p *plot.Plot, x, y float64) plotter.XY {
+	return plotter.XY{X: onAxis(&p.X, x), Y: onAxis(&p.Y, y)}
+}
+
+// logarithmic gives an axis the steps of a base that enclose the values: powers, of ten also their twofold and fivefold.
 func logarithmic(a *plot.Axis, values []float64, base float64, show func(float64) string) {
 	low, high := math.Inf(1), 0.0
 	for _, v := range values {
-		if v > 0 && !math.IsInf(v, 0) {
+		if v > smallest && v < largest {
 			low, high = min(low, v), max(high, v)
 		}
 	}
 	if high == 0 {
 		low, high = 1, base
 	}
-	from, to := math.Floor(math.Log(low)/math.Log(base)+1e-9), math.Ceil(math.Log(high)/math.Log(base)-1e-9)
-	if to <= from {
-		to = from + 1
+	steps := []float64{1}
+	if base == 10 {
+		steps = []float64{1, 2, 5}
 	}
-	a.Scale = plot.LogScale{}
-	a.Min, a.Max = math.Pow(base, from), math.Pow(base, to)
-	step := max(1, math.Ceil((to-from)/8))
-	var ticks []plot.Tick
-	for e := from; e <= to; e++ {
-		label := ""
-		if math.Mod(e-from, step) == 0 {
-			label = show(math.Pow(base, e))
+	var all []float64
+	for e := math.Floor(math.Log(low)/math.Log(base)) - 1; len(all) == 0 || all[len(all)-1] < high*(1-1e-9); e++ {
+		for _, s := range steps {
+			if v := s * math.Pow(base, e); len(all) == 0 || all[len(all)-1] < high*(1-1e-9) {
+				if len(all) == 1 && v <= low*(1+1e-9) {
+					all = all[:0] // the step before is not needed
+				}
+				all = append(all, v)
+			}
 		}
-		ticks = append(ticks, plot.Tick{Value: math.Pow(base, e), Label: label})
+	}
+	if len(all) == 1 {
+		all = append(all, all[0]*base)
+	}
+	a.Scale = logged{}
+	a.Min, a.Max = onAxis(a, all[0]), onAxis(a, all[len(all)-1])
+	fewer := int(math.Ceil(float64(len(all)) / 10))
+	var ticks []plot.Tick
+	for i, v := range all {
+		label := ""
+		if base == 10 && len(all) > 10 && math.Abs(math.Log10(v)-math.Round(math.Log10(v))) < 1e-9 || (base != 10 || len(all) <= 10) && i%fewer == 0 {
+			label = show(v)
+		}
+		ticks = append(ticks, plot.Tick{Value: onAxis(a, v), Label: label})
 	}
 	a.Tick.Marker = plot.ConstantTicks(ticks)
 }
 
-func sizeTick(v float64) string { return size(int64(v)) }
+// tick is a number on an axis: 0.125, 20, 1000.
+func tick(v float64) string {
+	if v == math.Trunc(v) && v < 1e7 {
+		return strconv.FormatFloat(v, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// sizeTick is a size on an axis: 8 KiB.
+func sizeTick(v float64) string {
+	number, unit, _ := strings.Cut(size(int64(v)), " ")
+	if strings.Contains(number, ".") {
+		number = strings.TrimRight(strings.TrimRight(number, "0"), ".")
+	}
+	return number + " " + unit
+}
 
 // mark is one point with its interval; an end of 0 is open.
 type mark struct {
@@ -178,17 +232,23 @@ type mark struct {
 func addMarks(p *plot.Plot, marks []mark, c color.Color, name string, floor, roof float64) error {
 	var solid, hollow plotter.XYs
 	for _, m := range marks {
-		xy := plotter.XY{X: m.x, Y: m.y}
+		xy := point(p, m.x, m.y)
+		if within := func(a *plot.Axis, v float64) bool { return v > a.Min-1e-6 && v < a.Max+1e-6 }; !within(&p.X, xy.X) || !within(&p.Y, xy.Y) {
+			continue // beyond what an axis shows
+		}
 		if m.noisy {
 			hollow = append(hollow, xy)
 		} else {
 			solid = append(solid, xy)
 		}
-		open := m.high == 0
-		if open {
+		open := m.high == 0 || m.low == 0
+		if open && m.high == m.low {
+			continue // no interval
+		}
+		if m.high == 0 {
 			m.high = roof
 		}
-		line, err := plotter.NewLine(plotter.XYs{{X: m.x, Y: min(m.y, max(floor, m.low))}, {X: m.x, Y: max(m.y, min(roof, m.high))}})
+		line, err := plotter.NewLine(plotter.XYs{point(p, m.x, min(m.y, max(floor, m.low))), point(p, m.x, max(m.y, min(roof, m.high)))})
 		if err != nil {
 			return err
 		}
@@ -219,8 +279,13 @@ func addMarks(p *plot.Plot, marks []mark, c color.Color, name string, floor, roo
 	return nil
 }
 
+// addLine draws a line through pairs of values.
 func addLine(p *plot.Plot, c color.Color, dashed bool, points ...plotter.XY) error {
-	line, err := plotter.NewLine(plotter.XYs(points))
+	var at plotter.XYs
+	for _, v := range points {
+		at = append(at, point(p, v.X, v.Y))
+	}
+	line, err := plotter.NewLine(at)
 	if err != nil {
 		return err
 	}
@@ -233,7 +298,7 @@ func addLine(p *plot.Plot, c color.Color, dashed bool, points ...plotter.XY) err
 }
 
 func addText(p *plot.Plot, x, y float64, text string, right bool) error {
-	l, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: x, Y: y}}, Labels: []string{text}})
+	l, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{point(p, x, y)}, Labels: []string{text}})
 	if err != nil {
 		return err
 	}
@@ -251,6 +316,25 @@ func addText(p *plot.Plot, x, y float64, text string, right bool) error {
 type onlyDrawn struct{ labels *plotter.Labels }
 
 func (o onlyDrawn) Plot(c draw.Canvas, p *plot.Plot) { o.labels.Plot(c, p) }
+
+// alongLine is text just above the middle of a line, in its direction.
+type alongLine struct {
+	from, to plotter.XY
+	at       float64 // 0 the line's start, 1 its end
+	text     string
+}
+
+func (t alongLine) Plot(c draw.Canvas, p *plot.Plot) {
+	x, y := p.Transforms(&c)
+	a, b := point(p, t.from.X, t.from.Y), point(p, t.to.X, t.to.Y)
+	from, to := vg.Point{X: x(a.X), Y: y(a.Y)}, vg.Point{X: x(b.X), Y: y(b.Y)}
+	angle := math.Atan2(float64(to.Y-from.Y), float64(to.X-from.X))
+	style := p.X.Tick.Label
+	style.Font.Size, style.Rotation, style.XAlign, style.YAlign = vg.Points(8), angle, draw.XCenter, draw.YBottom
+	middle := vg.Point{X: from.X + vg.Length(t.at)*(to.X-from.X), Y: from.Y + vg.Length(t.at)*(to.Y-from.Y)}
+	off := float64(vg.Points(1.5))
+	c.FillText(style, middle.Add(vg.Point{X: vg.Length(-off * math.Sin(angle)), Y: vg.Length(off * math.Cos(angle))}), t.text)
+}
 
 func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {
 	r := roofOf(d, device)
@@ -278,47 +362,65 @@ func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plo
 		}
 	}
 	p := newPlot("Arithmetic intensity (FLOP/byte)", "Performance (GFLOPS; GOPS for integers)")
-	logarithmic(&p.X, xs, 2, digits)
-	logarithmic(&p.Y, ys, 10, digits)
+	logarithmic(&p.X, xs, 2, tick)
+	logarithmic(&p.Y, ys, 10, tick)
+	left, right, floor, ceiling := valueAt(&p.X, p.X.Min), valueAt(&p.X, p.X.Max), valueAt(&p.Y, p.Y.Min), valueAt(&p.Y, p.Y.Max)
 	for i, l := range r.Memory {
-		start, end := max(p.X.Min, p.Y.Min/l.Value), p.X.Max
+		start, end := max(left, floor/l.Value), right
 		if top > 0 {
 			end = min(end, top/l.Value)
 		}
 		if end <= start {
 			continue
 		}
-		if err := addLine(p, grey, false, plotter.XY{X: start, Y: start * l.Value}, plotter.XY{X: end, Y: end * l.Value}); err != nil {
+		from, to := plotter.XY{X: start, Y: start * l.Value}, plotter.XY{X: end, Y: end * l.Value}
+		if err := addLine(p, grey, false, from, to); err != nil {
 			return nil, 0, err
 		}
-		at := start * math.Pow(end/start, []float64{.8, .65, .5, .4}[i%4])
-		if err := addText(p, at, at*l.Value, fmt.Sprintf("%s %s GB/s", l.Name, digits(l.Value)), true); err != nil {
-			return nil, 0, err
-		}
+		p.Add(alongLine{from, to, []float64{.7, .5, .25, .3}[i%4], fmt.Sprintf("%s %s GB/s", l.Name, digits(l.Value))})
 	}
-	sorted := slices.Clone(r.Compute)
-	sort.Slice(sorted, func(i, j int) bool { return sorted[i].Value < sorted[j].Value })
-	last, at := 0.0, p.X.Max
-	for _, l := range sorted {
-		start := p.X.Min
+	last, at := 0.0, right
+	for _, l := range sameHeight(r.Compute) {
+		start := left
 		if fastest > 0 {
 			start = max(start, l.Value/fastest)
 		}
-		if err := addLine(p, colorOf(l.Name), false, plotter.XY{X: start, Y: l.Value}, plotter.XY{X: p.X.Max, Y: l.Value}); err != nil {
+		if err := addLine(p, colorOf(l.color), false, plotter.XY{X: start, Y: l.Value}, plotter.XY{X: right, Y: l.Value}); err != nil {
 			return nil, 0, err
 		}
 		// Labels of ceilings that are close stand side by side.
-		if last > 0 && math.Log(l.Value/last)/math.Log(p.Y.Max/p.Y.Min) < .035 {
-			at /= math.Pow(p.X.Max/p.X.Min, .11)
+		if last > 0 && math.Log(l.Value/last)/math.Log(ceiling/floor) < .035 {
+			at /= math.Pow(right/left, .11)
 		} else {
-			at, last = p.X.Max, l.Value
+			at, last = right, l.Value
 		}
-		if err := addText(p, at, l.Value, l.Name+" "+digits(l.Value), true); err != nil {
+		if err := addText(p, at, l.Value, l.text, true); err != nil {
 			return nil, 0, err
 		}
 	}
 	err := addByName(p, of)
 	return p, plotHeight, err
+}
+
+// ceilingLine is a compute ceiling of one precision or of several that have the same.
+type ceilingLine struct {
+	Value       float64
+	text, color string
+}
+
+// sameHeight joins ceilings of the same value, lowest first.
+func sameHeight(list []limit) []ceilingLine {
+	sorted := slices.Clone(list)
+	sort.SliceStable(sorted, func(i, j int) bool { return sorted[i].Value < sorted[j].Value })
+	var out []ceilingLine
+	for i, l := range sorted {
+		if n := len(out); n > 0 && l.Value == sorted[i-1].Value {
+			out[n-1].text = strings.TrimSuffix(out[n-1].text, " "+digits(l.Value)) + ", " + l.Name + " " + digits(l.Value)
+			continue
+		}
+		out = append(out, ceilingLine{l.Value, l.Name + " " + digits(l.Value), l.Name})
+	}
+	return out
 }
 
 // addByName draws the marks of each precision in its colour, with a legend.
@@ -336,7 +438,7 @@ func addByName(p *plot.Plot, of map[string][]mark) error {
 		return a < b || a == b && names[i] < names[j]
 	})
 	for _, n := range names {
-		if err := addMarks(p, of[n], colorOf(n), n, p.Y.Min, p.Y.Max); err != nil {
+		if err := addMarks(p, of[n], colorOf(n), n, valueAt(&p.Y, p.Y.Min), valueAt(&p.Y, p.Y.Max)); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"cmp"
+	"fmt"
 	"image/color"
 	"slices"
 	"strings"
@@ -26,7 +28,7 @@ func drawLatencySweep(d *record.Calibration, device string, _ []record.Fusion) (
 	}
 	for _, l := range d.Summary.Plateaus {
 		from, to, ns := float64(l.FromBytes), float64(l.ToBytes), l.LatencyNS
-		if ns < p.Y.Min || ns > p.Y.Max || from < p.X.Min || to > p.X.Max || to <= from {
+		if ns < valueAt(&p.Y, p.Y.Min) || ns > valueAt(&p.Y, p.Y.Max) || from < valueAt(&p.X, p.X.Min) || to > valueAt(&p.X, p.X.Max) || to <= from {
 			continue
 		}
 		if err := addLine(p, grey, true, plotter.XY{X: from, Y: ns}, plotter.XY{X: to, Y: ns}); err != nil {
@@ -56,14 +58,15 @@ func drawSweep(points []sweepPoint, name string, ceilings []limit) (*plot.Plot, 
 	}
 	p := newPlot("Size of the buffer", name)
 	logarithmic(&p.X, xs, 2, sizeTick)
-	logarithmic(&p.Y, ys, 10, digits)
+	logarithmic(&p.Y, ys, 10, tick)
+	left, right := valueAt(&p.X, p.X.Min), valueAt(&p.X, p.X.Max)
 	for i, l := range ceilings {
-		if err := addLine(p, grey, true, plotter.XY{X: p.X.Min, Y: l.Value}, plotter.XY{X: p.X.Max, Y: l.Value}); err != nil {
+		if err := addLine(p, grey, true, plotter.XY{X: left, Y: l.Value}, plotter.XY{X: right, Y: l.Value}); err != nil {
 			return nil, 0, err
 		}
-		at := p.X.Max
+		at := right
 		if i%2 == 1 {
-			at = p.X.Min
+			at = left
 		}
 		if err := addText(p, at, l.Value, l.Name+" "+digits(l.Value), i%2 == 0); err != nil {
 			return nil, 0, err
@@ -72,7 +75,7 @@ func drawSweep(points []sweepPoint, name string, ceilings []limit) (*plot.Plot, 
 	if err := addLine(p, precisionColors[1], false, path...); err != nil {
 		return nil, 0, err
 	}
-	return p, plotHeight, addMarks(p, marks, precisionColors[1], "", p.Y.Min, p.Y.Max)
+	return p, plotHeight, addMarks(p, marks, precisionColors[1], "", valueAt(&p.Y, p.Y.Min), valueAt(&p.Y, p.Y.Max))
 }
 
 // drawUtilisation shows what memory-bound results take of the bandwidth of their level.
@@ -86,11 +89,11 @@ func drawUtilisation(d *record.Calibration, device string, _ []record.Fusion) (*
 			continue
 		}
 		share := 100 * r.BandwidthGBps / r.Ceiling.MemoryGBps
+		if !(share < 1e4) { // of no machine
+			continue
+		}
 		low, high := overTime(share, r.Time)
 		level := orNone(r.Ceiling.MemoryLevel)
-		if !slices.Contains(levels, level) {
-			level = none
-		}
 		of[level] = append(of[level], mark{float64(r.WorkingSetBytes), share, low, high, r.Status != record.OK})
 		xs, top = append(xs, float64(r.WorkingSetBytes)), max(top, share)
 	}
@@ -100,24 +103,36 @@ func drawUtilisation(d *record.Calibration, device string, _ []record.Fusion) (*
 	p := newPlot("Working set", "Of the measured bandwidth of its level (%)")
 	logarithmic(&p.X, xs, 2, sizeTick)
 	p.Y.Min, p.Y.Max = 0, 1.05*top
-	if err := addLine(p, grey, true, plotter.XY{X: p.X.Min, Y: 100}, plotter.XY{X: p.X.Max, Y: 100}); err != nil {
+	if err := addLine(p, grey, true, plotter.XY{X: valueAt(&p.X, p.X.Min), Y: 100}, plotter.XY{X: valueAt(&p.X, p.X.Max), Y: 100}); err != nil {
 		return nil, 0, err
 	}
-	n := 0
-	for _, level := range append(append([]string{}, levels...), none) {
-		if len(of[level]) == 0 {
-			continue
-		}
+	for n, level := range levelNames(of) {
 		if err := addMarks(p, of[level], precisionColors[(2*n+1)%len(precisionColors)], level, 0, p.Y.Max); err != nil {
 			return nil, 0, err
 		}
-		n++
 	}
-	p.Legend.Top = true
+	p.Y.Max = max(p.Y.Max, 125) // room for the legend above what is drawn
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.XOffs = vg.Points(6)
 	return p, plotHeight, nil
 }
 
+// levelNames are the keys, levels from the core outwards first.
+func levelNames(of map[string][]mark) []string {
+	var out []string
+	for n := range of {
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b string) int {
+		return cmp.Or(cmp.Compare(order(levels, a), order(levels, b)), cmp.Compare(a, b))
+	})
+	return out
+}
+
 var verdictColors = map[string]color.RGBA{"strong": {26, 127, 75, 255}, "moderate": {9, 105, 200, 255}, "minimal": grey, "slower": {192, 38, 45, 255}, "inconclusive": {185, 137, 0, 255}}
+
+// mostPatterns are drawn: a picture grows with them.
+const mostPatterns = 150
 
 // drawFusion has a row for each pattern: its shapes from the smallest at the top to the largest.
 func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) (*plot.Plot, vg.Length, error) {
@@ -135,7 +150,11 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 	if len(patterns) == 0 {
 		return nil, 0, nil
 	}
-	p := newPlot("Speed-up (unfused time / fused time), 95 % interval", " ")
+	more := ""
+	if n := len(patterns); n > mostPatterns {
+		patterns, more = patterns[:mostPatterns], fmt.Sprintf("; the first %d of %d patterns", mostPatterns, n)
+	}
+	p := newPlot("Speed-up (unfused time / fused time), 95 % interval; dashed: the cut-offs 0.95, 1.1, 1.5"+more, " ")
 	var ticks []plot.Tick
 	of := map[string]plotter.XYs{}
 	low, high := .8, 1.7
@@ -202,8 +221,8 @@ func drawEfficiency(d *record.Calibration, device string, _ []record.Fusion) (*p
 		}
 		// The uncertainty of the energy is what the meter knows of the efficiency.
 		m := mark{x: r.GFLOPS, y: e.perWatt, low: e.perWatt, high: e.perWatt, noisy: r.Status != record.OK}
-		if u := r.Energy.Uncertainty / r.Energy.Joules; u > 0 && u < 1 {
-			m.low, m.high = e.perWatt/(1+u), e.perWatt/(1-u)
+		if e.half > 0 && e.half < 1 {
+			m.low, m.high = e.perWatt/(1+e.half), e.perWatt/(1-e.half)
 		}
 		dtype := clean(string(r.DType))
 		of[dtype] = append(of[dtype], m)
@@ -212,8 +231,8 @@ func drawEfficiency(d *record.Calibration, device string, _ []record.Fusion) (*p
 	if len(xs) == 0 {
 		return nil, 0, nil
 	}
-	p := newPlot("Performance (GFLOPS)", "Efficiency (GFLOPS per watt)")
-	logarithmic(&p.X, xs, 10, digits)
-	logarithmic(&p.Y, ys, 10, digits)
+	p := newPlot("Performance (GFLOPS; GOPS for integers)", "Efficiency (GFLOPS per watt; GOPS for integers)")
+	logarithmic(&p.X, xs, 10, tick)
+	logarithmic(&p.Y, ys, 10, tick)
 	return p, plotHeight, addByName(p, of)
 }

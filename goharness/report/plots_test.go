@@ -1,22 +1,26 @@
 package report
 
 import (
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"image/png"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"gonum.org/v1/plot"
 
 	"ridge/goharness/record"
 )
 
 func TestPlotsAreWrittenAsSVGAndPNG(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
-	doc := sample(t)
-	doc.Results[0].Metrics.Power = &record.PowerMetrics{GFLOPSPerWatt: 7}
+	doc := withEnergy(t)
 	files, err := WritePlots(dir, []record.Calibration{doc, hostile(t)})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +64,125 @@ func TestPlotsAreWrittenAsSVGAndPNG(t *testing.T) {
 			if e, ok := tok.(xml.StartElement); ok && (e.Name.Local == "script" || e.Name.Local == "img") {
 				t.Errorf("%s: text of the document became the element %s", name, e.Name.Local)
 			}
+		}
+	}
+}
+
+// The frame of a plot fills the picture: no room is kept for names of axes where they are not.
+func TestPlotsFillTheirPicture(t *testing.T) {
+	dir := t.TempDir()
+	files, err := WritePlots(dir, []record.Calibration{withEnergy(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if !strings.HasSuffix(name, ".png") || strings.Contains(name, "fusion") {
+			continue
+		}
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := png.Decode(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// The first row and the last column that hold ink below the title.
+		b := m.Bounds()
+		ink := func(x, y int) bool { r, g, bl, _ := m.At(x, y).RGBA(); return r+g+bl < 3*0xf000 }
+		title, top, right := b.Dy()/20, -1, -1
+		for y := title; y < b.Dy() && top < 0; y++ {
+			for x := range b.Dx() {
+				if ink(x, y) {
+					top = y
+				}
+			}
+		}
+		for x := b.Dx() - 1; x >= 0 && right < 0; x-- {
+			for y := title; y < b.Dy(); y++ {
+				if ink(x, y) {
+					right = x
+				}
+			}
+		}
+		if top > b.Dy()/8 || right < b.Dx()*95/100 {
+			t.Errorf("%s: of %d × %d pixels the plot begins %d below the top and ends %d from the left", filepath.Base(name), b.Dx(), b.Dy(), top, right)
+		}
+	}
+}
+
+func TestAxesAreLabelledInStepsThatEncloseTheValues(t *testing.T) {
+	for _, c := range []struct {
+		values []float64
+		base   float64
+		want   string
+	}{
+		{[]float64{36, 396}, 10, "20 50 100 200 500"},
+		{[]float64{1, 1000}, 10, "1 2 5 10 20 50 100 200 500 1000"},
+		{[]float64{.9, 4e6}, 10, "0.5|1|10|100|1000|10000|100000|1000000|5000000"},
+		{[]float64{3}, 10, "2 5"},
+		{[]float64{8, 8}, 2, "8 16"},
+		{[]float64{5, 100}, 2, "4 8 16 32 64 128"},
+		{nil, 10, "1 2 5 10"},
+	} {
+		var a plot.Axis
+		logarithmic(&a, c.values, c.base, tick)
+		var got []string
+		ends := []string{tick(math.Round(100*valueAt(&a, a.Min)) / 100), tick(math.Round(100*valueAt(&a, a.Max)) / 100)}
+		for _, x := range a.Tick.Marker.Ticks(a.Min, a.Max) {
+			if x.Label != "" {
+				got = append(got, x.Label)
+			}
+		}
+		if strings.Contains(c.want, "|") { // the ends have no label
+			got = append(append(ends[:1:1], got...), ends[1])
+		}
+		if text := strings.Join(got, " "); text != strings.ReplaceAll(c.want, "|", " ") {
+			t.Errorf("%v: %s, expected %s", c.values, text, c.want)
+		}
+	}
+}
+
+// Numbers that no machine has cost neither time nor memory.
+func TestPlotsOfExtremeNumbersAndManyPatterns(t *testing.T) {
+	doc := withEnergy(t)
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Time == nil {
+			continue
+		}
+		tm := *r.Time
+		v := []float64{1e-300, 1e300, 1e-18}[i%3]
+		tm.MedianNS, tm.CI95NS = v, [2]float64{v / 2, v * 2}
+		r.Time, r.GFLOPS, r.BandwidthGBps = &tm, 1/v, v
+	}
+	for i := range doc.Ceilings {
+		doc.Ceilings[i].Measured.Value = []float64{1e300, 1e-300}[i%2]
+	}
+	profiles, err := record.FusionProfiles(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20_000 {
+		profiles[0].Patterns = append(profiles[0].Patterns, profiles[0].Patterns[0])
+	}
+	text, err := record.EncodeFusion(profiles[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc.FusionProfiles = []json.RawMessage{text}
+	start := time.Now()
+	files, err := WritePlots(t.TempDir(), []record.Calibration{doc})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(start); took > 30*time.Second {
+		t.Errorf("%v for %d files", took, len(files))
+	}
+	for _, name := range files {
+		if st, err := os.Stat(name); err != nil || st.Size() > 4<<20 {
+			t.Errorf("%s: %v, %v", name, st, err)
 		}
 	}
 }

@@ -1,60 +1,47 @@
 package report
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 	"strconv"
 
 	"ridge/goharness/record"
 )
 
 var sweepColumns = []column{{name: "working set", right: true}, {name: "read GB/s", right: true}, {name: "thr", right: true},
-	{name: "latency ns", right: true}}
+	{name: "latency ns", right: true}, {name: "device", drop: 1}}
 
-// sweepRows shows read bandwidth and latency over the size of the buffer, from the probes
-// and sweep points of a run. The key is the parameter bytes: the working set also holds the
-// result, which differs between the two ops.
-func sweepRows(rs []record.Result) []gridRow {
-	type point struct {
-		read, latency string
-		threads       string
-	}
-	at := map[int64]*point{}
-	widest := 0
-	for i := range rs {
-		widest = max(widest, rs[i].Threads)
-	}
-	for i := range rs {
-		r := &rs[i]
-		if !r.Probe() || !r.Status.Counts() || r.Time == nil {
-			continue
-		}
-		bytes, err := strconv.ParseInt(r.Params["bytes"], 10, 64)
-		if err != nil {
-			continue
-		}
-		p := at[bytes]
-		if p == nil {
-			p = &point{none, none, none}
-		}
-		switch {
-		case r.Op == "bandwidth" && r.Params["access"] == "read" && r.Threads == widest:
-			p.read, p.threads = digits(r.BandwidthGBps), strconv.Itoa(r.Threads)
-		case r.Op == "chase" && r.Items > 0:
-			p.latency = digits(r.Time.MedianNS / float64(r.Items))
-		default:
-			continue
-		}
-		at[bytes] = p
-	}
-	var sizes []int64
-	for n := range at {
-		sizes = append(sizes, n)
-	}
-	sort.Slice(sizes, func(i, j int) bool { return sizes[i] < sizes[j] })
+// sweepRows shows read bandwidth and latency over the size of the buffer: the points that charts draw, those of one size
+// in one row. The key is the parameter bytes: the working set also holds the result, which differs between the two ops.
+func sweepRows(d *record.Calibration) []gridRow {
 	var rows []gridRow
-	for _, n := range sizes {
-		p := at[n]
-		rows = append(rows, gridRow{cells: []string{size(n), p.read, p.threads, p.latency}})
+	for _, dev := range d.Devices {
+		read, latency := sweepPoints(d, dev.ID)
+		at := map[int64][]string{}
+		row := func(p sweepPoint) []string {
+			if at[p.Bytes] == nil {
+				device := ""
+				if len(d.Devices) > 1 {
+					device = clean(dev.ID)
+				}
+				at[p.Bytes] = []string{size(p.Bytes), none, none, none, device}
+			}
+			return at[p.Bytes]
+		}
+		for _, p := range read {
+			copy(row(p)[1:], []string{digits(p.Value), strconv.Itoa(p.Threads)})
+		}
+		for _, p := range latency {
+			row(p)[3] = digits(p.Value)
+		}
+		var sizes []int64
+		for n := range at {
+			sizes = append(sizes, n)
+		}
+		slices.SortFunc(sizes, cmp.Compare)
+		for _, n := range sizes {
+			rows = append(rows, gridRow{cells: at[n]})
+		}
 	}
 	return rows
 }

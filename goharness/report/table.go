@@ -28,7 +28,7 @@ func WriteTables(w io.Writer, docs []record.Calibration, o Options) error {
 			parts = append(parts, fusionParts(&profiles[n], o)...)
 		}
 		parts = append(parts,
-			section("Cache sweep", sweepColumns, sweepRows(d.Results), o),
+			section("Cache sweep", sweepColumns, sweepRows(d), o),
 			section("Ceilings", ceilingColumns, ceilingRows(d.Ceilings, o), o),
 			summaryText(&d.Summary, o))
 		for _, p := range parts {

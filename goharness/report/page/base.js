@@ -53,6 +53,8 @@ function size(b) {
 }
 // sizeTick is a size on an axis, where sizes are powers of two: 8 KiB.
 const sizeTick = (b) => size(b).replace(/\.0+ /, " ");
+// perWatt is a result's efficiency with its unit, that of its performance over watts.
+const perWatt = (r) => `${digits(r.perWatt)} ${/OPS/.test(r.unit) ? r.unit : "GFLOPS"}/W`;
 const percent = (f) => (100 * f).toFixed(1) + " %";
 // plain is a number on an axis: 0.25, 64, 2k, 4M.
 function plain(v) {
@@ -142,8 +144,22 @@ function tip(title, ...lines) {
 function tooltip(t, more) {
   return {confine: true, transitionDuration: 0, backgroundColor: t.panel, borderColor: t.line, textStyle: {color: t.ink}, extraCssText: "box-shadow:0 2px 10px rgba(0,0,0,.25);", ...more};
 }
-// ticks are the powers of a base inside a range, thinned out to at most eight labels.
+// steps of a base around a range, the last below and the first above included: powers, of ten also their twofold and fivefold.
+function steps(low, high, base) {
+  const out = [], l = Math.log(base);
+  for (let e = Math.floor(Math.log(low) / l + 1e-9); ; e++) {
+    for (const m of base === 10 ? [1, 2, 5] : [1]) {
+      const v = m * base ** e;
+      if (out.length === 1 && v <= low * (1 + 1e-9)) out.pop();
+      out.push(+v.toPrecision(12));
+      if (v >= high * (1 - 1e-9)) return out.length > 1 ? out : [...out, v * base];
+    }
+  }
+}
+// ticks inside a range: its steps where they are few, else powers of its base, thinned out to at most eight labels.
 function ticks(low, high, base) {
+  const few = steps(low, high, base).filter((v) => v >= low * (1 - 1e-9) && v <= high * (1 + 1e-9));
+  if (few.length <= (small() ? 6 : 9)) return few;
   const l = Math.log(base), from = Math.ceil(Math.log(low) / l - 1e-9), to = Math.floor(Math.log(high) / l + 1e-9);
   const step = Math.max(1, Math.ceil((to - from) / (small() ? 5 : 8))), out = [];
   for (let e = from; e <= to; e += step) out.push(base ** e);
@@ -155,7 +171,7 @@ function axis(t, name, gap, more) {
     const customValues = more.customValues || ticks(more.min, more.max, more.logBase || 10);
     more = {...more, axisLabel: {...more.axisLabel, customValues}, axisTick: {customValues}};
   }
-  return {name, nameLocation: "middle", nameGap: gap, nameTextStyle: {color: t.soft, fontSize: 12}, axisLine: {show: true, lineStyle: {color: t.soft}}, 
+  return {name, nameLocation: "middle", nameGap: gap, nameTextStyle: {color: t.soft, fontSize: 12}, axisLine: {show: true, onZero: false, lineStyle: {color: t.soft}}, 
     axisLabel: {color: t.soft, fontSize: 11, hideOverlap: true, ...(more && more.axisLabel)}, splitLine: {lineStyle: {color: t.grid}}, minorSplitLine: {show: false},
     ...more, ...(more && more.axisLabel ? {axisLabel: {color: t.soft, fontSize: 11, hideOverlap: true, ...more.axisLabel}} : {}), axisTick: {lineStyle: {color: t.soft}, ...(more && more.axisTick)}};
 }
@@ -168,12 +184,22 @@ function whiskers(name, color, list, more) {
   for (const [x, low, high] of list) data.push([x, low], [x, high], [x, null]);
   return {name, type: "line", data, showSymbol: false, symbol: "none", silent: true, lineStyle: {color, width: 1.3, opacity: .65}, itemStyle: {color}, z: 3, connectNulls: false, animation: false, tooltip: {show: false}, ...more};
 }
-// decades around values of a log axis: the powers of base that enclose them.
+// intervals are whiskers of [x, low, high], dotted where an end is open (0), which then is that of the frame. Without either end
+// there is no interval.
+function intervals(name, color, all, floor, ceiling, more) {
+  const list = all.filter(([, low, high]) => low > 0 || high > 0);
+  const end = ([x, low, high]) => [x, Math.min(ceiling, Math.max(floor, low)), Math.max(floor, Math.min(ceiling, high || ceiling))];
+  const open = ([, low, high]) => !(low > 0) || !(high > 0);
+  return [whiskers(name, color, list.filter((p) => !open(p)).map(end), more),
+    whiskers(name, color, list.filter(open).map(end), {...more, lineStyle: {color, width: 1, opacity: .4, type: [2, 4]}})];
+}
+// enclose gives the steps of a log axis that enclose values, of which a document may hold any.
 function enclose(values, base) {
-  const good = values.filter((v) => v > 0 && isFinite(v));
-  if (!good.length) return [1, base];
-  const lo = Math.min(...good), hi = Math.max(...good), l = Math.log(base);
-  return [base ** Math.floor(Math.log(lo) / l + 1e-9), base ** Math.ceil(Math.log(hi) / l - 1e-9)];
+  let low = Infinity, high = 0;
+  for (const v of values) if (v > 1e-15 && v < 1e20) { low = Math.min(low, v); high = Math.max(high, v); }
+  if (!high) return [1, base];
+  const all = steps(low, high, base);
+  return [all[0], all[all.length - 1]];
 }
 const machineName = (machine, device) => {
   const doc = page.docs[machine];

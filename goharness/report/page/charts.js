@@ -9,7 +9,7 @@ function memoryCharts() {
   const devices = page.docs.flatMap((doc, machine) => doc.devices.map((device) => ({machine, device})));
   const sizes = enclose(devices.flatMap(({device: d}) => [...d.read, ...d.latency].map((p) => p[0])), 2);
   const reads = enclose(devices.flatMap(({device: d}) => [...d.read.map((p) => p[1]), ...d.roof.memory.map((l) => l.value)]), 10);
-  const waits = enclose(devices.flatMap(({device: d}) => d.latency.map((p) => p[1])), 10);
+  const waits = enclose(devices.flatMap(({device: d}) => d.latency.flatMap((p) => [p[1], 3.5 * p[1]])), 10); // the levels' names stand above
   for (const {machine, device} of devices) {
     const title = machineName(machine, device);
     if (device.read.length) panel(host, `Read bandwidth · ${title}`, () => 340, (t, width) => sweep(t, width, device, device.read, sizes, reads, "GB/s", true));
@@ -19,9 +19,7 @@ function memoryCharts() {
 
 function sweep(t, width, device, points, x, y, unit, bandwidth) {
   const color = t.precision(bandwidth ? "fp32" : "bf16");
-  const at = (v) => Math.min(y[1], Math.max(y[0], v));
-  const series = [
-    whiskers("interval", color, points.map((p) => [p[0], at(p[2] || y[0]), at(p[3] || y[1])])),
+  const series = [...intervals("interval", color, points.map((p) => [p[0], p[2], p[3]]), y[0], y[1]),
     {name: "measured", type: "line", z: 5, lineStyle: {color, width: 2}, itemStyle: {color, borderWidth: 2}, symbolSize: 8, showSymbol: true, animation: false,
       data: points.map((p) => ({value: [p[0], p[1]], point: p, symbol: icon(p[5])}))}];
   if (bandwidth) {
@@ -31,9 +29,9 @@ function sweep(t, width, device, points, x, y, unit, bandwidth) {
       last = l.value;
       return {yAxis: l.value, label: {formatter: () => `${l.name} ${digits(l.value)}`, position: right ? "insideStartTop" : "insideEndTop"}};
     });
-    series[1].markLine = {silent: true, symbol: "none", animation: false, lineStyle: {color: t.soft, type: [5, 4], width: 1}, label: {color: t.soft, fontSize: 11}, data: lines};
+    series[2].markLine = {silent: true, symbol: "none", animation: false, lineStyle: {color: t.soft, type: [5, 4], width: 1}, label: {color: t.soft, fontSize: 11}, data: lines};
   } else {
-    series[1].markArea = {silent: true, itemStyle: {color: t.band}, label: {color: t.ink, fontSize: 11, position: "insideTop", lineHeight: 14},
+    series[2].markArea = {silent: true, itemStyle: {color: t.band}, label: {color: t.ink, fontSize: 11, position: "insideTop", lineHeight: 14},
       data: device.levels.filter((l) => l.to > l.from).map((l) => [{xAxis: l.from, label: {formatter: () => `${l.name || "unnamed"}\n${digits(l.latency)} ns`}}, {xAxis: l.to}])};
   }
   return {animation: false, grid: {left: 54, right: 16, top: 16, bottom: 48},
@@ -45,14 +43,14 @@ function sweep(t, width, device, points, x, y, unit, bandwidth) {
 function gemmSize(r) {
   const p = Object.fromEntries(r.shape.split(",").map((s) => s.split("=")));
   const m = +p.m, n = +p.n, k = +p.k;
-  return m > 0 && n > 0 && k > 0 ? {edge: Math.cbrt(m * n * k), square: m === n && n === k} : null;
+  return m > 0 && n > 0 && k > 0 && m * n * k < 1e60 ? {edge: Math.cbrt(m * n * k), square: m === n && n === k} : null;
 }
 
 function gemmCharts() {
   const host = document.querySelector("[data-chart=gemm]");
   if (!host) return;
   const all = rows.filter((r) => r.op === "gemm" && r.executed > 0 && r.peak > 0).map((r) => ({r, at: gemmSize(r)})).filter((p) => p.at);
-  const x = enclose(all.map((p) => p.at.edge), 2);
+  const x = enclose(all.map((p) => p.at.edge), 2).map((v, i) => i ? v * 1.15 : v / 1.15);
   const top = Math.max(1, ...all.map((p) => p.r.executed / p.r.peak));
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const points = all.filter((p) => p.r.machine === machine && p.r.device === device.id);
@@ -63,16 +61,18 @@ function gemmCharts() {
 function gemm(t, points, x, top) {
   const series = [];
   const dtypes = [...new Set(points.map((p) => p.r.dtype))].sort((a, b) => precisions.indexOf(a) - precisions.indexOf(b));
-  for (const d of dtypes) {
+  for (const [n, d] of dtypes.entries()) {
     const color = t.precision(d), mine = points.filter((p) => p.r.dtype === d).sort((a, b) => a.at.edge - b.at.edge);
     const e = (r) => 100 * r.executed / r.peak;
-    series.push(whiskers(d, color, mine.map(({r, at}) => [at.edge, r.highNS > 0 ? e(r) * r.ns / r.highNS : 0, r.lowNS > 0 ? Math.min(100 * top, e(r) * r.ns / r.lowNS) : 100 * top])));
+    // Precisions of one size stand side by side.
+    const aside = (edge) => edge * (x[1] / x[0]) ** ((n - (dtypes.length - 1) / 2) * .014);
+    series.push(...intervals(d, color, mine.map(({r, at}) => [aside(at.edge), r.highNS > 0 ? e(r) * r.ns / r.highNS : 0, r.lowNS > 0 ? e(r) * r.ns / r.lowNS : 0]), 0, 100 * top));
     const square = mine.filter((p) => p.at.square && p.r.threads === Math.max(...mine.map((q) => q.r.threads)) && !p.r.forced);
-    if (square.length > 1) series.push({name: d, type: "line", data: square.map((p) => [p.at.edge, e(p.r)]), showSymbol: false, silent: true, animation: false, lineStyle: {color, width: 1.5}, itemStyle: {color}, tooltip: {show: false}});
-    series.push({name: d, type: "scatter", z: 5, symbolSize: 10, itemStyle: {color}, data: mine.map(({r, at}) => ({value: [at.edge, e(r)], row: r, symbol: at.square ? "circle" : "triangle", itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
+    if (square.length > 1) series.push({name: d, type: "line", data: square.map((p) => [aside(p.at.edge), e(p.r)]), showSymbol: false, silent: true, animation: false, lineStyle: {color, width: 1.5}, itemStyle: {color}, tooltip: {show: false}});
+    series.push({name: d, type: "scatter", z: 5, symbolSize: 10, itemStyle: {color}, data: mine.map(({r, at}) => ({value: [aside(at.edge), e(r)], row: r, symbol: at.square ? "circle" : "triangle", itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
   }
   return {animation: false, grid: {left: 52, right: 16, top: 36, bottom: 48}, legend: legend(t, dtypes.map((d) => ({name: d, icon: "circle"}))),
-    tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${p.value[1].toFixed(1)} % of the ${p.data.row.dtype} peak`, ...describe(p.data.row)) : null}),
+    tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${p.value[1].toFixed(1)} % of its measured compute ceiling, ${digits(p.data.row.peak)} ${p.data.row.unit || "GFLOPS"}`, ...describe(p.data.row)) : null}),
     xAxis: axis(t, "Size: cube root of M·N·K", 28, {type: "log", logBase: 2, min: x[0], max: x[1], axisLabel: {formatter: plain}}),
     yAxis: axis(t, "Of the measured compute peak (%)", 36, {type: "value", min: 0, max: 100 * top}), series};
 }
@@ -95,18 +95,21 @@ function energyCharts() {
 function bars(t, width, list, value, name) {
   const left = Math.min(240, Math.max(110, width * .42));
   const names = list.map((r) => `${r.op} ${r.dtype} ${r.shape.replaceAll(",", " ")}`);
-  return {animation: false, grid: {left, right: 50, top: 6, bottom: 46}, tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${digits(p.data.row.watts)} W`, ...describe(p.data.row), `${digits(p.data.row.joules)} J a launch`, p.data.row.perWatt > 0 ? `${digits(p.data.row.perWatt)} GFLOPS/W` : null) : null}),
+  return {animation: false, grid: {left, right: 50, top: 6, bottom: 46}, tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${digits(p.data.row.watts)} W${within(p.data.row)}`, ...describe(p.data.row), `${digits(p.data.row.joules)} J a launch`, p.data.row.perWatt > 0 ? perWatt(p.data.row) : null) : null}),
     xAxis: axis(t, name, 28, {type: "value", min: 0}),
     yAxis: axis(t, "", 0, {type: "category", inverse: true, data: names.map((n, i) => String(i)), axisTick: {show: false}, axisLabel: {interval: 0, hideOverlap: false, width: left - 12, overflow: "truncate", formatter: (i) => names[+i]}}),
-    series: [{type: "bar", barWidth: 11, data: list.map((r) => ({value: value(r), row: r, itemStyle: {color: t.precision(r.dtype)}})), label: {show: true, position: "right", color: t.soft, fontSize: 11, formatter: (p) => digits(p.value)}}]};
+    series: [whiskers("meter", t.ink, [], {data: list.flatMap((r, i) => r.energyHalf > 0 && r.energyHalf < 1 ? [[r.watts * (1 - r.energyHalf), String(i)], [r.watts * (1 + r.energyHalf), String(i)], [null, null]] : [])}), {type: "bar", barWidth: 11, data: list.map((r) => ({value: value(r), row: r, itemStyle: {color: t.precision(r.dtype)}})), label: {show: true, position: "right", color: t.soft, fontSize: 11, formatter: (p) => digits(p.value)}}]};
 }
+
+// within is a meter's uncertainty in words.
+const within = (r) => r.energyHalf > 0 ? `, ± ${percent(r.energyHalf)} by the meter` : "";
 
 function efficiency(t, list) {
   const dtypes = [...new Set(list.map((r) => r.dtype))].sort((a, b) => precisions.indexOf(a) - precisions.indexOf(b));
   const x = enclose(list.map((r) => r.value), 10), y = enclose(list.map((r) => r.perWatt), 10);
   return {animation: false, grid: {left: 54, right: 16, top: 36, bottom: 48}, legend: legend(t, dtypes.map((d) => ({name: d, icon: "circle"}))),
-    tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${digits(p.data.row.perWatt)} GFLOPS/W`, ...describe(p.data.row), `${digits(p.data.row.watts)} W`) : null}),
-    xAxis: axis(t, "Performance (GFLOPS)", 28, {type: "log", min: x[0], max: x[1], axisLabel: {formatter: plain}}),
-    yAxis: axis(t, "Efficiency (GFLOPS/W)", 38, {type: "log", min: y[0], max: y[1], axisLabel: {formatter: plain}}),
-    series: dtypes.map((d) => ({name: d, type: "scatter", symbolSize: 9, itemStyle: {color: t.precision(d)}, data: list.filter((r) => r.dtype === d).map((r) => ({value: [r.value, r.perWatt], row: r, itemStyle: r.status === "ok" ? {} : {color: t.panel, borderColor: t.precision(d), borderWidth: 1.7}}))}))};
+    tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(perWatt(p.data.row) + within(p.data.row), ...describe(p.data.row), `${digits(p.data.row.watts)} W`) : null}),
+    xAxis: axis(t, "Performance (GFLOPS; GOPS for integers)", 28, {type: "log", min: x[0], max: x[1], axisLabel: {formatter: plain}}),
+    yAxis: axis(t, "Efficiency (GFLOPS/W; GOPS/W for integers)", 38, {type: "log", min: y[0], max: y[1], axisLabel: {formatter: plain}}),
+    series: dtypes.flatMap((d) => [...intervals(d, t.precision(d), list.filter((r) => r.dtype === d && r.energyHalf > 0 && r.energyHalf < 1).map((r) => [r.value, r.perWatt / (1 + r.energyHalf), r.perWatt / (1 - r.energyHalf)]), y[0], y[1]), {name: d, type: "scatter", symbolSize: 9, itemStyle: {color: t.precision(d)}, data: list.filter((r) => r.dtype === d).map((r) => ({value: [r.value, r.perWatt], row: r, itemStyle: r.status === "ok" ? {} : {color: t.panel, borderColor: t.precision(d), borderWidth: 1.7}}))}])};
 }

@@ -2,6 +2,7 @@
 // Fusion: an overview with a row for each pattern, and one pattern over size with its crossover.
 
 const verdicts = ["strong", "moderate", "minimal", "slower", "inconclusive"];
+const most = 150; // patterns of one chart
 const advice = {fuse: "fuse", do_not_fuse: "do not fuse", depends_on_size: "depends on size", inconclusive: "inconclusive"};
 
 function fusionCharts() {
@@ -11,14 +12,14 @@ function fusionCharts() {
   // The frame holds every speed-up; intervals may leave it.
   const range = [Math.max(.1, Math.min(.8, ...every.map((s) => s.speedup)) / 1.2), Math.min(50, Math.max(1.7, ...every.map((s) => s.speedup)) * 1.3)];
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
-    const patterns = device.fusion.filter((p) => p.shapes.length);
+    const measured = device.fusion.filter((p) => p.shapes.length), patterns = measured.slice(0, most);
     if (!device.fusion.length) return;
-    const title = machineName(machine, device), left = device.fusion.length - patterns.length;
+    const title = machineName(machine, device), left = device.fusion.length - measured.length;
     if (!patterns.length) {
       host.append(element("div", {class: "panel"}, element("h3", {}, title), element("p", {class: "say"}, "No pattern was measured.")));
       return;
     }
-    panel(host, `All patterns · ${title}`, () => 96 + 22 * patterns.length, (t, width) => overview(t, width, patterns, range), left ? `${left} more patterns were not measured.` : "");
+    panel(host, `All patterns · ${title}`, () => 96 + 22 * patterns.length, (t, width) => overview(t, width, patterns, range), [measured.length > most ? `The first ${most} of ${measured.length} patterns.` : "", left ? `${left} more patterns were not measured.` : ""].join(" ").trim());
     const pick = element("select", {"aria-label": "pattern"});
     patterns.forEach((p, i) => pick.append(element("option", {value: String(i)}, `${p.name}: ${advice[p.verdict] || p.verdict}`)));
     const say = element("p", {class: "say"});
@@ -30,7 +31,7 @@ function fusionCharts() {
     c.panel.append(say);
     const tell = () => {
       const p = chosen(), x = p.crossover;
-      say.textContent = (x ? `Fuse ${x.fuse_above ? `from ${x.parameter} = ${x.between[1]}` : `up to ${x.parameter} = ${x.between[0]}`}. ` : "") + p.reason;
+      say.textContent = `${p.name}: ` + (x ? `fuse ${x.fuse_above ? `from ${x.parameter} = ${x.between[1]}` : `up to ${x.parameter} = ${x.between[0]}`}; ` : "") + p.reason;
     };
     pick.addEventListener("change", () => { tell(); draw(c); });
     tell();
@@ -49,7 +50,7 @@ function shortened(name, limit) {
 }
 
 function overview(t, width, patterns, range) {
-  const left = Math.min(230, Math.max(120, width * .42)), limit = Math.floor((left - 8) / 6.4);
+  const left = Math.min(230, Math.max(120, width * .42)), limit = Math.floor((left - 10) / 7);
   const series = [], of = Object.fromEntries(verdicts.map((v) => [v, []])), lines = Object.fromEntries(verdicts.map((v) => [v, []]));
   patterns.forEach((p, row) => p.shapes.forEach((s, i) => {
     const y = row + (p.shapes.length > 1 ? (i / (p.shapes.length - 1) - .5) * .56 : 0), v = of[s.verdict] ? s.verdict : "inconclusive";
@@ -62,7 +63,7 @@ function overview(t, width, patterns, range) {
     series.push({name: v, type: "line", data: lines[v], showSymbol: false, silent: true, animation: false, connectNulls: false, lineStyle: {color, width: 1.6, opacity: .7}, itemStyle: {color}, tooltip: {show: false}});
     series.push({name: v, type: "scatter", data: of[v], symbolSize: 8, z: 5, itemStyle: {color}});
   }
-  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: false},
+  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: true, position: "end", distance: 2, rotate: 0, color: t.soft, fontSize: 10, formatter: (p) => String(p.value)},
     data: [.95, 1.1, 1.5].map((x) => ({xAxis: x, lineStyle: {color: t.soft, type: [4, 4], width: 1}}))};
   return {animation: false, grid: {left, right: 18, top: 48, bottom: 44}, legend: legend(t, verdicts.filter((v) => of[v].length).map((name) => ({name, icon: "circle"}))),
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.s ? shapeTip(p.data.p, p.data.s) : null}),
@@ -75,10 +76,10 @@ const clipped = (s, n) => s.length > n ? s.slice(0, n - 1) + "…" : s;
 
 function overSize(t, p, range) {
   const named = Boolean(p.crossover), list = p.shapes.filter((s) => s.size > 0);
-  const x = enclose(list.map((s) => s.size), named ? 2 : 10);
+  const x = enclose(list.map((s) => s.size), named ? 2 : 10).map((v, i) => i ? v * 1.08 : v / 1.08);
   const color = (s) => t.verdict[s.verdict] || t.verdict.inconclusive;
   const middle = list.map((s) => s.speedup), values = [...middle, ...list.flatMap((s) => s.high > 0 ? [Math.max(s.low, Math.min(...middle) * .6), Math.min(s.high, Math.max(...middle) * 1.6)] : [])];
-  const y = [Math.max(0, Math.floor(10 * Math.min(.9, ...values) - .5) / 10), Math.min(20, Math.ceil(10 * Math.max(1.6, ...values) + .5) / 10)];
+  const y = [Math.max(0, Math.floor(5 * Math.min(.9, ...values) - .2) / 5), Math.min(20, Math.ceil(5 * Math.max(1.6, ...values) - .2) / 5)];
   const lines = [{name: "shapes", type: "line", data: list.map((s) => [s.size, s.speedup]), showSymbol: false, silent: true, animation: false, lineStyle: {color: t.soft, width: 1, opacity: .6}, tooltip: {show: false}}];
   for (const s of list) if (s.high > 0) lines.push({type: "line", data: [[s.size, Math.max(y[0], s.low)], [s.size, Math.min(y[1], s.high)]], showSymbol: false, silent: true, animation: false, lineStyle: {color: color(s), width: 2}, tooltip: {show: false}});
   const cuts = [.95, 1.1, 1.5].map((v) => ({yAxis: v, lineStyle: {color: t.soft, type: [4, 4], width: 1}, label: {formatter: () => ({.95: "slower below 0.95", 1.1: "moderate from 1.1", 1.5: "strong from 1.5"})[v], position: "insideStartTop", color: t.soft, fontSize: 10}}));

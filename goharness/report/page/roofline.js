@@ -4,7 +4,7 @@
 function describe(r) {
   const lines = [`${r.op} ${r.dtype} · ${(r.shape || "no parameters").replaceAll(",", " ")}`, r.kernel ? `kernel ${r.kernel}` : null];
   if (r.unit) lines.push(`${digits(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, digits)}`);
-  if (r.fraction > 0) lines.push(`${percent(r.fraction)} of its ceiling (${r.bound || "unknown"})`);
+  if (r.fraction > 0) lines.push(`${percent(r.fraction)} of its ceiling (${r.bound || "unknown"}${r.bound === "compute" && r.peak > 0 ? ` ${digits(r.peak)} ${r.unit}` : ""})`);
   lines.push(`${r.arms || duration(r.ns)}, ${r.threads} ${r.threads === 1 ? "thread" : "threads"}, ${r.mode}`);
   lines.push(r.status === "ok" ? "ok" : r.remarks || r.status);
   return lines;
@@ -32,10 +32,20 @@ function rooflines() {
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const points = all.filter((r) => r.machine === machine && r.device === device.id);
     if (!points.length && !device.roof.compute.length) return;
-    const none = rows.filter((r) => r.machine === machine && r.device === device.id && r.counts && !r.probe && !r.intensity).length;
+    const none = rows.filter((r) => r.machine === machine && r.device === device.id && r.counts && !r.probe && !r.intensity && r.unit !== "×").length;
     panel(host, machineName(machine, device), () => small() ? 420 : 520, (t, width) => roofline(t, width, device, points, axes),
       none ? `${points.length} kernels; ${none} results without arithmetic are in the table.` : `${points.length} kernels.`);
   }));
+}
+
+// sameHeight joins ceilings of the same value into one line, lowest first.
+function sameHeight(list) {
+  const out = [];
+  for (const l of [...list].sort((a, b) => a.value - b.value)) {
+    const last = out[out.length - 1];
+    if (last && last.value === l.value) { last.names.push(l.name); last.list.push(l); } else out.push({...l, names: [l.name], list: [l]});
+  }
+  return out;
 }
 
 function roofline(t, width, device, points, axes) {
@@ -47,9 +57,9 @@ function roofline(t, width, device, points, axes) {
   const dtypes = [...new Set(points.map((r) => r.dtype))].sort((a, b) => precisions.indexOf(a) - precisions.indexOf(b));
   for (const d of dtypes) {
     const color = t.precision(d), mine = points.filter((r) => r.dtype === d);
-    for (const open of [false, true]) series.push(whiskers(d, color, mine.filter((r) => r.ns > 0 && open === !(r.lowNS > 0)).map((r) => [r.intensity, r.highNS > 0 ? Math.max(yLow, r.executed * r.ns / r.highNS) : r.executed, r.lowNS > 0 ? Math.min(yHigh, r.executed * r.ns / r.lowNS) : yHigh]), {lineStyle: open ? {color, width: 1, opacity: .22, type: [2, 4]} : {color, width: 1.2, opacity: .45}}));
+    series.push(...intervals(d, color, mine.filter((r) => r.ns > 0).map((r) => [r.intensity, r.highNS > 0 ? r.executed * r.ns / r.highNS : 0, r.lowNS > 0 ? r.executed * r.ns / r.lowNS : 0]), yLow, yHigh, {lineStyle: {color, width: 1.2, opacity: .45}}));
     series.push({name: d, type: "scatter", symbolSize: 9, z: 5, itemStyle: {color, borderColor: color, borderWidth: 1.5}, emphasis: {scale: 1.4},
-      data: mine.map((r) => ({value: [r.intensity, r.executed], row: r, itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
+      data: mine.map((r) => ({value: [r.intensity, r.executed], row: r, symbol: r.threads < device.roof.threads ? "diamond" : "circle", itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
   }
   const top = Math.max(yLow, ...device.roof.compute.map((l) => l.value));
   const bandwidth = Math.max(0, ...device.roof.memory.map((l) => l.value));
@@ -71,14 +81,14 @@ function roofline(t, width, device, points, axes) {
   });
   // Compute: from where the fastest memory meets it to the right. Close ones share the row: their labels stand side by side.
   let lastY = 0, right = xHigh;
-  [...device.roof.compute].sort((a, b) => a.value - b.value).forEach((l) => {
+  sameHeight(device.roof.compute).forEach((l) => {
     const start = bandwidth > 0 ? Math.max(xLow, l.value / bandwidth) : xLow, color = t.precision(l.name);
     series.push(line([[start, l.value], [xHigh, l.value]], color, false));
     if (l.theoretical && l.theoretical < 4 * l.value && l.theoretical > l.value / 1.02) series.push(line([[start, l.theoretical], [xHigh, l.theoretical]], color, true));
-    const text = `${l.name} ${digits(l.value)}`, near = lastY > 0 && Math.log(l.value / lastY) / Math.log(yHigh / yLow) * height < 17;
+    const text = `${l.names.join(", ")} ${digits(l.value)}`, near = lastY > 0 && Math.log(l.value / lastY) / Math.log(yHigh / yLow) * height < 17;
     right = near ? right / Math.exp((text.length * 7 + 14) / wide * Math.log(xHigh / xLow)) : xHigh;
     lastY = near ? lastY : l.value;
-    label(right, l.value, text, color, 0, "right", [`${l.name}: ${digits(l.value)} ${l.unit} measured (${l.detail})`, l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
+    label(right, l.value, text, color, 0, "right", [...l.list.map((m) => `${m.name}: ${digits(m.value)} ${m.unit} measured (${m.detail})`), l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
   });
   series.push({type: "scatter", name: "ceilings", symbolSize: 8, itemStyle: {opacity: 0}, data: labels, z: 4, animation: false, cursor: "default"});
   return {animation: false, grid, legend: legend(t, dtypes.map((d) => ({name: d, icon: "circle"}))),

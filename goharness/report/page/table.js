@@ -8,15 +8,15 @@ const columns = [
   {key: "suite", title: "suite", low: true},
   {key: "op", title: "op"},
   {key: "shape", title: "shape", show: (r) => r.shape.replaceAll(",", " ")},
-  {key: "dtype", title: "precision"},
+  {key: "dtype", title: "precision", wide: true},
   {key: "threads", title: "threads", number: true, low: true},
   {key: "mode", title: "mode", low: true},
-  {key: "value", title: "performance", number: true, show: (r) => r.unit ? (r.unit === "×" ? "×" + r.value.toFixed(3) : `${digits(r.value)} ${r.unit}`) : "–", sort: (r) => r.unit ? r.value : null},
-  {key: "half", title: "±", number: true, show: (r) => !r.unit ? "–" : r.half > 1 ? "> 100 %" : percent(r.half), sort: (r) => r.unit ? r.half : null},
+  {key: "value", title: "performance", number: true, show: (r) => r.unit ? (r.unit === "×" ? ("×" + r.value.toFixed(3) + " " + r.verdict).trim() : `${digits(r.value)} ${r.unit}`) : "–", sort: (r) => r.unit ? r.value : null},
+  {key: "half", title: "±", number: true, wide: true, show: (r) => !r.unit || !(r.low + r.high > 0) ? "–" : r.half > 1 ? "> 100 %" : percent(r.half), sort: (r) => r.unit && r.low + r.high > 0 ? r.half : null},
   {key: "time", title: "time", number: true, low: true, show: (r) => r.arms || (r.ns > 0 ? duration(r.ns) : "–"), sort: (r) => r.ns > 0 ? r.ns : null},
   {key: "fraction", title: "of ceiling", number: true, show: (r) => r.fraction > 0 ? percent(r.fraction) : "–", sort: (r) => r.fraction > 0 ? r.fraction : null},
   {key: "bound", title: "bound", low: true, show: (r) => r.bound},
-  {key: "perWatt", title: "GFLOPS/W", number: true, low: true, only: rows.some((r) => r.watts > 0), show: (r) => r.perWatt > 0 ? digits(r.perWatt) : "–", sort: (r) => r.perWatt > 0 ? r.perWatt : null},
+  {key: "perWatt", title: "efficiency", number: true, low: true, only: rows.some((r) => r.watts > 0), show: (r) => r.perWatt > 0 ? perWatt(r) : "–", sort: (r) => r.perWatt > 0 ? r.perWatt : null},
   {key: "watts", title: "power", number: true, low: true, only: rows.some((r) => r.watts > 0), show: (r) => r.watts > 0 ? digits(r.watts) + " W" : "–", sort: (r) => r.watts > 0 ? r.watts : null},
   {key: "kernel", title: "kernel", low: true},
 ].filter((c) => c.only !== false);
@@ -28,7 +28,7 @@ function startTable() {
   const head = element("tr", {});
   for (const c of columns) {
     const b = element("button", {type: "button"}, c.title);
-    const th = element("th", {scope: "col", class: [c.number ? "n" : "", c.low ? "low" : ""].join(" ").trim()}, b);
+    const th = element("th", {scope: "col", class: [c.number ? "n" : "", c.low ? "low" : "", c.wide ? "wide" : ""].join(" ").trim()}, b);
     b.addEventListener("click", () => {
       if (state.sort === c) state.descending = !state.descending; else { state.sort = c; state.descending = Boolean(c.number); }
       for (const other of head.children) other.removeAttribute("aria-sort");
@@ -57,7 +57,7 @@ function startTable() {
   showTable();
 }
 
-const searched = (r) => (r.text = r.text || `${r.id} ${r.kernel} ${r.suite} ${r.use} ${r.bound} ${r.remarks} ${page.docs[r.machine].label}`.toLowerCase());
+const searched = (r) => (r.text = r.text || `${r.id} ${r.kernel} ${r.suite} ${r.use} ${r.verdict} ${r.bound} ${r.remarks} ${page.docs[r.machine].label}`.toLowerCase());
 
 function filtered() {
   const words = field("search").value.toLowerCase().split(/\s+/).filter(Boolean);
@@ -94,9 +94,10 @@ function rowOf(r) {
   const tr = element("tr", {class: "row" + (r.status === "noisy" ? " is-noisy" : "")});
   for (const c of columns) {
     const text = c.show ? c.show(r) : String(r[c.key]);
-    const td = element("td", {class: [c.key, c.number ? "n" : "", c.low ? "low" : "", c.key === "status" && /^[a-z_]+$/.test(r.status) ? r.status : ""].filter(Boolean).join(" ")});
+    const td = element("td", {class: [c.key, c.number ? "n" : "", c.low ? "low" : "", c.wide ? "wide" : "", c.key === "status" && /^[a-z_]+$/.test(r.status) ? r.status : ""].filter(Boolean).join(" ")});
     if (c.key === "status") td.append(element("button", {type: "button", title: r.remarks || "details", "aria-expanded": "false"}, text));
     else td.append(text);
+    if (c.key === "op") td.append(element("small", {class: "phone"}, r.dtype)); // its own column leaves on a phone
     if (c.key === "fraction" && r.fraction > 0) td.append(element("i", {style: `width:${Math.min(100, 100 * r.fraction)}%`}));
     if (c.key === "value" && r.low + r.high > 0) td.title = `95 % interval ${interval(r.low, r.high, digits)} ${r.unit}`;
     tr.append(td);
@@ -126,13 +127,13 @@ function toggle(tr, r) {
   add("remarks", r.remarks ? element("span", {class: "remark"}, r.remarks) : "");
   add("use case", r.use);
   add("kernel", r.kernel);
-  if (r.unit) add("performance", `${digits(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, digits)}`);
+  if (r.unit) add(r.unit === "×" ? "speed-up" : "performance", `${digits(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, digits)}`);
   if (r.ns > 0) add("time", `median ${duration(r.ns)}, 95 % interval ${interval(r.lowNS, r.highNS, duration)}; ${r.spread}`);
   if (r.arms) add("time", r.arms);
   if (r.bytes > 0) add("bytes", `${size(r.bytes)} a launch (modelled)`);
   if (r.intensity > 0) add("intensity", `${digits(r.intensity)} FLOP/byte`);
   if (r.fraction > 0) add("ceiling", `${percent(r.fraction)} of the ${r.bound} limit`);
-  if (r.watts > 0) add("energy", `${digits(r.watts)} W, ${digits(r.joules)} J a launch` + (r.perWatt > 0 ? `, ${digits(r.perWatt)} GFLOPS/W` : ""));
+  if (r.watts > 0) add("energy", `${digits(r.watts)} W, ${digits(r.joules)} J a launch` + (r.perWatt > 0 ? `, ${perWatt(r)}` : "") + within(r));
   add("verified", r.checked);
   add("clocks", r.clocks);
   add("conditions", r.conditions);
