@@ -65,7 +65,10 @@ func TestATraceThatIsDamagedIsRefusedWithItsPlace(t *testing.T) {
 }
 
 // endless is a trace that never ends.
-type endless struct{ head, line string }
+type endless struct {
+	head, line string
+	at         int // of the line
+}
 
 func (e *endless) Read(p []byte) (int, error) {
 	if e.head != "" {
@@ -74,8 +77,9 @@ func (e *endless) Read(p []byte) (int, error) {
 		return n, nil
 	}
 	n := 0
-	for n+len(e.line) <= len(p) {
-		n += copy(p[n:], e.line)
+	for n < len(p) {
+		c := copy(p[n:], e.line[e.at:])
+		n, e.at = n+c, (e.at+c)%len(e.line)
 	}
 	return n, nil
 }
@@ -84,7 +88,7 @@ func TestATraceIsReadToALimit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it reads hundreds of MB")
 	}
-	for name, e := range map[string]*endless{"rows": {traceHead, "1,1,,,,,,\n"}, "one line": {traceHead + "1,1,,,,\"", "idle "}} {
+	for name, e := range map[string]*endless{"rows": {head: traceHead, line: "1,1,,,,,,\n"}, "one line": {head: traceHead + "1,1,,,,\"", line: "idle "}} {
 		if _, err := power.ReadTrace(e); err == nil || !strings.Contains(err.Error(), "than") {
 			t.Errorf("%s: %v", name, err)
 		}

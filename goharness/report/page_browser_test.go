@@ -170,6 +170,13 @@ func TestThePageWorksInABrowser(t *testing.T) {
 	}
 	b.noProblems()
 
+	t.Run("a phone shows every chart", func(t *testing.T) {
+		b.run(chromedp.EmulateViewport(390, 844))
+		if hidden := eval[[]string](b, "charts.filter((c) => c.box.getBoundingClientRect().width < 100).map((c) => c.title)"); len(hidden) > 0 {
+			t.Errorf("not shown: %q", hidden)
+		}
+		b.run(chromedp.EmulateViewport(1280, 900))
+	})
 	t.Run("the table shows what the filter lets through", func(t *testing.T) {
 		shown := func() int { return eval[int](b, "document.querySelectorAll('#table tbody tr.row').length") }
 		all := shown()

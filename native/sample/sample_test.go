@@ -77,28 +77,44 @@ func TestEveryThreadTicksAtTheRateInOrder(t *testing.T) {
 	}
 }
 
-// A team waits for its slowest thread: ticks one after the other would cost every thread the interruptions of all.
+// A team waits for its slowest thread: ticks one after the other would cost every thread the interruptions of all. Threads that tick by
+// themselves have half of their ticks within 250 µs of another's; a busy host delays some of those meant to coincide.
 func TestTheThreadsTickAtOnce(t *testing.T) {
 	tm := start(t, 2)
-	s, err := sample.Start(tm, 1000, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	spin(t, tm, 300*time.Millisecond)
-	if err := s.Stop(); err != nil {
-		t.Fatal(err)
-	}
-	near := 0
-	for _, a := range s.Ticks[0] {
-		for _, b := range s.Ticks[1] {
-			if d := a.AtNS - b.AtNS; d > -250e3 && d < 250e3 {
-				near++
-				break
+	share, quiet := 0.0, 0
+	for try := 0; try < 8 && share < 0.8; try++ {
+		s, err := sample.Start(tm, 1000, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spin(t, tm, 200*time.Millisecond)
+		if err := s.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		near, even := 0, 0
+		for i := 1; i < len(s.Ticks[0]); i++ {
+			if d := s.Ticks[0][i].AtNS - s.Ticks[0][i-1].AtNS; d > 750e3 && d < 1250e3 {
+				even++
 			}
 		}
+		if 10*even > 9*len(s.Ticks[0]) {
+			quiet++
+		}
+		for _, a := range s.Ticks[0] {
+			for _, b := range s.Ticks[1] {
+				if d := a.AtNS - b.AtNS; d > -250e3 && d < 250e3 {
+					near++
+					break
+				}
+			}
+		}
+		share = max(share, float64(near)/float64(max(1, len(s.Ticks[0]))))
 	}
-	if 2*near < len(s.Ticks[0]) {
-		t.Errorf("%d of %d ticks of the first thread have one of the second within 250 µs", near, len(s.Ticks[0]))
+	switch {
+	case share < 0.8 && quiet == 0:
+		t.Skipf("this machine is too busy: no try had even ticks on one thread (at most %.0f %% coincide)", 100*share)
+	case share < 0.8:
+		t.Errorf("at most %.0f %% of the first thread's ticks have one of the second within 250 µs", 100*share)
 	}
 }
 
