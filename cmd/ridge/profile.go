@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
 	"io"
@@ -377,7 +378,7 @@ func percent(s string) (float64, error) {
 	return v / 100, nil
 }
 
-// maxProfile bounds what is read of a profile.
+// maxProfile bounds what is read of a profile, packed and unpacked.
 const maxProfile = 256 << 20
 
 // readProfile reads a profile, or makes that of a calibration document.
@@ -400,9 +401,30 @@ func readProfile(name string) (*pprof.Profile, error) {
 		}
 		return profileOf(doc)
 	}
-	p, err := pprof.ParseData(b)
+	p, err := parseProfile(b)
 	if err != nil {
 		return nil, fmt.Errorf("--diff: %s is neither a profile nor a calibration document: %w", name, err)
 	}
 	return p, nil
+}
+
+// parseProfile reads pprof's format; what it unpacks to is bounded as the file is.
+func parseProfile(b []byte) (*pprof.Profile, error) {
+	if len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b {
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		if b, err = io.ReadAll(io.LimitReader(z, maxProfile+1)); err != nil {
+			return nil, err
+		}
+		if len(b) > maxProfile {
+			return nil, fmt.Errorf("it unpacks to more than %d bytes", maxProfile)
+		}
+	}
+	p, err := pprof.ParseUncompressed(b)
+	if err != nil {
+		return nil, err
+	}
+	return p, p.CheckValid()
 }

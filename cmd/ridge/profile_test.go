@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -114,10 +115,15 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	doc := calibrationFile(t, nil)
+	torn := filepath.Join(t.TempDir(), "torn.pb.gz")
+	if err := os.WriteFile(torn, []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3}, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	for _, tc := range []struct {
 		args []string
 		want []string
 	}{
+		{[]string{"--diff", doc, torn}, []string{torn, "neither a profile nor"}},
 		{nil, []string{"--suite", "--from"}},
 		{[]string{"frobnicate"}, []string{"frobnicate"}},
 		{[]string{"frobnicate", "--m", "8"}, []string{"frobnicate"}},
@@ -145,6 +151,60 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 			if !strings.Contains(stderr, w) {
 				t.Errorf("ridge profile %q: the error lacks %q: %s", tc.args, w, stderr)
 			}
+		}
+	}
+}
+
+// 300 MB of zeros in a file of 300 kB.
+func TestAProfileThatUnpacksToTooMuchIsRefused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it packs 300 MB")
+	}
+	var b bytes.Buffer
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	zeros := make([]byte, 1<<20)
+	for range 300 {
+		if _, err := z.Write(zeros); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	bomb := filepath.Join(t.TempDir(), "bomb.pb.gz")
+	if err := os.WriteFile(bomb, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	code, _, stderr := ridge(t, "profile", "--diff", bomb, bomb)
+	if code != exitUsage || len(lines(stderr)) != 1 || !strings.Contains(stderr, "unpacks to more than") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// Names come from files of others: they must not command the terminal.
+func TestNamesInAProfileAreShownWithoutControlCharacters(t *testing.T) {
+	doc := calibrationFile(t, func(doc *record.Calibration) {
+		for i := range doc.Results {
+			if r := &doc.Results[i]; r.Kernel != "" {
+				r.Kernel += "\x1b[2J\nfake"
+			}
+		}
+	})
+	other := calibrationFile(t, func(doc *record.Calibration) {
+		for i := range doc.Results {
+			if r := &doc.Results[i]; r.Time != nil {
+				r.Kernel += "\x1b[31m"
+				r.Time.MedianNS *= 3
+			}
+		}
+	})
+	for _, args := range [][]string{{"--from", doc, "--output", filepath.Join(t.TempDir(), "f.pb.gz")}, {"--diff", doc, other}, {"--diff", "--fail-on", "slower", doc, other}} {
+		_, stdout, stderr := ridge(t, append([]string{"profile"}, args...)...)
+		if strings.Contains(stdout+stderr, "\x1b") || strings.Contains(stdout, "\nfake") || stdout == "" {
+			t.Errorf("ridge profile %q:\n%q\n%q", args, stdout, stderr)
 		}
 	}
 }
