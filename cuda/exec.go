@@ -289,7 +289,9 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 			if err != nil {
 				return fail("kernel "+e.names(), err)
 			}
-			out = append(out, placed(ns, end, launches)...)
+			got := placed(ns, end, launches)
+			got[0].Untimed = lead
+			out = append(out, got...)
 			lead = 1
 		}
 		return nil

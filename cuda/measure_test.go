@@ -36,6 +36,9 @@ func TestSamplesArePlacedOnTheHostsClock(t *testing.T) {
 		t.Fatalf("%d samples, %v", len(got), err)
 	}
 	for i, s := range got {
+		if untimed := map[int]int{0: 3, 16: 1}[i]; s.Untimed != untimed {
+			t.Errorf("sample %d follows %d untimed launches, want %d", i, s.Untimed, untimed)
+		}
 		if s.Launches != 3 || s.EndNS <= s.StartNS || i > 0 && s.StartNS < got[i-1].EndNS {
 			t.Errorf("sample %d: %+v after %+v", i, s, got[max(0, i-1)])
 		}

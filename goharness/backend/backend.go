@@ -140,6 +140,8 @@ type Sample struct {
 	StartNS  int64 // monotonic clock of the device or host
 	EndNS    int64
 	Launches int
+	// Untimed launches that the device ran before this sample, after the last of the same call. They draw power.
+	Untimed int
 	// Disturbances seen by the team's threads during the sample; -1 when unknown.
 	Switches   int64 // involuntary context switches
 	RunDelayNS int64 // time spent runnable but not running

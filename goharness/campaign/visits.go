@@ -12,7 +12,7 @@ import (
 )
 
 // Least visits to each comparison of a run, a round over all of them apart, where time allows. What a neighbour on the host
-// does to a ratio lasts for seconds: of 80 comparisons with 40 quartets a visit, two single visits gave one verdict for 66 %,
+// does to a ratio lasts for seconds to minutes: of 80 comparisons with 40 quartets a visit, two single visits gave one verdict for 66 %,
 // two pairs for 82 %, two threes for 90 %. A quick run has time for two.
 const (
 	leastVisits      = 3

@@ -22,11 +22,16 @@ type scripted struct {
 	calls    [][2]int                  // launches, samples of every call
 	launches int
 	samples  int
+	lead     int // untimed launches before the first sample of each call
 }
 
 func (s *scripted) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
 	s.calls = append(s.calls, [2]int{launches, samples})
 	var out []backend.Sample
+	for range s.lead {
+		s.t += s.launch(s.launches)
+		s.launches++
+	}
 	for range samples {
 		if err := ctx.Err(); err != nil {
 			return out, err
@@ -37,6 +42,9 @@ func (s *scripted) Measure(ctx context.Context, launches, samples int) ([]backen
 			s.launches++
 		}
 		x := backend.Sample{StartNS: int64(start), EndNS: int64(s.t), Launches: launches, Switches: -1, RunDelayNS: -1, StealNS: -1}
+		if len(out) == 0 {
+			x.Untimed = s.lead
+		}
 		s.samples++
 		if s.edit != nil {
 			s.edit(&x)
@@ -340,6 +348,16 @@ func TestSoakRunsBackToBackAndReportsItsEdges(t *testing.T) {
 		if time.Duration(call[0]*call[1])*time.Millisecond > soakBurst {
 			t.Errorf("a call of %v launches is longer than %v", call, soakBurst)
 		}
+	}
+}
+
+// The energy of a launch is that of the phase over all launches in it.
+func TestASoakCountsUntimedLaunches(t *testing.T) {
+	s := constant(time.Millisecond)
+	s.lead = 7
+	got, err := Soak(context.Background(), s, 3, 2*time.Second, s.Now)
+	if err != nil || time.Duration(got.Launches)*time.Millisecond != got.End-got.Start || got.Launches != int64(s.launches) || len(s.calls) < 10 {
+		t.Errorf("%d launches in %v, %d run in %d calls, err %v", got.Launches, got.End-got.Start, s.launches, len(s.calls), err)
 	}
 }
 

@@ -13,7 +13,7 @@ const soakBurst = 100 * time.Millisecond
 // Soaked is a sustain phase: the same program, back to back.
 type Soaked struct {
 	Start, End time.Duration // on the clock given, by default the host's monotonic clock
-	Launches   int64
+	Launches   int64         // untimed ones too: they draw as much
 }
 
 // Soak runs s back to back for at least d, in samples of so many launches, and reports the
@@ -33,7 +33,7 @@ func Soak(ctx context.Context, s Sampler, launches int, d time.Duration, now fun
 	for out.End-start < d {
 		got, err := t.take(launches, samples)
 		for _, x := range got {
-			out.Launches += int64(x.Launches)
+			out.Launches += int64(x.Launches + x.Untimed)
 		}
 		out.End = now()
 		taken += len(got)

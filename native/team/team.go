@@ -183,6 +183,9 @@ func (t *Team) run(ctx context.Context, l *List, launches, samples, lead int, se
 		res[i] = backend.Sample{StartNS: int64(s.start_ns), EndNS: int64(s.end_ns), Launches: launches,
 			Switches: int64(s.switches), RunDelayNS: int64(s.run_delay_ns), StealNS: -1}
 	}
+	if len(res) > 0 {
+		res[0].Untimed = lead
+	}
 	if len(res) < samples {
 		return res, ctx.Err()
 	}

@@ -41,15 +41,24 @@ func TestSetsTakeTurnsOverSamplesAndCalls(t *testing.T) {
 	for _, threads := range []int{1, 3} {
 		tm := start(t, threads)
 		o, l := ordered(t, 5)
-		want := 0
+		want, before := 0, 0
 		for _, c := range []struct{ launches, samples int }{{1, 3}, {1, 4}, {3, 2}, {7, 1}, {1, 1}} {
-			if _, err := tm.Measure(context.Background(), l, c.launches, c.samples); err != nil {
+			got, err := tm.Measure(context.Background(), l, c.launches, c.samples)
+			if err != nil {
 				t.Fatal(err)
 			}
 			want += c.launches * c.samples
 			if c.launches > 1 {
 				want += c.launches // untimed
 			}
+			said := 0
+			for _, x := range got {
+				said += x.Launches + x.Untimed
+			}
+			if ran := len(o.Log()); said+before != ran {
+				t.Errorf("%d launches of %d: the samples tell of %d, %d ran", c.launches, c.samples, said, ran-before)
+			}
+			before = len(o.Log())
 		}
 		log := o.Log()
 		if len(log) != want {
