@@ -98,6 +98,9 @@ func (d *device) MeasureClock(load bool) (float64, error) {
 	return probe.ClockGHz(d.team)
 }
 
+// BarrierNS is what a step costs that does nothing, on all threads.
+func (d *device) BarrierNS() (float64, error) { return d.team.BarrierNS() }
+
 func (d *device) Conditions() record.Conditions {
 	c := record.Conditions{
 		Threads: d.team.Size(), CPUs: d.team.CPUs(), Affinity: d.affinity,

@@ -91,6 +91,10 @@ type Device interface {
 // the system, so that its free memory tells what a case can really have.
 type Trimmer interface{ Trim() }
 
+// Barrier is a Device whose threads wait for each other after each step. BarrierNS is how long that takes, in nanoseconds: it tells how far
+// apart their CPUs are. An error where there is one thread.
+type Barrier interface{ BarrierNS() (float64, error) }
+
 // PrepareOptions choose how a program is set up.
 type PrepareOptions struct {
 	// Kernel forces a kernel by name for every step that it implements ("" = preferred).

@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -125,8 +126,22 @@ func (c *campaign) due(round int) (out []piloted) {
 	return out
 }
 
+// settled reports whether a comparison needs no more visits: its interval is narrow enough or clear of the cuts, and it comes from visits with
+// the CPUs as near to each other as in any of the run.
 func (c *campaign) settled(p piloted) bool {
-	return measure.Settled(*c.done[p.ID].Ratio, p.Cuts, p.Quick)
+	r := c.done[p.ID].Ratio
+	return measure.Settled(*r, p.Cuts, p.Quick) && measure.Near(*r, c.leastBarrier())
+}
+
+// leastBarrier is the shortest barrier around any comparison of the run.
+func (c *campaign) leastBarrier() float64 {
+	least := math.Inf(1)
+	for _, k := range c.plan.Cases {
+		if r, ok := c.done[k.ID]; ok && c.visited(k) && r.Ratio != nil && len(r.Ratio.BarrierNS) > 0 {
+			least = min(least, slices.Min(r.Ratio.BarrierNS))
+		}
+	}
+	return least
 }
 
 // sampled is the time that a comparison's quartets took, with half as much again for untimed launches.

@@ -20,6 +20,9 @@ type Visit struct {
 // one visit; the quiet half of the quartets of several then comes from those outside it. Buffers lie
 // elsewhere at each visit, so that the interval also covers what their place does.
 //
+// Only visits count whose barrier took at most Apart times the shortest one, where those have MinQuartets: a host may move a virtual
+// machine's CPUs to where they share a cache or to where they do not, for minutes, and programs differ in what that costs them.
+//
 // The interval holds at 95 % for all looks together: those of Compare and one a visit, MaxVisits at most.
 func Pool(a, b Visit) (Visit, error) {
 	visits := a.Ratio.Visits
@@ -29,6 +32,11 @@ func Pool(a, b Visit) (Visit, error) {
 	if len(visits) >= MaxVisits {
 		return Visit{}, fmt.Errorf("pooling visits: %d were pooled before: expected at most %d in all", len(visits), MaxVisits)
 	}
+	barriers := append(slices.Clone(a.Ratio.BarrierNS), b.Ratio.BarrierNS...)
+	if len(barriers) != len(visits)+1 {
+		barriers = nil // not known of all
+	}
+	visits = append(slices.Clone(visits), len(b.Ratio.Quartets))
 	var quartets []Quartet
 	for _, v := range []Visit{a, b} {
 		qs, err := v.quartets()
@@ -39,10 +47,9 @@ func Pool(a, b Visit) (Visit, error) {
 	}
 	var out Visit
 	var err error
-	if out.Ratio, err = ratioOf(quartets, pooledLevel); err != nil {
+	if out.Ratio, err = ratioOfVisits(quartets, visits, barriers); err != nil {
 		return Visit{}, err
 	}
-	out.Ratio.Visits = append(slices.Clone(visits), len(b.Ratio.Quartets))
 	for i := range out.Times {
 		t := a.Times[i]
 		t.Disturbed = slices.Clone(t.Disturbed)
@@ -56,6 +63,66 @@ func Pool(a, b Visit) (Visit, error) {
 		out.Times[i] = t
 	}
 	return out, nil
+}
+
+// Apart is how much longer a barrier takes where CPUs are further apart: on Zen 3 2.1 times between two last-level caches.
+const Apart = 1.5
+
+// near lists the visits whose barrier took at most Apart times least; nil where the barriers are not known.
+func near(barriers []float64, least float64) (out []int) {
+	for i, ns := range barriers {
+		if ns <= Apart*least {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Near reports whether visits with a barrier of at most Apart times least have MinQuartets, or nothing is known of it.
+func Near(r record.Ratio, least float64) bool {
+	n := 0
+	for _, i := range near(r.BarrierNS, least) {
+		if len(r.Visits) == 0 {
+			return true
+		}
+		n += r.Visits[i]
+	}
+	return len(r.BarrierNS) == 0 || n >= MinQuartets
+}
+
+// ratioOfVisits is the record of the quartets of several visits.
+func ratioOfVisits(all []Quartet, visits []int, barriers []float64) (record.Ratio, error) {
+	var counted []Quartet
+	var at []int // of each in all
+	if len(barriers) > 0 {
+		within, from := near(barriers, slices.Min(barriers)), 0
+		for i, n := range visits {
+			if slices.Contains(within, i) {
+				for j := from; j < from+n; j++ {
+					counted, at = append(counted, all[j]), append(at, j)
+				}
+			}
+			from += n
+		}
+	}
+	if len(counted) < MinQuartets {
+		counted, at = all, nil
+	}
+	r, err := ratioOf(counted, pooledLevel)
+	if err != nil {
+		return r, err
+	}
+	for i, j := range r.Quiet {
+		if at != nil {
+			r.Quiet[i] = at[j]
+		}
+	}
+	r.Quartets = r.Quartets[:0]
+	for _, q := range all {
+		r.Quartets = append(r.Quartets, q.Ratio())
+	}
+	r.Visits, r.BarrierNS = visits, barriers
+	return r, nil
 }
 
 // looksOfCompare is the number of looks at 8, 16, … quartets that Compare takes at most with its defaults.

@@ -32,6 +32,45 @@ func visitTo(t *testing.T, loud bool, quartets int) Visit {
 	return Visit{x.Ratio, x.Times}
 }
 
+// A visit with the CPUs further apart does not count, even where it was the quickest; it does where nothing else has enough quartets.
+func TestVisitsWithTheCPUsNearCount(t *testing.T) {
+	for _, x := range []struct {
+		name     string
+		barriers [2]float64
+		quartets [2]int
+		want     float64
+	}{
+		{"near second", [2]float64{210, 100}, [2]int{20, 24}, 1.9 / 1.3 * 1.5},
+		{"near first", [2]float64{100, 210}, [2]int{20, 24}, 1.5},
+		{"both near", [2]float64{100, 149}, [2]int{24, 20}, 1.5},
+		{"few near", [2]float64{210, 100}, [2]int{20, 7}, 1.5},
+		{"unknown", [2]float64{0, 100}, [2]int{24, 20}, 1.5},
+	} {
+		v := [2]Visit{visitTo(t, false, x.quartets[0]), visitTo(t, true, x.quartets[1])}
+		for i, ns := range x.barriers {
+			if ns > 0 {
+				v[i].Ratio.BarrierNS = []float64{ns}
+			}
+		}
+		got, err := Pool(v[0], v[1])
+		if err != nil || math.Abs(got.Ratio.Value/x.want-1) > 0.01 || len(got.Ratio.Quartets) != x.quartets[0]+x.quartets[1] {
+			t.Errorf("%s: %v of %d quartets, want %v, err %v", x.name, got.Ratio.Value, len(got.Ratio.Quartets), x.want, err)
+		}
+		for _, i := range got.Ratio.Quiet {
+			if (x.name == "near second") != (i >= x.quartets[0]) {
+				t.Errorf("%s: quartet %d counts", x.name, i)
+			}
+		}
+		if third, err := Pool(got, v[0]); err != nil || len(third.Ratio.BarrierNS) != 3 && x.name != "unknown" {
+			t.Errorf("%s: barriers %v of three visits, err %v", x.name, third.Ratio.BarrierNS, err)
+		}
+	}
+	far := record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 7}}
+	if Near(far, 100) || !Near(far, 190) || !Near(record.Ratio{}, 100) || !Near(record.Ratio{BarrierNS: []float64{140}}, 100) || Near(record.Ratio{BarrierNS: []float64{160}}, 100) {
+		t.Error("Near misjudges")
+	}
+}
+
 func TestPooledVisitsCountTheQuietOne(t *testing.T) {
 	loud, still := visitTo(t, true, 20), visitTo(t, false, 24)
 	if loud.Ratio.Value < 2 {

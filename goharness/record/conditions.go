@@ -28,6 +28,8 @@ type Conditions struct {
 	Affinity            string        `json:"affinity"`
 	ClockBeforeGHz      Fact[float64] `json:"clock_before_ghz"`
 	ClockAfterGHz       Fact[float64] `json:"clock_after_ghz"`
+	BarrierBeforeNS     Fact[float64] `json:"barrier_before_ns,omitzero" jsonschema:"description=time of an empty step of the team: how fast its CPUs exchange cache lines"`
+	BarrierAfterNS      Fact[float64] `json:"barrier_after_ns,omitzero"`
 	StealNS             Fact[int64]   `json:"steal_ns"`
 	RunDelayNS          Fact[int64]   `json:"run_delay_ns"`
 	InvoluntarySwitches Fact[int64]   `json:"involuntary_switches"`

@@ -199,6 +199,8 @@ type Ratio struct {
 	Quiet      []int      `json:"quiet,omitempty" jsonschema:"description=indices of the quartets that count: the half with the least product of both arms' times"`
 	Visits     []int      `json:"visits,omitempty" jsonschema:"description=where the case was measured at several times of the run: the quartets of each"`
 	EffectiveN float64    `json:"effective_n"`
+	// BarrierNS of each visit, the slower of before and after; empty where it is not known.
+	BarrierNS []float64 `json:"barrier_ns,omitempty" jsonschema:"description=what an empty step of the team took around each visit: visits with CPUs further apart do not count where others do"`
 }
 
 // DeviceMemory is what the device's buffers held before and during the case.

@@ -137,7 +137,7 @@ func pooledConditions(a, b *record.Conditions) *record.Conditions {
 	add(&out.StealNS, b.StealNS)
 	add(&out.RunDelayNS, b.RunDelayNS)
 	add(&out.InvoluntarySwitches, b.InvoluntarySwitches)
-	out.ClockAfterGHz = b.ClockAfterGHz
+	out.ClockAfterGHz, out.BarrierAfterNS = b.ClockAfterGHz, b.BarrierAfterNS
 	return &out
 }
 

@@ -39,8 +39,9 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	c := s.cur.c
 	out := &Measured{}
 	clockBefore := record.Unknown[float64]("not measured around a pilot")
+	barrierBefore := clockBefore
 	if !c.Pilot {
-		clockBefore = s.clock()
+		clockBefore, barrierBefore = s.clock(), s.barrier()
 	}
 	stopSampling := s.sample(q.SampleHz)
 	defer stopSampling(nil) // where the measurement fails
@@ -80,6 +81,13 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		s.cur.arms[i].launches = out.Times[i].Launches
 	}
 	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
+	out.Conditions.BarrierBeforeNS, out.Conditions.BarrierAfterNS = barrierBefore, barrierBefore
+	if before, known := barrierBefore.Get(); known {
+		out.Conditions.BarrierAfterNS = s.barrier()
+		if after, known := out.Conditions.BarrierAfterNS.Get(); known && out.Ratio != nil {
+			out.Ratio.BarrierNS = []float64{max(before, after)}
+		}
+	}
 	return out, nil
 }
 
@@ -147,6 +155,18 @@ func (s *Server) clock() record.Fact[float64] {
 		return record.Unknown[float64](err.Error())
 	}
 	return record.Known(ghz, "dependent-instruction chain")
+}
+
+func (s *Server) barrier() record.Fact[float64] {
+	b, ok := s.dev.(backend.Barrier)
+	if !ok {
+		return record.Unknown[float64]("the device has no barrier between threads")
+	}
+	ns, err := b.BarrierNS()
+	if err != nil {
+		return record.Unknown[float64](err.Error())
+	}
+	return record.Known(ns, "median of 9 x 64 empty steps of the team")
 }
 
 func (s *Server) steal() (int64, error) {

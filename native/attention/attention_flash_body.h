@@ -75,7 +75,7 @@ typedef struct plan {
   int64_t blocks, dim;      // blocks of keys of a head; D rounded up to strips
   int64_t k_units, v_units; // packed sizes of one block of keys; k_units 0: K is read in place
   int64_t block_rows, tasks;  // queries of a task; tasks of a head
-  int64_t thread_floats;
+  int64_t head_floats, thread_floats;
 } plan;
 
 RIDGE_INLINE int64_t weights_floats(const ridge_attention_args *a);
@@ -83,6 +83,8 @@ RIDGE_INLINE int64_t weights_floats(const ridge_attention_args *a);
 // OWN: keys up to which a thread packs for itself; the packing is then little beside what waiting for the others costs, even
 // where two of them share a head. NEAR: bytes of V that stay in L1 beside a panel's scores.
 enum { OWN = 256, NEAR = 32 << 10 };
+// What a thread alone writes begins on a page of its own: the prefetchers of another core stay off it.
+enum { APART = 4096 / sizeof(float) };
 
 RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
   const ridge_attention_args *a = &full->of;
@@ -101,10 +103,12 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
     for (int64_t v = NV; v > 1 && p.heads * ceil_div(p.rows, p.block_rows) < nthreads; v--) p.block_rows = (v - 1) * VL;
   p.tasks = ceil_div(p.rows, p.block_rows);
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
-  // maximum and total of the task. A cache line apart from the next thread's.
+  // maximum and total of the task.
   p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 2) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
   if (full->weights) p.thread_floats = weights_floats(a);
-  p.thread_floats = ceil_div(p.thread_floats, 16) * 16;
+  p.thread_floats = ceil_div(p.thread_floats, APART) * APART;
+  p.head_floats = p.blocks * (p.k_units + p.v_units);
+  if (p.own) p.head_floats = ceil_div(p.head_floats, APART) * APART;
   return p;
 }
 
@@ -125,8 +129,8 @@ int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
   if (only_softmax(args)) return nthreads * row_floats(a) * (int64_t)sizeof(float);
   if (few_queries(args)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
-  return RIDGE_CACHE_LINE +
-         (packed_heads(&p, nthreads) * p.blocks * (p.k_units + p.v_units) + nthreads * p.thread_floats) * (int64_t)sizeof(float);
+  return 4096 +
+         (packed_heads(&p, nthreads) * p.head_floats + nthreads * p.thread_floats) * (int64_t)sizeof(float);
 }
 
 #include "attention_pack.h"
@@ -243,7 +247,7 @@ RIDGE_VT static void run_own(const attention_args *full, const plan *p, const ri
   const ridge_attention_args *a = &full->of;
   int64_t per = ceil_div(p->rows, VL), most = ATT_PANELS * NV, from, to;
   ridge_share(p->heads * per, 1, ctx->tid, ctx->nthreads, &from, &to);
-  packed += ctx->tid * p->blocks * (p->k_units + p->v_units);
+  packed += ctx->tid * p->head_floats;
   for (int64_t u = from, n; u < to; u += n) {
     int64_t i = u % per, end = u - i + per < to ? per : to - (u - i);
     operands h = operands_of(full, p, u / per, packed);
@@ -269,8 +273,8 @@ RIDGE_VT static int run(const attention_args *full, const ridge_ctx *ctx) {
     return RIDGE_OK;
   }
   plan p = plan_of(full, ctx->nthreads);
-  int64_t *next = ctx->workspace, head = p.blocks * (p.k_units + p.v_units);
-  operand *packed = (operand *)((char *)ctx->workspace + RIDGE_CACHE_LINE);
+  int64_t *next = ctx->workspace, head = p.head_floats;
+  operand *packed = (operand *)((char *)ctx->workspace + 4096);
   float *scratch = (float *)packed + packed_heads(&p, ctx->nthreads) * head + ctx->tid * p.thread_floats;
   if (p.own) {
     run_own(full, &p, ctx, packed, scratch);

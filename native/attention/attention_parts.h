@@ -186,14 +186,22 @@ RIDGE_VT static void softmax_row(int64_t n, int64_t all, int stream, const et *x
   memset(y + n, 0, (size_t)(all - n) * sizeof(et));
 }
 
-// Rows are dealt in turn, eight at a time, for the later ones see more.
+// Whole matrices where they can be shared evenly, as the batched products before and after share them (GEMM_BATCH_WHOLE); else rows are
+// dealt in turn, eight at a time, for the later ones see more.
 RIDGE_VT static void run_softmax(const attention_args *full, const ridge_ctx *ctx) {
   const ridge_attention_args *a = &full->of;
   const int64_t n = a->Skv, rows = a->B * a->Sq;
   const int stream = streams(full);
   float *e = (float *)ctx->workspace + ctx->tid * row_floats(a);
-  for (int64_t r0 = 8 * ctx->tid; r0 < rows; r0 += 8 * ctx->nthreads)
-    for (int64_t r = r0; r < rows && r < r0 + 8; r++)
+  int64_t from, to, step = 8, next = 8 * ctx->nthreads;
+  ridge_share(a->B, 1, ctx->tid, ctx->nthreads, &from, &to);
+  from *= a->Sq, to *= a->Sq;
+  if (a->B % ctx->nthreads == 0)
+    step = next = to - from;
+  else
+    from = 8 * ctx->tid, to = rows;
+  for (int64_t r0 = from; r0 < to; r0 += next)
+    for (int64_t r = r0; r < to && r < r0 + step; r++)
       softmax_row(ridge_attention_visible(a, r % a->Sq), n, stream, (const et *)full->scores + r * n, e,
                   (et *)full->weights + r * n);
   if (stream) stream_end();

@@ -223,7 +223,7 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
   if (g->batch <= 1) return GEMM_F(run)(g, ctx);
-  GEMM_BATCH(g, ctx, GEMM_F(run));
+  GEMM_BATCH(g, ctx, GEMM_F(batch_slice)(g, ctx->nthreads), GEMM_F(run));
 }
 #endif
 

@@ -108,11 +108,41 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads);
 #endif
 
+// Bytes of workspace of each thread where each takes whole products of a batch, else 0.
+RIDGE_INLINE int64_t GEMM_F(batch_slice)(const ridge_gemm_args *g, int32_t nthreads) {
+  const int64_t bytes = g->M * g->K * (int64_t)sizeof(GEMM_TA) + g->K * g->N * (int64_t)sizeof(GEMM_TB) + g->M * g->N * (int64_t)sizeof(GEMM_TC);
+  return GEMM_BATCH_WHOLE(g, nthreads, bytes) ? gemm_ceil(GEMM_F(make_plan)(g, 1).total, 4096) : 0;
+}
+
+// Where few rows meet a B so small that packing all of it is little work beside a thread's tiles, each thread has rows of C to itself and
+// packs for itself: it meets nobody, and a row-wise step before or after finds its rows with the same thread. Bytes of
+// workspace of each thread then, else 0.
+#define GEMM_APART_ROWS 64
+#define GEMM_APART_B (64 << 10) // bytes of packed B
+RIDGE_INLINE int64_t GEMM_F(apart_rows)(const ridge_gemm_args *g, int tid, int nthreads, int64_t *from) {
+  int64_t to;
+  ridge_share(g->M, GEMM_EXACT ? 1 : GEMM_MR, tid, nthreads, from, &to);
+  return to - *from;
+}
+
+RIDGE_INLINE int64_t GEMM_F(apart_slice)(const ridge_gemm_args *g, int32_t nthreads) {
+  const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
+  if (nthreads <= 1 || GEMM_F(way)(g, mc, nthreads) != GEMM_F(FEW) || g->M < GEMM_APART_ROWS * (int64_t)nthreads ||
+      g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_APART_B)
+    return 0;
+  ridge_gemm_args part = *g;
+  part.M = g->M / nthreads + GEMM_MR; // at least the largest share
+  return gemm_ceil(GEMM_F(make_plan)(&part, 1).total, 4096);
+}
+
 int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
+  const ridge_gemm_args *g = args;
 #ifdef GEMM_LAYERS
-  if (((const ridge_gemm_args *)args)->layers) return GEMM_F(layers_bytes)(args, nthreads);
+  if (g->layers) return GEMM_F(layers_bytes)(args, nthreads);
 #endif
-  return GEMM_F(make_plan)(args, nthreads).total;
+  int64_t slice = g->batch > 1 ? GEMM_F(batch_slice)(g, nthreads) : 0;
+  if (slice == 0) slice = GEMM_F(apart_slice)(g, nthreads);
+  return slice > 0 ? slice * nthreads : GEMM_F(make_plan)(g, nthreads).total;
 }
 
 // One thread's tiles of one K block: its panels of A against its panels of B.
@@ -185,7 +215,21 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
 #include "gemm_few.h"
 #endif
 
-GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *team) {
+  ridge_gemm_args part = *whole;
+  ridge_ctx own = *team;
+  const ridge_gemm_args *g = &part;
+  const ridge_ctx *ctx = &own;
+  const int64_t slice = GEMM_F(apart_slice)(g, ctx->nthreads);
+  if (slice > 0) {
+    int64_t from;
+    part.M = GEMM_F(apart_rows)(whole, own.tid, own.nthreads, &from);
+    part.stride_b = 0, part.stride_a = from * g->lda, part.stride_c = from * g->ldc, part.stride_d = from * g->ldd;
+    GEMM_F(advance)(&part, 1);
+    own.workspace = (char *)own.workspace + own.tid * slice;
+    own.workspace_bytes -= own.tid * slice;
+    own.tid = 0, own.nthreads = 1;
+  }
   const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;

@@ -161,9 +161,9 @@ int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
 #ifdef GEMM_LAYERS
   if (g->layers) return GEMM_F(layers)(g, ctx);
 #endif
-  if (GEMM_F(is_small)(g)) return GEMM_F(small)(g, ctx);
+  if (GEMM_F(is_small)(g, ctx->nthreads)) return GEMM_F(small)(g, ctx);
   if (g->batch <= 1) return GEMM_F(one)(g, ctx);
-  GEMM_BATCH(g, ctx, GEMM_F(one));
+  GEMM_BATCH(g, ctx, GEMM_F(batch_slice)(g, ctx->nthreads), GEMM_F(one));
 }
 #endif
 

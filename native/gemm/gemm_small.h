@@ -20,6 +20,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #ifndef GEMM_SMALL_SHARE
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
+#define GEMM_SMALL_TURNED 128 // rows of C that are worth turning B once more
 #if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index
 #define GEMM_SMALL_GROUP 1
 #else
@@ -251,31 +252,47 @@ GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, int64_t i0, int64_
 #endif
 }
 
+// How many threads share a product.
+RIDGE_INLINE int GEMM_F(small_busy)(const ridge_gemm_args *g, int nthreads) {
+  const int64_t worth = 1 + g->M * g->N * g->K / GEMM_SMALL_SHARE;
+  return nthreads > worth ? (int)worth : nthreads;
+}
+
+// Whether they share its columns: where rows, as row-wise steps before and after share them, would be too few, or where each
+// thread turns B and all of it would be more than a tenth of its work.
+RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
+  const int turned = !GEMM_SAME || g->trans_b;
+  return busy > 1 && (turned ? g->N >= busy * GEMM_NR && g->M < GEMM_SMALL_TURNED * (busy - 1) : g->M < 4 * busy);
+}
+
 // One thread's share of one product.
 GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthreads) {
-  const int64_t worth = 1 + g->M * g->N * g->K / GEMM_SMALL_SHARE;
-  if (nthreads > worth) nthreads = (int)worth;
-  if (tid >= nthreads) return;
-  if (nthreads == 1) {
-    GEMM_F(small_part)(g, 0, g->M, 0, g->N);
-    return;
-  }
-  const int turned = !GEMM_SAME || g->trans_b; // then columns: each thread turns its own
+  const int busy = GEMM_F(small_busy)(g, nthreads);
+  if (tid >= busy) return;
   int64_t from, to;
-  if (turned ? g->N >= nthreads * GEMM_NR : g->M < 4 * nthreads) {
-    ridge_share(g->N, GEMM_LANES, tid, nthreads, &from, &to);
+  if (GEMM_F(small_columns)(g, busy)) {
+    ridge_share(g->N, GEMM_LANES, tid, busy, &from, &to);
     GEMM_F(small_part)(g, 0, g->M, from, to - from);
   } else {
-    ridge_share(g->M, 1, tid, nthreads, &from, &to);
+    ridge_share(g->M, 1, tid, busy, &from, &to);
     GEMM_F(small_part)(g, from, to - from, 0, g->N);
   }
 }
 
+// Whether each thread takes whole products of a batch.
+RIDGE_INLINE int GEMM_F(small_whole)(const ridge_gemm_args *g, int nthreads) {
+  return g->batch > 1 && (g->batch % nthreads == 0 || g->batch >= 4 * (int64_t)nthreads);
+}
+
 // With block sizes given the packed loops are wanted.
-RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g) {
-  return !(g->mc | g->kc | g->nc) && g->M <= 1 << 12 && g->N <= 1 << 12 && g->K <= GEMM_SMALL_K &&
-         g->M * g->N * g->K <= GEMM_SMALL_MACS && g->N * g->K * (int64_t)sizeof(GEMM_S) <= GEMM_SMALL_B &&
-         (GEMM_SAME || g->M * g->K <= GEMM_SMALL_A);
+RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
+  if ((g->mc | g->kc | g->nc) || g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS ||
+      g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
+    return 0;
+  if (GEMM_SAME) return 1;
+  const int busy = GEMM_F(small_whole)(g, nthreads) ? 1 : GEMM_F(small_busy)(g, nthreads);
+  const int64_t rows = GEMM_F(small_columns)(g, busy) ? g->M : (g->M + busy - 1) / busy;
+  return rows * g->K <= GEMM_SMALL_A;
 }
 
 GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
@@ -285,7 +302,7 @@ GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) 
   }
   int64_t from = 0, to = g->batch;
   int tid = ctx->tid, nthreads = ctx->nthreads;
-  if (to % nthreads == 0 || to >= 4 * nthreads) { // each thread takes whole products
+  if (GEMM_F(small_whole)(g, nthreads)) {
     ridge_share(g->batch, 1, tid, nthreads, &from, &to);
     tid = 0, nthreads = 1;
   }

@@ -95,6 +95,8 @@ func TestBatchesOfProducts(t *testing.T) {
 			shape(4, 5, 6, "batch", "7", "lda", "8", "ldb", "9", "ldc", "7"), shape(4, 19, 6, "batch", "7", "tb", "1", "ldb", "9"),
 			shape(0, 5, 6, "batch", "3"), shape(4, 5, 0, "batch", "3"), shape(20, 30, 40, "batch", "2"),
 			shape(17, 9, 261, "batch", "3"), shape(2, 9, 261, "batch", "3"), // the ordinary ways
+			shape(17, 9, 261, "batch", "4", "tb", "1"), shape(65, 70, 300, "batch", "12", "lda", "301", "ldc", "71"), // whole products
+			shape(263, 67, 129, "tb", "1", "lda", "130", "ldc", "70"), shape(130, 64, 128), // rows apart
 		} {
 			if d.Float() {
 				s["alpha"], s["beta"] = "2", fmt.Sprint(len(ops)%2)
