@@ -34,7 +34,7 @@ func effective(xs, sorted []float64) (lag1, neff float64) {
 // cost them half of their count. So only what lies a standard error above nothing is believed. The self-test holds the
 // coverage at 8, 16 and 32 quartets.
 func effectiveRatios(xs, sorted []float64) (lag1, neff float64) {
-	lower := func(rho, n float64) float64 { return math.Max(0, rho-1/math.Sqrt(n)) }
+	lower := func(rho, n float64) float64 { return math.Max(0, rho-math.Sqrt(n)/(n-3)) } // the correction multiplies the error by n/(n−3)
 	return effectiveWith(lower, 1, xs, sorted)
 }
 

@@ -20,8 +20,9 @@ type Visit struct {
 // one visit; the quiet half of the quartets of several then comes from those outside it. Buffers lie
 // elsewhere at each visit, so that the interval also covers what their place does.
 //
-// Only visits count whose barrier took at most Apart times the shortest one, where those have MinQuartets: a host may move a virtual
-// machine's CPUs to where they share a cache or to where they do not, for minutes, and programs differ in what that costs them.
+// Where the barrier of some visits took more than Apart times the shortest one, and the others have MinQuartets, those others alone are
+// looked at first: a host may move a virtual machine's CPUs to where they share a cache or to where they do not, for minutes, and programs
+// differ in what that costs them. Only if the interval of the visits near each other holds the value of those apart, all count.
 //
 // The interval holds at 95 % for all looks together: those of Compare and one a visit, MaxVisits at most.
 func Pool(a, b Visit) (Visit, error) {
@@ -92,34 +93,41 @@ func Near(r record.Ratio, least float64) bool {
 
 // ratioOfVisits is the record of the quartets of several visits.
 func ratioOfVisits(all []Quartet, visits []int, barriers []float64) (record.Ratio, error) {
-	var counted []Quartet
-	var at []int // of each in all
-	if len(barriers) > 0 {
-		within, from := near(barriers, slices.Min(barriers)), 0
-		for i, n := range visits {
-			if slices.Contains(within, i) {
-				for j := from; j < from+n; j++ {
-					counted, at = append(counted, all[j]), append(at, j)
-				}
-			}
-			from += n
-		}
-	}
-	if len(counted) < MinQuartets {
-		counted, at = all, nil
-	}
-	r, err := ratioOf(counted, pooledLevel)
+	r, err := ratioOf(all, pooledLevel)
 	if err != nil {
 		return r, err
 	}
-	for i, j := range r.Quiet {
-		if at != nil {
-			r.Quiet[i] = at[j]
+	if len(barriers) > 0 {
+		var parts [2][]Quartet // near and apart
+		var at [2][]int        // of each in all
+		within, from := near(barriers, slices.Min(barriers)), 0
+		for i, n := range visits {
+			which := 1
+			if slices.Contains(within, i) {
+				which = 0
+			}
+			for j := from; j < from+n; j++ {
+				parts[which], at[which] = append(parts[which], all[j]), append(at[which], j)
+			}
+			from += n
 		}
-	}
-	r.Quartets = r.Quartets[:0]
-	for _, q := range all {
-		r.Quartets = append(r.Quartets, q.Ratio())
+		if len(parts[0]) >= MinQuartets && len(parts[1]) > 0 {
+			alone, err := ratioOf(parts[0], pooledLevel)
+			if err != nil {
+				return r, err
+			}
+			others, err := ratioOf(parts[1], pooledLevel)
+			if err != nil {
+				return r, err
+			}
+			if others.Value < alone.CI95[0] || others.Value > alone.CI95[1] {
+				alone.Quartets = r.Quartets
+				for i, j := range alone.Quiet {
+					alone.Quiet[i] = at[0][j]
+				}
+				r = alone
+			}
+		}
 	}
 	r.Visits, r.BarrierNS = visits, barriers
 	return r, nil

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f174dea29a04
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=71cced33586d
 #include "fault.h"
 */
 import "C"

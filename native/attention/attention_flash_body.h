@@ -79,12 +79,11 @@ typedef struct plan {
 } plan;
 
 RIDGE_INLINE int64_t weights_floats(const ridge_attention_args *a);
+RIDGE_INLINE int64_t apart_floats(int64_t n) { return ridge_apart(n * (int64_t)sizeof(float)) / (int64_t)sizeof(float); }
 
 // OWN: keys up to which a thread packs for itself; the packing is then little beside what waiting for the others costs, even
 // where two of them share a head. NEAR: bytes of V that stay in L1 beside a panel's scores.
 enum { OWN = 256, NEAR = 32 << 10 };
-// What a thread alone writes begins on a page of its own: the prefetchers of another core stay off it.
-enum { APART = 4096 / sizeof(float) };
 
 RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
   const ridge_attention_args *a = &full->of;
@@ -106,9 +105,9 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
   // maximum and total of the task.
   p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 2) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
   if (full->weights) p.thread_floats = weights_floats(a);
-  p.thread_floats = ceil_div(p.thread_floats, APART) * APART;
+  p.thread_floats = apart_floats(p.thread_floats);
   p.head_floats = p.blocks * (p.k_units + p.v_units);
-  if (p.own) p.head_floats = ceil_div(p.head_floats, APART) * APART;
+  if (p.own) p.head_floats = apart_floats(p.head_floats);
   return p;
 }
 
@@ -127,7 +126,7 @@ RIDGE_INLINE int few_queries(const attention_args *full) { return !full->scores 
 int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_attention_args *a = args;
   if (only_softmax(args)) return nthreads * row_floats(a) * (int64_t)sizeof(float);
-  if (few_queries(args)) return nthreads * (2 * part_floats(a) + CHUNK * ATT_FEW) * (int64_t)sizeof(float);
+  if (few_queries(args)) return nthreads * (2 * part_floats(a) + apart_floats(CHUNK * ATT_FEW)) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
   return 4096 +
          (packed_heads(&p, nthreads) * p.head_floats + nthreads * p.thread_floats) * (int64_t)sizeof(float);
@@ -269,7 +268,7 @@ RIDGE_VT static int run(const attention_args *full, const ridge_ctx *ctx) {
     return RIDGE_OK;
   }
   if (few_queries(full)) {
-    decode(a, ctx, (float *)ctx->workspace + 2 * ctx->nthreads * part_floats(a) + ctx->tid * CHUNK * ATT_FEW);
+    decode(a, ctx, (float *)ctx->workspace + 2 * ctx->nthreads * part_floats(a) + ctx->tid * apart_floats(CHUNK * ATT_FEW));
     return RIDGE_OK;
   }
   plan p = plan_of(full, ctx->nthreads);

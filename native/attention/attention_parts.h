@@ -139,7 +139,7 @@ RIDGE_VT static void weights_task(const ridge_attention_args *a, int stream, con
 }
 
 // Floats of a row of exponentials.
-RIDGE_INLINE int64_t row_floats(const ridge_attention_args *a) { return ceil_div(a->Skv + VL, 16) * 16; }
+RIDGE_INLINE int64_t row_floats(const ridge_attention_args *a) { return apart_floats(a->Skv + VL); }
 
 // A row of e*inverse past the caches, whole lines, with zeros from n on.
 RIDGE_VT static void stream_row(int64_t n, int64_t all, float *e, float inverse, et *y) {

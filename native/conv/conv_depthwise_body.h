@@ -44,18 +44,20 @@ RIDGE_INLINE int64_t row_length(const ridge_conv_args *a) {
   return ceil_div(read > hold ? read : hold, 16) * 16;
 }
 
+RIDGE_INLINE int64_t apart_elements(int64_t n) { return ridge_apart(n * (int64_t)sizeof(me)) / (int64_t)sizeof(me); }
+
 RIDGE_INLINE int64_t thread_elements(const ridge_conv_args *a) {
   int64_t span = (a->R - 1) * a->dil_h + 1;
-  return a->layout == 0 ? span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32 : 0;
+  return a->layout == 0 ? apart_elements(span * row_length(a) + ceil_div(a->Wo, 16) * 16 + a->R * a->S + 32) : 0;
 }
 
 // NHWC: a thread's turned filters.
-RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) { return a->R * a->S * ceil_div(a->K, 32) * 32; }
+RIDGE_INLINE int64_t nhwc_elements(const ridge_conv_args *a) { return apart_elements(a->R * a->S * ceil_div(a->K, 32) * 32); }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_conv_args *a = args;
   if (a->layout == 1) return nthreads * nhwc_elements(a) * (int64_t)sizeof(me);
-  return nthreads * ceil_div(thread_elements(a), 16) * 16 * (int64_t)sizeof(me);
+  return nthreads * thread_elements(a) * (int64_t)sizeof(me);
 }
 
 // Copies row hi of a plane, widened, between its left and right padding.
@@ -171,7 +173,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     for (int64_t u = from; u < to; u++) pixel_row(a, u / a->Ho, u % a->Ho, w);
     return RIDGE_OK;
   }
-  me *scratch = (me *)ctx->workspace + ctx->tid * (ceil_div(thread_elements(a), 16) * 16);
+  me *scratch = (me *)ctx->workspace + ctx->tid * thread_elements(a);
   // Planes are split into bands of rows only when there are few of them: a band copies again
   // the rows it shares with its neighbour.
   int64_t planes = a->N * a->K, bands = planes > 0 ? ceil_div(4 * ctx->nthreads, planes) : 1;

@@ -102,7 +102,7 @@ static int64_t filter_bytes(const shape *s) {
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   shape s = shape_of(args);
-  return filter_bytes(&s) + nthreads * (int64_t)sizeof(scratch);
+  return filter_bytes(&s) + nthreads * ridge_apart(sizeof(scratch));
 }
 
 #if !defined(CONV_FP32)
@@ -334,7 +334,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   s.w = ctx->workspace;
   ridge_barrier(ctx);
 #endif
-  scratch *t = (scratch *)((char *)ctx->workspace + filter_bytes(&s)) + ctx->tid;
+  scratch *t = (scratch *)((char *)ctx->workspace + filter_bytes(&s) + ctx->tid * ridge_apart(sizeof(scratch)));
   plan(&s, ctx->nthreads);
   int64_t tn = ceil_div(s.Q, NR), from, to;
   ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);

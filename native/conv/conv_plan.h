@@ -137,7 +137,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
     int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));
     at += round_up(window_rows(&s, u) * cols * s.px * (int64_t)sizeof(wt) + 64);
   }
-  s.bytes = at;
+  s.bytes = ridge_apart(at);
   return s;
 }
 

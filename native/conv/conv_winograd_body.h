@@ -53,9 +53,9 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.blocks = ceil_div(tiles, most), p.block = p.blocks > 0 ? ceil_div(tiles, p.blocks) : 0;
   p.panels = a->K / NR, p.splits = p.apart ? 1 : ceil_div(nthreads, p.panels);
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
-  p.shared = (p.apart ? nthreads : 1) * ((POS * p.v_pos + 15) / 16 * 16) * (int64_t)sizeof(float);
+  p.shared = (p.apart ? nthreads : 1) * ridge_apart(POS * p.v_pos * (int64_t)sizeof(float));
   p.wide = a->layout == 0 ? p.across * 4 + 2 : 0;
-  p.own = (POS * (p.u_pos + p.m_pos) + a->C + 6 * p.wide * a->C + 15) / 16 * 16 * (int64_t)sizeof(float);
+  p.own = ridge_apart((POS * (p.u_pos + p.m_pos) + a->C + 6 * p.wide * a->C) * (int64_t)sizeof(float));
   return p;
 }
 

@@ -36,6 +36,7 @@ typedef struct GEMM_F(plan) {
   int64_t a_bytes, b_bytes; // one thread's A block, one B block
   int64_t acc_ld;           // row pitch of the accumulator copy, 0 without
   int64_t a_at, acc_at, total;
+  int64_t acc_bytes;        // OWN and FEW: of one thread
   int way;
   int64_t rows; // OWN: rows of A packed at a time
 } GEMM_F(plan);
@@ -82,7 +83,8 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = p.a_at + nthreads * p.a_bytes;
-    p.total = p.acc_at + nthreads * p.rows * p.acc_ld * (int64_t)sizeof(GEMM_S);
+    p.acc_bytes = ridge_apart(p.rows * p.acc_ld * (int64_t)sizeof(GEMM_S));
+    p.total = p.acc_at + nthreads * p.acc_bytes;
     return p;
   }
   if (p.way == GEMM_F(FEW)) {
@@ -92,7 +94,8 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = gemm_ceil(p.a_at + (g->K + p.kc - 1) / p.kc * p.a_bytes + 64, 4096);
-    p.total = p.acc_at + nthreads * gemm_ceil(gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S), 64);
+    p.acc_bytes = ridge_apart(gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S));
+    p.total = p.acc_at + nthreads * p.acc_bytes;
     return p;
   }
   p.a_bytes = gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);

@@ -36,8 +36,7 @@ GEMM_NOINLINE int GEMM_F(run_few)(const ridge_gemm_args *g, const ridge_ctx *ctx
       k.acc_ld = g->ldc, k.acc = (GEMM_S *)g->C + j;
     } else if (p->acc_ld) {
       k.acc_ld = p->acc_ld;
-      k.acc = (GEMM_S *)(ws + p->acc_at +
-                         ctx->tid * gemm_ceil(gemm_ceil(g->M, GEMM_MR) * p->acc_ld * (int64_t)sizeof(GEMM_S), 64));
+      k.acc = (GEMM_S *)(ws + p->acc_at + ctx->tid * p->acc_bytes);
     }
     for (int64_t pc = 0; pc < g->K; pc += p->kc) {
       const int64_t kc = gemm_min(p->kc, g->K - pc);

@@ -48,8 +48,8 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
   p.acc_ld = thin ? GEMM_LAYERS_THIN : GEMM_GROUP + 16;
   p.hid_ld = p.hc + 16;
   p.y_ld = gemm_ceil(g->N, GEMM_NR) + 16;
-  p.b_bytes = thin ? gemm_ceil(GEMM_THIN * g->K * s, 64) : gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
-  p.acc_bytes = gemm_ceil((thin ? 2 * GEMM_THIN : high) * p.acc_ld * s, 64);
+  p.b_bytes = thin ? ridge_apart(GEMM_THIN * g->K * s) : gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
+  p.acc_bytes = ridge_apart((thin ? 2 * GEMM_THIN : high) * p.acc_ld * s);
   p.b_at = 0;
   p.acc_at = nthreads * p.b_bytes;
   p.a1_at = gemm_ceil(p.acc_at + nthreads * p.acc_bytes, 4096);

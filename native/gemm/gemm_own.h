@@ -47,7 +47,7 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
   ridge_share(g->N, GEMM_NR, ctx->tid % tn, tn, &from, &to);
   char *ws = ctx->workspace, *b_pack = ws + ctx->tid * p->b_bytes;
   char *a_pack = ws + p->a_at + ctx->tid * p->a_bytes;
-  GEMM_S *acc = p->acc_ld ? (GEMM_S *)(ws + p->acc_at) + ctx->tid * p->rows * p->acc_ld : NULL;
+  GEMM_S *acc = p->acc_ld ? (GEMM_S *)(ws + p->acc_at + ctx->tid * p->acc_bytes) : NULL;
   GEMM_F(block) k;
   memset(&k, 0, sizeof k);
   k.plain = GEMM_C_IS_S && GEMM_F(plain)(g);

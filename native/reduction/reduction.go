@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f174dea29a04
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

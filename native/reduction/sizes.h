@@ -31,13 +31,13 @@ RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads
 
 // fp32 row of exponentials per busy thread along dim 1, with room for two partial groups; along dim 0 per thread float64 sums,
 // fp32 maxima and reciprocals of a strip.
-RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return (g->cols + 143) / 16 * 64; }
+RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return ridge_apart((g->cols + 143) / 16 * 64); }
 RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
   return rd_row_bytes(g) * rd_min(g->rows, nthreads);
 }
 
-// A row of sums that add_*_norm keeps in cache beside the one it streams out, in whole lines; two per thread.
-RIDGE_INLINE int64_t rd_kept_bytes(const ridge_reduction_args *g) { return (g->cols * 4 + 63) / 64 * 64; }
+// A row of sums that add_*_norm keeps in cache beside the one it streams out; two per thread.
+RIDGE_INLINE int64_t rd_kept_bytes(const ridge_reduction_args *g) { return ridge_apart(g->cols * 4); }
 
 #endif

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f174dea29a04
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
