@@ -59,8 +59,12 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	// All functions and lines are in the file: pprof need not look for a binary.
 	b.p.Mapping = []*pprof.Mapping{{ID: 1, File: "ridge", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}}
 	c := counts{left: map[string]int{}, noEnergy: map[string]int{}}
+	programs, err := programLimits(&doc)
+	if err != nil {
+		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
+	}
 	for i := range doc.Results {
-		b.result(&doc.Results[i], &c)
+		b.result(&doc.Results[i], programs[doc.Results[i].ID], &c)
 	}
 	b.p.Comments = c.comments(doc)
 	for _, l := range b.p.Location {
@@ -73,6 +77,26 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
 	}
 	return b.p, nil
+}
+
+// programLimits are the least times in ns of the two programs of each comparison, by its case: that of each of their steps at
+// the measured ceilings, and a launch for each. 0 where a ceiling was not measured.
+func programLimits(doc *record.Calibration) (map[string][2]float64, error) {
+	profiles, err := record.FusionProfiles(doc)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][2]float64{}
+	for _, f := range profiles {
+		for _, p := range f.Patterns {
+			for _, s := range p.Shapes {
+				if s.UnfusedLimit != nil && s.FusedLimit != nil {
+					out[s.CaseID] = [2]float64{s.UnfusedLimit.TimeNS(), s.FusedLimit.TimeNS()}
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
@@ -115,8 +139,8 @@ func (c *counts) comments(doc record.Calibration) []string {
 	return out
 }
 
-// result adds the samples of a result: one, or one for each arm of a comparison.
-func (b *builder) result(r *record.Result, c *counts) {
+// result adds the samples of a result: one, or one for each arm of a comparison, whose least times are limits.
+func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	switch {
 	case r.Probe():
 		c.left["probes of ceilings, which rate no kernel"]++
@@ -129,10 +153,14 @@ func (b *builder) result(r *record.Result, c *counts) {
 		return
 	}
 	if len(r.Arms) == 0 {
-		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, r.Ceiling, r.Energy)
+		floor := 0.0
+		if r.Ceiling != nil {
+			floor = r.Ceiling.FloorNS
+		}
+		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, floor, r.Energy)
 		return
 	}
-	for _, a := range r.Arms {
+	for i, a := range r.Arms {
 		if a.Time == nil {
 			c.left["arms that were not timed"]++
 			continue
@@ -144,20 +172,24 @@ func (b *builder) result(r *record.Result, c *counts) {
 				e = r.Energy
 			}
 		}
-		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, nil, e)
+		floor := 0.0
+		if i < len(limits) {
+			floor = limits[i]
+		}
+		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, floor, e)
 	}
 }
 
-func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, limit *record.ResultCeiling, energy *record.Energy) {
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, floor float64, energy *record.Energy) {
 	c.samples++
 	var lost float64
 	switch {
-	case limit == nil || limit.FloorNS <= 0:
+	case !(floor > 0):
 		c.noCeiling++
-	case limit.FloorNS >= t.MedianNS:
+	case floor >= t.MedianNS:
 		c.beyond++
 	default:
-		lost = t.MedianNS - limit.FloorNS
+		lost = t.MedianNS - floor
 	}
 	joules, why := joulesPerLaunch(energy)
 	if why != "" {
