@@ -40,6 +40,9 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 		}
 		out = append(out, w)
 	}
+	if err := o.frozen(); err != nil {
+		return nil, err
+	}
 	share, why := end()
 	for i := range out {
 		out[i].DRAMShare, out[i].NoDRAMShare = share, why
