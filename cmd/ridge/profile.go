@@ -18,20 +18,18 @@ import (
 
 	"ridge/goharness/campaign"
 	"ridge/goharness/fusion"
+	"ridge/goharness/machine"
 	"ridge/goharness/plan"
 	"ridge/goharness/profile"
 	"ridge/goharness/record"
 )
-
-// defaultHz is the rate of native sampling.
-const defaultHz = 1000
 
 func profileCommand() *cli.Command {
 	flags := append(measureFlags(),
 		&cli.StringFlag{Name: "suite", Usage: "measure quick, full, or suites by name (" + strings.Join(plan.SuiteNames(), ",") + ")"},
 		&cli.StringFlag{Name: "from", Usage: "a calibration document, in place of measuring (- for standard input)"},
 		&cli.BoolFlag{Name: "native", Usage: "sample the instructions that the kernels' threads execute"},
-		&cli.IntFlag{Name: "rate", Value: defaultHz, Usage: "samples of each thread per second; with --native"},
+		&cli.IntFlag{Name: "rate", DefaultText: fmt.Sprintf("%d; %d in a virtual machine", defaultHz, virtualHz), Usage: "samples of each thread per second; with --native"},
 		&cli.BoolFlag{Name: "diff", Usage: "two profiles or calibration documents OLD NEW: which kernels changed"},
 		&cli.StringFlag{Name: "threshold", Value: "3%", Usage: "a change in time that counts, as 3%; with --diff"},
 		&cli.StringFlag{Name: "fail-on", Usage: "slower: exit code 1 when a kernel became slower by more than the threshold; with --diff"},
@@ -135,6 +133,9 @@ func selected(doc record.Calibration, ops []string) (record.Calibration, error) 
 // profileMeasured measures first.
 func profileMeasured(c *cli.Context) error {
 	native, hz := c.Bool("native"), c.Int("rate")
+	if !c.IsSet("rate") {
+		hz = rateOf(machine.Read(machine.Source{}))
+	}
 	switch {
 	case c.IsSet("rate") && !native:
 		return fmt.Errorf("--rate %d: goes with --native", hz)

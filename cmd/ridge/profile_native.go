@@ -9,6 +9,21 @@ import (
 	"ridge/goharness/runner"
 )
 
+// Rates of native sampling. An interrupt of a virtual machine leaves it and comes back: it takes some ten times as long as on a
+// machine of its own, and half the rate keeps the cost near 1 % (docs/profiling.md).
+const (
+	defaultHz = 1000
+	virtualHz = 500
+)
+
+// rateOf is the rate for a host where none is given.
+func rateOf(h record.Host) int {
+	if v, ok := h.Hypervisor.Get(); ok && v != "" && v != "none" {
+		return virtualHz
+	}
+	return defaultHz
+}
+
 // sampledRun is one measurement of a case whose threads were sampled, with the code of each arm.
 type sampledRun struct {
 	arms []runner.PreparedArm
