@@ -23,6 +23,8 @@ type EnergyOptions struct {
 	Cases []string
 	// Meters to look for; nil: power.Builtin.
 	Meters []power.Source
+	// Traffic opens the counters of the host's memory controllers; nil: power.OpenTraffic.
+	Traffic func(power.Env) (*power.Traffic, error)
 	// Trace receives the readings of the whole run as CSV; nil: nowhere.
 	Trace io.Writer
 	// Follow is the time between readings outside of the windows, for the trace; 0: 100 ms.
@@ -96,6 +98,11 @@ func (c *campaign) openEnergy(ctx context.Context) {
 	e.observer = power.NewObserver(m, clock, listen)
 	if d.Platform == "cpu" {
 		e.observer.Beside(hostSensors(c.cfg.Source))
+		open := o.Traffic
+		if open == nil {
+			open = power.OpenTraffic
+		}
+		e.observer.Controllers(open(MeterEnv(c.cfg.Source, c.doc.Host)))
 	}
 	for _, id := range o.Cases { // before the run, which may take minutes
 		if id != "all" && !c.plans(id) {

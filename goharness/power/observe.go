@@ -48,6 +48,9 @@ type Observer struct {
 	asked  time.Duration // when beside was last called
 	// still are main domains that never moved over a whole idle baseline; they are left out.
 	still map[int]string
+	// controllers are those of the host's memory, or noControllers why there are none.
+	controllers   *Traffic
+	noControllers string
 	// first is what each domain showed first, moved whether it ever showed anything else.
 	first []uint64
 	moved []bool
@@ -63,6 +66,21 @@ const sensorsEvery = 250 * time.Millisecond
 
 // Beside adds sensors that the meter does not have (the host's temperature and clock for its CPU).
 func (o *Observer) Beside(f func() Sensors) { o.beside = f }
+
+// Controllers takes over the counters of the host's memory controllers, or why there are none.
+func (o *Observer) Controllers(t *Traffic, why error) {
+	if o.controllers = t; why != nil {
+		o.noControllers = why.Error()
+	}
+}
+
+// ControllersSource names what counts the traffic; "" where nothing does.
+func (o *Observer) ControllersSource() string {
+	if o.controllers == nil {
+		return ""
+	}
+	return o.controllers.Source
+}
 
 // Meter that is observed.
 func (o *Observer) Meter() Meter { return o.meter }
@@ -82,6 +100,9 @@ func (o *Observer) Close() {
 		defer o.mu.Unlock()
 		if _, stalled := o.gone.(*stalledError); !stalled {
 			_ = o.meter.Close()
+		}
+		if o.controllers != nil {
+			_ = o.controllers.Close()
 		}
 		o.gone = noData("the observer is closed")
 		close(done)

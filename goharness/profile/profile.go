@@ -29,6 +29,8 @@ const (
 	FLOP             = "flop"               // count
 	Bytes            = "bytes"              // bytes
 	TimeOverRoofline = "time_over_roofline" // nanoseconds above the floor that the ceilings allow
+	// MeasuredBytes is there where counters of the memory controllers saw a launch's traffic with DRAM.
+	MeasuredBytes = "measured_bytes"
 )
 
 // Options of Calibration.
@@ -51,6 +53,9 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	b.p.SampleType = []*pprof.ValueType{{Type: Launches, Unit: "count"}, {Type: DeviceTime, Unit: "nanoseconds"},
 		{Type: Energy, Unit: "microjoules"}, {Type: FLOP, Unit: "count"}, {Type: Bytes, Unit: "bytes"},
 		{Type: TimeOverRoofline, Unit: "nanoseconds"}}
+	if b.measured = anyMeasured(&doc); b.measured {
+		b.p.SampleType = append(b.p.SampleType, &pprof.ValueType{Type: MeasuredBytes, Unit: "bytes"})
+	}
 	b.p.DefaultSampleType = DeviceTime
 	b.p.TimeNanos = created(doc)
 	if s := doc.Summary.WallSeconds; s > 0 && s < math.MaxInt64/1e9 {
@@ -202,6 +207,10 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device},
 			"kernel": {kernel}, "case": {r.ID}},
 	}
+	if b.measured {
+		n, _ := measuredBytes(energy)
+		s.Value = append(s.Value, round(n))
+	}
 	if arm != "" {
 		s.Label["arm"] = []string{arm}
 	}
@@ -220,6 +229,24 @@ func joulesPerLaunch(e *record.Energy) (joules float64, why string) {
 		return 0, "the document has no joules per launch"
 	}
 	return e.Joules / e.Launches, ""
+}
+
+// measuredBytes of one launch, by counters.
+func measuredBytes(e *record.Energy) (float64, bool) {
+	if e == nil || e.MeasuredBytes == nil {
+		return 0, false
+	}
+	return e.MeasuredBytes.Get()
+}
+
+// anyMeasured reports whether a result has measured bytes.
+func anyMeasured(doc *record.Calibration) bool {
+	return slices.ContainsFunc(doc.Results, func(r record.Result) bool {
+		if _, ok := measuredBytes(r.Energy); ok {
+			return true
+		}
+		return slices.ContainsFunc(r.Arms, func(a record.Arm) bool { _, ok := measuredBytes(a.Energy); return ok })
+	})
 }
 
 // caseFrames are the frames of a case from the outermost: suite, op, shape and, of a comparison, arm.

@@ -176,6 +176,30 @@ func TestEachArmOfAComparisonIsHeldAgainstItsOwnLimit(t *testing.T) {
 	}
 }
 
+// Only where counters of the memory controllers saw some: the type is not there for nothing.
+func TestMeasuredBytesAreASampleTypeOfTheirOwn(t *testing.T) {
+	doc := document()
+	if n := len(build(t, doc).SampleType); n != 6 {
+		t.Errorf("%d sample types without measured bytes", n)
+	}
+	known := record.Known(123456.7, "8 counters of memory controllers")
+	id := ""
+	for i := range doc.Results {
+		if r := &doc.Results[i]; r.Energy != nil && r.Energy.Joules > 0 {
+			r.Energy.MeasuredBytes, id = &known, r.ID
+		}
+	}
+	p := build(t, doc)
+	if len(p.SampleType) != 7 || p.SampleType[6].Type != MeasuredBytes || p.SampleType[6].Unit != "bytes" {
+		t.Fatalf("sample types %v", p.SampleType)
+	}
+	for _, s := range p.Sample {
+		if want := map[bool]int64{true: 123457}[s.Label["case"][0] == id]; s.Value[6] != want {
+			t.Errorf("%s: %d measured bytes, want %d", s.Label["case"][0], s.Value[6], want)
+		}
+	}
+}
+
 func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	doc := document()
 	p := build(t, doc)
