@@ -308,10 +308,7 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 		measure = func() ([]backend.Sample, error) { return e.hosted.Measure(ctx, launches, samples) }
 	}
 	s, err := measure()
-	if e.d.sampling != nil {
-		e.d.sampling.hosted = e.d.sampling.hosted || e.hosted != nil
-		e.d.sampling.drain()
-	}
+	e.d.sampling.measured(s, e.hosted != nil)
 	if err != nil && ctx.Err() == nil {
 		return s, fmt.Errorf("measure %s: %w", e.p.Name, err)
 	}

@@ -21,15 +21,21 @@ import (
 type sampling struct {
 	s  *sample.Sampler
 	hz int
-	// hosted: a vendor library's program was measured meanwhile, on threads of its own.
-	hosted bool
+	// hosted are the starts of samples that a vendor library computed, on threads of its own.
+	hosted map[int64]bool
 }
 
-// drain is called after every measurement of the team.
-func (s *sampling) drain() {
-	if s != nil {
-		s.s.Drain()
+// measured is called after every measurement, also where nothing is sampled (nil).
+func (s *sampling) measured(samples []backend.Sample, hosted bool) {
+	if s == nil {
+		return
 	}
+	for _, x := range samples {
+		if hosted {
+			s.hosted[x.StartNS] = true
+		}
+	}
+	s.s.Drain()
 }
 
 // StartSampling samples the team's threads (backend.CodeSampler).
@@ -41,33 +47,54 @@ func (d *device) StartSampling(hz int) error {
 	if err != nil {
 		return err
 	}
-	d.sampling = &sampling{s: s, hz: hz}
+	d.sampling = &sampling{s: s, hz: hz, hosted: map[int64]bool{}}
 	return nil
 }
 
 // StopSampling ends it (backend.CodeSampler).
-func (d *device) StopSampling(windows []backend.Sample) (backend.CodeSamples, error) {
+func (d *device) StopSampling(windows ...[]backend.Sample) ([]backend.CodeSamples, error) {
 	if d.sampling == nil {
-		return backend.CodeSamples{}, errors.New("stop sampling: nothing is being sampled")
+		return nil, errors.New("stop sampling: nothing is being sampled")
 	}
 	s := d.sampling
 	d.sampling = nil
 	if err := s.s.Stop(); err != nil {
-		return backend.CodeSamples{}, err
+		return nil, err
 	}
-	if s.hosted {
-		return backend.CodeSamples{Unavailable: "a vendor library computes on threads of its own, which are not sampled"}, nil
+	return s.answers(s.s.Ticks, s.s.Events(), windows)
+}
+
+// answers are what was found in each program's windows. Ticks in none of them, and lost ones, are counted in the first.
+func (s *sampling) answers(ticks [][]sample.Tick, events []string, windows [][]backend.Sample) ([]backend.CodeSamples, error) {
+	var out []backend.CodeSamples
+	outside := int64(0)
+	for _, list := range ticks {
+		outside += int64(len(list))
 	}
-	out := collect(s.s.Ticks, windows, int64(1e9/s.hz), s.s.Events())
-	out.Lost, out.EventsUnavailable = s.s.Full+s.s.Late, s.s.EventsUnavailable
-	var err error
-	out.Mappings, err = mappings(out.Samples)
-	return out, err
+	for _, w := range windows {
+		x := collect(ticks, w, int64(1e9/s.hz), events)
+		for _, c := range x.Samples {
+			outside -= c.Count
+		}
+		if slices.ContainsFunc(w, func(b backend.Sample) bool { return s.hosted[b.StartNS] }) {
+			x = backend.CodeSamples{Unavailable: "a vendor library computes on threads of its own, which are not sampled"}
+		}
+		x.EventsUnavailable = s.s.EventsUnavailable
+		var err error
+		if x.Mappings, err = mappings(x.Samples); err != nil {
+			return nil, err
+		}
+		out = append(out, x)
+	}
+	if len(out) > 0 {
+		out[0].Outside, out[0].Lost = outside, s.s.Full+s.s.Late
+	}
+	return out, nil
 }
 
 // collect counts the ticks of each thread that fell into windows by address. What the events
-// counted since the tick before goes to the address of the later one; a tick without such a
-// predecessor, or with one before the windows, tells nothing.
+// counted since the tick before goes to the address of the later one; a tick whose predecessor is
+// missing or lies outside of the windows tells nothing.
 func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, events []string) backend.CodeSamples {
 	windows = slices.Clone(windows)
 	slices.SortFunc(windows, func(a, b backend.Sample) int { return cmp.Compare(a.StartNS, b.StartNS) })
@@ -86,7 +113,6 @@ func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, even
 		at := map[uint64]int{}
 		for i, t := range list {
 			if !inside(t.AtNS) {
-				out.Outside++
 				continue
 			}
 			k, seen := at[t.PC]
@@ -97,7 +123,7 @@ func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, even
 			}
 			x := &out.Samples[k]
 			x.Count++
-			if i > 0 && list[i-1].AtNS >= windows[0].StartNS && t.AtNS-list[i-1].AtNS < 2*period {
+			if i > 0 && inside(list[i-1].AtNS) && t.AtNS-list[i-1].AtNS < 2*period {
 				for e := range x.Events {
 					x.Events[e] += int64(t.Counts[e] - list[i-1].Counts[e])
 				}

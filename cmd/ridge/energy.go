@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -92,18 +91,33 @@ func energyConfig(c *cli.Context, cfg *campaign.Config) error {
 	if !cfg.Energy {
 		return errors.New("--power-trace goes with --energy")
 	}
-	if name == "" {
-		return errors.New("--power-trace: expected the name of a file")
+	if name == "" || name == "-" {
+		return fmt.Errorf("--power-trace %q: expected the name of a file", name)
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("--power-trace: %w", err)
+	if err := checkTrace(name); err != nil {
+		return err
 	}
-	w, err := os.Create(name)
-	if err != nil {
-		return fmt.Errorf("--power-trace: %w", err)
-	}
-	cfg.EnergyOf.Trace = w
+	cfg.EnergyOf.Trace = &lateFile{path: name}
 	return nil
+}
+
+// checkTrace refuses a place that a trace cannot be written to. A pipe is one: where nobody reads it the run would wait.
+func checkTrace(name string) error {
+	if err := checkPlace("--power-trace", name); err != nil {
+		return err
+	}
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil // it will be made
+	}
+	if !st.Mode().IsRegular() && st.Mode()&os.ModeCharDevice == 0 {
+		return fmt.Errorf("--power-trace %s: expected a file, not a pipe or socket", name)
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return fmt.Errorf("--power-trace %s: expected a file that can be written: %w", name, pathCause(err))
+	}
+	return f.Close()
 }
 
 // meterFacts names the meter of each device for the doctor, or why there is none.

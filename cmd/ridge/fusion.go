@@ -37,9 +37,14 @@ func patterns(c *cli.Context, flag string, precisions []record.DType) ([]fusion.
 	if slices.Equal(names, []string{"none"}) {
 		return nil, nil
 	}
+	return selectPatterns(c, "--"+flag+" "+c.String(flag), names, precisions)
+}
+
+// selectPatterns finds patterns by name or group; what says how they were asked for.
+func selectPatterns(c *cli.Context, what string, names []string, precisions []record.DType) ([]fusion.Pattern, error) {
 	out, err := fusion.Select(fusion.Builtin(), names)
 	if err != nil {
-		return nil, fmt.Errorf("--%s: %w", flag, err)
+		return nil, fmt.Errorf("%s: %w", what, err)
 	}
 	for _, p := range out {
 		for _, d := range p.DTypes {
@@ -48,7 +53,7 @@ func patterns(c *cli.Context, flag string, precisions []record.DType) ([]fusion.
 			}
 		}
 	}
-	return nil, fmt.Errorf("--precision %s: none of the patterns of --%s %s has it (ridge list patterns)", c.String("precision"), flag, c.String(flag))
+	return nil, fmt.Errorf("--precision %s: none of the patterns of %s has it (ridge list patterns)", c.String("precision"), what)
 }
 
 func fusionProfile(c *cli.Context) error {

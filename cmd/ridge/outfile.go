@@ -38,3 +38,27 @@ func (f *outFile) finish(err error) error {
 	}
 	return err
 }
+
+// lateFile is made, and an older one replaced, when something is first written to it.
+type lateFile struct {
+	path string
+	f    *os.File
+}
+
+func (l *lateFile) Write(b []byte) (int, error) {
+	if l.f == nil {
+		f, err := os.Create(l.path)
+		if err != nil {
+			return 0, err
+		}
+		l.f = f
+	}
+	return l.f.Write(b)
+}
+
+func (l *lateFile) Close() error {
+	if l.f == nil {
+		return nil
+	}
+	return l.f.Close()
+}

@@ -16,30 +16,27 @@ import (
 	pprof "github.com/google/pprof/profile"
 	"github.com/urfave/cli/v2"
 
-	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
+	"ridge/goharness/fusion"
+	"ridge/goharness/machine"
 	"ridge/goharness/plan"
 	"ridge/goharness/profile"
 	"ridge/goharness/record"
-	"ridge/goharness/runner"
 )
-
-// defaultHz is the rate of native sampling.
-const defaultHz = 1000
 
 func profileCommand() *cli.Command {
 	flags := append(measureFlags(),
 		&cli.StringFlag{Name: "suite", Usage: "measure quick, full, or suites by name (" + strings.Join(plan.SuiteNames(), ",") + ")"},
 		&cli.StringFlag{Name: "from", Usage: "a calibration document, in place of measuring (- for standard input)"},
 		&cli.BoolFlag{Name: "native", Usage: "sample the instructions that the kernels' threads execute"},
-		&cli.IntFlag{Name: "rate", Value: defaultHz, Usage: "samples of each thread per second; with --native"},
+		&cli.IntFlag{Name: "rate", DefaultText: fmt.Sprintf("%d; %d in a virtual machine", defaultHz, virtualHz), Usage: "samples of each thread per second; with --native"},
 		&cli.BoolFlag{Name: "diff", Usage: "two profiles or calibration documents OLD NEW: which kernels changed"},
 		&cli.StringFlag{Name: "threshold", Value: "3%", Usage: "a change in time that counts, as 3%; with --diff"},
 		&cli.StringFlag{Name: "fail-on", Usage: "slower: exit code 1 when a kernel became slower by more than the threshold; with --diff"},
 	)
 	flags = append(flags, caseFlags()...)
 	return &cli.Command{
-		Name: "profile", Usage: "write a pprof profile: what the kernels cost, and where in them the time goes", ArgsUsage: "OP… | OLD NEW",
+		Name: "profile", Usage: "write a pprof profile: what the kernels cost, and where in them the time goes", ArgsUsage: "OP… PATTERN… | OLD NEW",
 		Description: "Examples: ridge profile gemm --m 1024 --n 1024 --k 1024 --output gemm.pb.gz\n          ridge profile --from calibration.json --output all.pb.gz\n" +
 			"          ridge profile --native gemm --m 1024 --n 1024 --k 1024 --precision fp32\n          ridge profile --diff old.pb.gz new.pb.gz\n" +
 			"The file is for go tool pprof; docs/profiling.md has the commands.",
@@ -48,6 +45,9 @@ func profileCommand() *cli.Command {
 }
 
 func profileAction(c *cli.Context) error {
+	if c.Bool("json") && c.String("output") == "-" {
+		return errors.New("--json and --output - both go to standard output: choose one")
+	}
 	switch {
 	case c.Bool("diff"):
 		return profileDiff(c)
@@ -102,6 +102,10 @@ func calibrationFrom(name string) (record.Calibration, error) {
 	if err != nil {
 		return record.Calibration{}, fmt.Errorf("profile: %w", err)
 	}
+	return calibrationOf(name, d)
+}
+
+func calibrationOf(name string, d record.Document) (record.Calibration, error) {
 	docs, err := record.JoinFusion([]record.Document{d})
 	if err != nil {
 		return record.Calibration{}, fmt.Errorf("profile: %s: %w", name, err)
@@ -129,6 +133,9 @@ func selected(doc record.Calibration, ops []string) (record.Calibration, error) 
 // profileMeasured measures first.
 func profileMeasured(c *cli.Context) error {
 	native, hz := c.Bool("native"), c.Int("rate")
+	if !c.IsSet("rate") {
+		hz = rateOf(machine.Read(machine.Source{}))
+	}
 	switch {
 	case c.IsSet("rate") && !native:
 		return fmt.Errorf("--rate %d: goes with --native", hz)
@@ -145,13 +152,10 @@ func profileMeasured(c *cli.Context) error {
 		return err
 	}
 	cfg.SkipPreflight = true
-	captures := map[string]profile.Capture{}
+	sampled := captures{}
 	if native {
 		cfg.NoProbes = true // ceilings say nothing about instructions
-		cfg.Launch = runner.Sampled(cfg.Launch, hz, func(k record.Case) bool { return len(k.Arms) == 0 },
-			func(k record.Case, p runner.Prepared, code backend.CodeSamples) {
-				captures[k.ID] = profile.Capture{Kernels: p.Arms[0].Kernels, Code: code}
-			})
+		cfg.Launch = sampled.launcher(cfg.Launch, hz)
 	}
 	doc, err := runThen(c, cfg, func(doc record.Calibration) error {
 		data, err := record.EncodeCalibration(doc)
@@ -163,14 +167,7 @@ func profileMeasured(c *cli.Context) error {
 		}
 		p, err := profileOf(doc)
 		if native {
-			var list []profile.Capture
-			for _, r := range doc.Results {
-				if x, ok := captures[r.ID]; ok {
-					x.Result = r
-					list = append(list, x)
-				}
-			}
-			p, err = profile.Native(doc, list, locateKernel(), profile.NewSymbols("ridge").Resolve)
+			p, err = profile.Native(doc, sampled.of(doc.Results), locateKernel(), profile.NewSymbols("ridge").Resolve)
 		}
 		if err != nil {
 			return &exitError{exitFault, err}
@@ -193,11 +190,22 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 	}
 	switch {
 	case len(ops) == 0 && suite == "":
-		return errors.New("profile: expected ops (ridge list ops), --suite, --from or --diff")
+		return errors.New("profile: expected ops (ridge list ops), fusion patterns (ridge list patterns), --suite, --from or --diff")
 	case len(ops) > 0 && suite != "":
 		return fmt.Errorf("--suite %s: give ops or a suite, not both (op %s)", suite, ops[0])
 	case suite != "" && sized:
 		return fmt.Errorf("--suite %s: sizes, kernel and mode go with ops", suite)
+	}
+	names, chosen := splitPatterns(ops)
+	if len(chosen) > 0 {
+		if sized {
+			return fmt.Errorf("%s: a fusion pattern has shapes of its own: sizes, kernel and mode go with ops", chosen[0])
+		}
+		var err error
+		if cfg.Plan.Fusion, err = selectPatterns(c, "profile "+strings.Join(chosen, " "), chosen, cfg.Plan.Precisions); err != nil {
+			return err
+		}
+		cfg.Plan.ProbesOnly = len(names) == 0
 	}
 	if sized {
 		if err := checkMode(c.String("mode")); err != nil {
@@ -226,7 +234,7 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 	}
 	switch suite {
 	case "":
-		cfg.Plan.Operations = ops
+		cfg.Plan.Operations = names
 	case "quick":
 		cfg.Plan.Quick = true
 	case "full":
@@ -246,6 +254,19 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 		return err
 	}
 	return cfg.Plan.CheckSelection()
+}
+
+// splitPatterns parts the names of fusion patterns from those of ops.
+func splitPatterns(words []string) (ops, patterns []string) {
+	all := fusion.Builtin()
+	for _, w := range words {
+		if slices.ContainsFunc(all, func(p fusion.Pattern) bool { return p.Name == w }) {
+			patterns = append(patterns, w)
+		} else {
+			ops = append(ops, w)
+		}
+	}
+	return ops, patterns
 }
 
 func profileOf(doc record.Calibration) (*pprof.Profile, error) {
@@ -286,9 +307,6 @@ func deliverProfile(c *cli.Context, dataDir string, doc record.Calibration, p *p
 		return fmt.Errorf("write the profile: %w", err)
 	}
 	if name == "-" {
-		if c.Bool("json") {
-			return errors.New("--json and --output - both go to standard output: choose one")
-		}
 		_, err := c.App.Writer.Write(b.Bytes())
 		return err
 	}
@@ -338,26 +356,17 @@ func profileDiff(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("--diff %s %s: %w", c.Args().Get(0), c.Args().Get(1), err)
 	}
-	if name := c.String("output"); name != "" {
-		d, err := profile.Difference(two[0], two[1])
-		if err != nil {
+	name := c.String("output")
+	if name != "" {
+		if err := writeDifference(c, name, two[0], two[1]); err != nil {
 			return err
-		}
-		var b bytes.Buffer
-		if err := profile.Write(&b, d); err != nil {
-			return err
-		}
-		if name == "-" {
-			_, err = c.App.Writer.Write(b.Bytes())
-			return err
-		}
-		if err := record.WriteFile(name, b.Bytes()); err != nil {
-			return fmt.Errorf("write the difference: %w", err)
 		}
 	}
-	if c.Bool("json") {
+	switch {
+	case name == "-": // standard output is the profile
+	case c.Bool("json"):
 		err = writeJSON(c, cmp)
-	} else {
+	default:
 		err = cmp.Write(c.App.Writer, threshold)
 	}
 	if err != nil {
@@ -365,6 +374,26 @@ func profileDiff(c *cli.Context) error {
 	}
 	if slower := cmp.Slower(threshold); c.String("fail-on") == "slower" && len(slower) > 0 {
 		return fault("%s (%d in all)", slower[0], len(slower))
+	}
+	return nil
+}
+
+// writeDifference writes the new profile less the old one.
+func writeDifference(c *cli.Context, name string, old, fresh *pprof.Profile) error {
+	d, err := profile.Difference(old, fresh)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := profile.Write(&b, d); err != nil {
+		return fmt.Errorf("write the difference: %w", err)
+	}
+	if name == "-" {
+		_, err = c.App.Writer.Write(b.Bytes())
+		return err
+	}
+	if err := record.WriteFile(name, b.Bytes()); err != nil {
+		return fmt.Errorf("write the difference: %w", err)
 	}
 	return nil
 }
@@ -395,11 +424,19 @@ func readProfile(name string) (*pprof.Profile, error) {
 	case len(b) > maxProfile:
 		return nil, fmt.Errorf("--diff: %s is larger than %d bytes: expected a profile", name, maxProfile)
 	case strings.HasPrefix(strings.TrimSpace(string(b[:min(64, len(b))])), "{"):
-		doc, err := calibrationFrom(name)
+		d, err := record.ReadDocument(bytes.NewReader(b)) // a pipe can be read once
+		if err != nil {
+			return nil, fmt.Errorf("--diff: %s: %w", name, err)
+		}
+		doc, err := calibrationOf(name, d)
 		if err != nil {
 			return nil, err
 		}
-		return profileOf(doc)
+		p, err := profileOf(doc)
+		if err != nil {
+			return nil, fmt.Errorf("--diff: %s: %w", name, err)
+		}
+		return p, nil
 	}
 	p, err := parseProfile(b)
 	if err != nil {

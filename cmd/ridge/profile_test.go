@@ -142,6 +142,10 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 		{[]string{"--diff", "--threshold", "many", doc, doc}, []string{"--threshold", "many", "percentage"}},
 		{[]string{"--diff", "--fail-on", "faster", doc, doc}, []string{"--fail-on", "faster", "slower"}},
 		{[]string{"--threshold", "5%", "gemm"}, []string{"--threshold", "--diff"}},
+		{[]string{"--json", "--output", "-", "gemm"}, []string{"--json", "--output -", "choose one"}},
+		{[]string{"--diff", "--json", "--output", "-", doc, doc}, []string{"--json", "--output -", "choose one"}},
+		{[]string{"Add_ReLU", "--m", "8"}, []string{"Add_ReLU", "shapes of its own"}},
+		{[]string{"Add_ReLU", "--precision", "int8"}, []string{"Add_ReLU", "int8"}},
 	} {
 		code, stdout, stderr := ridge(t, append([]string{"profile"}, tc.args...)...)
 		if code != exitUsage || stdout != "" || len(lines(stderr)) != 1 {

@@ -85,12 +85,17 @@ func checkOutput(path string) error {
 	if path == "" || path == "-" {
 		return nil
 	}
+	return checkPlace("--output", path)
+}
+
+// checkPlace does it for the file that a flag names.
+func checkPlace(flag, path string) error {
 	if strings.ContainsRune(path, 0) {
-		return fmt.Errorf("--output %q: a file name cannot hold a NUL", path)
+		return fmt.Errorf("%s %q: a file name cannot hold a NUL", flag, path)
 	}
 	if st, err := os.Stat(path); err == nil {
 		if st.IsDir() {
-			return fmt.Errorf("--output %s is a directory: expected a file name", path)
+			return fmt.Errorf("%s %s is a directory: expected a file name", flag, path)
 		}
 		if !st.Mode().IsRegular() { // a device or a pipe: nothing beside it is written
 			return nil
@@ -98,9 +103,9 @@ func checkOutput(path string) error {
 	}
 	// The folder is made: a profile's path is often that of a folder for profiles.
 	if err := os.MkdirAll(dirOf(path), 0o777); err != nil {
-		return fmt.Errorf("--output %s: expected a directory that can be written to, or made: %w", path, pathCause(err))
+		return fmt.Errorf("%s %s: expected a directory that can be written to, or made: %w", flag, path, pathCause(err))
 	}
-	return checkWritable("--output "+path, dirOf(path))
+	return checkWritable(flag+" "+path, dirOf(path))
 }
 
 func dirOf(path string) string {

@@ -4,8 +4,9 @@ package backend
 type CodeSampler interface {
 	// StartSampling notes the program counter of every thread hz times a second from now on.
 	StartSampling(hz int) error
-	// StopSampling ends it and gives what fell into the windows, which are samples of Measure.
-	StopSampling(windows []Sample) (CodeSamples, error)
+	// StopSampling ends it and gives what fell into the windows, which are samples of Measure: for each program that was
+	// measured, its windows and its answer.
+	StopSampling(windows ...[]Sample) ([]CodeSamples, error)
 }
 
 // CodeSamples say where the threads of a device were at regular times.

@@ -2,14 +2,17 @@ package campaign
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
 	"ridge/goharness/machine"
 	"ridge/goharness/measure"
+	"ridge/goharness/plan"
 	"ridge/goharness/power"
 	"ridge/goharness/record"
 )
@@ -20,6 +23,8 @@ type EnergyOptions struct {
 	Cases []string
 	// Meters to look for; nil: power.Builtin.
 	Meters []power.Source
+	// Traffic opens the counters of the host's memory controllers; nil: power.OpenTraffic.
+	Traffic func(power.Env) (*power.Traffic, error)
 	// Trace receives the readings of the whole run as CSV; nil: nowhere.
 	Trace io.Writer
 	// Follow is the time between readings outside of the windows, for the trace; 0: 100 ms.
@@ -93,10 +98,26 @@ func (c *campaign) openEnergy(ctx context.Context) {
 	e.observer = power.NewObserver(m, clock, listen)
 	if d.Platform == "cpu" {
 		e.observer.Beside(hostSensors(c.cfg.Source))
+		open := o.Traffic
+		if open == nil {
+			open = power.OpenTraffic
+		}
+		e.observer.Controllers(open(MeterEnv(c.cfg.Source, c.doc.Host)))
+	}
+	for _, id := range o.Cases { // before the run, which may take minutes
+		if id != "all" && !c.plans(id) {
+			c.cfg.View.Warn("--energy %s: this run has no such case", id)
+		}
 	}
 	f := m.Facts()
 	e.report.Meter, e.report.Facts, e.report.LimitWatts = m.Name(), f.Notes, f.LimitWatts
 	e.follow(o)
+}
+
+// plans reports whether the run will measure a case.
+func (c *campaign) plans(id string) bool {
+	return slices.ContainsFunc(c.plan.Cases, func(k record.Case) bool { return k.ID == id }) ||
+		slices.ContainsFunc(c.plan.Probes, func(p plan.Probe) bool { return p.Case.ID == id })
 }
 
 // follow reads now and then where a trace is asked for; without one nothing is read while cases are timed.
@@ -128,7 +149,11 @@ func (c *campaign) closeEnergy() {
 	}
 	e.observer.Close()
 	if e.trace != nil {
-		if err := e.trace.Flush(); err != nil {
+		err := e.trace.Flush()
+		if f, ok := c.cfg.EnergyOf.Trace.(io.Closer); ok {
+			err = errors.Join(err, f.Close())
+		}
+		if err != nil {
 			c.cfg.View.Warn("%v", err)
 		}
 	}

@@ -17,11 +17,6 @@ func (c *campaign) selectEnergy() (chosen []int, named bool) {
 				chosen = append(chosen, i)
 			}
 		}
-		for _, id := range ids {
-			if id != "all" && !slices.ContainsFunc(c.doc.Results, func(r record.Result) bool { return r.ID == id }) {
-				c.cfg.View.Warn("--energy %s: this run has no such case", id)
-			}
-		}
 		return chosen, true
 	}
 	return pickEnergy(c.doc.Results, c.energy.effort.Most), false

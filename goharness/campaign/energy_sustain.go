@@ -179,6 +179,13 @@ func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launch
 		}
 		e.DRAMShare = &share
 	}
+	if len(ws) > 0 && r.Device == "cpu" {
+		bytes := record.Unknown[float64](ws[0].NoDRAMBytes)
+		if ws[0].NoDRAMBytes == "" {
+			bytes = record.Known(ws[0].DRAMBytes*t.Seconds/launches, c.energy.observer.ControllersSource())
+		}
+		e.MeasuredBytes = &bytes
+	}
 	e.Warnings = c.crossCheck(r, arm, t, &e)
 	for _, w := range e.Warnings {
 		if !slices.Contains(r.Warnings, w) {
@@ -214,6 +221,11 @@ func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *recor
 	known := false
 	if e.DRAMShare != nil {
 		share, known = e.DRAMShare.Get()
+	}
+	if e.MeasuredBytes != nil && r.Mode == record.Cold {
+		if counted, ok := e.MeasuredBytes.Get(); ok && (counted > 1.25*float64(bytes) || counted < 0.8*float64(bytes)) {
+			say("the memory controllers moved %.4g bytes a launch, the model says %d", counted, bytes)
+		}
 	}
 	if known && r.Mode == record.Cold {
 		for _, x := range c.model.Ceilings() {

@@ -28,7 +28,7 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 	if err := o.clock.Sleep(ctx, o.Lead()); err != nil {
 		return nil, err
 	}
-	end := o.traffic(ctx)
+	end, moved := o.traffic(ctx), o.moves()
 	var out []Window
 	for range p.Windows {
 		if err := o.clock.Sleep(ctx, time.Duration(random()*float64(o.phase()))); err != nil {
@@ -40,9 +40,14 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 		}
 		out = append(out, w)
 	}
+	if err := o.frozen(); err != nil {
+		return nil, err
+	}
 	share, why := end()
+	rate, noRate := moved()
 	for i := range out {
 		out[i].DRAMShare, out[i].NoDRAMShare = share, why
+		out[i].DRAMBytes, out[i].NoDRAMBytes = rate, noRate
 	}
 	return out, nil
 }
@@ -75,6 +80,29 @@ func (o *Observer) traffic(ctx context.Context) (end func() (float64, string)) {
 			return 0, err.Error()
 		}
 		return share, ""
+	}
+}
+
+// moves begins to count what the host's memory controllers move.
+func (o *Observer) moves() (end func() (float64, string)) {
+	if o.controllers == nil {
+		return func() (float64, string) { return 0, o.noControllers }
+	}
+	first, err := o.controllers.Read()
+	began := o.clock.Now()
+	return func() (float64, string) {
+		if err != nil {
+			return 0, err.Error()
+		}
+		last, err := o.controllers.Read()
+		if err != nil {
+			return 0, err.Error()
+		}
+		rate, err := o.controllers.Rate(first, last, o.clock.Now()-began)
+		if err != nil {
+			return 0, err.Error()
+		}
+		return rate, ""
 	}
 }
 

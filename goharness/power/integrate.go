@@ -58,8 +58,8 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 	}
 	seconds := length.Seconds()
 	w.Joules = total.value() * seconds
-	// Readings closer together than the averaging (or the update) say the same again.
-	independent := seconds / max(averaging, interval).Seconds()
+	// Readings closer together than the averaging (or the update) say the same again; a slow meter gives fewer.
+	independent := min(seconds/max(averaging, interval).Seconds(), float64(total.n))
 	spread := student(independent-1) * total.std() / math.Sqrt(max(1, independent)) * seconds
 	// The sensor's lag is not known better than to half an update, and its averaging blurs the edges.
 	edges := (w.MaxWatts - lowest) * (averaging + interval).Seconds() / 2

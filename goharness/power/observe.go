@@ -2,6 +2,7 @@ package power
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 )
@@ -47,11 +48,17 @@ type Observer struct {
 	asked  time.Duration // when beside was last called
 	// still are main domains that never moved over a whole idle baseline; they are left out.
 	still map[int]string
+	// controllers are those of the host's memory, or noControllers why there are none.
+	controllers   *Traffic
+	noControllers string
+	// first is what each domain showed first, moved whether it ever showed anything else.
+	first []uint64
+	moved []bool
 }
 
 // NewObserver takes over a meter. listen, when not nil, hears every reading.
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
-	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}}
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, moved: make([]bool, len(m.Domains()))}
 }
 
 // sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
@@ -59,6 +66,21 @@ const sensorsEvery = 250 * time.Millisecond
 
 // Beside adds sensors that the meter does not have (the host's temperature and clock for its CPU).
 func (o *Observer) Beside(f func() Sensors) { o.beside = f }
+
+// Controllers takes over the counters of the host's memory controllers, or why there are none.
+func (o *Observer) Controllers(t *Traffic, why error) {
+	if o.controllers = t; why != nil {
+		o.noControllers = why.Error()
+	}
+}
+
+// ControllersSource names what counts the traffic; "" where nothing does.
+func (o *Observer) ControllersSource() string {
+	if o.controllers == nil {
+		return ""
+	}
+	return o.controllers.Source
+}
 
 // Meter that is observed.
 func (o *Observer) Meter() Meter { return o.meter }
@@ -78,6 +100,9 @@ func (o *Observer) Close() {
 		defer o.mu.Unlock()
 		if _, stalled := o.gone.(*stalledError); !stalled {
 			_ = o.meter.Close()
+		}
+		if o.controllers != nil {
+			_ = o.controllers.Close()
 		}
 		o.gone = noData("the observer is closed")
 		close(done)
@@ -118,12 +143,19 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	if len(r.Counts) != len(o.domains) {
 		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(r.Counts))
 	}
+	if o.first == nil {
+		o.first = slices.Clone(r.Counts)
+	}
+	for i, c := range r.Counts {
+		o.moved[i] = o.moved[i] || c != o.first[i]
+	}
 	if o.beside != nil {
 		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
 			o.cached, o.asked = o.beside(), after
 		}
-		r.Sensors = o.cached
+		r.Sensors = r.Sensors.or(o.cached)
 	}
+	r.Sensors = r.Sensors.plausible()
 	if o.listen != nil {
 		o.listen(r)
 	}
@@ -149,12 +181,16 @@ func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T,
 	select {
 	case a = <-got:
 	case <-limit.Done():
+		patient := 50 * time.Millisecond // it was late
+		if ctx.Err() != nil {
+			patient = o.stall // nobody wants the answer any more: that is no fault of a slow meter
+		}
 		select {
 		case a = <-got: // it heeded the context
 			if ctx.Err() == nil {
 				a.err = noData("the meter did not answer within %v", o.stall)
 			}
-		case <-time.After(50 * time.Millisecond):
+		case <-time.After(patient):
 			o.gone = &stalledError{NoData{Reason: "the meter stalled: no answer within " + o.stall.String()}}
 			return none, o.gone
 		}
@@ -163,6 +199,18 @@ func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T,
 		return none, &NoData{Reason: a.err.Error()}
 	}
 	return a.v, nil
+}
+
+// frozen names a sensor of watts that has shown the same value, idle and under load, ever since it was opened.
+func (o *Observer) frozen() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, i := range o.main() {
+		if d := o.domains[i]; d.Unit == Watts && o.first != nil && !o.moved[i] {
+			return noData("sensor %s has shown %.4g W ever since it was opened, idle and under load: it stalled", d.Name, float64(o.first[i])*d.Scale)
+		}
+	}
+	return nil
 }
 
 // main lists the domains whose sum is the device's power.

@@ -59,7 +59,7 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 		if !main {
 			short = strings.TrimPrefix(name, "energy-")
 		}
-		config, scale, err := perfEvent(t, file)
+		config, scale, err := perfEvent(t, file, "Joules")
 		if err != nil && main { // a total without it would be wrong
 			_ = m.Close()
 			return nil, noData("the event %s: %v", name, err)
@@ -78,12 +78,7 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 				continue
 			} else if err != nil {
 				_ = m.Close()
-				level, lerr := t.read("/proc/sys/kernel/perf_event_paranoid")
-				if lerr != nil {
-					level = "unknown"
-				}
-				return nil, &NoData{Reason: fmt.Sprintf("opening %s on CPU %d: %v (perf_event_paranoid is %s)", name, cpu, err, level),
-					Remedy: "sysctl kernel.perf_event_paranoid=0 (as root), or the capability CAP_PERFMON"}
+				return nil, notPermitted(t, name, cpu, err)
 			}
 			m.domains = append(m.domains, Domain{Name: fmt.Sprintf("%s-%d", short, i), Unit: Joules, Scale: scale, Interval: raplInterval, Jitter: raplJitter, Apart: !main})
 			m.counters = append(m.counters, c)
@@ -96,8 +91,18 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 	return m, nil
 }
 
-// perfEvent reads an event's encoding ("event=0x02") and the joules of one count.
-func perfEvent(t tree, file string) (config uint64, scale float64, err error) {
+// notPermitted says why an event of a whole CPU cannot be counted.
+func notPermitted(t tree, name string, cpu int, err error) error {
+	level, lerr := t.read("/proc/sys/kernel/perf_event_paranoid")
+	if lerr != nil {
+		level = "unknown"
+	}
+	return &NoData{Reason: fmt.Sprintf("opening %s on CPU %d: %v (perf_event_paranoid is %s)", name, cpu, err, level),
+		Remedy: "sysctl kernel.perf_event_paranoid=0 (as root), or the capability CAP_PERFMON"}
+}
+
+// perfEvent reads an event's encoding ("event=0x02") and what one count is in the unit.
+func perfEvent(t tree, file, want string) (config uint64, scale float64, err error) {
 	text, err := t.read(file)
 	if err != nil {
 		return 0, 0, err
@@ -128,8 +133,8 @@ func perfEvent(t tree, file string) (config uint64, scale float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if unit != "Joules" {
-		return 0, 0, noData("%s.unit is %q, not Joules", file, clip(unit))
+	if unit != want {
+		return 0, 0, noData("%s.unit is %q, not %s", file, clip(unit), want)
 	}
 	return config, scale, nil
 }

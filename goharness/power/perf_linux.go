@@ -11,7 +11,8 @@ import (
 type perfFD int
 
 func openPerfEvent(pmu uint32, config uint64, cpu int) (PerfCounter, error) {
-	attr := unix.PerfEventAttr{Type: pmu, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: config}
+	attr := unix.PerfEventAttr{Type: pmu, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: config,
+		Read_format: unix.PERF_FORMAT_TOTAL_TIME_ENABLED | unix.PERF_FORMAT_TOTAL_TIME_RUNNING}
 	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("perf_event_open: %w", err)
@@ -19,14 +20,19 @@ func openPerfEvent(pmu uint32, config uint64, cpu int) (PerfCounter, error) {
 	return perfFD(fd), nil
 }
 
+// Read refuses a counter that had to share its register with others: it counted a part of the time.
 func (fd perfFD) Read() (uint64, error) {
-	var b [8]byte
+	var b [24]byte // the value, the time enabled, the time that it counted
 	n, err := unix.Read(int(fd), b[:])
 	if err != nil {
 		return 0, err
 	}
 	if n != len(b) {
-		return 0, fmt.Errorf("%d bytes of a counter of 8", n)
+		return 0, fmt.Errorf("%d bytes of a counter of %d", n, len(b))
+	}
+	enabled, ran := binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
+	if float64(ran) < 0.99*float64(enabled) {
+		return 0, fmt.Errorf("it counted in %.0f %% of the time: others use the processor's counters too", 100*float64(ran)/float64(enabled))
 	}
 	return binary.NativeEndian.Uint64(b[:]), nil
 }

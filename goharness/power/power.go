@@ -78,6 +78,35 @@ type Sensors struct {
 	Throttled      string // decoded reasons why the clock is below its maximum
 }
 
+// or takes from t what s does not have.
+func (s Sensors) or(t Sensors) Sensors {
+	for _, x := range []struct {
+		to   *float64
+		from float64
+	}{{&s.PowerWatts, t.PowerWatts}, {&s.ClockMHz, t.ClockMHz}, {&s.MemoryClockMHz, t.MemoryClockMHz}, {&s.TemperatureC, t.TemperatureC}} {
+		if *x.to == 0 {
+			*x.to = x.from
+		}
+	}
+	if s.Throttled == "" {
+		s.Throttled = t.Throttled
+	}
+	return s
+}
+
+// plausible drops what no machine shows.
+func (s Sensors) plausible() Sensors {
+	for _, x := range []struct {
+		v         *float64
+		low, high float64
+	}{{&s.PowerWatts, 0, plausibleWatts}, {&s.ClockMHz, 0, 100_000}, {&s.MemoryClockMHz, 0, 100_000}, {&s.TemperatureC, -100, 200}} {
+		if !(*x.v >= x.low && *x.v <= x.high) {
+			*x.v = 0
+		}
+	}
+	return s
+}
+
 // Facts of a meter that do not change during a run.
 type Facts struct {
 	LimitWatts float64           // the power limit in force; 0: unknown

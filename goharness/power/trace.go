@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/csv"
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -26,6 +27,7 @@ type Trace struct {
 	phase   string
 	id      string
 	kernel  string
+	rows    int
 	err     error
 }
 
@@ -35,12 +37,10 @@ const traceEvery = 10 * time.Millisecond
 // traceColumns are fixed: new ones come at the end.
 var traceColumns = []string{"time_s", "power_watts", "clock_mhz", "temperature_c", "throttled", "phase", "case", "kernel"}
 
-// NewTrace starts a trace of a meter at a time of its clock.
+// NewTrace starts a trace of a meter at a time of its clock. Nothing is written before the first row.
 func NewTrace(w io.Writer, domains []Domain, start time.Duration) *Trace {
 	b := bufio.NewWriter(w)
-	t := &Trace{out: b, csv: csv.NewWriter(b), domains: domains, start: start}
-	t.err = t.csv.Write(traceColumns)
-	return t
+	return &Trace{out: b, csv: csv.NewWriter(b), domains: domains, start: start}
 }
 
 // Running says what runs from now on.
@@ -70,8 +70,11 @@ func (t *Trace) Add(r Reading) {
 		if d.Apart {
 			continue
 		}
-		if d.Unit == Watts {
-			sum, known = sum+float64(r.Counts[i])*d.Scale, true
+		if v := float64(r.Counts[i]) * d.Scale; d.Unit == Watts && v <= plausibleWatts {
+			sum, known = sum+v, true
+		} else if d.Unit == Watts {
+			known = false
+			break
 		} else if j, err := d.Used(t.last.Counts[i], r.Counts[i], dt); err == nil {
 			sum, known = sum+j/dt.Seconds(), true
 		} else {
@@ -86,6 +89,12 @@ func (t *Trace) Add(r Reading) {
 		}
 		return strconv.FormatFloat(v, 'g', 6, 64)
 	}
+	if t.rows++; t.rows == 1 {
+		t.err = t.csv.Write(traceColumns)
+	}
+	if t.err != nil {
+		return
+	}
 	t.err = t.csv.Write([]string{strconv.FormatFloat((time.Duration(r.AtNS) - t.start).Seconds(), 'f', 4, 64), cell(sum, known),
 		cell(r.ClockMHz, r.ClockMHz > 0), cell(r.TemperatureC, r.TemperatureC != 0), r.Throttled, t.phase, t.id, t.kernel})
 }
@@ -94,6 +103,9 @@ func (t *Trace) Add(r Reading) {
 func (t *Trace) Flush() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.rows == 0 {
+		return errors.New("power trace: there is nothing to write: the meter gave no two readings")
+	}
 	t.csv.Flush()
 	for _, err := range []error{t.err, t.csv.Error(), t.out.Flush()} {
 		if err != nil {
@@ -104,14 +116,14 @@ func (t *Trace) Flush() error {
 }
 
 // Follow reads now and then until the returned function is called, for a trace of what runs between
-// the windows too. A meter that fails ends it silently: the windows say why.
+// the windows too. What a meter fails to give is missing in it, and the windows say why; one that is given up ends it.
 func (o *Observer) Follow(every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for o.clock.Sleep(ctx, every) == nil {
-			if _, err := o.Read(ctx); err != nil {
+			if _, err := o.Read(ctx); err != nil && o.Gone() != nil {
 				return
 			}
 		}

@@ -21,6 +21,9 @@ type Window struct {
 	// DRAMShare is the share of DRAM's bandwidth that counters saw in use over the load, 0 to 1, or NoDRAMShare why there is none.
 	DRAMShare   float64
 	NoDRAMShare string
+	// DRAMBytes is what the host's memory controllers moved per second over the load, or NoDRAMBytes why that is not known.
+	DRAMBytes   float64
+	NoDRAMBytes string
 }
 
 // Seconds is the window's length.

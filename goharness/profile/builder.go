@@ -15,6 +15,7 @@ type frame struct {
 // builder hands out functions and locations by first use, so that equal inputs give equal files.
 type builder struct {
 	p         *pprof.Profile
+	measured  bool // counters saw the traffic of some launches
 	locate    func(kernel string) (Source, bool)
 	locations map[frame]*pprof.Location
 	functions map[frame]*pprof.Function // by name, file and first line

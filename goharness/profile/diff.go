@@ -15,25 +15,31 @@ import (
 
 // Change is one kernel in two profiles: the sums over the cases that both have it in.
 type Change struct {
-	Kernel           string
-	Cases            int
-	OldNS, NewNS     int64 // device time of one launch of each case
-	OldLost, NewLost int64 // time over the roofline
-	// Ratio is new over old time: above 1 the kernel became slower.
-	Ratio float64
+	Kernel  string `json:"kernel"`
+	Cases   int    `json:"cases"`
+	OldNS   int64  `json:"old_ns"` // device time of one launch of each case
+	NewNS   int64  `json:"new_ns"`
+	OldLost int64  `json:"old_over_roofline_ns"`
+	NewLost int64  `json:"new_over_roofline_ns"`
+	// Ratio is new over old time: above 1 the kernel became slower; 0 where the old time is 0.
+	Ratio float64 `json:"ratio"`
 }
 
 // Switch is a case that another kernel answers now.
 type Switch struct {
-	Case, Old, New string
-	OldNS, NewNS   int64
+	Case  string `json:"case"`
+	Old   string `json:"old_kernel"`
+	New   string `json:"new_kernel"`
+	OldNS int64  `json:"old_ns"`
+	NewNS int64  `json:"new_ns"`
 }
 
 // Comparison of two profiles of calibrations.
 type Comparison struct {
-	Changes          []Change // the largest difference in time first
-	Switches         []Switch
-	OnlyOld, OnlyNew []string // cases that one profile lacks
+	Changes  []Change `json:"changes"` // the largest difference in time first
+	Switches []Switch `json:"other_kernel,omitempty"`
+	OnlyOld  []string `json:"only_old,omitempty"` // cases that one profile lacks
+	OnlyNew  []string `json:"only_new,omitempty"`
 }
 
 // entry is a case in one profile.
@@ -61,6 +67,9 @@ func entries(p *pprof.Profile) (map[string]entry, error) {
 		}
 		if a := s.Label["arm"]; len(a) == 1 {
 			arm = " " + a[0]
+		}
+		if _, twice := out[id[0]+arm]; twice {
+			return nil, fmt.Errorf("it has case %s twice: expected a profile of one run", printable(id[0]+arm))
 		}
 		out[id[0]+arm] = entry{kernel[0], s.Value[ns], s.Value[lost]}
 	}
@@ -120,9 +129,10 @@ func Compare(old, fresh *pprof.Profile) (Comparison, error) {
 	return c, nil
 }
 
+// ratio is 0 where there is none.
 func ratio(old, fresh int64) float64 {
 	if old <= 0 {
-		return math.NaN()
+		return 0
 	}
 	return float64(fresh) / float64(old)
 }
@@ -152,7 +162,7 @@ func (c Comparison) Write(w io.Writer, threshold float64) error {
 	same := 0
 	fmt.Fprintln(out, "kernel\tcases\told\tnew\tnew/old\tlost old\tlost new")
 	for _, k := range c.Changes {
-		if math.Abs(k.Ratio-1) <= threshold {
+		if k.Ratio > 0 && math.Abs(k.Ratio-1) <= threshold {
 			same++
 			continue
 		}

@@ -29,6 +29,8 @@ const (
 	FLOP             = "flop"               // count
 	Bytes            = "bytes"              // bytes
 	TimeOverRoofline = "time_over_roofline" // nanoseconds above the floor that the ceilings allow
+	// MeasuredBytes is there where counters of the memory controllers saw a launch's traffic with DRAM.
+	MeasuredBytes = "measured_bytes"
 )
 
 // Options of Calibration.
@@ -51,6 +53,9 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	b.p.SampleType = []*pprof.ValueType{{Type: Launches, Unit: "count"}, {Type: DeviceTime, Unit: "nanoseconds"},
 		{Type: Energy, Unit: "microjoules"}, {Type: FLOP, Unit: "count"}, {Type: Bytes, Unit: "bytes"},
 		{Type: TimeOverRoofline, Unit: "nanoseconds"}}
+	if b.measured = anyMeasured(&doc); b.measured {
+		b.p.SampleType = append(b.p.SampleType, &pprof.ValueType{Type: MeasuredBytes, Unit: "bytes"})
+	}
 	b.p.DefaultSampleType = DeviceTime
 	b.p.TimeNanos = created(doc)
 	if s := doc.Summary.WallSeconds; s > 0 && s < math.MaxInt64/1e9 {
@@ -59,8 +64,12 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	// All functions and lines are in the file: pprof need not look for a binary.
 	b.p.Mapping = []*pprof.Mapping{{ID: 1, File: "ridge", HasFunctions: true, HasFilenames: true, HasLineNumbers: true}}
 	c := counts{left: map[string]int{}, noEnergy: map[string]int{}}
+	programs, err := programLimits(&doc)
+	if err != nil {
+		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
+	}
 	for i := range doc.Results {
-		b.result(&doc.Results[i], &c)
+		b.result(&doc.Results[i], programs[doc.Results[i].ID], &c)
 	}
 	b.p.Comments = c.comments(doc)
 	for _, l := range b.p.Location {
@@ -73,6 +82,26 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
 	}
 	return b.p, nil
+}
+
+// programLimits are the least times in ns of the two programs of each comparison, by its case: that of each of their steps at
+// the measured ceilings, and a launch for each. 0 where a ceiling was not measured.
+func programLimits(doc *record.Calibration) (map[string][2]float64, error) {
+	profiles, err := record.FusionProfiles(doc)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][2]float64{}
+	for _, f := range profiles {
+		for _, p := range f.Patterns {
+			for _, s := range p.Shapes {
+				if s.UnfusedLimit != nil && s.FusedLimit != nil {
+					out[s.CaseID] = [2]float64{s.UnfusedLimit.TimeNS(), s.FusedLimit.TimeNS()}
+				}
+			}
+		}
+	}
+	return out, nil
 }
 
 // created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
@@ -115,8 +144,8 @@ func (c *counts) comments(doc record.Calibration) []string {
 	return out
 }
 
-// result adds the samples of a result: one, or one for each arm of a comparison.
-func (b *builder) result(r *record.Result, c *counts) {
+// result adds the samples of a result: one, or one for each arm of a comparison, whose least times are limits.
+func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	switch {
 	case r.Probe():
 		c.left["probes of ceilings, which rate no kernel"]++
@@ -129,10 +158,14 @@ func (b *builder) result(r *record.Result, c *counts) {
 		return
 	}
 	if len(r.Arms) == 0 {
-		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, r.Ceiling, r.Energy)
+		floor := 0.0
+		if r.Ceiling != nil {
+			floor = r.Ceiling.FloorNS
+		}
+		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, floor, r.Energy)
 		return
 	}
-	for _, a := range r.Arms {
+	for i, a := range r.Arms {
 		if a.Time == nil {
 			c.left["arms that were not timed"]++
 			continue
@@ -144,20 +177,24 @@ func (b *builder) result(r *record.Result, c *counts) {
 				e = r.Energy
 			}
 		}
-		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, nil, e)
+		floor := 0.0
+		if i < len(limits) {
+			floor = limits[i]
+		}
+		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, floor, e)
 	}
 }
 
-func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, limit *record.ResultCeiling, energy *record.Energy) {
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, floor float64, energy *record.Energy) {
 	c.samples++
 	var lost float64
 	switch {
-	case limit == nil || limit.FloorNS <= 0:
+	case !(floor > 0):
 		c.noCeiling++
-	case limit.FloorNS >= t.MedianNS:
+	case floor >= t.MedianNS:
 		c.beyond++
 	default:
-		lost = t.MedianNS - limit.FloorNS
+		lost = t.MedianNS - floor
 	}
 	joules, why := joulesPerLaunch(energy)
 	if why != "" {
@@ -169,6 +206,10 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		Value:    []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)},
 		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device},
 			"kernel": {kernel}, "case": {r.ID}},
+	}
+	if b.measured {
+		n, _ := measuredBytes(energy)
+		s.Value = append(s.Value, round(n))
 	}
 	if arm != "" {
 		s.Label["arm"] = []string{arm}
@@ -188,6 +229,24 @@ func joulesPerLaunch(e *record.Energy) (joules float64, why string) {
 		return 0, "the document has no joules per launch"
 	}
 	return e.Joules / e.Launches, ""
+}
+
+// measuredBytes of one launch, by counters.
+func measuredBytes(e *record.Energy) (float64, bool) {
+	if e == nil || e.MeasuredBytes == nil {
+		return 0, false
+	}
+	return e.MeasuredBytes.Get()
+}
+
+// anyMeasured reports whether a result has measured bytes.
+func anyMeasured(doc *record.Calibration) bool {
+	return slices.ContainsFunc(doc.Results, func(r record.Result) bool {
+		if _, ok := measuredBytes(r.Energy); ok {
+			return true
+		}
+		return slices.ContainsFunc(r.Arms, func(a record.Arm) bool { _, ok := measuredBytes(a.Energy); return ok })
+	})
 }
 
 // caseFrames are the frames of a case from the outermost: suite, op, shape and, of a comparison, arm.

@@ -2,6 +2,7 @@ package profile
 
 import (
 	"bytes"
+	"encoding/json"
 	"flag"
 	"os"
 	"os/exec"
@@ -141,6 +142,61 @@ func TestEachArmOfAComparisonHasItsEnergy(t *testing.T) {
 	doc.Results[0].Energy = &record.Energy{Unavailable: "the zone is gone"}
 	if p = build(t, doc); p.Sample[1].Value[2] != 0 || !strings.Contains(strings.Join(p.Comments, "\n"), "1 of 2 samples have none and count 0: the zone is gone") {
 		t.Errorf("%v", p)
+	}
+}
+
+// The fusion profile of the run has what the ceilings allow each of the two programs.
+func TestEachArmOfAComparisonIsHeldAgainstItsOwnLimit(t *testing.T) {
+	doc := document()
+	doc.Results = slices.DeleteFunc(doc.Results, func(r record.Result) bool { return len(r.Arms) != 2 || !r.Status.Counts() })[:1]
+	r := &doc.Results[0]
+	profile := func(unfused, fused *record.FusionLimit) {
+		text, err := record.EncodeFusion(record.Fusion{Schema: record.SchemaFusion, RunID: doc.RunID, Patterns: []record.FusionPattern{{
+			Shapes: []record.FusionShape{{CaseID: r.ID, UnfusedLimit: unfused, FusedLimit: fused}}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc.FusionProfiles = []json.RawMessage{text}
+	}
+	lost := func() [2]int64 {
+		p := build(t, doc)
+		return [2]int64{p.Sample[0].Value[5], p.Sample[1].Value[5]}
+	}
+	profile(&record.FusionLimit{FloorNS: 300e3, DispatchNS: 3e3}, &record.FusionLimit{FloorNS: 200e3, DispatchNS: 1e3})
+	if got, want := lost(), [2]int64{round(r.Arms[0].Time.MedianNS - 303e3), round(r.Arms[1].Time.MedianNS - 201e3)}; got != want {
+		t.Errorf("lost %v, want %v", got, want)
+	}
+	profile(nil, nil)
+	if got := lost(); got != [2]int64{} {
+		t.Errorf("without limits %v were lost", got)
+	}
+	doc.FusionProfiles = []json.RawMessage{[]byte("7")}
+	if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), "fusion_profiles[0]") {
+		t.Errorf("a damaged fusion profile: error %v", err)
+	}
+}
+
+// Only where counters of the memory controllers saw some: the type is not there for nothing.
+func TestMeasuredBytesAreASampleTypeOfTheirOwn(t *testing.T) {
+	doc := document()
+	if n := len(build(t, doc).SampleType); n != 6 {
+		t.Errorf("%d sample types without measured bytes", n)
+	}
+	known := record.Known(123456.7, "8 counters of memory controllers")
+	id := ""
+	for i := range doc.Results {
+		if r := &doc.Results[i]; r.Energy != nil && r.Energy.Joules > 0 {
+			r.Energy.MeasuredBytes, id = &known, r.ID
+		}
+	}
+	p := build(t, doc)
+	if len(p.SampleType) != 7 || p.SampleType[6].Type != MeasuredBytes || p.SampleType[6].Unit != "bytes" {
+		t.Fatalf("sample types %v", p.SampleType)
+	}
+	for _, s := range p.Sample {
+		if want := map[bool]int64{true: 123457}[s.Label["case"][0] == id]; s.Value[6] != want {
+			t.Errorf("%s: %d measured bytes, want %d", s.Label["case"][0], s.Value[6], want)
+		}
 	}
 }
 

@@ -20,7 +20,9 @@ type Energy struct {
 	TemperatureC *[2]float64    `json:"temperature_c,omitempty" jsonschema:"description=at the start of the first window and the end of the last"`
 	Throttled    []string       `json:"throttled,omitempty" jsonschema:"description=reasons seen in the windows why the clock was held"`
 	DRAMShare    *Fact[float64] `json:"dram_utilization,omitempty" jsonschema:"description=share of DRAM bandwidth in use by counters (0..1)"`
-	Warnings     []string       `json:"warnings,omitempty"`
+	// MeasuredBytes are of one launch, beside the modelled bytes of the result.
+	MeasuredBytes *Fact[float64] `json:"measured_bytes,omitempty" jsonschema:"description=bytes of one launch between DRAM and the host's memory controllers, by their counters; of all processes"`
+	Warnings      []string       `json:"warnings,omitempty"`
 
 	Unavailable string `json:"unavailable,omitempty"`
 }

@@ -113,8 +113,8 @@ type Measured struct {
 	Ratio      *record.Ratio     `json:"ratio,omitempty"`
 	Converged  bool              `json:"converged"`
 	Conditions record.Conditions `json:"conditions"`
-	// Code is there when the request asked for samples.
-	Code *backend.CodeSamples `json:"code,omitempty"`
+	// Code, of each arm, is there when the request asked for samples.
+	Code []backend.CodeSamples `json:"code,omitempty"`
 }
 
 // Soaked is a finished sustain phase.

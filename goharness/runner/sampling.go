@@ -2,45 +2,48 @@ package runner
 
 import (
 	"context"
+	"slices"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/record"
 )
 
 // sample asks the device's threads hz times a second which instruction they execute, until stop,
-// which gives what fell into the windows of the timed samples. Where that cannot be had, the answer
-// says why; the measurement goes on.
-func (s *Server) sample(hz int) (stop func(windows []backend.Sample) *backend.CodeSamples) {
+// which gives what fell into the windows of the timed samples of each arm. Where that cannot be had, the answers
+// say why; the measurement goes on.
+func (s *Server) sample(hz int) (stop func(arms ...[]backend.Sample) []backend.CodeSamples) {
 	if hz == 0 {
-		return func([]backend.Sample) *backend.CodeSamples { return nil }
+		return func(...[]backend.Sample) []backend.CodeSamples { return nil }
 	}
-	none := func(why string) *backend.CodeSamples { return &backend.CodeSamples{Unavailable: why} }
+	none := func(why string) func(...[]backend.Sample) []backend.CodeSamples {
+		return func(arms ...[]backend.Sample) []backend.CodeSamples {
+			return slices.Repeat([]backend.CodeSamples{{Unavailable: why}}, len(arms))
+		}
+	}
 	d, can := s.dev.(backend.CodeSampler)
 	if !can {
-		why := "device " + s.cur.c.Device + " cannot tell which instructions it executes; CPUs can, on linux/amd64 and linux/arm64"
-		return func([]backend.Sample) *backend.CodeSamples { return none(why) }
+		return none("device " + s.cur.c.Device + " cannot tell which instructions it executes; CPUs can, on linux/amd64 and linux/arm64")
 	}
 	if err := d.StartSampling(hz); err != nil {
-		why := err.Error()
-		return func([]backend.Sample) *backend.CodeSamples { return none(why) }
+		return none(err.Error())
 	}
 	stopped := false
-	return func(windows []backend.Sample) *backend.CodeSamples {
+	return func(arms ...[]backend.Sample) []backend.CodeSamples {
 		if stopped {
 			return nil
 		}
 		stopped = true
-		got, err := d.StopSampling(windows)
+		got, err := d.StopSampling(arms...)
 		if err != nil {
-			return none(err.Error())
+			return none(err.Error())(arms...)
 		}
-		return &got
+		return got
 	}
 }
 
 // Sampled makes workers whose measurements of the wanted cases are sampled hz times a second. take
-// gets what was found, and which kernels were at work; where a case is measured again, once more.
-func Sampled(launch Launcher, hz int, wanted func(record.Case) bool, take func(c record.Case, p Prepared, code backend.CodeSamples)) Launcher {
+// gets what was found of each arm, and which kernels were at work; where a case is measured again, once more.
+func Sampled(launch Launcher, hz int, wanted func(record.Case) bool, take func(c record.Case, p Prepared, code []backend.CodeSamples)) Launcher {
 	return func(ctx context.Context) (Worker, error) {
 		w, err := launch(ctx)
 		if err != nil {
@@ -54,7 +57,7 @@ type sampled struct {
 	Worker
 	hz     int
 	wanted func(record.Case) bool
-	take   func(record.Case, Prepared, backend.CodeSamples)
+	take   func(record.Case, Prepared, []backend.CodeSamples)
 	c      record.Case
 	p      Prepared
 }
@@ -69,8 +72,8 @@ func (w *sampled) Do(ctx context.Context, q Request) (Reply, error) {
 	case err != nil:
 	case q.Verb == VerbPrepare && q.Case != nil && r.Prepared != nil:
 		w.c, w.p = *q.Case, *r.Prepared
-	case r.Measured != nil && r.Measured.Code != nil:
-		w.take(w.c, w.p, *r.Measured.Code)
+	case r.Measured != nil && len(r.Measured.Code) > 0 && len(r.Measured.Code) == len(w.p.Arms):
+		w.take(w.c, w.p, r.Measured.Code)
 		r.Measured.Code = nil
 	}
 	return r, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		clockBefore, barrierBefore = s.clock(), s.barrier()
 	}
 	stopSampling := s.sample(q.SampleHz)
-	defer stopSampling(nil) // where the measurement fails
+	defer stopSampling() // where the measurement fails
 	steal0, stealErr := s.steal()
 	loud := quiet()
 	defer loud()
@@ -53,6 +54,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	// the case's budget, at least 60 ms and at most 1 s.
 	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
 	var samples []backend.Sample
+	var arms [][]backend.Sample
 	if len(s.cur.arms) == 2 {
 		warm = min(warm, warmArm) // quartets cancel the rest of a drift
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
@@ -62,7 +64,8 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 			return nil, err
 		}
 		out.Ratio, out.Times, out.Converged = &r.Ratio, r.Times[:], r.Converged
-		samples = append(r.Samples[0], r.Samples[1]...)
+		arms = r.Samples[:]
+		samples = slices.Concat(arms...)
 	} else {
 		t, tr, err := measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm,
 			Budget: time.Duration(c.BudgetNS), Trials: c.Trials, Warmup: c.Warmup})
@@ -70,9 +73,9 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 			return nil, err
 		}
 		out.Times, out.Converged = []record.Time{t}, tr.Converged
-		samples = tr.Samples
+		samples, arms = tr.Samples, [][]backend.Sample{tr.Samples}
 	}
-	out.Code = stopSampling(samples)
+	out.Code = stopSampling(arms...)
 	var switches, delay int64
 	for _, x := range samples {
 		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)

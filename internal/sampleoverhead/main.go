@@ -46,8 +46,10 @@ func (w watched) Measure(ctx context.Context, launches, samples int) ([]backend.
 	if err == nil {
 		err = stopErr
 	}
-	for _, x := range got.Samples {
-		*w.ticks += x.Count
+	for _, code := range got {
+		for _, x := range code.Samples {
+			*w.ticks += x.Count
+		}
 	}
 	return s, err
 }

@@ -1,4 +1,4 @@
-// Sampling of a team's threads: a timer for each thread interrupts it at a fixed rate, and a
+// Sampling of a team's threads: two timers for each thread, in turn, interrupt it at a fixed rate, and a
 // signal handler notes the time and the program counter in a ring of the thread's own.
 //
 // The timer counts CLOCK_MONOTONIC (timers of CPU time tick at the kernel's 100 to 1000 Hz) and

@@ -27,8 +27,8 @@ typedef struct __attribute__((aligned(128))) ring {
   _Atomic int64_t full, late;
   uint64_t mask;
   ridge_tick *ticks;
-  timer_t timer;
-  int armed;
+  timer_t timer[2]; // in turn, each every second tick
+  int armed;        // how many of them there are
   int fd[RIDGE_SAMPLE_EVENTS], nevents; // fd[0] leads the group
 } ring;
 
@@ -152,6 +152,15 @@ static void allow(int how) {
   pthread_sigmask(how, &set, NULL);
 }
 
+// failed keeps the first errno.
+static int failed(struct ridge_sampler *s) {
+  int zero = 0;
+  atomic_compare_exchange_strong(&s->error, &zero, errno);
+  return RIDGE_E_SYSTEM;
+}
+
+static struct timespec span(int64_t ns) { return (struct timespec){ns / 1000000000, ns % 1000000000}; }
+
 int ridge_sample_attach(const void *sampler, const ridge_ctx *ctx) {
   struct ridge_sampler *s = (struct ridge_sampler *)(uintptr_t)sampler;
   if (ctx->tid >= s->n) return RIDGE_E_ARG;
@@ -161,26 +170,22 @@ int ridge_sample_attach(const void *sampler, const ridge_ctx *ctx) {
   to.sigev_notify = SIGEV_THREAD_ID;
   to.sigev_signo = SAMPLE_SIGNAL;
   to.sigev_notify_thread_id = (pid_t)syscall(SYS_gettid);
-  if (timer_create(CLOCK_MONOTONIC, &to, &r->timer)) {
-    int zero = 0;
-    atomic_compare_exchange_strong(&s->error, &zero, errno);
-    return RIDGE_E_SYSTEM;
-  }
-  r->armed = 1;
+  for (r->armed = 0; r->armed < 2; r->armed++)
+    if (timer_create(CLOCK_MONOTONIC, &to, &r->timer[r->armed])) return failed(s);
   open_events(s, r);
   own = r;
   allow(SIG_UNBLOCK);
   // All threads tick at once, at whole periods of the clock: the threads of a team wait for each other, so that ticks one
   // after the other would cost each of them every thread's interruption; and where the period divides that of the
-  // kernel's own tick, some interrupts serve both.
+  // kernel's own tick, some interrupts serve both. The kernel sets a timer anew when its signal is taken. With one timer the
+  // clock's hardware would be set twice for each tick, at the end of the interrupt and then; with two, the other one's
+  // time is there already, and what is set anew lies behind it.
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   const int64_t first = (((int64_t)now.tv_sec * 1000000000 + now.tv_nsec) / s->period_ns + 2) * s->period_ns;
-  struct itimerspec at = {{s->period_ns / 1000000000, s->period_ns % 1000000000}, {first / 1000000000, first % 1000000000}};
-  if (timer_settime(r->timer, TIMER_ABSTIME, &at, NULL)) {
-    int zero = 0;
-    atomic_compare_exchange_strong(&s->error, &zero, errno);
-    return RIDGE_E_SYSTEM;
+  for (int i = 0; i < 2; i++) {
+    const struct itimerspec at = {span(2 * s->period_ns), span(first + i * s->period_ns)};
+    if (timer_settime(r->timer[i], TIMER_ABSTIME, &at, NULL)) return failed(s);
   }
   return RIDGE_OK;
 }
@@ -190,7 +195,7 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
   if (ctx->tid >= s->n) return RIDGE_E_ARG;
   ring *r = &s->rings[ctx->tid];
   if (!r->armed) return RIDGE_OK;
-  timer_delete(r->timer);
+  while (r->armed > 0) timer_delete(r->timer[--r->armed]);
   allow(SIG_BLOCK);
   own = NULL;
   sigset_t set;
@@ -199,7 +204,7 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
   const struct timespec none = {0, 0};
   while (sigtimedwait(&set, NULL, &none) > 0) {} // a tick that was pending
   for (int i = 0; i < r->nevents; i++) close(r->fd[i]);
-  r->nevents = r->armed = 0;
+  r->nevents = 0;
   return RIDGE_OK;
 }
 
