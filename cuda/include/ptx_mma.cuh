@@ -39,6 +39,22 @@ RIDGE_MMA_OF(MmaUnsignedBytes, RIDGE_MMA_U8S8, "mma.sync.aligned.m16n8k32.row.co
 #undef RIDGE_MMA_OF
 #undef RIDGE_MMA
 
+// Two 16-bit elements as mma takes them, the lower column in the lower bits.
+template <class T> struct Pair;
+template <> struct Pair<ridge_bf16> {
+  static __device__ __forceinline__ unsigned of(float low, float high) { // rounded to nearest even
+#if defined(RIDGE_MODEL)
+    return (unsigned)element<ridge_bf16>::store(high).bits << 16 | element<ridge_bf16>::store(low).bits;
+#else
+    unsigned w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+#endif
+  }
+  static __device__ __forceinline__ float low(unsigned w) { return __uint_as_float(w << 16); }
+  static __device__ __forceinline__ float high(unsigned w) { return __uint_as_float(w & 0xffff0000u); }
+};
+
 struct MmaFp64 {
   typedef double word, sum;
   static constexpr int A = 2, B = 1;
