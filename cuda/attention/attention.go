@@ -61,8 +61,8 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
 
-// Of attention_mma.cuh: a block's queries and a tile's keys.
-const mmaQueries, mmaKeys = 128, 64
+// Of attention_mma.cuh: a block's queries, a tile's keys, and the queries and keys of a sequence that its 32-bit indices hold.
+const mmaQueries, mmaKeys, mmaSequence = 128, 64, 1 << 29
 
 // mma plans attention on tensor cores.
 func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -72,6 +72,9 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	if a.Dim != 64 && a.Dim != 128 {
 		return kernel.Plan{}, kernel.Shape("d=%d: 64 and 128 are taken", a.Dim)
+	}
+	if a.Sq > mmaSequence || a.Skv > mmaSequence {
+		return kernel.Plan{}, kernel.Shape("%d queries, %d keys: at most %d are taken", a.Sq, a.Skv, mmaSequence)
 	}
 	for _, x := range b {
 		if x.Address%16 != 0 {

@@ -10,8 +10,8 @@
 //
 // Counts for a warp and a tile of keys, d = 128 (64):
 //   mma.m16n8k16            256 (128), 8 cycles each on 8.0 of one of the 4 sub-cores: 2048 (1024)
-//   wavefronts of shared    320 (96 or 128 with q): ldmatrix of k 128 (64), q 64 (0), v 128 (64); four warps share 128 bytes a cycle: 1280 (512) cycles
-//   ex2                     64, 8 cycles each: 512 (512); about 6 other instructions a score: 400 (400) issue slots
+//   wavefronts of shared    320 (128): ldmatrix of k 128 (64), q 64 (0), v 128 (64); four warps share 128 bytes a cycle: 1280 (512) cycles
+//   ex2                     64, 8 cycles each: 512 (512); the other instructions are about 650 (500) issue slots
 // so tensor cores bind at d = 128, if a second block fills the time of the softmax; at d = 64 ex2 and issue slots take 0.9 of the mma's time.
 // Shared memory 64 KB (32 KB): two blocks a multiprocessor, by registers.
 // Predicted on 8.0: 0.65 to 0.72 of the tensor roof at d = 128, 0.5 to 0.6 at d = 64 (long, not causal); on 9.0, where mma.sync has about 0.62
@@ -38,7 +38,7 @@ template <class MMA, class T, int D> struct MmaAttention {
   static __device__ __forceinline__ int place(int row, int chunk) { return row * WIDTH + (chunk ^ row % 8) * 16; }
 
   // Rows of a tile from x, of which left are inside; the others are 0.
-  template <int ROWS> static __device__ __forceinline__ void fetch(shared_at to, const T *x, int64_t left) {
+  template <int ROWS> static __device__ __forceinline__ void fetch(shared_at to, const T *x, int left) {
     const int row0 = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
     const shared_at first = to + place(row0, chunk);
     static_assert(THREADS / CHUNKS % 8 == 0, "a thread's rows have one swizzle");
@@ -52,12 +52,12 @@ template <class MMA, class T, int D> struct MmaAttention {
   static __device__ __forceinline__ void attend(const HeadSizes &a, const T *q, const T *k, const T *v, T *o) {
     RIDGE_DYNAMIC_SHARED(unsigned char, room);
     const shared_at qs = shared_address(room), ks = qs + QUERIES * WIDTH, vs = ks + TILE;
-    const int64_t tiles = (a.sq + QUERIES - 1) / QUERIES;
+    const int sq = (int)a.sq, skv = (int)a.skv, tiles = (sq + QUERIES - 1) / QUERIES; // attention.go sees to it that they fit
     if (tiles == 0 || blockIdx.x >= tiles * a.b * a.h) return;
     const int64_t head = blockIdx.x / tiles, kv = head / a.h * a.hkv + head % a.h / (a.h / a.hkv);
-    const int64_t first = (a.causal ? tiles - 1 - blockIdx.x % tiles : blockIdx.x % tiles) * QUERIES, queries = a.sq - first;
-    const int64_t seen = a.causal ? max((int64_t)0, min(a.skv, first + QUERIES + a.skv - a.sq)) : a.skv;
-    q += (head * a.sq + first) * D, o += (head * a.sq + first) * D, k += kv * a.skv * D, v += kv * a.skv * D;
+    const int tile = (int)(blockIdx.x % tiles), first = (a.causal ? tiles - 1 - tile : tile) * QUERIES, queries = sq - first;
+    const int seen = a.causal ? max(0, min(skv, first + QUERIES + skv - sq)) : skv;
+    q += (head * sq + first) * D, o += (head * sq + first) * D, k += kv * skv * D, v += kv * skv * D;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int row0 = warp * MQ * 16;
 
@@ -72,7 +72,7 @@ template <class MMA, class T, int D> struct MmaAttention {
     if (seen > 0) {
       fetch<QUERIES>(qs, q, queries);
       copy_commit();
-      fetch<KEYS>(ks, k, a.skv);
+      fetch<KEYS>(ks, k, skv);
       copy_commit();
       if constexpr (KEEP) {
         copy_wait<1>();
@@ -83,10 +83,10 @@ template <class MMA, class T, int D> struct MmaAttention {
           for (int s = 0; s < D / 16; s++) ldmatrix(kept[i][s], qs + (q_lane ^ s * 32) + i * 16 * WIDTH);
       }
     }
-    for (int64_t k0 = 0; k0 < seen; k0 += KEYS) {
+    for (int k0 = 0; k0 < seen; k0 += KEYS) {
       copy_wait<0>();
       __syncthreads(); // k is there, and v has been read
-      fetch<KEYS>(vs, v + k0 * D, a.skv - k0);
+      fetch<KEYS>(vs, v + (int64_t)k0 * D, skv - k0);
       copy_commit();
       float score[MQ][KEYS / 8][4] = {};
 #pragma unroll
@@ -113,9 +113,9 @@ template <class MMA, class T, int D> struct MmaAttention {
           }
         }
       }
-      // The first query of the warp sees all 64 keys unless they end or the mask begins.
-      const int64_t visible = a.causal ? min(a.skv, first + row0 + a.skv - a.sq + 1) : a.skv;
-      if (k0 + KEYS > visible) mask(a, score, k0 + 2 * t, first + row0 + g);
+      // The first query of the warp sees all keys of the tile unless they end or the mask begins.
+      const int visible = a.causal ? min(skv, first + row0 + skv - sq + 1) : skv;
+      if (k0 + KEYS > visible) mask(a.causal, sq, skv, score, k0 + 2 * t, first + row0 + g);
       unsigned weight[MQ][KEYS / 8][2];
 #pragma unroll
       for (int i = 0; i < MQ; i++)
@@ -127,7 +127,7 @@ template <class MMA, class T, int D> struct MmaAttention {
         }
       copy_wait<0>();
       __syncthreads(); // v is there, and k has been read
-      if (k0 + KEYS < seen) fetch<KEYS>(ks, k + (k0 + KEYS) * D, a.skv - k0 - KEYS);
+      if (k0 + KEYS < seen) fetch<KEYS>(ks, k + (int64_t)(k0 + KEYS) * D, skv - k0 - KEYS);
       copy_commit();
 #pragma unroll
       for (int s = 0; s < KEYS / 16; s++)
@@ -161,13 +161,13 @@ template <class MMA, class T, int D> struct MmaAttention {
   }
 
   // Scores of key and key + 1, and of query and query + 8 of each tile, become minus infinity where there is no key or it is masked.
-  static __device__ __forceinline__ void mask(const HeadSizes &a, float (&score)[MQ][KEYS / 8][4], int64_t key, int64_t query) {
+  static __device__ __forceinline__ void mask(bool causal, int sq, int skv, float (&score)[MQ][KEYS / 8][4], int key, int query) {
 #pragma unroll
     for (int i = 0; i < MQ; i++)
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        const int64_t row = query + 16 * i + 8 * h, end = a.causal ? min(a.skv, row + a.skv - a.sq + 1) : a.skv;
-        const int left = (int)max((int64_t)0, min((int64_t)KEYS, end - key)); // keys that are seen from this lane's first
+        const int row = query + 16 * i + 8 * h, end = causal ? min(skv, row + skv - sq + 1) : skv;
+        const int left = end - key; // keys that are seen from this lane's first
 #pragma unroll
         for (int j = 0; j < KEYS / 8; j++)
 #pragma unroll
