@@ -11,11 +11,13 @@ import (
 
 const ops = "attention qk_softmax softmax_v causal_softmax"
 
-// Family lists the kernels, one line each. Bounds as on the CPU (native/attention/kernels.def); expf errs by 2 ulp here: 3.
+// Family lists the kernels, one line each. Bounds as on the CPU (native/attention/kernels.def); expf errs by 2 ulp here: 3. On tensor cores the
+// weights are rounded to the dtype besides.
 func Family() kernel.Family {
 	return kernel.Family{Name: "attention", Kernels: []kernel.Kernel{
 		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 3, Plan: simt},
 		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 3, Plan: simt},
+		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 3, RoundedC: 8, Plan: mma},
 	}}
 }
 
@@ -55,6 +57,42 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	l.Grid = [3]int64{max(1, tiles*heads), slices, 1}
 	if o.Name() == "causal_softmax" {
 		l.Grid = [3]int64{kernel.Blocks(heads*sq, 1, 0), 1, 1}
+	}
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}
+
+// Of attention_mma.cuh: a block's queries, a tile's keys, and the queries and keys of a sequence that its 32-bit indices hold.
+const mmaQueries, mmaKeys, mmaSequence = 128, 64, 1 << 29
+
+// mma plans attention on tensor cores.
+func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	a, ok := o.(*op.Attention)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no attention", o.Name())
+	}
+	if a.Dim != 64 && a.Dim != 128 {
+		return kernel.Plan{}, kernel.Shape("d=%d: 64 and 128 are taken", a.Dim)
+	}
+	if a.Sq > mmaSequence || a.Skv > mmaSequence {
+		return kernel.Plan{}, kernel.Shape("%d queries, %d keys: at most %d are taken", a.Sq, a.Skv, mmaSequence)
+	}
+	for _, x := range b {
+		if x.Address%16 != 0 {
+			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
+		}
+	}
+	tiles, heads := (a.Sq+mmaQueries-1)/mmaQueries, a.B*a.H
+	if tiles > 0 && heads > kernel.MaxGrid/tiles {
+		return kernel.Plan{}, kernel.Shape("%d heads of %d queries: at most %d tiles of %d queries are taken", heads, a.Sq, kernel.MaxGrid, mmaQueries)
+	}
+	l := kernel.Launch{Entry: fmt.Sprintf("attention_%s_sm80_d%d", a.D, a.Dim), Grid: [3]int64{max(1, tiles*heads), 1, 1}, Block: [3]int64{128, 1, 1},
+		Shared: (mmaQueries + 2*mmaKeys) * a.Dim * 2}
+	if l.Shared > int64(d.SharedMax) {
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", l.Shared, d.SharedMax)
+	}
+	l.Args = append(kernel.Ints(a.B, a.H, a.HKV, a.Sq, a.Skv), kernel.Bool(a.Causal), kernel.Float(a.Scale()))
+	for _, x := range b {
+		l.Args = append(l.Args, kernel.Ptr(x))
 	}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,6 +66,12 @@ func Op(t *testing.T, name string, d record.DType, params string) op.Op {
 // operands, through the verifier. An op that no kernel takes fails.
 func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 	t.Helper()
+	all(t, b, ops, "")
+}
+
+// all runs the kernels whose names hold tier.
+func all(t *testing.T, b *cuda.Backend, ops []op.Op, tier string) {
+	t.Helper()
 	for i, order := range Orders {
 		t.Setenv("RIDGE_MODEL_ORDER", order)
 		d, err := b.Open("cuda:0", backend.OpenOptions{})
@@ -77,6 +84,7 @@ func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 				t.Errorf("%s %s: %v", o.Name(), o.DType(), err)
 			}
 			var notRun []string
+			kernels = slices.DeleteFunc(kernels, func(k backend.KernelInfo) bool { return !strings.Contains(k.Name, tier) })
 			for _, k := range kernels {
 				// One element off the alignment, so that vectors of 16 bytes cannot be used.
 				alive, why := check(t, d, o, k.Name, int64(i%2)*o.Tensors()[0].DType.Size(), order)
@@ -91,7 +99,7 @@ func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 					t.Fatal(err)
 				}
 			}
-			if len(notRun) == len(kernels) {
+			if len(notRun) == len(kernels) && (tier == "" || i%2 == 0) { // a tier may ask for alignment
 				t.Errorf("%s %s %v: no kernel takes it: %v", o.Name(), o.DType(), o.Params(), notRun)
 			}
 		}
@@ -99,6 +107,33 @@ func All(t *testing.T, b *cuda.Backend, ops []op.Op) {
 			t.Errorf("close: %v", err)
 		}
 	}
+}
+
+// Taken runs the kernels of a tier (a part of their names) as All does, and fails for an op that none of them is chosen for when
+// operands are aligned.
+func Taken(t *testing.T, b *cuda.Backend, tier string, ops []op.Op) {
+	t.Helper()
+	d, err := b.Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range ops {
+		e, err := d.Prepare(op.Single(o), backend.PrepareOptions{Seed: runner.Seed})
+		if err != nil {
+			t.Errorf("%s %s %v: %v", o.Name(), o.DType(), o.Params(), err)
+			continue
+		}
+		if k := e.Kernels()[0].Name; !strings.Contains(k, tier) {
+			t.Errorf("%s %s %v: kernel %s is chosen, want one of %s", o.Name(), o.DType(), o.Params(), k, tier)
+		}
+		if err := e.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+	all(t, b, ops, tier)
 }
 
 // check verifies one kernel; alive is false when it cost the device its context, why says that it does not take the op.

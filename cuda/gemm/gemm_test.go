@@ -52,6 +52,34 @@ func TestProductsOfBytesMatchTheExpectation(t *testing.T) {
 	cudatest.All(t, cuda.New(), ops)
 }
 
+// Rows at multiples of 16 bytes, as tensor cores take them: no products, no depth, tails of every dimension, depths below, at and above the four
+// stages, both tiles (six of 128 columns take four multiprocessors two rounds, three wide ones one), pitches of C that no pair fits, batches, all epilogues.
+func TestProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
+	shapes := []string{
+		"m=0,n=16,k=16", "m=16,n=16,k=0", "m=1,n=1,k=1,lda=16,ldb=16", "m=16,n=16,k=32", "m=130,n=144,k=96", "m=128,n=128,k=336", "m=17,n=39,k=45,lda=48,ldb=48",
+		"m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=9,n=272,k=160,tb=1,ldc=273", "m=100,n=656,k=80", "m=100,n=647,k=80,tb=1", "m=6,n=16,k=32,batch=3",
+		"m=6,n=5,k=16,batch=2,ldb=16,ldc=7", "m=6,n=5,k=16,batch=2,ldb=16,ldc=7,tb=1",
+	}
+	var ops []op.Op
+	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64, record.INT8, record.U8S8} {
+		for _, shape := range shapes {
+			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
+		}
+	}
+	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64} {
+		for _, shape := range []string{"m=20,n=24,k=48,alpha=-2,beta=1", "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25", "m=6,n=16,k=32,batch=3,beta=1"} {
+			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
+		}
+	}
+	for _, act := range op.Activations {
+		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=13,n=21,k=32,act="+act))
+	}
+	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
+		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=647,k=80"+p))
+	}
+	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}
+
 func TestLayersOfTwoProductsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {

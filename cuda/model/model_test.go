@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	cudatest.Main(m, faults)
+	cudatest.Main(m, faults, strings.Replace(faults, "faults.cu", "faults_tensor.cu", 1))
 }
 
 const blocks, threads = 3, 64
@@ -121,6 +121,19 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_shuffle_mask", "__shfl_xor_sync"},
 		{"fault_shuffle_deadlock", "wait in __shfl_xor_sync at faults.cu"},
 		{"fault_unmodelled", "wgmma is not modelled"},
+		{"fault_none_tensor", "[" + good + "] <nil>"},
+		{"fault_no_wait", "of shared array tile (256 bytes): an asynchronous copy to it has not been waited for"},
+		{"fault_wait_for_too_few", "of shared array tile (256 bytes): an asynchronous copy to it has not been waited for"},
+		{"fault_wait_without_barrier", "read of 16 bytes at byte"}, // not yet copied, on its way, or not ordered
+		{"fault_barrier_before_wait", "read of 16 bytes at byte"},
+		{"fault_no_swizzle", "ldmatrix: rows 0 and 4 of matrix 0 lie in the same banks"},
+		{"fault_wrong_swizzle", "[-1 -1"},
+		{"fault_swapped_fragment", "[-1 -1"},
+		{"fault_mma_without_a_lane", "wait in mma.m16n8k8.tf32 at ptx_mma.cuh"},
+		{"fault_copy_over_readers", "of shared array tile (256 bytes): a race: another thread reads it"},
+		{"fault_copy_beyond", "read of 16 bytes at byte 768 of a device allocation (768 bytes): out of bounds"},
+		{"fault_copy_misaligned", "CUDA_ERROR_MISALIGNED_ADDRESS"},
+		{"fault_copy_left", "the thread ends before its asynchronous copies are waited for"},
 	} {
 		for _, order := range cudatest.Orders {
 			c := exec.Command(exe)

@@ -19,6 +19,7 @@ struct Touch {
 };
 
 enum : uint32_t { NONE = 0, MANY = 0xffffffff }; // readers of several warps
+enum : uint8_t { UNWRITTEN, WRITTEN, IN_FLIGHT };
 
 struct Region {
   char *start;
@@ -88,7 +89,7 @@ size_t memory_at(const void *p, size_t bytes) {
 }
 
 void memory_written(void *p, size_t bytes) {
-  if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], 1, bytes);
+  if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], WRITTEN, bytes);
 }
 
 void shared_reset() {
@@ -103,6 +104,27 @@ void *shared_take(size_t bytes, const char *name) {
   arena_used = end;
   shared.push_back({arena + at, bytes, name, std::vector<uint8_t>(bytes), std::vector<Touch>(bytes)});
   return arena + at;
+}
+
+namespace {
+Region *shared_of(void *p) {
+  for (Region &s : shared)
+    if ((char *)p >= s.start && (char *)p < s.start + s.size) return &s;
+  return nullptr;
+}
+} // namespace
+
+void shared_in_flight(void *p, size_t n) {
+  if (Region *r = shared_of(p)) memset(&r->written[(char *)p - r->start], IN_FLIGHT, n);
+}
+
+void shared_landed(void *p, size_t n, const Who &me, const Times &t) {
+  Region *r = shared_of(p);
+  for (size_t i = r ? (size_t)((char *)p - r->start) : 0; r && n-- > 0; i++) {
+    r->written[i] = WRITTEN;
+    Touch &x = r->touches[i];
+    x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync;
+  }
 }
 
 bool is_arena(const void *p) { return (char *)p >= arena && (char *)p < arena + sizeof arena; }
@@ -139,8 +161,9 @@ Fault check_access(void *address, size_t n, size_t align, Access kind, const Who
   if (p < r->start || n > r->size - at) return {700, describe(*r, p, n, write, "out of bounds")};
   if (((uintptr_t)p & (align - 1)) != 0) return {716, describe(*r, p, n, write, "misaligned")};
   for (size_t i = at; i < at + n; i++) {
-    if (kind != WRITE && !r->written[i]) return {719, describe(*r, p, n, write, "uninitialised")};
-    if (write) r->written[i] = 1;
+    if (r->written[i] == IN_FLIGHT) return {719, describe(*r, p, n, write, "an asynchronous copy to it has not been waited for")};
+    if (!write && r->written[i] == UNWRITTEN) return {719, describe(*r, p, n, write, "uninitialised")};
+    if (write) r->written[i] = WRITTEN;
     if (r->touches.empty() || kind == ATOMIC) continue;
     Touch &x = r->touches[i];
     if (conflict(x.writer, x.write_epoch, x.write_sync, me, t)) {

@@ -20,6 +20,9 @@ struct Times {
 bool is_arena(const void *p); // shared memory
 Fault check_access(void *p, size_t n, size_t align, Access kind, const Who &me, const Times &t);
 void shared_reset();
+// Bytes of shared memory that an asynchronous copy is on its way to: no access until it landed.
+void shared_in_flight(void *p, size_t n);
+void shared_landed(void *p, size_t n, const Who &me, const Times &t);
 void *shared_take(size_t bytes, const char *name); // nullptr: the arena is full
 
 } // namespace ridge_model

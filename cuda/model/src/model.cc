@@ -17,7 +17,7 @@
 #include <map>
 #include <vector>
 
-#include "memory.h"
+#include "inner.h"
 
 namespace ridge_model {
 namespace {
@@ -105,7 +105,8 @@ const char *base(const char *file) {
 
 void yield() { enter(self->context, scheduler); }
 
-// fail ends the launch: the fibers are left as they are and started anew by the next block.
+} // namespace
+
 [[noreturn]] void fail(int code, const std::string &what) {
   char b[256];
   snprintf(b, sizeof b, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): ", kernel->name, block_index.x, block_index.y,
@@ -115,8 +116,13 @@ void yield() { enter(self->context, scheduler); }
   abort();
 }
 
+unsigned running() { return (unsigned)(self - &fibers[0]); }
+
+namespace {
+
 void body() {
   kernel->call(parameters);
+  copies_end();
   self->state = DONE;
   yield();
   abort();
@@ -194,6 +200,7 @@ void open_barrier() {
 
 void run_block(Order &order) {
   shared_reset();
+  copies_reset(count);
   arrays.clear();
   dynamic_shared = dynamic_size ? shared_take(dynamic_size, "dynamic") : nullptr;
   times.block = times.epoch = ++epochs;
@@ -248,7 +255,8 @@ struct Image {
   }
 };
 
-// access checks n bytes; align is what an instruction of this width demands.
+} // namespace
+
 void access(void *p, size_t n, Access kind, size_t align) {
   if (!self) return;
   char *a = (char *)p;
@@ -259,7 +267,44 @@ void access(void *p, size_t n, Access kind, size_t align) {
   if (f.code) fail(f.code, f.report);
 }
 
+void landed(void *p, size_t n) { shared_landed(p, n, {running() + 1, self->sync}, times); }
+
+namespace {
+
+// arrive makes this fiber wait for the lanes of mask at what; true: it is the last one, and all are there.
+bool arrive(unsigned mask, const char *what, const char *file, int line) {
+  const unsigned me = running(), first = me & ~31u;
+  if (!(mask >> (me & 31) & 1)) fail(719, std::string(what) + ": the mask lacks the lane that calls it");
+  for (unsigned i = 0; i < 32; i++)
+    if (mask >> i & 1 && first + i >= count) fail(719, std::string(what) + ": the mask names a lane that the block does not have");
+  self->state = AT_WARP, self->what = what, self->file = file, self->line = line, self->mask = mask;
+  bool complete = true;
+  for (unsigned i = 0; i < 32; i++) {
+    if (!(mask >> i & 1)) continue;
+    Fiber &f = fibers[first + i];
+    if (f.state != AT_WARP) {
+      complete = false;
+    } else if (f.mask != mask || strcmp(f.what, what)) {
+      char b[200];
+      snprintf(b, sizeof b, "%s(mask %08x) at %s:%d meets lane %u in %s(mask %08x) at %s:%d", what, mask, base(file), line, i,
+               f.what, f.mask, base(f.file), f.line);
+      fail(719, b);
+    }
+  }
+  return complete;
+}
+
 } // namespace
+
+void warp_together(void *mine, void (*f)(void *const lanes[32]), const char *what, const char *file, int line) {
+  const unsigned first = running() & ~31u;
+  self->value = (uint64_t)(uintptr_t)mine;
+  if (!arrive(0xffffffffu, what, file, line)) return yield();
+  void *lanes[32];
+  for (unsigned i = 0; i < 32; i++) lanes[i] = (void *)(uintptr_t)fibers[first + i].value;
+  f(lanes);
+  for (unsigned i = 0; i < 32; i++) fibers[first + i].state = READY;
+}
 
 Entry::Entry(const char *name, unsigned max_threads, int params, void (*call)(void **)) {
   kernels()[name] = {name, max_threads, params, call};
@@ -315,29 +360,9 @@ void ridge_model_sync_block(const char *file, int line) {
 }
 
 void ridge_model_sync_warp(unsigned mask, uint64_t value, uint64_t *all, const char *what, const char *file, int line) {
-  const unsigned me = (unsigned)(self - &fibers[0]), first = me & ~31u;
-  if (!(mask >> (me & 31) & 1)) fail(719, std::string(what) + ": the mask lacks the lane that calls it");
-  for (unsigned i = 0; i < 32; i++)
-    if (mask >> i & 1 && first + i >= count) fail(719, std::string(what) + ": the mask names a lane that the block does not have");
-  self->state = AT_WARP, self->what = what, self->file = file, self->line = line;
-  self->mask = mask, self->value = value, self->all = all;
-  bool complete = true;
-  for (unsigned i = 0; i < 32; i++) {
-    if (!(mask >> i & 1)) continue;
-    Fiber &f = fibers[first + i];
-    if (f.state != AT_WARP) {
-      complete = false;
-    } else if (f.mask != mask || strcmp(f.what, what)) {
-      char b[200];
-      snprintf(b, sizeof b, "%s(mask %08x) at %s:%d meets lane %u in %s(mask %08x) at %s:%d", what, mask, base(file), line, i,
-               f.what, f.mask, base(f.file), f.line);
-      fail(719, b);
-    }
-  }
-  if (!complete) {
-    yield();
-    return;
-  }
+  const unsigned first = running() & ~31u;
+  self->value = value, self->all = all;
+  if (!arrive(mask, what, file, line)) return yield();
   for (unsigned i = 0; i < 32; i++) {
     if (!(mask >> i & 1)) continue;
     Fiber &f = fibers[first + i];

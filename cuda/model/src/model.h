@@ -57,6 +57,15 @@ double ridge_model_atomic_add_f64(double *p, double v);
 unsigned ridge_model_atomic_max_u32(unsigned *p, unsigned v);
 uint64_t ridge_model_clock(void);
 uint64_t ridge_model_timer(void);
+// Of ptx_mma.cuh, ptx_ldmatrix.cuh and ptx_cp_async.cuh.
+enum ridge_mma { RIDGE_MMA_BF16, RIDGE_MMA_FP16, RIDGE_MMA_TF32, RIDGE_MMA_S8, RIDGE_MMA_U8S8, RIDGE_MMA_FP64 };
+void ridge_model_mma(ridge_mma kind, void *c, const void *a, const void *b, const char *file, int line);
+void ridge_model_ldmatrix(uint32_t *out, int count, bool transposed, uintptr_t row, const char *file, int line);
+// All lanes are about to read so many bytes each: a finding when that takes more wavefronts than it must.
+void ridge_model_banks(uintptr_t at, size_t bytes, const char *file, int line);
+void ridge_model_copy_async(uintptr_t to, const void *from, unsigned bytes, unsigned given);
+void ridge_model_copy_commit(void);
+void ridge_model_copy_wait(unsigned pending);
 }
 
 #define threadIdx ridge_model_thread()
@@ -83,6 +92,12 @@ static inline unsigned atomicMax(unsigned *p, unsigned v) { return ridge_model_a
 static inline float __uint_as_float(unsigned u) { return __builtin_bit_cast(float, u); }
 static inline unsigned __float_as_uint(float f) { return __builtin_bit_cast(unsigned, f); }
 static inline long long __double_as_longlong(double d) { return __builtin_bit_cast(long long, d); }
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned s) {
+  const uint64_t both = (uint64_t)b << 32 | a;
+  unsigned out = 0;
+  for (int i = 0; i < 4; i++) out |= (unsigned)(both >> 8 * (s >> 4 * i & 7) & 0xff) << 8 * i;
+  return out;
+}
 static inline float rsqrtf(float x) { return 1.0f / sqrtf(x); }
 static inline double rsqrt(double x) { return 1.0 / sqrt(x); }
 static inline int min(int a, int b) { return a < b ? a : b; }
@@ -164,9 +179,8 @@ template <class... A> constexpr int arity(void (*)(A...)) { return sizeof...(A);
 #define RIDGE_DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(ridge_model_dynamic_shared())
 
 // Not modelled yet: each ends the launch with a report that names it. A wrapper of an instruction
-// (cuda/include) calls it in its RIDGE_MODEL branch until it has a model here: mma.sync and ldmatrix
-// as warp exchanges (ridge_model_sync_warp), cp.async and TMA as copies that become visible at their
-// wait, mbarrier as a counter that fibers wait for, wgmma as an mma over shared memory of 128 threads.
+// (cuda/include) calls it in its RIDGE_MODEL branch until it has a model here: TMA as copies that become
+// visible at their wait, mbarrier as a counter that fibers wait for, wgmma as an mma over shared memory of 128 threads.
 #define RIDGE_UNMODELLED(instruction) ridge_model_unmodelled(instruction)
 
 #endif

@@ -1,0 +1,64 @@
+// Kernels of cp.async, ldmatrix and mma with one planted fault each, and one without: what the model must find and must not.
+// All fill y of their block with 0…63 as a matrix of 8 × 8, copy it to shared memory, multiply it (rows 8 to 15: the same in reverse) by
+// B[k][n] = (3k + n) % 5 and set y to 64 if every sum is right, to −1 if not.
+#include "ptx_cp_async.cuh"
+#include "ptx_mma.cuh"
+
+__device__ __forceinline__ int place(int row, int chunk, int f) { return (2 * row + (chunk ^ f)) * 16; } // four rows to 128 bytes
+
+__device__ __forceinline__ void again(shared_at at, const float *from, int tid) {
+  copy_async(at + place(tid / 2, tid % 2, tid / 8), from + 4 * tid, 16);
+  copy_commit();
+  copy_wait<0>();
+}
+
+#define FAULTY(name, ...) FAULTY_OF(name, __VA_ARGS__)
+#define FAULTY_OF(name, FROM, COPIED, WAIT, BARRIER, F, SWAP, ALL, AFTER)                                                   \
+  RIDGE_KERNEL(name, 64)(const float *x, float *y, int64_t n) {                                                           \
+    RIDGE_SHARED(float, tile, [64]);                                                                                      \
+    const shared_at at = shared_address(tile);                                                                            \
+    const int tid = threadIdx.x, lane = tid % 32, g = lane / 4, t = lane % 4;                                             \
+    float *mine = y + 64 * blockIdx.x;                                                                                    \
+    (void)x, (void)n;                                                                                                     \
+    mine[tid] = (float)tid;                                                                                               \
+    __syncthreads();                                                                                                      \
+    if (tid < 16) copy_async(at + place(tid / 2, tid % 2, tid / 8), FROM, COPIED);                                        \
+    copy_commit();                                                                                                        \
+    WAIT;                                                                                                                 \
+    BARRIER;                                                                                                              \
+    unsigned a[4], b[2];                                                                                                  \
+    const int row = lane / 8 % 2 ? 7 - lane % 8 : lane % 8;                                                               \
+    ldmatrix(a, at + place(row, lane / 16, F));                                                                           \
+    for (int h = 0; h < 2; h++) b[h] = __float_as_uint((float)((3 * (t + 4 * h) + g) % 5));                               \
+    SWAP;                                                                                                                 \
+    float c[4] = {};                                                                                                      \
+    if (ALL) MmaTf32::mma(c, a, b);                                                                                       \
+    bool good = true;                                                                                                     \
+    for (int i = 0; i < 4; i++) {                                                                                         \
+      float want = 0;                                                                                                     \
+      for (int k = 0; k < 8; k++) want += (float)((i < 2 ? g : 7 - g) * 8 + k) * (float)((3 * k + 2 * t + i % 2) % 5);    \
+      good = good && c[i] == want;                                                                                        \
+    }                                                                                                                     \
+    AFTER;                                                                                                                \
+    __syncthreads();                                                                                                      \
+    mine[tid] = good ? 64.0f : -1.0f;                                                                                     \
+  }                                                                                                                       \
+  RIDGE_ENTRY(name)
+
+#define RIGHT mine + 4 * tid, 16
+#define RIGHT_F (row / 4)
+#define NOTHING (void)0
+
+FAULTY(fault_none_tensor, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_no_wait, RIGHT, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_wait_for_too_few, RIGHT, copy_wait<1>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_wait_without_barrier, RIGHT, copy_wait<0>(), NOTHING, RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_barrier_before_wait, RIGHT, __syncthreads(), copy_wait<0>(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_no_swizzle, RIGHT, copy_wait<0>(), __syncthreads(), 0, NOTHING, true, NOTHING)
+FAULTY(fault_wrong_swizzle, RIGHT, copy_wait<0>(), __syncthreads(), (row / 4 ^ 1), NOTHING, true, NOTHING)
+FAULTY(fault_swapped_fragment, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, unsigned s = a[1]; a[1] = a[2]; a[2] = s, true, NOTHING)
+FAULTY(fault_mma_without_a_lane, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, lane != 3, NOTHING)
+FAULTY(fault_copy_over_readers, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, if (tid < 16) again(at, mine, tid))
+FAULTY(fault_copy_beyond, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, copy_async(at, y + 192, 16))
+FAULTY(fault_copy_misaligned, mine + 4 * tid + 1, 12, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_copy_left, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, __syncthreads(); if (tid < 16) copy_async(at + 16 * tid, mine, 0))
