@@ -18,7 +18,8 @@ func verifyCommand() *cli.Command {
 		Name: "verify", Usage: "verify every kernel of a device in small shapes, without timing any for a figure",
 		Description: "Runs each kernel that the device can run for each of its ops and precisions, in small shapes with tails, and holds\n" +
 			"the outputs against the expectations as before every measurement. A kernel that is wrong, crashes or hangs is\n" +
-			"named, the others go on, and the exit code is 1.",
+			"named, the others go on, and the exit code is 1. Kernels that take no small shape are listed; a\n" +
+			"calibration verifies them in its own.",
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device whose kernels to verify"},
 			&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated; default: all"},
@@ -65,7 +66,7 @@ func verify(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if bad := unverified(doc.Results); len(bad) > 0 {
+	if bad, _ := unverified(doc.Results); len(bad) > 0 {
 		return fault("%d kernels did not pass: %s", len(bad), bad[0])
 	}
 	return nil
@@ -80,18 +81,13 @@ func deliverVerified(c *cli.Context, cfg campaign.Config, doc record.Calibration
 	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID+".json", data); printed || err != nil {
 		return err
 	}
-	passed := map[string]bool{}
-	for _, r := range doc.Results {
-		if r.Status.Counts() {
-			passed[r.Kernel] = true
-		}
-	}
-	bad := unverified(doc.Results)
-	for _, line := range bad {
+	failed, unsuited := unverified(doc.Results)
+	for _, line := range append(slices.Clone(unsuited), failed...) {
 		fmt.Fprintln(c.App.Writer, line)
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%d kernels on %s: %d passed in at least one shape, %d did not pass; %d cases\n",
-		len(asked(doc.Results)), cfg.Plan.Device, len(passed), len(bad), len(doc.Results))
+	n := len(asked(doc.Results))
+	_, err = fmt.Fprintf(c.App.Writer, "%d kernels on %s: %d passed, %d failed, %d take none of the small shapes; %d cases\n",
+		n, cfg.Plan.Device, n-len(failed)-len(unsuited), len(failed), len(unsuited), len(doc.Results))
 	return err
 }
 
@@ -106,28 +102,33 @@ func asked(results []record.Result) []string {
 	return out
 }
 
-// unverified says of each kernel that failed in a case, or that no case of its ran at all, what became of it: a line each.
-func unverified(results []record.Result) []string {
-	var out []string
+// unverified says of each kernel that failed in a case what became of it, and of each that no case suited why (it wants other
+// shapes than the small ones, or more memory than there is): a line each.
+func unverified(results []record.Result) (failed, unsuited []string) {
 	for _, k := range asked(results) {
-		ran, why := false, ""
+		ran, why, first := false, "", ""
 		for _, r := range results {
 			if r.KernelRequested != k {
 				continue
 			}
-			ran = ran || r.Status.Counts()
-			failed := r.Status == record.Wrong || r.Status == record.Crashed || r.Status == record.TimedOut || r.Status == record.Invalid
-			if why == "" && failed {
-				why = fmt.Sprintf("%s: %s: %s: %s", k, r.ID, r.Status, oneLine(r.Reason))
+			line := fmt.Sprintf("%s: %s: %s: %s", k, r.ID, r.Status, oneLine(r.Reason))
+			switch {
+			case r.Status.Counts():
+				ran = true
+			case r.Status == record.Unsupported || r.Status == record.Skipped:
+				if first == "" {
+					first = line
+				}
+			case why == "":
+				why = line
 			}
 		}
-		if why == "" && !ran {
-			i := slices.IndexFunc(results, func(r record.Result) bool { return r.KernelRequested == k })
-			why = fmt.Sprintf("%s: no case of it ran; %s: %s: %s", k, results[i].ID, results[i].Status, oneLine(results[i].Reason))
-		}
-		if why != "" {
-			out = append(out, why)
+		switch {
+		case why != "":
+			failed = append(failed, why)
+		case !ran:
+			unsuited = append(unsuited, first)
 		}
 	}
-	return out
+	return failed, unsuited
 }
