@@ -10,12 +10,13 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report bench-interleave profile-overhead
+.PHONY: help build cuda cuda-toolkit cuda-check device-bundle calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report bench-interleave profile-overhead
 
 help:
 	@echo "make build           bin/ridge"
 	@echo "make cuda            bin/ridge with the NVIDIA platform inside, with or without a GPU (brings its compiler; docs/cuda.md)"
 	@echo "make cuda-check      the same, then the platform's tests in the CPU execution model (CHIPS=80,90a: code for these alone)"
+	@echo "make device-bundle   bin/device.tar.gz: the binary and the script that check a machine with a GPU (docs/cuda.md)"
 	@echo "make calibrate       build, then the quick calibration of this machine (under 90 s)"
 	@echo "make calibrate-full  build, then the full calibration (up to 15 min)"
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
@@ -57,6 +58,16 @@ cuda-toolkit: compiler
 cuda-check: cuda
 	$(CUDA_ENV) $(GO) vet -tags cuda ./cuda/... ./cmd/ridge
 	$(CUDA_ENV) $(GO) test -tags cuda ./cuda/... ./internal/fatbins
+
+# For a machine with a GPU and without Go: the binary without its debug information, and what scripts/device-check.sh needs.
+DEVICE_BUNDLE_MOST = 60
+device-bundle: cuda
+	rm -rf build/device && mkdir -p build/device
+	strip -o build/device/ridge bin/ridge
+	cp scripts/device-check.sh scripts/device-peers.py build/device
+	tar -C build -czf bin/device.tar.gz device
+	@for f in bin/ridge build/device/ridge bin/device.tar.gz; do echo "device-bundle: $$(( $$(wc -c <$$f) / 1048576 )) MiB $$f"; done
+	@test $$(wc -c <build/device/ridge) -le $$(( $(DEVICE_BUNDLE_MOST) * 1048576 )) || { echo "device-bundle: build/device/ridge is above $(DEVICE_BUNDLE_MOST) MiB"; rm bin/device.tar.gz; exit 1; }
 
 calibrate: build
 	bin/ridge calibrate --quick

@@ -210,6 +210,12 @@ func config(c *cli.Context) (campaign.Config, error) {
 	if p.Threads, err = threads(c); err != nil {
 		return fail(err)
 	}
+	if platform, _, _ := strings.Cut(p.Device, ":"); platform != "cpu" { // one host thread orders everything
+		if p.Threads > 1 {
+			return fail(fmt.Errorf("--threads %d: the threads of the host are not what --device %s has; leave it out", p.Threads, p.Device))
+		}
+		p.Threads = 1
+	}
 	if p.Warmup, p.Trials, err = counts(c); err != nil {
 		return fail(err)
 	}

@@ -61,7 +61,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		ErrWriter:       stderr,
 		Flags:           commonFlags(),
 		Commands: []*cli.Command{
-			infoCommand(), doctorCommand(), listCommand(), calibrateCommand(), benchCommand(), fusionCommand(), tuneCommand(), profileCommand(), reportCommand(), compareCommand(), historyCommand(), serveCommand(), selftestCommand(), workerCommand(),
+			infoCommand(), doctorCommand(), listCommand(), calibrateCommand(), benchCommand(), fusionCommand(), tuneCommand(), profileCommand(), verifyCommand(), reportCommand(), compareCommand(), historyCommand(), serveCommand(), selftestCommand(), workerCommand(),
 		},
 		Metadata: map[string]any{"args": args},
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {

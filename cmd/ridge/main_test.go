@@ -64,6 +64,10 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{[]string{"selftest", "--trials", "many"}, []string{"--trials", "many", "whole number"}},
 		{[]string{"worker"}, []string{"worker", "started by ridge"}},
 
+		{[]string{"verify", "extra"}, []string{"verify", "extra"}},
+		{[]string{"verify", "--device", "tpu:0"}, []string{"--device", "tpu:0", "no platform"}},
+		{[]string{"verify", "--kernel", "gemm_of_nobody"}, []string{"gemm_of_nobody", "ridge list kernels"}},
+		{[]string{"verify", "--kernel", "chase_int64_portable", "--precision", "bf16"}, []string{"no kernel that was selected", "ridge list kernels"}},
 		{[]string{"calibrate", "extra"}, []string{"calibrate", "extra"}},
 		{[]string{"calibrate", "--threads", "many"}, []string{"--threads", "many", "whole number"}},
 		{[]string{"calibrate", "--threads", "0"}, []string{"--threads", "1 to"}},

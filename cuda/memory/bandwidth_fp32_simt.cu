@@ -5,13 +5,14 @@
 //   write  y = 3 + pass                                                      triad  y = a + (3 + pass)·b
 //
 // nt_… stores with st.cs. FLOP: 2 an element of triad. Bytes: 4, 4, 8 and 12 an element and pass.
-// In flight: four loads of 16 bytes a thread and array, 64 KB a multiprocessor and array (ridge_map.cuh has the need); 64 registers a thread at most.
+// In flight: 64 bytes a thread, 64 KB a multiprocessor (ridge_map.cuh has the need): four loads of 16 bytes, or two of each of triad's
+// arrays. Four of each spill on 12.0, where ptxas keeps to 64 registers a thread.
 // Packs need 16-byte alignment of all arrays; else, and in the tail, one element at a time.
 #include "ptx_memory.cuh"
 #include "ridge_reduce.cuh"
 
 enum { READ_ONLY, WRITE, COPY, TRIAD };
-constexpr int THREADS = 512, UNROLL = 4;
+constexpr int THREADS = 512;
 
 template <int ACCESS> __device__ __forceinline__ float result(int64_t pass, float a, float b) {
   if (ACCESS == WRITE) return (float)(3 + pass);
@@ -20,7 +21,7 @@ template <int ACCESS> __device__ __forceinline__ float result(int64_t pass, floa
 }
 
 // visit(element or pack index, whether it is a pack) for everything that this thread has of n elements.
-template <class P, class E> __device__ __forceinline__ void own(int64_t n, bool aligned, P packs_at, E element_at) {
+template <int UNROLL, class P, class E> __device__ __forceinline__ void own(int64_t n, bool aligned, P packs_at, E element_at) {
   const int64_t packs = aligned ? n / 4 : 0, each = (packs + gridDim.x - 1) / gridDim.x;
   const int64_t from = min(packs, blockIdx.x * each), to = min(packs, from + each);
   int64_t i = from + threadIdx.x;
@@ -31,11 +32,12 @@ template <class P, class E> __device__ __forceinline__ void own(int64_t n, bool 
 
 template <int ACCESS, bool STREAMING>
 __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, const float *b, float *y) {
+  constexpr int UNROLL = ACCESS == TRIAD ? 2 : 4;
   const bool aligned = (((uintptr_t)a | (uintptr_t)b | (uintptr_t)y) & 15) == 0;
   const pack<float> *pa = (const pack<float> *)a, *pb = (const pack<float> *)b;
   pack<float> *py = (pack<float> *)y;
   for (int64_t pass = 0; pass < passes; pass++)
-    own(
+    own<UNROLL>(
         n, aligned,
         [&](int64_t i, int count) {
           pack<float> va[UNROLL] = {}, vb[UNROLL] = {};
@@ -73,10 +75,11 @@ MOVE(nt_triad, TRIAD, true)
 // A sum of its own for each word of a pack: one addition a load. The block's sum goes to partial[block].
 RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {
   RIDGE_SHARED(unsigned, sums, [THREADS / 32]);
+  constexpr int UNROLL = 4;
   unsigned s[4] = {};
   const pack<float> *pa = (const pack<float> *)a;
   for (int64_t pass = 0; pass < passes; pass++)
-    own(
+    own<UNROLL>(
         n, ((uintptr_t)a & 15) == 0,
         [&](int64_t i, int count) {
           pack<float> v[UNROLL] = {};

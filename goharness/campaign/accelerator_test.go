@@ -1,45 +1,43 @@
 package campaign
 
 import (
-	"strings"
 	"testing"
 
-	"ridge/goharness/backend"
+	"ridge/goharness/ceiling"
+	"ridge/goharness/machine"
 	"ridge/goharness/op"
+	"ridge/goharness/plan"
 	"ridge/goharness/record"
-	"ridge/goharness/runner"
-	"ridge/internal/fakebackend"
 )
 
-// The document of a run on an accelerator names that device and its clock, and holds nothing
-// against the host's CPU or memory.
-func TestARunOnAnAcceleratorIsNotDescribedAsTheHostsCPU(t *testing.T) {
-	b := &fakebackend.Backend{IdleGHz: 1.98, LoadedGHz: 1.83}
-	cfg, _ := toy(t, b, t.TempDir())
-	b.Platform = "toy"
-	cfg.Launch = runner.InProcess(&runner.Server{Backends: []backend.Backend{b}, Ops: op.Builtin()})
-	cfg.Plan.Device = "toy"
-	cfg.Accelerator = &record.Device{ID: "toy", Platform: "toy", Name: "an accelerator", Memory: 1 << 30, Facts: map[string]string{"multiprocessors": "132"}}
-	cfg.Plan.ProbesOnly = true
-	doc := mustRun(t, cfg)
-	if len(doc.Devices) != 1 {
-		t.Fatalf("devices %+v", doc.Devices)
-	}
-	d := doc.Devices[0]
-	if d.Platform != "toy" || d.Name != "an accelerator" || d.Facts["multiprocessors"] != "132" ||
-		d.Facts["measured_clock_mhz"] != "1980" || d.Facts["measured_clock_under_load_mhz"] != "1830" {
-		t.Errorf("device %+v", d)
-	}
-	if len(cfg.Accelerator.Facts) != 1 {
-		t.Error("the caller's facts were changed")
-	}
-	if _, known := doc.Host.CPU.Clock.IdleGHz.Get(); known {
-		t.Error("the accelerator's clock is in the document as the CPU's")
-	}
-	if len(doc.Ceilings) != 0 {
-		t.Errorf("ceilings %+v", doc.Ceilings)
-	}
-	if w := strings.Join(doc.Summary.Warnings, "\n"); !strings.Contains(w, "the ceilings of toy are not probed") {
-		t.Errorf("warnings %q", w)
+// DRAM-sized cases of a device are sized by its cache and skipped by its memory, whatever the host has.
+func TestTheCasesOfAnAcceleratorAreSizedByItsOwnMemory(t *testing.T) {
+	for _, tc := range []struct {
+		l2      string
+		memory  int64
+		llc     int64
+		levels  int
+		skipped bool
+	}{
+		{"52428800", 80 << 30, 50 << 20, 2, false},
+		{"52428800", 64 << 20, 50 << 20, 2, true},
+	} {
+		c := &campaign{cfg: Config{Plan: plan.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), Operations: []string{"stream_triad"}, Quick: true},
+			Accelerator: &record.Device{ID: "cuda:0", Platform: "cuda", Memory: tc.memory, Facts: map[string]string{"l2_bytes": tc.l2}}}}
+		wh := NewWorkerHost(machine.Source{})
+		c.hostPlan(wh, []int{0})
+		o := c.cfg.Plan
+		if o.LLC != tc.llc || len(o.Levels) != tc.levels || o.Levels[0].Capacity != tc.llc || o.Levels[tc.levels-1].Name != ceiling.DRAM || o.Memory != tc.memory/10*9 {
+			t.Errorf("L2 %s, memory %d: LLC %d, memory %d, levels %v", tc.l2, tc.memory, o.LLC, o.Memory, o.Levels)
+		}
+		p, err := plan.Build(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range p.Cases {
+			if k.UseCase == "from DRAM" && (k.SkipReason != "") != tc.skipped {
+				t.Errorf("%s: %q", k.ID, k.SkipReason)
+			}
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"time"
 
 	"ridge/goharness/backend"
@@ -358,9 +359,23 @@ func notRun(created string) record.Preflight {
 	return record.Preflight{Timestamp: created, Checks: []record.Check{{Name: "preflight", Status: "skipped", Message: "not run by bench"}}}
 }
 
-// hostPlan fills what the plan needs to know of the host.
+// hostPlan fills what the plan needs to know of the host, or of the accelerator whose memory and cache count in its place.
 func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
 	o := &c.cfg.Plan
+	if a := c.cfg.Accelerator; a != nil {
+		if n, err := strconv.ParseInt(a.Facts["l2_bytes"], 10, 64); err == nil {
+			o.LLC = n
+		}
+		o.Levels = []ceiling.Level{{Name: ceiling.DRAM}}
+		if o.LLC > 0 {
+			o.Levels = []ceiling.Level{{Name: "L2", Capacity: o.LLC}, {Name: ceiling.DRAM}}
+		}
+		o.Levels1 = o.Levels
+		if o.Memory == 0 {
+			o.Memory = a.Memory / 10 * 9 // the driver keeps some; what is free is asked before each case
+		}
+		return
+	}
 	if o.Levels == nil {
 		o.Levels, o.Levels1 = Levels(wh.host, cpus), Levels(wh.host, cpus[:1])
 	}

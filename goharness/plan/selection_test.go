@@ -95,3 +95,15 @@ func TestTheBudgetGrowsWithTheWork(t *testing.T) {
 		}
 	}
 }
+
+// The pointer chase has a precision that no suite has.
+func TestTheIntegersOfThePointerChaseMayBeSelected(t *testing.T) {
+	o := host(func(o *Options) { o.Precisions, o.ProbesOnly = []record.DType{record.INT64}, true })
+	if _, err := Build(o); err != nil {
+		t.Error(err)
+	}
+	o.ProbesOnly = false
+	if _, err := Build(o); err == nil || !strings.Contains(err.Error(), "no such case") {
+		t.Errorf("suites at int64: %v", err)
+	}
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/campaign"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+)
+
+func verifyCommand() *cli.Command {
+	return &cli.Command{
+		Name: "verify", Usage: "verify every kernel of a device in small shapes, without timing any for a figure",
+		Description: "Runs each kernel that the device can run for each of its ops and precisions, in small shapes with tails, and holds\n" +
+			"the outputs against the expectations as before every measurement. A kernel that is wrong, crashes or hangs is\n" +
+			"named, the others go on, and the exit code is 1. Kernels that take no small shape are listed; a\n" +
+			"calibration verifies them in its own.",
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device whose kernels to verify"},
+			&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated; default: all"},
+			&cli.StringFlag{Name: "kernel", Usage: "this kernel alone"},
+			&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
+			&cli.BoolFlag{Name: "force", Usage: "verify while another run measures the device"},
+		},
+		Action: verify,
+	}
+}
+
+func verify(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	cfg, err := config(c)
+	if err != nil {
+		return err
+	}
+	if err := kernelExists(c.String("kernel")); err != nil {
+		return err
+	}
+	var kernels []backend.KernelInfo
+	platform, _, _ := strings.Cut(cfg.Plan.Device, ":")
+	for _, b := range backends() {
+		if b.Name() != platform {
+			continue
+		}
+		for _, k := range b.Kernels() {
+			if !strings.HasSuffix(k.Name, "_model") && (len(cfg.Plan.Precisions) == 0 || slices.Contains(cfg.Plan.Precisions, k.DType)) &&
+				(c.String("kernel") == "" || c.String("kernel") == k.Name) {
+				kernels = append(kernels, k)
+			}
+		}
+	}
+	if cfg.Cases, err = plan.Checks(cfg.Plan.Ops, cfg.Plan.Device, kernels); err != nil {
+		return err
+	}
+	if len(cfg.Cases) == 0 {
+		return fmt.Errorf("verify: no kernel that was selected can run on %s (ridge list kernels says why)", cfg.Plan.Device)
+	}
+	cfg.SkipPreflight, cfg.NoProbes, cfg.Plan.ProbesOnly = true, true, true
+	doc, err := runThen(c, cfg, func(doc record.Calibration) error { return deliverVerified(c, cfg, doc) })
+	if err != nil {
+		return err
+	}
+	if bad, _ := unverified(doc.Results); len(bad) > 0 {
+		return fault("%d kernels did not pass: %s", len(bad), bad[0])
+	}
+	return nil
+}
+
+// deliverVerified writes the document and prints what did not pass.
+func deliverVerified(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		return err
+	}
+	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID+".json", data); printed || err != nil {
+		return err
+	}
+	failed, unsuited := unverified(doc.Results)
+	for _, line := range append(slices.Clone(unsuited), failed...) {
+		fmt.Fprintln(c.App.Writer, line)
+	}
+	n := len(asked(doc.Results))
+	_, err = fmt.Fprintf(c.App.Writer, "%d kernels on %s: %d passed, %d failed, %d take none of the small shapes; %d cases\n",
+		n, cfg.Plan.Device, n-len(failed)-len(unsuited), len(failed), len(unsuited), len(doc.Results))
+	return err
+}
+
+// asked are the kernels that results were asked of.
+func asked(results []record.Result) []string {
+	var out []string
+	for _, r := range results {
+		if !slices.Contains(out, r.KernelRequested) {
+			out = append(out, r.KernelRequested)
+		}
+	}
+	return out
+}
+
+// unverified says of each kernel that failed in a case what became of it, and of each that no case suited why (it wants other
+// shapes than the small ones, or more memory than there is): a line each.
+func unverified(results []record.Result) (failed, unsuited []string) {
+	for _, k := range asked(results) {
+		ran, why, first := false, "", ""
+		for _, r := range results {
+			if r.KernelRequested != k {
+				continue
+			}
+			line := fmt.Sprintf("%s: %s: %s: %s", k, r.ID, r.Status, oneLine(r.Reason))
+			switch {
+			case r.Status.Counts():
+				ran = true
+			case r.Status == record.Unsupported || r.Status == record.Skipped:
+				if first == "" {
+					first = line
+				}
+			case why == "":
+				why = line
+			}
+		}
+		switch {
+		case why != "":
+			failed = append(failed, why)
+		case !ran:
+			unsuited = append(unsuited, first)
+		}
+	}
+	return failed, unsuited
+}

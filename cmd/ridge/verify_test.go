@@ -1,0 +1,33 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+)
+
+func TestAKernelIsVerifiedInAllShapesOfItsOps(t *testing.T) {
+	code, out, stderr := ridge(t, "verify", "--kernel", "peak_fp64_portable", "--quiet")
+	if code != 0 || !strings.Contains(out, "1 kernels on cpu: 1 passed, 0 failed, 0 take none of the small shapes; 1 cases") {
+		t.Errorf("exit code %d: %s%s", code, out, stderr)
+	}
+}
+
+// One failure of several cases spoils a kernel; one that no shape suited is no failure and has not passed.
+func TestAKernelThatFailsOrNeverRanDidNotPass(t *testing.T) {
+	result := func(kernel string, s record.Status, reason string) record.Result {
+		return record.Result{ID: "cuda:0/x", KernelRequested: kernel, Status: s, Reason: reason}
+	}
+	failed, unsuited := unverified([]record.Result{
+		result("good", record.OK, ""), result("good", record.Unsupported, "not this shape"),
+		result("bad", record.OK, ""), result("bad", record.Wrong, "y[3]\nis 4"), result("bad", record.Crashed, "later"),
+		result("idle", record.Unsupported, "no shape"), result("idle", record.Skipped, "memory"),
+		result("dead", record.TimedOut, "killed"), result("noisy", record.Noisy, "")})
+	if got, want := strings.Join(failed, "|"), "bad: cuda:0/x: wrong: y[3] is 4|dead: cuda:0/x: timed_out: killed"; got != want {
+		t.Errorf("failed %q, want %q", got, want)
+	}
+	if got, want := strings.Join(unsuited, "|"), "idle: cuda:0/x: unsupported: no shape"; got != want {
+		t.Errorf("unsuited %q, want %q", got, want)
+	}
+}

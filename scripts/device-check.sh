@@ -1,0 +1,220 @@
+#!/usr/bin/env bash
+# Checks ridge on a machine with an NVIDIA GPU, from a binary built elsewhere (make device-bundle): no Go, no network. Within
+# nine minutes it verifies every kernel, calibrates quick, measures peers side by side with ridge's kernels, runs fusion
+# quick and lets compute-sanitizer look at the small shapes. Each part has its own time and its own file, so what was done
+# stays when a part fails or all is cut off.
+#
+#   scripts/device-check.sh [FOLDER]      results go there (default $OUT, else device-check/)
+#
+# RIDGE    the binary; default: ridge beside this script, ../bin/ridge, or ../bin/device.tar.gz unpacked
+# DEVICE   cuda:0            SECONDS_IN_ALL  540
+# PARTS    verify calibrate peers fusion memcheck racecheck, in the order in which they run
+# SHAPES   full, or tiny for a machine that has no GPU and plays one
+# PEERS    1: as above; PYTHON python3
+set -u
+shopt -s extglob
+export LC_ALL=C
+here=$(cd "$(dirname "$0")" && pwd)
+out=${1:-${OUT:-device-check}}
+device=${DEVICE:-cuda:0} total=${SECONDS_IN_ALL:-540} shapes=${SHAPES:-full} python=${PYTHON:-python3}
+parts=${PARTS:-verify calibrate peers fusion memcheck racecheck}
+began=$SECONDS reserve=12 # for the table and the files, and for a part that is slow to end
+case $total in '' | *[!0-9]*) echo "device-check: SECONDS_IN_ALL=$total: expected a number of seconds" >&2; exit 2 ;; esac
+for p in $parts; do
+  case $p in verify | calibrate | peers | fusion | memcheck | racecheck) ;; *) echo "device-check: PARTS has \"$p\": expected some of verify calibrate peers fusion memcheck racecheck" >&2; exit 2 ;; esac
+done
+mkdir -p "$out" && out=$(cd "$out" && pwd) || { echo "device-check: cannot make $out: give another folder" >&2; exit 2; }
+tmp=$(mktemp -d) || exit 2
+rm -f "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{sanitizer,log}.txt # of an earlier check
+log=$out/log.txt
+: >"$log"
+
+left() { echo $((total - (SECONDS - began))); }
+
+# A part's allowance in seconds. They add up to less than nine minutes; a part that needs less leaves the rest to the others.
+allowance() {
+  case $1 in
+  verify) echo 80 ;; calibrate) echo 110 ;; peers) echo 115 ;; fusion) echo 85 ;; memcheck) echo 70 ;; racecheck) echo 60 ;;
+  esac
+}
+
+names=() states=() took=() notes=()
+record() { # name state seconds note
+  names+=("$1") states+=("$2") took+=("$3") notes+=("$4")
+  printf '%-10s %-9s %4s s  %s\n' "$1" "$2" "$3" "$4"
+  document
+}
+
+text() { printf '%s' "$1" | tr '\n\t' '  ' | tr -d '\000-\037\177-\377' | sed 's/\\/\\\\/g; s/"/\\"/g' | cut -c1-2000; }
+
+facts=""
+fact() { facts="$facts${facts:+,}\"$1\":\"$(text "$2")\""; }
+
+# document writes check.json as it stands: whole or not at all.
+document() {
+  {
+    printf '{"schema":"ridge.devicecheck/1","device":"%s","seconds":%d,"facts":{%s},"parts":[' "$(text "$device")" $((SECONDS - began)) "$facts"
+    for i in "${!names[@]}"; do
+      [ "$i" = 0 ] || printf ','
+      printf '{"name":"%s","state":"%s","seconds":%d,"note":"%s"}' "${names[i]}" "${states[i]}" "${took[i]}" "$(text "${notes[i]}")"
+    done
+    printf ']}\n'
+  } >"$tmp/check.json" && cp "$tmp/check.json" "$out/check.json.part" && mv "$out/check.json.part" "$out/check.json"
+}
+
+# What came from outside ends the part that runs; the table and the files are still made.
+# What a machine that plays a GPU can do in a test: a precision and a suite.
+narrow="" quick="" only=""
+if [ "$shapes" = tiny ]; then
+  narrow="--precision fp64,int64" quick="--operations blas --precision fp64" only="--patterns elementwise --precision bf16 --warmup 0 --trials 1"
+fi
+
+stopped="" child=""
+on_signal() {
+  stopped=1
+  [ -n "$child" ] && kill -TERM "$child" 2>/dev/null
+}
+trap on_signal TERM INT HUP
+trap 'rm -rf "$tmp"' EXIT
+
+# within SECONDS COMMAND…: its status; 124 when it was cut off, 143 when all was.
+within() {
+  local n=$1 rc
+  shift
+  timeout -s TERM -k 6 "$n" "$@" </dev/null >>"$log" 2>&1 &
+  child=$!
+  wait "$child"
+  rc=$?
+  while kill -0 "$child" 2>/dev/null; do wait "$child"; rc=$?; done # a signal ends a wait early
+  child=""
+  return $rc
+}
+
+last_line() { grep -av '^ *$' "$log" | tail -n 1 | cut -c1-300; }
+
+# run NAME FILE COMMAND…: one part; FILE is what it leaves in the folder.
+run() {
+  local name=$1 file=$2 n rc start=$SECONDS note state
+  shift 2
+  n=$(($(left) - reserve))
+  [ "$n" -gt "$(allowance "$name")" ] && n=$(allowance "$name")
+  if [ -n "$stopped" ]; then record "$name" skipped 0 "the check was ended before it"; return; fi
+  if [ "$n" -lt 5 ]; then record "$name" skipped 0 "no time was left for it"; return; fi
+  printf '\n== %s (%s s): %s\n' "$name" "$n" "$*" >>"$log"
+  within "$n" "$@"
+  rc=$?
+  note=""
+  case $rc in
+  0) state=ok ;;
+  124 | 137) state="cut off" note="after $n s" ;;
+  143) state="cut off" note="the check was ended" ;;
+  *) state=failed note="status $rc: $(last_line)" ;;
+  esac
+  [ -n "$stopped" ] && state="cut off" note="the check was ended"
+  if [ -n "$file" ] && [ ! -s "$out/$file" ]; then note="$note${note:+; }$file was not written"; [ "$state" = ok ] && state=failed; fi
+  record "$name" "$state" $((SECONDS - start)) "$note"
+}
+
+# findings of compute-sanitizer in its report; "" where it could not look.
+findings() { grep -aoE '(ERROR|RACECHECK) SUMMARY: [0-9]+' "$1" 2>/dev/null | awk '{n += $3} END {if (NR) print n}'; }
+
+sanitize() { # tool
+  local tool=$1 n start=$SECONDS report=$tmp/$1.txt rc count state=ok note
+  n=$(($(left) - reserve))
+  [ "$n" -gt "$(allowance "$tool")" ] && n=$(allowance "$tool")
+  if [ -n "$stopped" ]; then record "$tool" skipped 0 "the check was ended before it"; return; fi
+  if ! command -v compute-sanitizer >/dev/null; then record "$tool" skipped 0 "compute-sanitizer is not installed here"; return; fi
+  if [ "$n" -lt 10 ]; then record "$tool" skipped 0 "no time was left for it"; return; fi
+  printf '\n== %s (%s s)\n' "$tool" "$n" >>"$log"
+  # shellcheck disable=SC2086
+  within "$n" compute-sanitizer --tool "$tool" --target-processes all --print-limit 20 --log-file "$report" \
+    "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/$tool" --output "$tmp/$tool.json"
+  rc=$?
+  count=$(findings "$report")
+  { printf '== %s, status %s\n' "$tool" "$rc"; head -c 2000000 "$report" 2>/dev/null; } >>"$out/sanitizer.txt"
+  note="${count:-no} findings"
+  if grep -aqi 'not supported' "$report" 2>/dev/null; then
+    state=skipped note="it does not work here: $(grep -ai 'not supported' "$report" | head -n 1 | cut -c1-200)"
+  elif [ "$rc" = 124 ] || [ "$rc" = 137 ] || [ -n "$stopped" ]; then
+    state="cut off" note="$note up to the end of its time"
+    [ "${count:-0}" -gt 0 ] && state=failed
+  elif [ -z "$count" ]; then
+    state=failed note="it gave no summary, status $rc: $(last_line)"
+  elif [ "$count" -gt 0 ] || [ "$rc" != 0 ]; then
+    state=failed note="$note, status $rc: $(grep -a '=====' "$report" | grep -av SUMMARY | sed -n 2p | cut -c1-200)"
+  fi
+  record "$tool" "$state" $((SECONDS - start)) "$note"
+}
+
+find_ridge() {
+  local x
+  for x in "${RIDGE:-}" "$here/ridge" "$here/../bin/ridge"; do
+    [ -n "$x" ] && [ -x "$x" ] && { ridge=$(cd "$(dirname "$x")" && pwd)/$(basename "$x"); return; }
+  done
+  if [ -s "$here/../bin/device.tar.gz" ] && tar -xzf "$here/../bin/device.tar.gz" -C "$tmp" && [ -x "$tmp/device/ridge" ]; then
+    ridge=$tmp/device/ridge
+    return
+  fi
+  echo "device-check: no ridge: set RIDGE, or make device-bundle where Go is and bring bin/device.tar.gz" >&2
+  exit 2
+}
+
+find_ridge
+fact ridge "$("$ridge" --version 2>&1 | head -n 1)"
+fact driver "$(timeout 10 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,mig.mode.current --format=csv,noheader 2>&1 | head -n 8)"
+fact nvcc "$(nvcc --version 2>&1 | tail -n 1)"
+fact sanitizer "$(compute-sanitizer --version 2>&1 | sed -n '$p')"
+fact kernel "$(uname -srm)"
+listed=$(timeout 20 "$ridge" list devices 2>&1 </dev/null)
+printf '%s\n' "$listed" >>"$log"
+fact devices "$listed"
+usable=1
+case $listed in *"$device"*) ;; *) usable="" ;; esac
+document
+
+for p in $parts; do
+  if [ -z "$usable" ]; then
+    record "$p" skipped 0 "ridge has no device $device here: $(printf '%s' "$listed" | grep -ai 'nvidia\|cuda' | head -n 1 | cut -c1-250)"
+    continue
+  fi
+  case $p in
+  verify)
+    # shellcheck disable=SC2086
+    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/verify" --output "$out/verify.json"
+    ;;
+  calibrate)
+    # shellcheck disable=SC2086
+    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$tmp/calibrate" --output "$out/calibration.json"
+    ;;
+  peers)
+    if ! command -v "$python" >/dev/null; then record peers skipped 0 "$python is not installed here"; continue; fi
+    n=$(($(left) - reserve - 8))
+    [ "$n" -gt 105 ] && n=105
+    run peers peers.json "$python" -u "$here/device-peers.py" --ridge "$ridge" --device "$device" --shapes "$shapes" --seconds "$n" --output "$out/peers.json"
+    ;;
+  fusion)
+    # shellcheck disable=SC2086
+    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$tmp/fusion" --output "$out/fusion.json"
+    ;;
+  memcheck | racecheck) sanitize "$p" ;;
+  esac
+done
+
+# Nothing above 16 MiB: what a machine that is lent gives back.
+for f in "$out"/*; do
+  [ -f "$f" ] && [ "$(wc -c <"$f")" -gt 16000000 ] && { head -c 15000000 "$f" >"$tmp/cut" && mv "$tmp/cut" "${f%.json}.cut.txt"; [ "${f%.json}" != "$f" ] && rm -f "$f"; }
+done
+document
+
+echo
+if command -v "$python" >/dev/null && [ -s "$out/peers.json" ]; then "$python" "$here/device-peers.py" --table "$out/peers.json"; fi
+printf '\n%-10s %-9s %6s  %s\n' part state seconds note
+bad=0
+for i in "${!names[@]}"; do
+  printf '%-10s %-9s %6s  %s\n' "${names[i]}" "${states[i]}" "${took[i]}" "${notes[i]}"
+  [ "${states[i]}" = failed ] && bad=1
+done
+echo "files in $out: $(cd "$out" && ls | tr '\n' ' ') ($((SECONDS - began)) s)"
+[ -n "$stopped" ] && exit 143
+[ -z "$usable" ] && exit 1
+exit $bad
