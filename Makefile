@@ -26,7 +26,7 @@ help:
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make watch-cost      what reading a meter during a run costs: the quick suite without and with it, A B B A (WATCH=flags)"
 	@echo "make bench-interleave  false alarms and findings of compare --interleave on this machine (INTERLEAVE=flags, as -for 5m)"
-	@echo "make bench-report    how fast large documents are read and shown"
+	@echo "make bench-report    how fast large documents are read, shown and compared, and a large history is listed"
 	@echo "make readme          write the README's table from the committed quick calibration"
 	@echo "make stamp           after editing native/include, a .def or an .inc file: make the go command notice"
 
@@ -151,9 +151,10 @@ profile-overhead: compiler
 fuzz:
 	scripts/fuzz.sh 5s
 
-# Figures of reading and showing documents: a page of 10 machines with 1,000 results each, documents of 100 MB.
+# Figures of reading, showing, comparing and keeping documents: a page of 10 machines with 1,000 results each, documents of
+# 100 MB, a comparison of 2 × 10,000 results, a history of 10,000 runs with 300 results each.
 bench-report: compiler
-	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge -run '^$$' -bench 'PageOf|ReadLarge' -benchtime 1x -timeout 10m
+	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge ./goharness/history/compare ./goharness/history -run '^$$' -bench 'PageOf|ReadLarge|TenThousand' -benchtime 1x -timeout 10m
 
 clean:
 	rm -rf bin build

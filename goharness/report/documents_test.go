@@ -15,8 +15,21 @@ import (
 
 // alone is a fusion profile that joined no calibration.
 func alone(t *testing.T) record.Calibration {
+	return aloneWith(t, func(*record.FusionShape) {})
+}
+
+// aloneWith is one with every measured shape edited.
+func aloneWith(t *testing.T, edit func(*record.FusionShape)) record.Calibration {
 	t.Helper()
-	text, err := record.EncodeFusion(recordtest.Fusion(recordtest.Sample()))
+	f := recordtest.Fusion(recordtest.Sample())
+	for i := range f.Patterns {
+		for n := range f.Patterns[i].Shapes {
+			if s := &f.Patterns[i].Shapes[n]; s.Trials > 0 {
+				edit(s)
+			}
+		}
+	}
+	text, err := record.EncodeFusion(f)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -51,7 +50,7 @@ func performance(r *record.Result) string {
 	case !r.Status.Counts():
 		return none
 	case r.Ratio != nil:
-		return fmt.Sprintf("×%.3f", r.Ratio.Value)
+		return "×" + times(r.Ratio.Value, 3)
 	case r.Time == nil:
 		return none
 	}
@@ -88,18 +87,41 @@ func latency(r *record.Result) string {
 
 // half shows the half width of the 95 % interval relative to the value.
 func half(r *record.Result) string {
+	var h float64
 	switch {
 	case !r.Status.Counts():
 		return none
 	case r.Ratio != nil && r.Ratio.Value > 0:
-		return percent((r.Ratio.CI95[1] - r.Ratio.CI95[0]) / 2 / r.Ratio.Value)
+		h = r.Ratio.CI95[1]/r.Ratio.Value/2 - r.Ratio.CI95[0]/r.Ratio.Value/2 // halves: the ends may be as large as numbers get
 	case r.Time == nil:
 		return none
+	default:
+		h = r.Time.RelHalfWidth
 	}
-	if r.Time.RelHalfWidth > 1 { // few independent samples: the width itself says nothing
+	if h > 1 { // few independent samples: the width itself says nothing
 		return "> 100 %"
 	}
-	return percent(r.Time.RelHalfWidth)
+	return percent(h)
+}
+
+// largestRatio that is shown as a number. The interval of a ratio of few quartets has no upper end to speak of; documents
+// hold one as large as numbers get.
+const largestRatio = 1000
+
+// times shows a ratio with its decimals.
+func times(v float64, decimals int) string {
+	if v > largestRatio {
+		return "> " + strconv.Itoa(largestRatio)
+	}
+	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// timesBetween shows the interval of a ratio.
+func timesBetween(ci [2]float64) string {
+	if ci[1] > largestRatio {
+		return times(ci[0], 2) + " to > " + strconv.Itoa(largestRatio)
+	}
+	return times(ci[0], 2) + "–" + times(ci[1], 2)
 }
 
 // ofRoof shows the fraction of the result's limit.
@@ -128,9 +150,12 @@ func bound(r *record.Result) string {
 	return r.Ceiling.Bound
 }
 
-// digits shows three significant digits without an exponent, more before the point.
+// digits shows three significant digits without an exponent, more before the point; beyond what anything here measures
+// with one.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
+	case a >= 1e12:
+		return strconv.FormatFloat(v, 'e', 2, 64)
 	case a == 0:
 		return "0"
 	case a >= 100:

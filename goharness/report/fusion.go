@@ -81,18 +81,18 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 		return row
 	}
 	c := row.cells
-	c[3], c[4], c[5] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS), fmt.Sprintf("%.2f", s.Speedup)
+	c[3], c[4], c[5] = fmt.Sprintf("%.4g", s.UnfusedMS), fmt.Sprintf("%.4g", s.FusedMS), times(s.Speedup, 2)
 	if s.SpeedupCI95 == [2]float64{} { // of an imported file, which has none
 		row.below = clean(s.Reason)
 	} else {
-		c[6] = fmt.Sprintf("%.2f–%.2f", s.SpeedupCI95[0], s.SpeedupCI95[1])
+		c[6] = timesBetween(s.SpeedupCI95)
 	}
 	if s.Predicted > 0 {
-		c[7] = fmt.Sprintf("%.2f", s.Predicted)
+		c[7] = times(s.Predicted, 2)
 	}
 	c[8], c[9] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
 	if f := s.VendorFused; f != nil {
-		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %.2f of ridge's fused kernel's time (%.2f–%.2f)", f.Library, f.Version, f.LatencyMS, f.Ratio, f.RatioCI95[0], f.RatioCI95[1]))
+		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %s of ridge's fused kernel's time (%s)", f.Library, f.Version, f.LatencyMS, times(f.Ratio, 2), timesBetween(f.RatioCI95)))
 	}
 	if s.AtLeast != "" && s.AtLeast != s.Verdict {
 		c[10] += ", at least " + clean(s.AtLeast)
@@ -103,7 +103,7 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 // shapeResult is a profile's shape as a result, for views that have a row of each.
 func shapeResult(f *record.Fusion, p record.FusionPattern, s record.FusionShape) record.Result {
 	r := record.Result{ID: s.CaseID, Device: f.Device.ID, Suite: "fusion", Op: p.Pattern, DType: p.DType, Mode: p.Mode, Kernel: strings.Join(s.FusedKernels, "+"), Params: s.Params,
-		Status: s.Status, Reason: s.Reason, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Energy: s.FusedEnergy, Reproduce: "ridge bench --case '" + s.CaseID + "'"}
+		Status: s.Status, Reason: s.Reason, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Energy: s.Energy, Reproduce: "ridge bench --case '" + s.CaseID + "'"}
 	if f.Quick {
 		r.Reproduce += " --quick"
 	}

@@ -82,13 +82,14 @@ func sectionsOf(docs []record.Calibration) sections {
 	var s sections
 	for i := range docs {
 		s.Fusion = s.Fusion || len(docs[i].FusionProfiles) > 0
+		s.Energy = s.Energy || fusionEnergy(&docs[i])
 		for n := range docs[i].Results {
 			r := &docs[i].Results[n]
 			_, _, on := onRoofline(r)
 			s.Roofline = s.Roofline || on
 			s.GEMM = s.GEMM || on && r.Op == "gemm" && r.Ceiling != nil && r.Ceiling.ComputeGFLOPS > 0
 			s.Sweep = s.Sweep || r.Probe() && r.Status.Counts() && (r.Op == "chase" || r.Op == "bandwidth")
-			s.Energy = s.Energy || energyOf(r).watts > 0
+			s.Energy = s.Energy || energyShown(r).watts > 0
 		}
 	}
 	return s

@@ -224,6 +224,13 @@ func TestThePageWorksInABrowser(t *testing.T) {
 			}
 		}
 	})
+	t.Run("every row has its case's command line", func(t *testing.T) {
+		for i, line := range eval[[]string](b, "rows.map((r) => r.reproduce)")[:len(doc.Results)] {
+			if line != doc.Results[i].Reproduce {
+				t.Errorf("row %d: %q, expected %q", i, line, doc.Results[i].Reproduce)
+			}
+		}
+	})
 	t.Run("colours follow the system", func(t *testing.T) {
 		scheme := func(name string) string {
 			b.run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}}), chromedp.Sleep(200*time.Millisecond))
@@ -237,6 +244,9 @@ func TestThePageWorksInABrowser(t *testing.T) {
 		b.open(390, 844, doc)
 		if w := eval[int](b, "document.documentElement.scrollWidth"); w > 390 {
 			t.Errorf("the page is %d wide on a screen of 390", w)
+		}
+		if over := eval[int](b, `(() => { const box = document.querySelector("#table").parentElement; return box.scrollWidth - box.clientWidth; })()`); over > 0 {
+			t.Errorf("the table is %d wider than its box", over)
 		}
 	})
 	b.noProblems()
@@ -281,6 +291,25 @@ func TestPowerAndEfficiencyInTheBrowser(t *testing.T) {
 	for _, want := range []string{" GOPS/W, ± 3.0 % by the meter", "gemm_int8_avx2_4x16", " W"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the tooltip %q", want, text)
+		}
+	}
+	b.noProblems()
+}
+
+func TestAProfilesEnergiesInTheBrowser(t *testing.T) {
+	b := openBrowser(t)
+	b.open(390, 844, fusionEnergies(t), sample(t))
+	if over := eval[int](b, `(() => { showResult(rows[0]); const box = document.querySelector("#table").parentElement; return box.scrollWidth - box.clientWidth; })()`); over > 0 {
+		t.Errorf("two machines and an open row: the table is %d wider than its box", over)
+	}
+	if titles := eval[string](b, `charts.filter((c) => c.box.closest("[data-chart=energy]")).map((c) => c.title).join("\n")`); !strings.Contains(titles, "Mean power") || !strings.Contains(titles, "Energy saved by fusion") {
+		t.Errorf("charts %q", titles)
+	}
+	tip := eval[string](b, `(() => { const c = charts.find((c) => /saved/.test(c.title)).instance.getOption(); const s = c.series[c.series.length - 1].data[0].s;
+		return c.tooltip[0].formatter({data: {s}}).innerText; })()`)
+	for _, want := range []string{"times the energy when unfused, 95 % interval", "J a launch unfused"} {
+		if !strings.Contains(tip, want) {
+			t.Errorf("no %q in %q", want, tip)
 		}
 	}
 	b.noProblems()

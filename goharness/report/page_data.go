@@ -64,6 +64,12 @@ type pageShape struct {
 	Fused    float64 `json:"fused"`   // ms
 	Baseline string  `json:"baseline"`
 	Note     string  `json:"note,omitempty"`
+	// Energy of a launch, where both programs have it; the ratio is unfused over fused.
+	Joules      float64 `json:"joules,omitempty"`
+	FusedJoules float64 `json:"fusedJoules,omitempty"`
+	EnergyRatio float64 `json:"energyRatio,omitempty"`
+	EnergyLow   float64 `json:"energyLow,omitempty"`
+	EnergyHigh  float64 `json:"energyHigh,omitempty"`
 }
 
 // MarshalJSON writes [bytes, value, low, high, threads, status].
@@ -205,7 +211,7 @@ func (t *stringTable) row(r *record.Result, verdict string) pageRow {
 	num(intensity)
 	num(executed)
 	num(bytes)
-	e := energyOf(r)
+	e := energyShown(r)
 	num(e.joules)
 	num(e.watts)
 	num(e.perWatt)
@@ -241,8 +247,8 @@ func performanceOf(r *record.Result) figure {
 		return figure{}
 	case r.Ratio != nil:
 		f := figure{unit: "×", value: r.Ratio.Value, low: max(0, r.Ratio.CI95[0]), high: r.Ratio.CI95[1]}
-		if f.value > 0 {
-			f.half = (f.high - f.low) / 2 / f.value
+		if f.value > 0 { // the ends may be as large as numbers get
+			f.half = min(f.high/f.value/2-f.low/f.value/2, largest)
 		}
 		return f
 	case r.Time == nil || r.Time.MedianNS <= 0:
@@ -261,25 +267,6 @@ func performanceOf(r *record.Result) figure {
 		f.unit, f.value, f.low, f.high = "ns", r.Time.MedianNS/n, max(0, r.Time.CI95NS[0]/n), r.Time.CI95NS[1]/n
 	}
 	return f
-}
-
-// energyFigures of a result; 0 stands for what is not known.
-type energyFigures struct {
-	joules  float64 // of one launch
-	watts   float64
-	perWatt float64 // GFLOPS per watt; GOPS of integers
-	half    float64 // 95 % uncertainty of the energy relative to it
-}
-
-func energyOf(r *record.Result) energyFigures {
-	var e energyFigures
-	if !r.Energy.Known() || !r.Status.Counts() {
-		return e
-	}
-	e.joules, _ = r.Energy.PerLaunch()
-	e.watts, e.half = r.Energy.MeanWatts(), r.Energy.Uncertainty/r.Energy.Joules
-	e.perWatt = float64(r.FLOPs) / e.joules / 1e9
-	return e
 }
 
 func sortedParams(ps map[string]string) string {
@@ -465,6 +452,14 @@ func patternOf(p record.FusionPattern) pagePattern {
 		row := fusionRow(p, s)
 		shape := pageShape{Shape: row.cells[1], Size: float64(s.FLOPs), Speedup: s.Speedup, Low: max(0, s.SpeedupCI95[0]), High: s.SpeedupCI95[1], Verdict: clean(s.Verdict), AtLeast: clean(s.AtLeast),
 			Unfused: s.UnfusedMS, Fused: s.FusedMS, Baseline: clean(s.Baseline), Note: row.below}
+		if s.Energy.Known() && s.FusedEnergy.Known() && s.EnergyRatio > 0 {
+			shape.EnergyRatio = s.EnergyRatio
+			shape.Joules, _ = s.Energy.PerLaunch()
+			shape.FusedJoules, _ = s.FusedEnergy.PerLaunch()
+			if ci := s.EnergyRatioCI95; ci != nil {
+				shape.EnergyLow, shape.EnergyHigh = max(0, ci[0]), ci[1]
+			}
+		}
 		if s.Explanation != "" {
 			shape.Note = strings.TrimPrefix(shape.Note+"; "+clean(s.Explanation), "; ")
 		}

@@ -255,6 +255,42 @@ func withEnergy(t *testing.T) record.Calibration {
 	return doc
 }
 
+// fusionEnergies is a fusion profile alone, with energies of both programs.
+func fusionEnergies(t *testing.T) record.Calibration {
+	t.Helper()
+	n := 0.0
+	return aloneWith(t, func(s *record.FusionShape) {
+		n++
+		energy := func(ms, watts float64) *record.Energy {
+			return &record.Energy{Joules: 5 * watts, Uncertainty: .2 * watts, WindowNS: 5e9, Launches: 5e3 / ms, Meter: "rapl"}
+		}
+		s.Energy, s.FusedEnergy = energy(s.UnfusedMS, 60+n), energy(s.FusedMS, 55)
+		a, _ := s.Energy.PerLaunch()
+		b, _ := s.FusedEnergy.PerLaunch()
+		s.EnergyRatio, s.EnergyRatioCI95 = a/b, &[2]float64{.95 * a / b, 1.05 * a / b}
+	})
+}
+
+func TestAProfileAloneShowsItsEnergies(t *testing.T) {
+	html := show(t, "html", fusionEnergies(t))
+	if !strings.Contains(html, `<section id="energy">`) || strings.Contains(show(t, "html", alone(t)), `<section id="energy">`) {
+		t.Error("the section of energy")
+	}
+	// A row is of the fused program, whose kernels it names.
+	n := 0
+	for _, r := range rowsOf(t, html) {
+		if r["unit"] == "×" {
+			n++
+			if w := r["watts"].(float64); w < 54.9 || w > 55.1 {
+				t.Errorf("%v: %v W, expected those of the fused program", r["shape"], w)
+			}
+		}
+	}
+	if n != 5 {
+		t.Errorf("%d rows", n)
+	}
+}
+
 func TestEnergyOfARowIsThatOfOneLaunchWithItsUncertainty(t *testing.T) {
 	doc := withEnergy(t)
 	for i, r := range rowsOf(t, show(t, "html", doc))[:len(doc.Results)] {

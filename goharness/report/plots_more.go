@@ -192,10 +192,12 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 			return nil, 0, err
 		}
 	}
+	var named []string // in the legend
 	for _, v := range []string{"strong", "moderate", "minimal", "slower", "inconclusive"} {
 		if len(of[v]) == 0 {
 			continue
 		}
+		named = append(named, v)
 		s, err := plotter.NewScatter(of[v])
 		if err != nil {
 			return nil, 0, err
@@ -206,8 +208,10 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 	}
 	p.Legend.Top = true
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)
-	p.Y.Min, p.Y.Max, p.X.Min, p.X.Max = -.6, float64(len(patterns))-.4, low, high
-	return p, vg.Length(1.4+.21*float64(len(patterns))) * vg.Inch, nil
+	// The legend has rows of its own: wide intervals cross the whole picture.
+	rows := float64(len(patterns)) + .9*float64(len(named))
+	p.Y.Min, p.Y.Max, p.X.Min, p.X.Max = -.6, rows-.4, low, high
+	return p, vg.Length(1.4+.21*rows) * vg.Inch, nil
 }
 
 func drawEfficiency(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {

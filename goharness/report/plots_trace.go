@@ -146,7 +146,7 @@ func drawLanes(rows []power.TraceRow) (*plot.Plot, int) {
 	p := newPlot("", "")
 	var ticks []plot.Tick
 	for i, n := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(i), Label: clipped(n, 44)})
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: " " + clipped(n, 44)}) // the first letter would touch the edge
 		p.Add(barsOf{bars[n], float64(i), precisionColors[i%len(precisionColors)]})
 	}
 	p.Y.Tick.Marker = plot.ConstantTicks(ticks)

@@ -1,7 +1,7 @@
 // Command interleavebench measures on this machine what ridge compare --interleave promises: that a build beside
 // itself raises hardly an alarm, and that a slowdown of 5 % is found. Comparisons of both kinds run in turn by the
 // real command on real kernels; the slower build is internal/slowworker, which does 21 launches' work for 20. Each
-// comparison is a line of the log, so that calls add up; the figures of the whole log are printed at the end.
+// comparison is printed and a line of the log when it ends, so that calls add up; the figures of the whole log are printed at the end.
 package main
 
 import (
@@ -12,11 +12,12 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"time"
 
 	"ridge/goharness/history/compare"
@@ -27,72 +28,134 @@ var kinds = []string{"a build with itself", "5 % more work"}
 
 // entry of the log: a comparison.
 type entry struct {
-	Kind    string                  `json:"kind"`
-	Time    string                  `json:"time"`
-	Seconds float64                 `json:"seconds"`
-	Counts  map[compare.Outcome]int `json:"counts"`
-	Called  []called                `json:"called,omitempty"`
+	Kind    string  `json:"kind"`
+	Time    string  `json:"time"`
+	Seconds float64 `json:"seconds"`
+	Cases   []tried `json:"cases"`
 }
 
-// called is a case of which the comparison said anything but same.
-type called struct {
+// tried is a case of a comparison: a trial.
+type tried struct {
 	ID      string          `json:"id"`
 	Outcome compare.Outcome `json:"outcome"`
 	Ratio   float64         `json:"ratio"`
 	Rounds  int             `json:"rounds"`
+	// Spread is the standard deviation of the rounds' ratios, what limits how small a change is found.
+	Spread float64 `json:"spread"`
+}
+
+// called: the comparison says that the builds differ.
+func (t tried) called() bool { return t.Outcome == compare.Slower || t.Outcome == compare.Faster }
+
+// rounds is the most that a case had.
+func (e entry) rounds() int {
+	n := 0
+	for _, c := range e.Cases {
+		n = max(n, c.Rounds)
+	}
+	return n
+}
+
+// bench is one call.
+type bench struct {
+	ridge, worker, log string
+	most               time.Duration // 0: show the log alone
+	cases, rounds      int           // of a comparison
+	out                io.Writer
 }
 
 func main() {
-	ridge := flag.String("ridge", "bin/ridge", "the binary whose compare runs, and the build that is compared with itself")
-	worker := flag.String("worker", "build/slowworker", "internal/slowworker, built")
-	log := flag.String("log", "build/interleave.jsonl", "where comparisons are added up")
-	most := flag.Duration("for", 40*time.Second, "start no comparison after that, and stop the last one; 0: show the log")
+	b := bench{out: os.Stdout}
+	flag.StringVar(&b.ridge, "ridge", "bin/ridge", "the binary whose compare runs, and the build that is compared with itself")
+	flag.StringVar(&b.worker, "worker", "build/slowworker", "internal/slowworker, built")
+	flag.StringVar(&b.log, "log", "build/interleave.jsonl", "where comparisons are added up")
+	flag.DurationVar(&b.most, "for", 5*time.Minute, "take so long: start no comparison that may not end in that time; 0: show the log")
+	flag.IntVar(&b.cases, "cases", 4, fmt.Sprintf("cases of a comparison, the next of %d in turn", len(shapes)))
+	flag.IntVar(&b.rounds, "rounds", 48, "most rounds of a comparison")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *ridge, *worker, *log, *most, os.Stdout); err != nil {
+	if err := b.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "interleavebench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, ridge, worker, log string, most time.Duration, out io.Writer) error {
-	all, err := read(log)
+func (b bench) run(ctx context.Context) error {
+	if b.cases < 1 || b.cases > len(shapes) || b.rounds < 12 {
+		return fmt.Errorf("%d cases in %d rounds: expected 1 to %d cases and at least 12 rounds", b.cases, b.rounds, len(shapes))
+	}
+	all, old, err := read(b.log)
 	if err != nil {
 		return err
 	}
-	if most > 0 {
-		dir, err := os.MkdirTemp("", "interleavebench")
-		if err != nil {
+	if old > 0 {
+		fmt.Fprintf(b.out, "%s: %d comparisons of an earlier method are left out\n", b.log, old)
+	}
+	if b.most > 0 {
+		if all, err = b.measure(ctx, all); err != nil {
 			return err
-		}
-		defer os.RemoveAll(dir)
-		plain, slower, err := builds(dir, worker)
-		if err != nil {
-			return err
-		}
-		limited, cancel := context.WithTimeout(ctx, most)
-		defer cancel()
-		for limited.Err() == nil {
-			kind := kinds[len(all)%len(kinds)]
-			a, b := ridge, ridge
-			if kind != kinds[0] {
-				a, b = plain, slower
-			}
-			e, err := one(limited, ridge, dir, kind, a, b)
-			if limited.Err() != nil {
-				break // what it has so far says nothing
-			}
-			if err != nil {
-				return err
-			}
-			if err := add(log, e); err != nil {
-				return err
-			}
-			all = append(all, e)
 		}
 	}
-	return figures(out, all)
+	return figures(b.out, all)
+}
+
+// measure adds comparisons while there is time for a whole one: what ended early would be those that were easily decided.
+func (b bench) measure(ctx context.Context, all []entry) ([]entry, error) {
+	dir, err := os.MkdirTemp("", "interleavebench")
+	if err != nil {
+		return all, err
+	}
+	defer os.RemoveAll(dir)
+	plain, slower, err := builds(dir, b.worker)
+	if err != nil {
+		return all, err
+	}
+	end := time.Now().Add(b.most)
+	limited, cancel := context.WithDeadline(ctx, end)
+	defer cancel()
+	slowest := 0.0 // seconds of a round in this call
+	for n := 0; limited.Err() == nil; n++ {
+		whole := time.Duration(slowest * float64(b.rounds) * float64(time.Second))
+		if n > 0 && time.Until(end) < whole {
+			fmt.Fprintf(b.out, "no comparison is started any more: %v are left and one may take %v\n", time.Until(end).Round(time.Second), whole.Round(time.Second))
+			break
+		}
+		kind := kinds[len(all)%len(kinds)]
+		old, new := b.ridge, b.ridge
+		if kind != kinds[0] {
+			old, new = plain, slower
+		}
+		e, err := b.one(limited, dir, kind, next(len(all)/len(kinds), b.cases), old, new)
+		if limited.Err() != nil { // what it has so far says nothing
+			fmt.Fprintf(b.out, "%s: cut off, not counted: give it more time (-for), or fewer -cases or -rounds\n", kind)
+			break
+		}
+		if err != nil {
+			return all, err
+		}
+		if err := add(b.log, e); err != nil {
+			return all, err
+		}
+		all, slowest = append(all, e), max(slowest, e.Seconds/float64(max(1, e.rounds())))
+		fmt.Fprintln(b.out, e)
+	}
+	return all, nil
+}
+
+// String is the line of a comparison when it ends.
+func (e entry) String() string {
+	of := map[compare.Outcome]int{}
+	for _, c := range e.Cases {
+		of[c.Outcome]++
+	}
+	var parts []string
+	for _, o := range compare.Outcomes {
+		if of[o] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", of[o], o))
+		}
+	}
+	return fmt.Sprintf("%s  %s: %s, after %d rounds in %.1f s", e.Time, e.Kind, strings.Join(parts, ", "), e.rounds(), e.Seconds)
 }
 
 // builds are two executables that differ by the work of the second.
@@ -112,26 +175,30 @@ func builds(dir, worker string) (plain, slower string, err error) {
 	return out[0], out[1], nil
 }
 
-// cases take 2 to 200 µs, so that a batch of 20 launches is short.
-func cases() []string {
+// shapes take 2 to 200 µs, so that a batch of 20 launches is short.
+var shapes = []string{"gemm/fp32/m=64,n=64,k=64", "gemm/fp32/m=128,n=128,k=128", "gemm/bf16/m=96,n=96,k=96", "gemv/fp32/m=512,n=512",
+	"conv2d/fp32/n=1,c=16,h=14,w=14,k=32,s=3,pad=1", "attention/fp32/b=1,heads=1,sq=64,d=64", "add/fp32/rows=128,cols=256",
+	"gelu/fp32/rows=64,cols=256", "softmax/fp32/rows=128,cols=256,dim=1", "transpose/fp32/rows=128,cols=256"}
+
+// next are the cases of the n-th comparison of a kind: the shapes in turn.
+func next(n, cases int) []string {
 	var out []string
-	for _, shape := range []string{"gemm/fp32/m=64,n=64,k=64", "gemm/fp32/m=128,n=128,k=128", "gemm/bf16/m=96,n=96,k=96", "gemv/fp32/m=512,n=512",
-		"conv2d/fp32/n=1,c=16,h=14,w=14,k=32,s=3,pad=1", "attention/fp32/b=1,heads=1,sq=64,d=64", "add/fp32/rows=128,cols=256",
-		"gelu/fp32/rows=64,cols=256", "softmax/fp32/rows=128,cols=256,dim=1", "transpose/fp32/rows=128,cols=256"} {
-		out = append(out, "cpu/"+shape+"/threads=1/hot")
+	for i := range cases {
+		out = append(out, "cpu/"+shapes[(n*cases+i)%len(shapes)]+"/threads=1/hot")
 	}
 	return out
 }
 
 // one comparison by the real command.
-func one(ctx context.Context, ridge, dir, kind, a, b string) (entry, error) {
-	args := []string{"compare", "--interleave", "--json", "--quiet", "--fail-on", "none", "--data-dir", filepath.Join(dir, "data")}
-	for _, id := range cases() {
+func (b bench) one(ctx context.Context, dir, kind string, cases []string, old, new string) (entry, error) {
+	args := []string{"compare", "--interleave", "--json", "--quiet", "--fail-on", "none", "--rounds", strconv.Itoa(b.rounds), "--data-dir", filepath.Join(dir, "data")}
+	for _, id := range cases {
 		args = append(args, "--case", id)
 	}
 	began := time.Now()
-	cmd := exec.CommandContext(ctx, ridge, append(args, a, b)...)
+	cmd := exec.CommandContext(ctx, b.ridge, append(args, old, new)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second // then it is killed
 	text, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -144,36 +211,42 @@ func one(ctx context.Context, ridge, dir, kind, a, b string) (entry, error) {
 	if err := json.Unmarshal(text, &c); err != nil {
 		return entry{}, fmt.Errorf("%s: %w", kind, err)
 	}
-	e := entry{Kind: kind, Time: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds(), Counts: c.Counts}
+	e := entry{Kind: kind, Time: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds()}
 	for _, k := range c.Cases {
 		if k.Outcome == compare.NotComparable {
 			return e, fmt.Errorf("%s: %s: %s", kind, k.ID, k.Reason)
 		}
-		if k.Outcome != compare.Same {
-			e.Called = append(e.Called, called{k.ID, k.Outcome, k.Ratio, len(k.Rounds)})
-		}
+		e.Cases = append(e.Cases, tried{k.ID, k.Outcome, k.Ratio, len(k.Rounds), spread(k.Rounds)})
 	}
 	return e, nil
 }
 
-func read(path string) ([]entry, error) {
+// read gives the log's comparisons, and how many lines there are of a time when they were measured otherwise.
+func read(path string) (all []entry, old int, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	}
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
-	var out []entry
-	for s := bufio.NewScanner(f); s.Scan(); {
+	s := bufio.NewScanner(f)
+	for n := 1; s.Scan(); n++ {
 		var e entry
 		if err := json.Unmarshal(s.Bytes(), &e); err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, 0, fmt.Errorf("%s, line %d: %w: delete the line or the file", path, n, err)
 		}
-		out = append(out, e)
+		if len(e.Cases) == 0 {
+			old++
+			continue
+		}
+		all = append(all, e)
 	}
-	return out, nil
+	if err := s.Err(); err != nil {
+		return nil, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	return all, old, nil
 }
 
 func add(path string, e entry) error {
@@ -187,70 +260,4 @@ func add(path string, e entry) error {
 	}
 	_, err = f.Write(append(line, '\n'))
 	return errors.Join(err, f.Close())
-}
-
-// figures of all comparisons, with exact binomial intervals (Clopper and Pearson 1934).
-func figures(w io.Writer, all []entry) error {
-	for _, kind := range kinds {
-		n, cases, slower, faster, with, seconds := 0, 0, 0, 0, 0, 0.0
-		for _, e := range all {
-			if e.Kind != kind {
-				continue
-			}
-			n, seconds = n+1, seconds+e.Seconds
-			for _, c := range e.Counts {
-				cases += c
-			}
-			slower, faster = slower+e.Counts[compare.Slower], faster+e.Counts[compare.Faster]
-			if e.Counts[compare.Slower]+e.Counts[compare.Faster] > 0 {
-				with++
-			}
-		}
-		if n == 0 {
-			continue
-		}
-		if _, err := fmt.Fprintf(w, "%s: %d comparisons of %d cases, %.1f s each: %s of the cases slower, %s faster; %s of the comparisons call a case\n", kind, n, cases/n, seconds/float64(n),
-			share(slower, cases), share(faster, cases), share(with, n)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func share(k, n int) string {
-	lo, hi := binomial(k, n)
-	return fmt.Sprintf("%d of %d (%.1f %%, 95 %% interval %.1f to %.1f %%)", k, n, 100*float64(k)/float64(n), 100*lo, 100*hi)
-}
-
-// binomial is the 95 % interval of a share of which k of n were seen.
-func binomial(k, n int) (lo, hi float64) {
-	tail := func(p float64, from, to int) float64 { // P(from ≤ X ≤ to)
-		sum := 0.0
-		for i := from; i <= to; i++ {
-			a, _ := math.Lgamma(float64(n + 1))
-			b, _ := math.Lgamma(float64(i + 1))
-			c, _ := math.Lgamma(float64(n - i + 1))
-			sum += math.Exp(a - b - c + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
-		}
-		return sum
-	}
-	solve := func(over func(p float64) bool) float64 {
-		a, b := 0.0, 1.0
-		for range 60 {
-			if m := (a + b) / 2; over(m) {
-				b = m
-			} else {
-				a = m
-			}
-		}
-		return (a + b) / 2
-	}
-	hi = 1
-	if k > 0 {
-		lo = solve(func(p float64) bool { return tail(p, k, n) > 0.025 })
-	}
-	if k < n {
-		hi = solve(func(p float64) bool { return tail(p, 0, k) < 0.025 })
-	}
-	return lo, hi
 }

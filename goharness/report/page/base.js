@@ -30,9 +30,10 @@ function element(name, properties, ...children) {
   return e;
 }
 
-// digits shows three significant digits without an exponent, more before the point.
+// digits shows three significant digits without an exponent, more before the point; beyond what anything here measures with one.
 function digits(v) {
   const a = Math.abs(v);
+  if (a >= 1e12) return v.toExponential(2);
   if (a === 0) return "0";
   if (a >= 100) return v.toFixed(0);
   if (a >= 10) return v.toFixed(1);
@@ -64,6 +65,12 @@ function plain(v) {
   if (v >= 1e4) return +(v / 1e3).toPrecision(3) + "k";
   return String(+v.toPrecision(3));
 }
+// times is a ratio. An interval of few quartets ends at a number as large as numbers get.
+const times = (v, decimals = 2) => v > 1000 ? "> 1000" : v.toFixed(decimals);
+// shows gives how a result's figures are shown.
+const shows = (r) => r.unit === "×" ? times : digits;
+const highest = (list, start) => list.reduce((a, b) => Math.max(a, b), start);
+const lowest = (list, start) => list.reduce((a, b) => Math.min(a, b), start);
 // interval in words; an end of 0 is open.
 function interval(low, high, show) {
   if (!(low > 0) && !(high > 0)) return "no interval";

@@ -51,7 +51,7 @@ function gemmCharts() {
   if (!host) return;
   const all = rows.filter((r) => r.op === "gemm" && r.executed > 0 && r.peak > 0).map((r) => ({r, at: gemmSize(r)})).filter((p) => p.at);
   const x = enclose(all.map((p) => p.at.edge), 2).map((v, i) => i ? v * 1.15 : v / 1.15);
-  const top = Math.max(1, ...all.map((p) => p.r.executed / p.r.peak));
+  const top = Math.min(2, highest(all.map((p) => p.r.executed / p.r.peak), 1));
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const points = all.filter((p) => p.r.machine === machine && p.r.device === device.id);
     if (points.length) panel(host, machineName(machine, device), () => 360, (t) => gemm(t, points, x, Math.ceil(top * 10) / 10));
@@ -67,7 +67,7 @@ function gemm(t, points, x, top) {
     // Precisions of one size stand side by side.
     const aside = (edge) => edge * (x[1] / x[0]) ** ((n - (dtypes.length - 1) / 2) * .014);
     series.push(...intervals(d, color, mine.map(({r, at}) => [aside(at.edge), r.highNS > 0 ? e(r) * r.ns / r.highNS : 0, r.lowNS > 0 ? e(r) * r.ns / r.lowNS : 0]), 0, 100 * top));
-    const square = mine.filter((p) => p.at.square && p.r.threads === Math.max(...mine.map((q) => q.r.threads)) && !p.r.forced);
+    const widest = highest(mine.map((p) => p.r.threads), 0), square = mine.filter((p) => p.at.square && p.r.threads === widest && !p.r.forced);
     if (square.length > 1) series.push({name: d, type: "line", data: square.map((p) => [aside(p.at.edge), e(p.r)]), showSymbol: false, silent: true, animation: false, lineStyle: {color, width: 1.5}, itemStyle: {color}, tooltip: {show: false}});
     series.push({name: d, type: "scatter", z: 5, symbolSize: 10, itemStyle: {color}, data: mine.map(({r, at}) => ({value: [aside(at.edge), e(r)], row: r, symbol: at.square ? "circle" : "triangle", itemStyle: r.status === "ok" ? {color} : {color: t.panel, borderColor: color, borderWidth: 1.7}}))});
   }
@@ -90,17 +90,46 @@ function energyCharts() {
     const efficient = mine.filter((r) => r.perWatt > 0 && r.value > 0 && /OPS/.test(r.unit));
     if (efficient.length) panel(host, `Efficiency · ${title}`, () => 400, (t) => efficiency(t, efficient));
   }));
+  fusionEnergy(host);
+}
+
+// fusionEnergy shows what the fused programs save: joules of a launch, unfused over fused.
+function fusionEnergy(host) {
+  page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
+    const mine = device.fusion.flatMap((p) => p.shapes.filter((s) => s.energyRatio > 0).map((s) => ({...s, name: p.name})));
+    if (!mine.length) return;
+    const shown = mine.sort((a, b) => b.energyRatio - a.energyRatio).slice(0, 40);
+    panel(host, `Energy saved by fusion · ${machineName(machine, device)}`, () => 96 + 22 * shown.length, (t, width) => saved(t, width, shown),
+      mine.length > shown.length ? `The ${shown.length} highest of ${mine.length}.` : "");
+  }));
+}
+
+function saved(t, width, list) {
+  const left = Math.min(260, Math.max(130, width * .45));
+  const range = [Math.max(.1, lowest(list.map((s) => s.energyRatio), .8) / 1.15), Math.min(20, highest(list.map((s) => s.energyRatio), 1.3) * 1.15)];
+  const clip = (v) => Math.min(range[1], Math.max(range[0], v)), color = (s) => t.verdict[s.verdict] || t.verdict.inconclusive;
+  const series = list.filter((s) => s.energyHigh > 0).map((s) => ({type: "line", data: [[clip(s.energyLow), String(list.indexOf(s))], [clip(s.energyHigh), String(list.indexOf(s))]], showSymbol: false, silent: true, animation: false, lineStyle: {color: color(s), width: 1.6, opacity: .7}, tooltip: {show: false}}));
+  series.push({type: "scatter", z: 5, symbolSize: 9, data: list.map((s, i) => ({value: [clip(s.energyRatio), String(i)], s, itemStyle: {color: color(s)}})),
+    markLine: {silent: true, symbol: "none", animation: false, label: {show: false}, lineStyle: {color: t.soft, type: [4, 4], width: 1}, data: [{xAxis: 1}]}});
+  return {animation: false, grid: {left, right: 18, top: 8, bottom: 46},
+    tooltip: tooltip(t, {trigger: "item", formatter: (p) => { const s = p.data && p.data.s; return s ? tip(`${s.name} · ${s.shape}`, `${times(s.energyRatio)} times the energy when unfused, 95 % interval ${interval(s.energyLow, s.energyHigh, times)}`, `${digits(s.joules)} J a launch unfused, ${digits(s.fusedJoules)} J fused`, `speed-up ${times(s.speedup)}: ${s.verdict}`) : null; }}),
+    xAxis: axis(t, "Energy of a launch (unfused / fused)", 28, {type: "value", min: range[0], max: range[1], axisLabel: {formatter: (v) => "×" + plain(v)}}),
+    yAxis: axis(t, "", 0, {type: "category", inverse: true, data: list.map((s, i) => String(i)), axisTick: {show: false}, axisLabel: {interval: 0, hideOverlap: false, width: left - 12, overflow: "truncate", formatter: (i) => `${list[+i].name} ${list[+i].shape}`}}), series};
 }
 
 function bars(t, width, list, value, name) {
   const left = Math.min(240, Math.max(110, width * .42));
   const names = list.map((r) => `${r.op} ${r.dtype} ${r.shape.replaceAll(",", " ")}`);
+  const top = highest(list.map((r) => r.watts * (1 + meterHalf(r))), 0) * 1.02 || 1;
+  const beyond = (r) => value(r) * meterHalf(r) / top * Math.max(50, width - left - 50); // pixels of the whisker outside of its bar
   return {animation: false, grid: {left, right: 50, top: 6, bottom: 46}, tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.row ? tip(`${digits(p.data.row.watts)} W${within(p.data.row)}`, ...describe(p.data.row), `${digits(p.data.row.joules)} J a launch`, p.data.row.perWatt > 0 ? perWatt(p.data.row) : null) : null}),
-    xAxis: axis(t, name, 28, {type: "value", min: 0}),
+    xAxis: axis(t, name, 28, {type: "value", min: 0, max: top, axisLabel: {showMaxLabel: false, formatter: plain}}),
     yAxis: axis(t, "", 0, {type: "category", inverse: true, data: names.map((n, i) => String(i)), axisTick: {show: false}, axisLabel: {interval: 0, hideOverlap: false, width: left - 12, overflow: "truncate", formatter: (i) => names[+i]}}),
-    series: [whiskers("meter", t.ink, [], {data: list.flatMap((r, i) => r.energyHalf > 0 && r.energyHalf < 1 ? [[r.watts * (1 - r.energyHalf), String(i)], [r.watts * (1 + r.energyHalf), String(i)], [null, null]] : [])}), {type: "bar", barWidth: 11, data: list.map((r) => ({value: value(r), row: r, itemStyle: {color: t.precision(r.dtype)}})), label: {show: true, position: "right", color: t.soft, fontSize: 11, formatter: (p) => digits(p.value)}}]};
+    series: [whiskers("meter", t.ink, [], {data: list.flatMap((r, i) => meterHalf(r) > 0 ? [[r.watts * (1 - r.energyHalf), String(i)], [r.watts * (1 + r.energyHalf), String(i)], [null, null]] : [])}), {type: "bar", barWidth: 11, data: list.map((r) => ({value: value(r), row: r, itemStyle: {color: t.precision(r.dtype)}, label: {distance: 5 + beyond(r)}})), label: {show: true, position: "right", color: t.soft, fontSize: 11, formatter: (p) => digits(p.value)}}]};
 }
 
+// meterHalf is a meter's relative uncertainty; 0 where a whisker cannot show it.
+const meterHalf = (r) => r.energyHalf > 0 && r.energyHalf < 1 ? r.energyHalf : 0;
 // within is a meter's uncertainty in words.
 const within = (r) => r.energyHalf > 0 ? `, ± ${percent(r.energyHalf)} by the meter` : "";
 

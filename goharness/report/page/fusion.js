@@ -10,7 +10,7 @@ function fusionCharts() {
   if (!host) return;
   const every = page.docs.flatMap((d) => d.devices.flatMap((v) => v.fusion.flatMap((p) => p.shapes)));
   // The frame holds every speed-up; intervals may leave it.
-  const range = [Math.max(.1, Math.min(.8, ...every.map((s) => s.speedup)) / 1.2), Math.min(50, Math.max(1.7, ...every.map((s) => s.speedup)) * 1.3)];
+  const range = [Math.max(.1, lowest(every.map((s) => s.speedup), .8) / 1.2), Math.min(50, highest(every.map((s) => s.speedup), 1.7) * 1.3)];
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const measured = device.fusion.filter((p) => p.shapes.length), patterns = measured.slice(0, most);
     if (!device.fusion.length) return;
@@ -39,7 +39,7 @@ function fusionCharts() {
 }
 
 function shapeTip(p, s) {
-  return tip(`${p.name} · ${s.shape}`, `speed-up ${s.speedup.toFixed(2)}, ${s.high > 0 ? `95 % interval ${s.low.toFixed(2)} to ${s.high.toFixed(2)}` : "no interval"}`,
+  return tip(`${p.name} · ${s.shape}`, `speed-up ${times(s.speedup)}, ${s.high > 0 ? `95 % interval ${times(s.low)} to ${times(s.high)}` : "no interval"}`,
     s.verdict + (s.atLeast && s.atLeast !== s.verdict ? `, at least ${s.atLeast}` : ""), `${digits(s.unfused)} ms unfused (${s.baseline || "baseline"}), ${digits(s.fused)} ms fused`, s.note || null);
 }
 
@@ -63,7 +63,7 @@ function overview(t, width, patterns, range) {
     series.push({name: v, type: "line", data: lines[v], showSymbol: false, silent: true, animation: false, connectNulls: false, lineStyle: {color, width: 1.6, opacity: .7}, itemStyle: {color}, tooltip: {show: false}});
     series.push({name: v, type: "scatter", data: of[v], symbolSize: 8, z: 5, itemStyle: {color}});
   }
-  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: true, position: "end", distance: 2, rotate: 0, color: t.soft, fontSize: 10, formatter: (p) => String(p.value)},
+  if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: true, position: "start", distance: 3, rotate: 0, color: t.soft, fontSize: 10, formatter: (p) => String(p.value)},
     data: [.95, 1.1, 1.5].map((x) => ({xAxis: x, lineStyle: {color: t.soft, type: [4, 4], width: 1}}))};
   return {animation: false, grid: {left, right: 18, top: 48, bottom: 44}, legend: legend(t, verdicts.filter((v) => of[v].length).map((name) => ({name, icon: "circle"}))),
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.s ? shapeTip(p.data.p, p.data.s) : null}),
@@ -78,9 +78,11 @@ function overSize(t, p, range) {
   const named = Boolean(p.crossover), list = p.shapes.filter((s) => s.size > 0);
   const x = enclose(list.map((s) => s.size), named ? 2 : 10).map((v, i) => i ? v * 1.08 : v / 1.08);
   const color = (s) => t.verdict[s.verdict] || t.verdict.inconclusive;
-  const middle = list.map((s) => s.speedup), values = [...middle, ...list.flatMap((s) => s.high > 0 ? [Math.max(s.low, Math.min(...middle) * .6), Math.min(s.high, Math.max(...middle) * 1.6)] : [])];
-  const y = [Math.max(0, Math.floor(5 * Math.min(.9, ...values) - .2) / 5), Math.min(20, Math.ceil(5 * Math.max(1.6, ...values) - .2) / 5)];
-  const lines = [{name: "shapes", type: "line", data: list.map((s) => [s.size, s.speedup]), showSymbol: false, silent: true, animation: false, lineStyle: {color: t.soft, width: 1, opacity: .6}, tooltip: {show: false}}];
+  const middle = list.map((s) => s.speedup), values = [...middle, ...list.flatMap((s) => s.high > 0 ? [Math.max(s.low, lowest(middle, Infinity) * .6), Math.min(s.high, highest(middle, 0) * 1.6)] : [])];
+  // The frame: wide intervals end there, and so do speed-ups beyond any machine's.
+  const y = [Math.max(0, Math.floor(5 * lowest(values, .9) - .2) / 5), Math.min(20, Math.ceil(5 * highest(values, 1.6) - .2) / 5)];
+  const inFrame = (s) => [s.size, Math.min(y[1], s.speedup)];
+  const lines = [{name: "shapes", type: "line", data: list.map(inFrame), showSymbol: false, silent: true, animation: false, lineStyle: {color: t.soft, width: 1, opacity: .6}, tooltip: {show: false}}];
   for (const s of list) if (s.high > 0) lines.push({type: "line", data: [[s.size, Math.max(y[0], s.low)], [s.size, Math.min(y[1], s.high)]], showSymbol: false, silent: true, animation: false, lineStyle: {color: color(s), width: 2}, tooltip: {show: false}});
   const cuts = [.95, 1.1, 1.5].map((v) => ({yAxis: v, lineStyle: {color: t.soft, type: [4, 4], width: 1}, label: {formatter: () => ({.95: "slower below 0.95", 1.1: "moderate from 1.1", 1.5: "strong from 1.5"})[v], position: "insideStartTop", color: t.soft, fontSize: 10}}));
   lines[0].markLine = {silent: true, symbol: "none", animation: false, data: cuts};
@@ -89,7 +91,7 @@ function overSize(t, p, range) {
     lines[0].markArea = {silent: true, itemStyle: {color: t.band}, data: [[{xAxis: Math.min(a, b)}, {xAxis: Math.max(a, b)}]]};
     lines[0].markLine.data.push({xAxis: middle, lineStyle: {color: t.accent, type: "solid", width: 1.6}, label: {formatter: () => `crossover between ${a} and ${b}`, position: "insideEndTop", rotate: 0, color: t.accent, fontSize: 11, align: "center"}});
   }
-  lines.push({name: "shapes", type: "scatter", z: 6, symbolSize: 11, data: list.map((s) => ({value: [s.size, s.speedup], s, itemStyle: {color: color(s)}}))});
+  lines.push({name: "shapes", type: "scatter", z: 6, symbolSize: 11, data: list.map((s) => ({value: inFrame(s), s, itemStyle: {color: color(s)}}))});
   return {animation: false, grid: {left: 52, right: 18, top: 22, bottom: 46},
     tooltip: tooltip(t, {trigger: "item", formatter: (q) => q.data && q.data.s ? shapeTip(p, q.data.s) : null}),
     xAxis: axis(t, named ? p.crossover.parameter : "Work of one call (FLOP)", 28, {type: "log", logBase: named ? 2 : 10, min: x[0], max: x[1], axisLabel: {formatter: plain}}),

@@ -3,7 +3,7 @@
 
 function describe(r) {
   const lines = [`${r.op} ${r.dtype} · ${(r.shape || "no parameters").replaceAll(",", " ")}`, r.kernel ? `kernel ${r.kernel}` : null];
-  if (r.unit) lines.push(`${digits(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, digits)}`);
+  if (r.unit) lines.push(`${r.unit === "×" ? "speed-up " + times(r.value) : `${digits(r.value)} ${r.unit}`}, 95 % interval ${interval(r.low, r.high, shows(r))}`);
   if (r.fraction > 0) lines.push(`${percent(r.fraction)} of its ceiling (${r.bound || "unknown"}${r.bound === "compute" && r.peak > 0 ? ` ${digits(r.peak)} ${r.unit}` : ""})`);
   lines.push(`${r.arms || duration(r.ns)}, ${r.threads} ${r.threads === 1 ? "thread" : "threads"}, ${r.mode}`);
   lines.push(r.status === "ok" ? "ok" : r.remarks || r.status);

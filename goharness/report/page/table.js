@@ -11,7 +11,7 @@ const columns = [
   {key: "dtype", title: "precision", wide: true},
   {key: "threads", title: "threads", number: true, low: true},
   {key: "mode", title: "mode", low: true},
-  {key: "value", title: "performance", number: true, show: (r) => r.unit ? (r.unit === "×" ? ("×" + r.value.toFixed(3) + " " + r.verdict).trim() : `${digits(r.value)} ${r.unit}`) : "–", sort: (r) => r.unit ? r.value : null},
+  {key: "value", title: "performance", number: true, show: (r) => r.unit ? (r.unit === "×" ? ("×" + times(r.value, 3) + " " + r.verdict).trim() : `${digits(r.value)} ${r.unit}`) : "–", sort: (r) => r.unit ? r.value : null},
   {key: "half", title: "±", number: true, wide: true, show: (r) => !r.unit || !(r.low + r.high > 0) ? "–" : r.half > 1 ? "> 100 %" : percent(r.half), sort: (r) => r.unit && r.low + r.high > 0 ? r.half : null},
   {key: "time", title: "time", number: true, low: true, show: (r) => r.arms || (r.ns > 0 ? duration(r.ns) : "–"), sort: (r) => r.ns > 0 ? r.ns : null},
   {key: "fraction", title: "of ceiling", number: true, show: (r) => r.fraction > 0 ? percent(r.fraction) : "–", sort: (r) => r.fraction > 0 ? r.fraction : null},
@@ -99,7 +99,7 @@ function rowOf(r) {
     else td.append(text);
     if (c.key === "op") td.append(element("small", {class: "phone"}, r.dtype)); // its own column leaves on a phone
     if (c.key === "fraction" && r.fraction > 0) td.append(element("i", {style: `width:${Math.min(100, 100 * r.fraction)}%`}));
-    if (c.key === "value" && r.low + r.high > 0) td.title = `95 % interval ${interval(r.low, r.high, digits)} ${r.unit}`;
+    if (c.key === "value" && r.low + r.high > 0) td.title = `95 % interval ${interval(r.low, r.high, shows(r))} ${r.unit}`;
     tr.append(td);
   }
   // What is not plain ok says why without a click.
@@ -127,7 +127,7 @@ function toggle(tr, r) {
   add("remarks", r.remarks ? element("span", {class: "remark"}, r.remarks) : "");
   add("use case", r.use);
   add("kernel", r.kernel);
-  if (r.unit) add(r.unit === "×" ? "speed-up" : "performance", `${digits(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, digits)}`);
+  if (r.unit) add(r.unit === "×" ? "speed-up" : "performance", `${shows(r)(r.value)} ${r.unit}, 95 % interval ${interval(r.low, r.high, shows(r))}`);
   if (r.ns > 0) add("time", `median ${duration(r.ns)}, 95 % interval ${interval(r.lowNS, r.highNS, duration)}; ${r.spread}`);
   if (r.arms) add("time", r.arms);
   if (r.bytes > 0) add("bytes", `${size(r.bytes)} a launch (modelled)`);
