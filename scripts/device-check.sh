@@ -62,13 +62,13 @@ document() {
   } >"$tmp/check.json" && cp "$tmp/check.json" "$out/check.json.part" && mv "$out/check.json.part" "$out/check.json"
 }
 
-# What came from outside ends the part that runs; the table and the files are still made.
 # What a machine that plays a GPU can do in a test: a precision and a suite.
 narrow="" quick="" only=""
 if [ "$shapes" = tiny ]; then
   narrow="--precision fp64,int64" quick="--operations blas --precision fp64" only="--patterns elementwise --precision bf16 --warmup 0 --trials 1"
 fi
 
+# What came from outside ends the part that runs; the table and the files are still made.
 stopped="" child=""
 on_signal() {
   stopped=1
