@@ -20,9 +20,9 @@ type Visit struct {
 // one visit; the quiet half of the quartets of several then comes from those outside it. Buffers lie
 // elsewhere at each visit, so that the interval also covers what their place does.
 //
-// Where the barrier of some visits took more than Apart times the shortest one, and the others have MinQuartets, those others alone are
-// looked at first: a host may move a virtual machine's CPUs to where they share a cache or to where they do not, for minutes, and programs
-// differ in what that costs them. Only if the interval of the visits near each other holds the value of those apart, all count.
+// Where the barrier of some visits took more than Apart times the shortest one, those do not count beside two others that have MinQuartets: a
+// host may move a virtual machine's CPUs to where they share a cache or to where they do not, for minutes, and programs differ in
+// what that costs them. Beside one other visit, which may have been disturbed in its own way, they count if its interval holds their value.
 //
 // The interval holds at 95 % for all looks together: those of Compare and one a visit, MaxVisits at most.
 func Pool(a, b Visit) (Visit, error) {
@@ -79,16 +79,16 @@ func near(barriers []float64, least float64) (out []int) {
 	return out
 }
 
-// Near reports whether visits with a barrier of at most Apart times least have MinQuartets, or nothing is known of it.
+// Near reports whether two visits, or the only one, had a barrier of at most Apart times least and have MinQuartets, or nothing is known of it.
 func Near(r record.Ratio, least float64) bool {
-	n := 0
-	for _, i := range near(r.BarrierNS, least) {
+	n, within := 0, near(r.BarrierNS, least)
+	for _, i := range within {
 		if len(r.Visits) == 0 {
 			return true
 		}
 		n += r.Visits[i]
 	}
-	return len(r.BarrierNS) == 0 || n >= MinQuartets
+	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(within) > 1
 }
 
 // ratioOfVisits is the record of the quartets of several visits.
@@ -120,7 +120,7 @@ func ratioOfVisits(all []Quartet, visits []int, barriers []float64) (record.Rati
 			if err != nil {
 				return r, err
 			}
-			if others.Value < alone.CI95[0] || others.Value > alone.CI95[1] {
+			if len(within) > 1 || others.Value < alone.CI95[0] || others.Value > alone.CI95[1] {
 				alone.Quartets = r.Quartets
 				for i, j := range alone.Quiet {
 					alone.Quiet[i] = at[0][j]

@@ -69,9 +69,11 @@ func TestVisitsWithTheCPUsNearCount(t *testing.T) {
 	same[0].Ratio.BarrierNS, same[1].Ratio.BarrierNS = []float64{100}, []float64{210}
 	if got, err := Pool(same[0], same[1]); err != nil || len(got.Ratio.Quiet) != 20 || got.Ratio.Quiet[19] < 20 {
 		t.Errorf("a visit with the CPUs apart that found the same does not count: %v, err %v", got.Ratio.Quiet, err)
+	} else if two, err := Pool(got, same[0]); err != nil || slices.ContainsFunc(two.Ratio.Quiet, func(i int) bool { return i >= 20 && i < 40 }) {
+		t.Errorf("it counts beside two others: %v, err %v", two.Ratio.Quiet, err)
 	}
 	far := record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 7}}
-	if Near(far, 100) || !Near(far, 190) || !Near(record.Ratio{}, 100) || !Near(record.Ratio{BarrierNS: []float64{140}}, 100) || Near(record.Ratio{BarrierNS: []float64{160}}, 100) {
+	if Near(far, 100) || !Near(far, 190) || Near(record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 20}}, 100) || !Near(record.Ratio{}, 100) || !Near(record.Ratio{BarrierNS: []float64{140}}, 100) || Near(record.Ratio{BarrierNS: []float64{160}}, 100) {
 		t.Error("Near misjudges")
 	}
 }
