@@ -48,17 +48,14 @@ func Class(o op.Op) string {
 	return "large"
 }
 
-// small is is_small of gemm_small.h.
+// small is is_small of gemm_small.h for some number of threads: how much of a 16-bit A a thread has to widen depends on it, and
+// block sizes would keep the product from that way where it is open.
 func small(g *op.Gemm) bool {
-	size, half := int64(4), true
-	switch g.D {
-	case record.FP64:
-		size, half = 8, false
-	case record.FP32:
-		half = false
+	size := int64(4)
+	if g.D == record.FP64 {
+		size = 8
 	}
-	return g.D.Float() && g.M <= 1<<12 && g.N <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS &&
-		g.N*g.K*size <= C.GEMM_SMALL_B && (!half || g.M*g.K <= C.GEMM_SMALL_A)
+	return g.D.Float() && g.M <= 1<<12 && g.N <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS && g.N*g.K*size <= C.GEMM_SMALL_B
 }
 
 // setBlocks writes mc, kc and nc (rows of A, depth, columns of B) to bound arguments.

@@ -28,6 +28,9 @@ func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 			t.Errorf("%v: class %q, want %q", s, got, want)
 		}
 	}
+	if got := gemm.Class(kerneltest.Op(t, "gemm", record.BF16, shape(128, 128, 64))); got != "" { // by the small products' way with two threads
+		t.Errorf("a small bf16 product has class %q", got)
+	}
 	if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, shape(3, 1000, 1000))); got != "" {
 		t.Errorf("three rows have class %q", got)
 	}

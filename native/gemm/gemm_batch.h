@@ -10,16 +10,6 @@ RIDGE_INLINE void GEMM_F(advance)(ridge_gemm_args *g, int64_t n) {
 }
 
 #ifndef GEMM_BATCH
-// Operands of a product up to which a thread takes whole products.
-#define GEMM_BATCH_BYTES (4 << 20)
-
-// Whether each thread takes whole products: an even number of them, or many, and none so large that only the team's caches
-// together hold what is packed. No thread waits for another then, and the rows of C are those that the same thread has in the
-// row-wise steps before and after. Where two CPUs of Zen 3 have a last-level cache each, moving half of
-// the scores of 4 x 256 x 256 in bf16 to the other made the chain of attention 1.4 times as long.
-#define GEMM_BATCH_WHOLE(g, nthreads, bytes) \
-  ((nthreads) > 1 && ((g)->batch % (nthreads) == 0 || (g)->batch >= 4 * (int64_t)(nthreads)) && (bytes) <= GEMM_BATCH_BYTES)
-
 // Returns after the team has done each product: by threads, or one after another with a barrier between two, as they
 // share the workspace. slice: bytes of workspace of each thread, or 0 for the latter.
 #define GEMM_BATCH(g, ctx, slice, one)                                       \

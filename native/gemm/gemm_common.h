@@ -70,6 +70,9 @@ RIDGE_INLINE void gemm_grid(int64_t mp, int64_t np, int mr, int nr, int nthreads
   }
 }
 
+// Whether threads may take whole products of a batch: each as many, or at least four.
+RIDGE_INLINE int gemm_whole(int64_t batch, int nthreads) { return batch > 1 && (batch % nthreads == 0 || batch >= 4 * (int64_t)nthreads); }
+
 // Lines of a matrix still in memory that will be read next, asked for a few at a time while the
 // arithmetic goes on: rows of `lines` cache lines, a pitch of bytes apart.
 typedef struct gemm_ahead {

@@ -259,7 +259,7 @@ RIDGE_INLINE int GEMM_F(small_busy)(const ridge_gemm_args *g, int nthreads) {
 }
 
 // Whether they share its columns: where rows, as row-wise steps before and after share them, would be too few, or where each
-// thread turns B and all of it would be more than a tenth of its work.
+// thread turns B and all of it would be too much work beside them: at 128 rows and two threads turning it twice costs 6 %.
 RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
   const int turned = !GEMM_SAME || g->trans_b;
   return busy > 1 && (turned ? g->N >= busy * GEMM_NR && g->M < GEMM_SMALL_TURNED * (busy - 1) : g->M < 4 * busy);
@@ -279,18 +279,13 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthr
   }
 }
 
-// Whether each thread takes whole products of a batch.
-RIDGE_INLINE int GEMM_F(small_whole)(const ridge_gemm_args *g, int nthreads) {
-  return g->batch > 1 && (g->batch % nthreads == 0 || g->batch >= 4 * (int64_t)nthreads);
-}
-
 // With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
   if ((g->mc | g->kc | g->nc) || g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS ||
       g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
     return 0;
   if (GEMM_SAME) return 1;
-  const int busy = GEMM_F(small_whole)(g, nthreads) ? 1 : GEMM_F(small_busy)(g, nthreads);
+  const int busy = gemm_whole(g->batch, nthreads) ? 1 : GEMM_F(small_busy)(g, nthreads);
   const int64_t rows = GEMM_F(small_columns)(g, busy) ? g->M : (g->M + busy - 1) / busy;
   return rows * g->K <= GEMM_SMALL_A;
 }
@@ -302,7 +297,7 @@ GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) 
   }
   int64_t from = 0, to = g->batch;
   int tid = ctx->tid, nthreads = ctx->nthreads;
-  if (GEMM_F(small_whole)(g, nthreads)) {
+  if (gemm_whole(g->batch, nthreads)) {
     ridge_share(g->batch, 1, tid, nthreads, &from, &to);
     tid = 0, nthreads = 1;
   }

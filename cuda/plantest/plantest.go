@@ -1,0 +1,58 @@
+// Package plantest checks how ops become launches, without a driver and without the tag cuda.
+package plantest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Case is an op on a device and the launch that is expected of it.
+type Case struct {
+	DType  record.DType
+	Params string // "m=1 n=2"
+	Device kernel.Device
+	Shift  uint64 // address of every buffer
+	// Entry of the first launch, or with 0 Blocks part of the reason why the kernel does not take the shape.
+	Entry          string
+	Blocks, Shared int64
+}
+
+// Launches plans the named op in each case.
+func Launches(t *testing.T, name string, plan func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error), cases []Case) {
+	t.Helper()
+	for _, tc := range cases {
+		values := map[string]string{}
+		for _, p := range strings.Fields(tc.Params) {
+			k, v, _ := strings.Cut(p, "=")
+			values[k] = v
+		}
+		o, err := op.Builtin().New(name, values, tc.DType)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b []kernel.Buffer
+		for _, x := range o.Tensors() {
+			b = append(b, kernel.Buffer{Address: tc.Shift, Tensor: x})
+		}
+		p, err := plan(o, b, tc.Device)
+		if tc.Blocks == 0 {
+			var shape *kernel.ShapeError
+			if !errors.As(err, &shape) || !strings.Contains(err.Error(), tc.Entry) {
+				t.Errorf("%s %s: %v, want a shape error with %q", tc.DType, tc.Params, err, tc.Entry)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s %s: %v", tc.DType, tc.Params, err)
+			continue
+		}
+		if l := p.Launches[0]; l.Entry != tc.Entry || l.Grid[0]*l.Grid[1]*l.Grid[2] != tc.Blocks || l.Shared != tc.Shared {
+			t.Errorf("%s %s: %s, %v blocks, %d bytes shared, want %s, %d, %d", tc.DType, tc.Params, l.Entry, l.Grid, l.Shared, tc.Entry, tc.Blocks, tc.Shared)
+		}
+	}
+}
