@@ -118,6 +118,7 @@ type campaign struct {
 	pilots      map[string]piloted         // comparisons with their baselines, by id
 	took        map[string]time.Duration   // a visit to each
 	left        map[string]bool            // those that are not visited again
+	barrier     float64                    // of the last visit
 	beside      time.Duration              // what the first visits took beside their quartets
 	compared    int                        // comparisons in it
 }

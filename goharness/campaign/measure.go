@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"ridge/goharness/ceiling"
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
@@ -54,6 +55,9 @@ func (c *campaign) measure(ctx context.Context) error {
 	c.sinceProbe = c.cfg.Now()
 	for i, k := range c.plan.Cases {
 		k.BudgetNS = c.budget(k, i)
+		if c.visited(k) {
+			k.LeastQuartets = measure.LeastQuartetsOfVisit
+		}
 		if _, done := c.done[k.ID]; !done {
 			if err := c.reprobeMain(ctx); err != nil {
 				return err

@@ -87,7 +87,10 @@ func (c *campaign) revisit(ctx context.Context) error {
 			return nil
 		}
 		c.cfg.View.Round(round, len(due))
-		for _, k := range due {
+		for len(due) > 0 {
+			i := c.next(due)
+			k := due[i]
+			due = slices.Delete(due, i, i+1)
 			if c.took[k.ID] > c.timeLeft() {
 				continue // a quicker one may still have its turn
 			}
@@ -98,6 +101,19 @@ func (c *campaign) revisit(ctx context.Context) error {
 	}
 	return nil
 }
+
+// next is the index of the comparison to visit now: while the CPUs are near each other, as the last visit showed, the first that lacks
+// such visits, and while they are apart the first that does not.
+func (c *campaign) next(due []piloted) int {
+	least := c.leastBarrier()
+	near := c.barrier <= measure.Apart*least
+	return max(0, slices.IndexFunc(due, func(p piloted) bool {
+		return near == (measure.NearVisits(*c.done[p.ID].Ratio, least) < nearVisits)
+	}))
+}
+
+// nearVisits are those that a comparison needs to go without others (see measure.Pool).
+const nearVisits = 2
 
 // due lists the comparisons that a round asks again.
 func (c *campaign) due(round int) (out []piloted) {
@@ -114,6 +130,7 @@ func (c *campaign) due(round int) (out []piloted) {
 			p = piloted{Case: k, tried: r.Candidates}
 			p.Arms = slices.Clone(k.Arms)
 			p.Arms[0].Name, p.BudgetNS = r.Arms[0].Name, k.BudgetNS/int64(c.leastVisits())
+			p.LeastQuartets = measure.LeastQuartetsOfVisit
 			c.pilots[k.ID] = p
 		}
 		if _, timed := c.took[k.ID]; !timed {
@@ -184,6 +201,9 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 		return err
 	}
 	c.took[k.ID] = c.cfg.Now().Sub(began)
+	if v.Ratio != nil && len(v.Ratio.BarrierNS) > 0 {
+		c.barrier = v.Ratio.BarrierNS[0]
+	}
 	if v.Status.Counts() {
 		k.Verified = false // should the gate have it measured again
 		if err := c.gate(ctx, k, &v); err != nil {

@@ -3,6 +3,7 @@ package fusion
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,22 +18,38 @@ const (
 	inconclusiveGoal = 0.10 // of the shapes of a run are inconclusive, at most
 )
 
-// Agreement is how profiles of the same patterns on one machine agree.
+// Agreement is how profiles of the same patterns on one machine agree. A host may move a virtual machine's CPUs between runs: what a shape was
+// measured with, CPUs near each other or apart, is told by its barrier beside the shortest of all runs. The goals are of one and the same
+// machine, so of pairs of runs with the CPUs placed alike; the others are counted beside them.
 type Agreement struct {
 	Runs, Shapes int
-	Same         float64   // share of (two runs, shape) with the same verdict
-	Inconclusive []float64 // share of each run's shapes
-	Open         []string  // shapes whose verdict is inconclusive in some run, with the verdicts
-	Contradicted []string  // shapes with two different conclusive verdicts
-	Changed      []string  // patterns with different recommendations
-	Missing      []string  // shapes that some run has not measured
+	Pairs        [2]int     // (two runs, shape): with the CPUs placed alike, and otherwise
+	Same         [2]float64 // share of them with the same verdict
+	Inconclusive []float64  // share of each run's shapes
+	Open         []string   // shapes whose verdict is inconclusive in some run, with the verdicts
+	Contradicted []string   // shapes with two different conclusive verdicts from CPUs placed alike
+	Moved        []string   // and those with CPUs placed otherwise
+	Changed      []string   // patterns with different recommendations
+	Missing      []string   // shapes that some run has not measured
+}
+
+// seen is a shape's verdict in one run.
+type seen struct {
+	verdict string
+	barrier float64
+}
+
+// alike reports whether two runs had the CPUs placed alike at a shape; so do those that know nothing of it.
+func alike(a, b seen, least float64) bool {
+	return a.barrier == 0 || b.barrier == 0 || (a.barrier <= measure.Apart*least) == (b.barrier <= measure.Apart*least)
 }
 
 // Agree compares the profiles shape by shape, by case id.
 func Agree(runs []record.Fusion) Agreement {
 	a := Agreement{Runs: len(runs), Inconclusive: make([]float64, len(runs))}
-	verdicts, recommended := map[string][]string{}, map[string][]string{}
+	shapes, recommended := map[string][]seen{}, map[string][]string{}
 	var ids, patterns []string
+	least := math.Inf(1)
 	for i, f := range runs {
 		measured, open := 0, 0
 		for _, p := range f.Patterns {
@@ -42,12 +59,15 @@ func Agree(runs []record.Fusion) Agreement {
 			}
 			recommended[name] = append(recommended[name], p.Recommendation.Verdict)
 			for _, s := range p.Shapes {
-				if verdicts[s.CaseID] == nil {
-					ids, verdicts[s.CaseID] = append(ids, s.CaseID), make([]string, len(runs))
+				if shapes[s.CaseID] == nil {
+					ids, shapes[s.CaseID] = append(ids, s.CaseID), make([]seen, len(runs))
 				}
 				if s.Verdict != NotMeasured {
-					verdicts[s.CaseID][i] = s.Verdict
+					shapes[s.CaseID][i] = seen{s.Verdict, s.BarrierNS}
 					measured++
+				}
+				if s.BarrierNS > 0 {
+					least = min(least, s.BarrierNS)
 				}
 				if s.Verdict == measure.Inconclusive {
 					open++
@@ -56,35 +76,53 @@ func Agree(runs []record.Fusion) Agreement {
 		}
 		a.Inconclusive[i] = float64(open) / float64(max(1, measured))
 	}
-	pairs, same := 0, 0
 	for _, id := range ids {
-		got := verdicts[id]
-		a.Shapes++
-		line := id + ": " + strings.Join(got, ", ")
-		distinct := slices.Compact(slices.Sorted(slices.Values(got)))
-		open := slices.Contains(distinct, measure.Inconclusive)
-		switch conclusive := len(distinct) - count(open); {
-		case slices.Contains(got, ""):
-			a.Missing = append(a.Missing, id)
-		case conclusive > 1:
-			a.Contradicted = append(a.Contradicted, line)
-		case open:
-			a.Open = append(a.Open, line)
-		}
-		for i := range got {
-			for j := range i {
-				pairs++
-				same += count(got[i] == got[j])
-			}
-		}
+		a.shape(id, shapes[id], least)
 	}
-	a.Same = float64(same) / float64(max(1, pairs))
+	for i := range a.Same {
+		a.Same[i] /= float64(max(1, a.Pairs[i]))
+	}
 	for _, p := range patterns {
 		if got := recommended[p]; len(slices.Compact(slices.Sorted(slices.Values(got)))) > 1 || len(got) != len(runs) {
 			a.Changed = append(a.Changed, p+": "+strings.Join(got, ", "))
 		}
 	}
 	return a
+}
+
+// shape counts one shape's verdicts in all runs.
+func (a *Agreement) shape(id string, got []seen, least float64) {
+	a.Shapes++
+	line, open, missing, contradicted := id+":", false, false, [2]bool{}
+	for i, x := range got {
+		line += " " + x.verdict
+		if x.barrier > measure.Apart*least {
+			line += " (CPUs apart)"
+		}
+		if i < len(got)-1 {
+			line += ","
+		}
+		open = open || x.verdict == measure.Inconclusive
+		missing = missing || x.verdict == ""
+		for _, y := range got[:i] {
+			which := count(!alike(x, y, least))
+			a.Pairs[which]++
+			a.Same[which] += float64(count(x.verdict == y.verdict))
+			if x.verdict != y.verdict && x.verdict != measure.Inconclusive && y.verdict != measure.Inconclusive {
+				contradicted[which] = true
+			}
+		}
+	}
+	switch {
+	case missing:
+		a.Missing = append(a.Missing, id)
+	case contradicted[0]:
+		a.Contradicted = append(a.Contradicted, line)
+	case contradicted[1]:
+		a.Moved = append(a.Moved, line)
+	case open:
+		a.Open = append(a.Open, line)
+	}
 }
 
 func count(b bool) int {
@@ -96,18 +134,24 @@ func count(b bool) int {
 
 // Reached reports whether the runs agree as well as they should.
 func (a Agreement) Reached() bool {
-	return a.Shapes > 0 && a.Same >= sameGoal && len(a.Contradicted)+len(a.Changed)+len(a.Missing) == 0 && slices.Max(a.Inconclusive) <= inconclusiveGoal
+	return a.Pairs[0] > 0 && a.Same[0] >= sameGoal && len(a.Contradicted)+len(a.Changed)+len(a.Missing) == 0 && slices.Max(a.Inconclusive) <= inconclusiveGoal
 }
 
 // Write prints the figures against their goals, then what does not agree.
 func (a Agreement) Write(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(tw, "%d runs of %d shapes\tmeasured\tgoal\n", a.Runs, a.Shapes)
-	fmt.Fprintf(tw, "same verdict in two runs\t%.1f %%\t≥ %.0f %%\n", 100*a.Same, 100*sameGoal)
+	fmt.Fprintf(tw, "same verdict in two runs\t%.1f %% of %d pairs\t≥ %.0f %%\n", 100*a.Same[0], a.Pairs[0], 100*sameGoal)
+	if a.Pairs[1] > 0 {
+		fmt.Fprintf(tw, "  where the host had placed the CPUs otherwise\t%.1f %% of %d pairs\t\n", 100*a.Same[1], a.Pairs[1])
+	}
 	for i, x := range a.Inconclusive {
 		fmt.Fprintf(tw, "inconclusive in run %d\t%.1f %%\t≤ %.0f %%\n", i+1, 100*x, 100*inconclusiveGoal)
 	}
 	fmt.Fprintf(tw, "shapes with contradicting verdicts\t%d\t0\n", len(a.Contradicted))
+	if len(a.Moved) > 0 {
+		fmt.Fprintf(tw, "  where the host had placed the CPUs otherwise\t%d\t\n", len(a.Moved))
+	}
 	fmt.Fprintf(tw, "patterns with different recommendations\t%d\t0\n", len(a.Changed))
 	if err := tw.Flush(); err != nil {
 		return err
@@ -115,7 +159,7 @@ func (a Agreement) Write(w io.Writer) error {
 	for _, l := range []struct {
 		title string
 		lines []string
-	}{{"contradicting", a.Contradicted}, {"recommendation changed", a.Changed}, {"not measured in every run", a.Missing}, {"inconclusive in some run", a.Open}} {
+	}{{"contradicting", a.Contradicted}, {"contradicting, CPUs placed otherwise", a.Moved}, {"recommendation changed", a.Changed}, {"not measured in every run", a.Missing}, {"inconclusive in some run", a.Open}} {
 		for _, line := range l.lines {
 			if _, err := fmt.Fprintf(w, "%s: %s\n", l.title, line); err != nil {
 				return err

@@ -9,6 +9,33 @@ import (
 	"ridge/goharness/record"
 )
 
+// apart makes the odd shapes of a run be measured with the CPUs apart.
+func apart(f record.Fusion) record.Fusion {
+	for i := range f.Patterns[0].Shapes {
+		f.Patterns[0].Shapes[i].BarrierNS = 100 + 110*float64(i%2)
+	}
+	return f
+}
+
+// A host that moves the CPUs changes the machine: what differs then is counted beside the goals.
+func TestRunsWithTheCPUsPlacedOtherwiseAreCountedApart(t *testing.T) {
+	near := profile("ssss", Fuse)
+	for i := range near.Patterns[0].Shapes {
+		near.Patterns[0].Shapes[i].BarrierNS = 105
+	}
+	a := Agree([]record.Fusion{near, apart(profile("smsm", Fuse))})
+	if a.Pairs != [2]int{2, 2} || a.Same != [2]float64{1, 0} || len(a.Moved) != 2 || len(a.Contradicted) != 0 || !a.Reached() {
+		t.Errorf("%+v", a)
+	}
+	var b strings.Builder
+	if err := a.Write(&b); err != nil || !strings.Contains(b.String(), "CPUs placed otherwise: shape1: strong, minimal (CPUs apart)\n") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	if a := Agree([]record.Fusion{near, apart(profile("mmmm", Fuse))}); len(a.Contradicted) != 2 || a.Reached() {
+		t.Errorf("%+v", a)
+	}
+}
+
 // profile makes a run of one pattern from a verdict letter per shape: s strong, m minimal, ? inconclusive, x not measured.
 func profile(verdicts, recommendation string) record.Fusion {
 	p := record.FusionPattern{Pattern: "P", DType: record.FP32, Mode: record.Hot, Recommendation: record.Recommendation{Verdict: recommendation}}
@@ -39,7 +66,7 @@ func TestAgreementOfRuns(t *testing.T) {
 		{"nothing", []record.Fusion{{}, {}}, 0, 0, 0, 0, 0, false},
 	} {
 		a := Agree(c.runs)
-		got := fmt.Sprint(a.Same, len(a.Contradicted), len(a.Changed), len(a.Missing), len(a.Open), a.Reached())
+		got := fmt.Sprint(a.Same[0], len(a.Contradicted), len(a.Changed), len(a.Missing), len(a.Open), a.Reached())
 		if want := fmt.Sprint(c.same, c.contradicted, c.changed, c.missing, c.open, c.reached); got != want {
 			t.Errorf("%s: %s, want %s", c.name, got, want)
 		}

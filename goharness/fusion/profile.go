@@ -75,6 +75,7 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/u.Time.MedianNS, float64(s.FLOPs)/f.Time.MedianNS
 	s.Improvement = s.FusedGFLOPS/s.UnfusedGFLOPS - 1
 	s.Speedup, s.SpeedupCI95, s.Trials = r.Ratio.Value, r.Ratio.CI95, len(r.Ratio.Quartets)
+	s.BarrierNS = measure.Barrier(*r.Ratio)
 	verdict := Decide(*r.Ratio)
 	s.Verdict = verdict.Class
 	if verdict.AtLeast != measure.Inconclusive {

@@ -17,14 +17,14 @@ type Visit struct {
 }
 
 // Pool joins a comparison with another visit to the same one later in the run. A spell in which a neighbour slows the host outlasts
-// one visit; the quiet half of the quartets of several then comes from those outside it. Buffers lie
-// elsewhere at each visit, so that the interval also covers what their place does.
+// one visit; the fastest samples of several then come from those outside it. Buffers lie
+// elsewhere at each visit, so that the interval also covers what their place does (see summarizeVisits).
 //
 // Where the barrier of some visits took more than Apart times the shortest one, those do not count beside two others that have MinQuartets: a
 // host may move a virtual machine's CPUs to where they share a cache or to where they do not, for minutes, and programs differ in
 // what that costs them. Beside one other visit, which may have been disturbed in its own way, they count if its interval holds their value.
 //
-// The interval holds at 95 % for all looks together: those of Compare and one a visit, MaxVisits at most.
+// The interval holds at 95 % for all looks together, one a visit, MaxVisits at most.
 func Pool(a, b Visit) (Visit, error) {
 	visits := a.Ratio.Visits
 	if visits == nil {
@@ -48,7 +48,8 @@ func Pool(a, b Visit) (Visit, error) {
 	}
 	var out Visit
 	var err error
-	if out.Ratio, err = ratioOfVisits(quartets, visits, barriers); err != nil {
+	times := [2][]float64{slices.Concat(a.Times[0].SamplesNS, b.Times[0].SamplesNS), slices.Concat(a.Times[1].SamplesNS, b.Times[1].SamplesNS)}
+	if out.Ratio, err = ratioOfVisits(quartets, times, visits, barriers); err != nil {
 		return Visit{}, err
 	}
 	for i := range out.Times {
@@ -58,7 +59,7 @@ func Pool(a, b Visit) (Visit, error) {
 			t.Disturbed = append(t.Disturbed, j+len(t.SamplesNS))
 		}
 		t.StopRule = b.Times[i].StopRule
-		if err := describeTimes(&t, slices.Concat(t.SamplesNS, b.Times[i].SamplesNS), Confidence); err != nil {
+		if err := describeTimes(&t, times[i], Confidence); err != nil {
 			return Visit{}, fmt.Errorf("pooling arm %d: %w", i, err)
 		}
 		out.Times[i] = t
@@ -69,8 +70,15 @@ func Pool(a, b Visit) (Visit, error) {
 // Apart is how much longer a barrier takes where CPUs are further apart: on Zen 3 2.1 times between two last-level caches.
 const Apart = 1.5
 
-// near lists the visits whose barrier took at most Apart times least; nil where the barriers are not known.
-func near(barriers []float64, least float64) (out []int) {
+// near lists the visits whose barrier took at most Apart times the shortest; nil where the barriers are not known.
+func near(barriers []float64) []int {
+	if len(barriers) == 0 {
+		return nil
+	}
+	return within(barriers, slices.Min(barriers))
+}
+
+func within(barriers []float64, least float64) (out []int) {
 	for i, ns := range barriers {
 		if ns <= Apart*least {
 			out = append(out, i)
@@ -79,64 +87,33 @@ func near(barriers []float64, least float64) (out []int) {
 	return out
 }
 
+// NearVisits counts the visits whose barrier took at most Apart times least.
+func NearVisits(r record.Ratio, least float64) int { return len(within(r.BarrierNS, least)) }
+
+// Barrier is the longest of the visits that count; 0 where it is not known.
+func Barrier(r record.Ratio) (longest float64) {
+	for i, ns := range r.BarrierNS {
+		if r.Counted == nil || slices.Contains(r.Counted, i) {
+			longest = max(longest, ns)
+		}
+	}
+	return longest
+}
+
 // Near reports whether two visits, or the only one, had a barrier of at most Apart times least and have MinQuartets, or nothing is known of it.
 func Near(r record.Ratio, least float64) bool {
-	n, within := 0, near(r.BarrierNS, least)
-	for _, i := range within {
+	n, near := 0, within(r.BarrierNS, least)
+	for _, i := range near {
 		if len(r.Visits) == 0 {
 			return true
 		}
 		n += r.Visits[i]
 	}
-	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(within) > 1
+	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(near) > 1
 }
 
-// ratioOfVisits is the record of the quartets of several visits.
-func ratioOfVisits(all []Quartet, visits []int, barriers []float64) (record.Ratio, error) {
-	r, err := ratioOf(all, pooledLevel)
-	if err != nil {
-		return r, err
-	}
-	if len(barriers) > 0 {
-		var parts [2][]Quartet // near and apart
-		var at [2][]int        // of each in all
-		within, from := near(barriers, slices.Min(barriers)), 0
-		for i, n := range visits {
-			which := 1
-			if slices.Contains(within, i) {
-				which = 0
-			}
-			for j := from; j < from+n; j++ {
-				parts[which], at[which] = append(parts[which], all[j]), append(at[which], j)
-			}
-			from += n
-		}
-		if len(parts[0]) >= MinQuartets && len(parts[1]) > 0 {
-			alone, err := ratioOf(parts[0], pooledLevel)
-			if err != nil {
-				return r, err
-			}
-			others, err := ratioOf(parts[1], pooledLevel)
-			if err != nil {
-				return r, err
-			}
-			if len(within) > 1 || others.Value < alone.CI95[0] || others.Value > alone.CI95[1] {
-				alone.Quartets = r.Quartets
-				for i, j := range alone.Quiet {
-					alone.Quiet[i] = at[0][j]
-				}
-				r = alone
-			}
-		}
-	}
-	r.Visits, r.BarrierNS = visits, barriers
-	return r, nil
-}
-
-// looksOfCompare is the number of looks at 8, 16, … quartets that Compare takes at most with its defaults.
-const looksOfCompare = 6
-
-const pooledLevel = 1 - (1-Confidence)/(looksOfCompare+MaxVisits-1)
+// pooledLevel is the confidence of each look at a pooled ratio, one a visit: eight looks at equal steps hold at 95 % together (Pocock 1977).
+const pooledLevel = 1 - 0.0118
 
 // quartets are the sums that the samples of the arms were taken for: quartet i is samples 2i and 2i+1 of either.
 func (v Visit) quartets() ([]Quartet, error) {

@@ -56,10 +56,12 @@ func TestVisitsWithTheCPUsNearCount(t *testing.T) {
 		if err != nil || math.Abs(got.Ratio.Value/x.want-1) > 0.01 || len(got.Ratio.Quartets) != x.quartets[0]+x.quartets[1] {
 			t.Errorf("%s: %v of %d quartets, want %v, err %v", x.name, got.Ratio.Value, len(got.Ratio.Quartets), x.want, err)
 		}
-		for _, i := range got.Ratio.Quiet {
-			if (x.name == "near second") != (i >= x.quartets[0]) {
-				t.Errorf("%s: quartet %d counts", x.name, i)
-			}
+		counted := map[string][]int{"near second": {1}, "near first": {0}}[x.name]
+		if counted == nil {
+			counted = []int{0, 1}
+		}
+		if !slices.Equal(got.Ratio.Counted, counted) || got.Ratio.Quiet != nil {
+			t.Errorf("%s: visits %v count, want %v", x.name, got.Ratio.Counted, counted)
 		}
 		if third, err := Pool(got, v[0]); err != nil || len(third.Ratio.BarrierNS) != 3 && x.name != "unknown" {
 			t.Errorf("%s: barriers %v of three visits, err %v", x.name, third.Ratio.BarrierNS, err)
@@ -67,10 +69,10 @@ func TestVisitsWithTheCPUsNearCount(t *testing.T) {
 	}
 	same := [2]Visit{visitTo(t, false, 20), visitTo(t, false, 20)}
 	same[0].Ratio.BarrierNS, same[1].Ratio.BarrierNS = []float64{100}, []float64{210}
-	if got, err := Pool(same[0], same[1]); err != nil || len(got.Ratio.Quiet) != 20 || got.Ratio.Quiet[19] < 20 {
-		t.Errorf("a visit with the CPUs apart that found the same does not count: %v, err %v", got.Ratio.Quiet, err)
-	} else if two, err := Pool(got, same[0]); err != nil || slices.ContainsFunc(two.Ratio.Quiet, func(i int) bool { return i >= 20 && i < 40 }) {
-		t.Errorf("it counts beside two others: %v, err %v", two.Ratio.Quiet, err)
+	if got, err := Pool(same[0], same[1]); err != nil || len(got.Ratio.Counted) != 2 {
+		t.Errorf("a visit with the CPUs apart that found the same does not count: %v, err %v", got.Ratio.Counted, err)
+	} else if two, err := Pool(got, same[0]); err != nil || !slices.Equal(two.Ratio.Counted, []int{0, 2}) {
+		t.Errorf("it counts beside two others: %v, err %v", two.Ratio.Counted, err)
 	}
 	far := record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 7}}
 	if Near(far, 100) || !Near(far, 190) || Near(record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 20}}, 100) || !Near(record.Ratio{}, 100) || !Near(record.Ratio{BarrierNS: []float64{140}}, 100) || Near(record.Ratio{BarrierNS: []float64{160}}, 100) {
@@ -88,10 +90,8 @@ func TestPooledVisitsCountTheQuietOne(t *testing.T) {
 	if err != nil || math.Abs(got.Ratio.Value-1.5) > 0.01 || !slices.Equal(got.Ratio.Visits, []int{20, 24}) || len(got.Ratio.Quartets) != 44 {
 		t.Errorf("%v from visits %v of %d quartets, err %v", got.Ratio.Value, got.Ratio.Visits, len(got.Ratio.Quartets), err)
 	}
-	for _, i := range got.Ratio.Quiet {
-		if i < 20 {
-			t.Errorf("quartet %d of the loud visit counts", i)
-		}
+	if half := HalfWidth(got.Ratio); half > 0.02 {
+		t.Errorf("the loud visit widens the interval to ±%.1f %%", 100*half)
 	}
 	if want := []int{3, 40, 45}; !slices.Equal(got.Times[1].Disturbed, want) || len(got.Times[1].SamplesNS) != 88 {
 		t.Errorf("disturbed samples %v of %d, want %v", got.Times[1].Disturbed, len(got.Times[1].SamplesNS), want)

@@ -10,8 +10,11 @@ import (
 	"ridge/goharness/record"
 )
 
-// MinQuartets is the least number of quartets a verdict is given on.
-const MinQuartets = 8
+// MinQuartets is the least number of quartets a verdict is given on, LeastQuartetsOfVisit that of one of several visits.
+const (
+	MinQuartets          = 8
+	LeastQuartetsOfVisit = MinQuartets / 2
+)
 
 // CompareOptions of Compare. The zero value means DESIGN's numbers for a CPU.
 type CompareOptions struct {
@@ -28,9 +31,10 @@ type CompareOptions struct {
 	// Cuts are the ratios the caller's classes change at. The comparison also ends when none of
 	// them lies within the interval.
 	Cuts []float64
-	// Budget is the time for the quartets; 0 means 4 s. MinQuartets of them are taken while
+	// Budget is the time for the quartets; 0 means 4 s. LeastQuartets of them (0 means MinQuartets) are taken while
 	// they end within three budgets, and always one.
-	Budget time.Duration
+	Budget        time.Duration
+	LeastQuartets int
 	// MaxQuartets bounds the quartets; 0 means 256.
 	MaxQuartets int
 	// Quartets > 0 replaces the rule and the budget: exactly so many, tested once at 95 %.
@@ -109,8 +113,12 @@ type arm struct {
 func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*comparison, error) {
 	setDefault(&o.Budget, 4*time.Second)
 	setDefault(&o.MaxQuartets, 256)
+	setDefault(&o.LeastQuartets, MinQuartets)
 	if o.Quartets < 0 {
 		return nil, fmt.Errorf("compare options: Quartets is %d: expected 0 (the stop rule) or more", o.Quartets)
+	}
+	if o.LeastQuartets < 1 || o.LeastQuartets > MinQuartets {
+		return nil, fmt.Errorf("compare options: LeastQuartets is %d: expected 1 to %d", o.LeastQuartets, MinQuartets)
 	}
 	if o.MaxQuartets < MinQuartets {
 		return nil, fmt.Errorf("compare options: MaxQuartets is %d: expected at least %d", o.MaxQuartets, MinQuartets)
@@ -165,7 +173,7 @@ func (c *comparison) run() error {
 			n := len(c.quartets)
 			spent := c.now() - begin
 			each := spent / time.Duration(max(n, 1))
-			if n > 0 && spent+each > budget && (n >= MinQuartets || spent+each > grace) {
+			if n > 0 && spent+each > budget && (n >= c.o.LeastQuartets || spent+each > grace) {
 				c.stop = StopBudget
 				return nil
 			}

@@ -39,6 +39,8 @@ type Case struct {
 	Warmup   int   `json:"warmup,omitempty"` // with Trials: fixed counts in place of the stop rule
 	Trials   int   `json:"trials,omitempty"`
 	BudgetNS int64 `json:"budget_ns,omitempty"`
+	// LeastQuartets of a comparison that is measured in several visits: fewer than a verdict needs, where a launch is long.
+	LeastQuartets int `json:"least_quartets,omitempty"`
 	// Pilot: the samples only choose a baseline and are thrown away; the winner is verified before it
 	// is measured, so the pilot is not.
 	Pilot bool `json:"pilot,omitempty"`

@@ -39,7 +39,7 @@ type FusionShape struct {
 	FusedMS         float64           `json:"fused_latency_ms" jsonschema:"description=median of the fused program"`
 	FusedGFLOPS     float64           `json:"fused_gflops"`
 	FusedBytes      int64             `json:"fused_bytes" jsonschema:"description=modelled: inputs read and output written once"`
-	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused: pseudo-median of the ratios of the quiet half of the quartets"`
+	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused, undisturbed: of the fastest third of the samples in quartets A B B A"`
 	MemoryReduction float64           `json:"memory_reduction" jsonschema:"description=1 - fused_bytes/unfused_bytes"`
 	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused - unfused)/unfused"`
 	Extra           map[string]int64  `json:"extra_params"`
@@ -50,6 +50,7 @@ type FusionShape struct {
 	Reason         string     `json:"reason,omitempty"`
 	SpeedupCI95    [2]float64 `json:"speedup_ci95"`
 	Trials         int        `json:"num_trials" jsonschema:"description=quartets A B B A"`
+	BarrierNS      float64    `json:"barrier_ns,omitempty" jsonschema:"description=longest empty step of the team around the visits that count: how near the CPUs were"`
 	Verdict        string     `json:"verdict" jsonschema:"enum=strong,enum=moderate,enum=minimal,enum=slower,enum=inconclusive,enum=not measured"`
 	AtLeast        string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
 	Baseline       string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`

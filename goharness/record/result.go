@@ -191,13 +191,15 @@ type Arm struct {
 }
 
 // Ratio of a two-arm case: time of arm 0 over time of arm 1 (above 1: arm 1 is faster),
-// pseudo-median of (A1+A2)/(B1+B2) over the quiet half of the quartets A B B A.
+// of one visit the pseudo-median of (A1+A2)/(B1+B2) over the quiet half of the quartets A B B A, of several the ratio of the means of the
+// fastest third of either arm's samples.
 type Ratio struct {
 	Value      float64    `json:"value"`
 	CI95       [2]float64 `json:"ci95"`
 	Quartets   []float64  `json:"quartets" jsonschema:"description=ratio of each quartet A B B A; quartet i is samples 2i and 2i+1 of either arm"`
-	Quiet      []int      `json:"quiet,omitempty" jsonschema:"description=indices of the quartets that count: the half with the least product of both arms' times"`
+	Quiet      []int      `json:"quiet,omitempty" jsonschema:"description=of one visit: indices of the quartets that count, the half with the least product of both arms' times"`
 	Visits     []int      `json:"visits,omitempty" jsonschema:"description=where the case was measured at several times of the run: the quartets of each"`
+	Counted    []int      `json:"counted_visits,omitempty" jsonschema:"description=of several visits: indices of those of which the fastest third of either arm's samples counts"`
 	EffectiveN float64    `json:"effective_n"`
 	// BarrierNS of each visit, the slower of before and after; empty where it is not known.
 	BarrierNS []float64 `json:"barrier_ns,omitempty" jsonschema:"description=what an empty step of the team took around each visit: visits with CPUs further apart do not count where others do"`

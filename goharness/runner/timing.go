@@ -58,7 +58,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	if len(s.cur.arms) == 2 {
 		warm = min(warm, warmArm) // quartets cancel the rest of a drift
 		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
-			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), Cold: c.Mode == record.Cold || s.leavesNothing(),
+			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), LeastQuartets: c.LeastQuartets, Cold: c.Mode == record.Cold || s.leavesNothing(),
 			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
 		if err != nil {
 			return nil, err
