@@ -26,6 +26,8 @@ func Family() kernel.Family {
 		{Name: "gemm_bf16_sm80", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "gemm_int8_sm80", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: mma},
 		{Name: "gemm_u8s8_sm80", Ops: "gemm", DType: record.U8S8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: mma},
+		{Name: "swiglu_bf16_sm80", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mmaSwiglu},
+		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Plan: mmaMLP},
 		{Name: "swiglu_fp32_simt", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
 		{Name: "swiglu_bf16_simt", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
 		{Name: "mlp_fp32_simt", Ops: "mlp", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: mlp},
