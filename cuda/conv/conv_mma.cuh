@@ -11,8 +11,8 @@
 // Counts a block and stage of 64 bytes of k, 128 pixels × 128 channels (× 64): 16 (12) KB by cp.async, the windows' 8 KB of them
 // R·S times over from L2; 1.05 (0.52) MFLOP of bf16, 64 (43) FLOP a byte of L2 against 51 that an H200 has between mma.sync's roof (0.62 of
 // 990 TFLOP/s) and about 12 TB/s of L2: tensor cores bind at 128 channels, L2 at 64.
-// Disassembled (sm_80), a stage and warp: 64 mma (× 64: 32), 8 (6) ldmatrix and 8 (6) cp.async of some 195 (145) instructions, of them 60 for windows and taps: 0.4
-// (0.57) of the issue slots that the mma take on 8.0. 254 (168) registers, no spill.
+// Disassembled (sm_80), a stage and warp: 64 mma (× 64: 32), 8 (6) ldmatrix and 8 (6) cp.async of some 200 (160) instructions, about 50 more than a plain product
+// has: 0.39 (0.63) of the issue slots in the time of the mma on 8.0. 255 (168) registers at most, no spill.
 // Predicted over the layers of ResNet-50 with 64 and more channels, of the roof of wgmma on an H200: 0.45 to 0.55 at 128 and more output channels and
 // 400 and more tiles, 0.3 to 0.4 at 64; layers of 7 × 7 at a batch of 8 and less fill few multiprocessors. not yet measured.
 // Source: Chetlur et al. 2014 (cuDNN), section 3.
@@ -26,28 +26,28 @@
 template <class P, int MOVED, int APART> struct Windows {
   const unsigned char *x;
   int corner[MOVED];             // where the window begins, from x; before it at the upper edge
-  int begin[MOVED];              // its row and column in the image, 16 bits each
-  int height, width, row, column; // of the image, and of the tap in the window
-  int chunk, at, unit, depth;    // of the thread; of the tap's channels, and how many there are
-  unsigned tap;                  // where the tap's unit lies from the window's begin
+  int begin[MOVED];              // its row and column in the image: 65536 rows + columns, in one register as place
+  int height, width;             // of the image
+  int at, unit, depth;           // of the thread's first chunk; of the tap's channels, and how many there are
+  unsigned tap, place;           // where the tap's unit lies from the window's begin, and its row and column
   int dilation, span;            // between taps, and of a row of taps
   unsigned along, down;          // from the end of a tap's channels to the next, and from the end of a row of taps
   static constexpr int FAR = -32768; // no tap reaches an image from there (conv.go)
 
   __device__ __forceinline__ Windows(const ConvShape &v, const void *image, int64_t group, int64_t first) {
     const int units = (int)(v.c * P::SIZE / 16), pixel = (int)v.wo;
-    x = (const unsigned char *)image, height = (int)v.h, width = (int)v.w, row = column = 0;
+    x = (const unsigned char *)image, height = (int)v.h, width = (int)v.w, place = 0;
     depth = (int)(v.group_channels() * P::SIZE / 16), dilation = (int)v.dilation, span = (int)v.s * dilation;
     along = (unsigned)dilation * units - depth, down = ((unsigned)dilation * width - span) * units;
-    const int lane = threadIdx.x / 4;
-    chunk = threadIdx.x % 4, at = P::place(lane, chunk);
+    const int lane = threadIdx.x / 4, chunk = threadIdx.x % 4;
+    at = P::place(lane, chunk);
 #pragma unroll
     for (int i = 0; i < MOVED; i++) {
       const unsigned of = (unsigned)first + lane + i * APART, line = of / pixel, n = line / (unsigned)v.ho;
       const int h = (int)((line % (unsigned)v.ho) * v.stride - v.pad), w = (int)((of % pixel) * v.stride - v.pad);
       const bool inside = of < v.n * v.ho * v.wo;
       corner[i] = inside ? (int)(((n * v.h + h) * v.w + w) * units + group * depth) : 0;
-      begin[i] = (inside ? h : FAR) * 65536 + (w & 0xffff);
+      begin[i] = inside ? h * 65536 + w : FAR * 65536;
     }
     unit = chunk, tap = chunk;
     settle();
@@ -55,15 +55,16 @@ template <class P, int MOVED, int APART> struct Windows {
   // To the tap that the unit lies in; behind the last one nothing is read.
   __device__ __forceinline__ void settle() {
     while (unit >= depth) {
-      unit -= depth, tap += along, column += dilation;
-      if (column == span) column = 0, row += dilation, tap += down;
+      unit -= depth, tap += along, place += dilation;
+      if ((int)(place & 0xffff) == span) place += 65536 * dilation - span, tap += down;
     }
   }
   __device__ __forceinline__ void fetch(shared_at to, int left) {
-    const bool given = chunk * 16 < left;
+    const bool given = (int)threadIdx.x % 4 * 16 < left;
 #pragma unroll
     for (int i = 0; i < MOVED; i++) {
-      const int h = (begin[i] >> 16) + row, w = (int)(short)begin[i] + column;
+      const unsigned spot = begin[i] + place;
+      const int w = (short)spot, h = (int)(spot - w) >> 16;
       const bool inside = given && (unsigned)h < (unsigned)height && (unsigned)w < (unsigned)width;
       copy_async(to + at + i * (APART * 64), x + (int64_t)(int)(corner[i] + tap) * 16, inside ? 16 : 0);
     }
@@ -79,7 +80,8 @@ template <class P, int... SIZES> struct MmaConv : MmaTile<P, true, SIZES...> {
   static __device__ __forceinline__ void block(const ConvShape &v, const typename P::a_type *x, const typename P::b_type *w, TC *y, F value) {
     const int64_t pixels = v.n * v.ho * v.wo, channels = v.k / v.groups, group = blockIdx.z, sum = v.window();
     if (pixels == 0) return;
-    const TilePlace tile = tile_place(blockIdx.x, pixels, channels, T::ROWS, T::COLS);
+    const TilePlace wide = tile_place(blockIdx.x, pixels, channels, T::ROWS, T::COLS);
+    const TilePlace tile = {(int)wide.row, (int)wide.column}; // 32 bits are enough (mma.go): the upper ones were spilled on 10.0
     typename T::sum acc[T::RM][T::RN][4] = {};
     T::product(sum, Windows<P, T::MOVED_A, T::THREADS / 4>(v, x, group, tile.row),
                T::source_b(w + (group * channels + tile.column) * sum, sum, channels - tile.column), acc);

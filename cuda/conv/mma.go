@@ -10,7 +10,7 @@ import (
 // Tiles of conv_mma.cuh: pixels × channels.
 var mmaTiles = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 4, Cost: 1}, {Suffix: "_slim", Rows: 128, Cols: 64, Warps: 4, Cost: 0.6}}
 
-// What the 16- and 32-bit numbers of conv_mma.cuh hold: a padded image's side, pixels of y, and units of 16 bytes of x.
+// What the 16- and 32-bit numbers of conv_mma.cuh hold: the side of a padded image and of a window, pixels and channels of y, and units of 16 bytes of x.
 const mmaSide, mmaPixels = 1 << 15, 1 << 31
 
 // mma plans conv2d on tensor cores.
@@ -27,10 +27,11 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, kernel.Shape("%d output channels a group: %d and more are taken", per, directChannels)
 	case depth%16 != 0:
 		return kernel.Plan{}, kernel.Shape("%d bytes of channels a group: a multiple of 16 is needed", depth)
-	case max(c.H, c.W)+2*c.Pad >= mmaSide || c.Dilation >= mmaSide:
-		return kernel.Plan{}, kernel.Shape("a padded image of %d x %d with dilation=%d: below %d are taken", c.H+2*c.Pad, c.W+2*c.Pad, c.Dilation, mmaSide)
-	case pixels >= mmaPixels || op.Product(c.N, c.H, c.W, c.C, c.D.Size())/16 >= mmaPixels:
-		return kernel.Plan{}, kernel.Shape("%d images of %d x %d: below %d output pixels and 16 times as many bytes of x are taken", c.N, c.H, c.W, int64(mmaPixels))
+	case max(c.H, c.W)+2*c.Pad >= mmaSide || op.Product(max(c.R, c.S), c.Dilation) >= mmaSide:
+		return kernel.Plan{}, kernel.Shape("a padded image of %d x %d, %d x %d taps %d apart: sides below %d are taken", c.H+2*c.Pad, c.W+2*c.Pad, c.R, c.S, c.Dilation, mmaSide)
+	case pixels >= mmaPixels || per >= mmaPixels || op.Product(c.N, c.H, c.W, c.C, c.D.Size())/16 >= mmaPixels:
+		return kernel.Plan{}, kernel.Shape("%d images of %d x %d, %d output channels a group: below %d output pixels and channels and 16 times as many bytes of x are taken",
+			c.N, c.H, c.W, per, int64(mmaPixels))
 	case c.Groups > maxYZ:
 		return kernel.Plan{}, kernel.Shape("groups=%d: at most %d are taken", c.Groups, maxYZ)
 	}

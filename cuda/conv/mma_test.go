@@ -24,8 +24,10 @@ func TestTensorCoresTakeTheConvolutionsTheyCan(t *testing.T) {
 		{DType: record.BF16, Params: "n=1 c=64 h=8 w=8 k=64 groups=8 layout=nhwc", Device: h200, Entry: "8 output channels a group"},
 		{DType: record.BF16, Params: "n=1 c=64 h=8 w=8 k=64 layout=nhwc", Device: h200, Shift: 8, Entry: "x lies at address 0x8"},
 		{DType: record.BF16, Params: "n=1 c=8 h=32766 w=8 k=16 pad=1 layout=nhwc", Device: h200, Entry: "a padded image of 32768 x 10"},
-		{DType: record.BF16, Params: "n=1 c=8 h=8 w=8 k=16 r=1 dilation=32768 layout=nhwc", Device: h200, Entry: "dilation=32768"},
+		{DType: record.BF16, Params: "n=1 c=8 h=8 w=8 k=16 r=1 dilation=32768 layout=nhwc", Device: h200, Entry: "1 x 1 taps 32768 apart"},
+		{DType: record.BF16, Params: "n=1 c=8 h=16400 w=8 k=16 r=2 s=1 dilation=16384 layout=nhwc", Device: h200, Entry: "2 x 1 taps 16384 apart"},
 		{DType: record.BF16, Params: "n=65536 c=8 h=256 w=256 k=16 r=2 pad=1 layout=nhwc", Device: h200, Entry: "65536 images of 256 x 256"},
+		{DType: record.BF16, Params: "n=1 c=8 h=8 w=8 k=2147483648 r=1 layout=nhwc", Device: h200, Entry: "2147483648 output channels a group"},
 		{DType: record.BF16, Params: "n=1 c=524288 h=8 w=8 k=1048576 r=1 groups=65536 layout=nhwc", Device: h200, Entry: "groups=65536"},
 	})
 }
