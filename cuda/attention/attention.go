@@ -61,8 +61,11 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
 
-// Of attention_mma.cuh: a block's queries, a tile's keys, and the queries and keys of a sequence that its 32-bit indices hold.
-const mmaQueries, mmaKeys, mmaSequence = 128, 64, 1 << 29
+// Of attention_mma.cuh: a tile's keys, and the queries and keys of a sequence that its 32-bit indices hold.
+const mmaKeys, mmaSequence = 64, 1 << 29
+
+// mmaDims are the dimensions that attention_mma.cuh has entries for, with a block's queries.
+var mmaDims = map[int64]int64{64: 128, 80: 128, 96: 128, 128: 128, 256: 64}
 
 // mma plans attention on tensor cores.
 func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -70,8 +73,9 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no attention", o.Name())
 	}
-	if a.Dim != 64 && a.Dim != 128 {
-		return kernel.Plan{}, kernel.Shape("d=%d: 64 and 128 are taken", a.Dim)
+	queries, ok := mmaDims[a.Dim]
+	if !ok {
+		return kernel.Plan{}, kernel.Shape("d=%d: 64, 80, 96, 128 and 256 are taken", a.Dim)
 	}
 	if a.Sq > mmaSequence || a.Skv > mmaSequence {
 		return kernel.Plan{}, kernel.Shape("%d queries, %d keys: at most %d are taken", a.Sq, a.Skv, mmaSequence)
@@ -81,12 +85,12 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
 		}
 	}
-	tiles, heads := (a.Sq+mmaQueries-1)/mmaQueries, a.B*a.H
+	tiles, heads := (a.Sq+queries-1)/queries, a.B*a.H
 	if tiles > 0 && heads > kernel.MaxGrid/tiles {
-		return kernel.Plan{}, kernel.Shape("%d heads of %d queries: at most %d tiles of %d queries are taken", heads, a.Sq, kernel.MaxGrid, mmaQueries)
+		return kernel.Plan{}, kernel.Shape("%d heads of %d queries: at most %d tiles of %d queries are taken", heads, a.Sq, kernel.MaxGrid, queries)
 	}
 	l := kernel.Launch{Entry: fmt.Sprintf("attention_%s_sm80_d%d", a.D, a.Dim), Grid: [3]int64{max(1, tiles*heads), 1, 1}, Block: [3]int64{128, 1, 1},
-		Shared: (mmaQueries + 2*mmaKeys) * a.Dim * 2}
+		Shared: (queries + 2*mmaKeys) * ((a.Dim + 63) / 64 * 128)}
 	if l.Shared > int64(d.SharedMax) {
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", l.Shared, d.SharedMax)
 	}

@@ -1,8 +1,8 @@
 // The body of attention_DTYPE_sm80.cu: o[i,:] = Σ_j softmax_j(scale·q[i,:]·k[j,:])·v[j,:] on tensor cores, as attention_simt.cuh's
-// attention (causal: j ≤ i + skv − sq, groups of heads, a query that sees no key gives 0); d = 64 or 128, tensors at multiples of 16 bytes.
+// attention (causal: j ≤ i + skv − sq, groups of heads, a query that sees no key gives 0); d = 64, 80, 96, 128 or 256, tensors at multiples of 16 bytes.
 //
 // FLOP: 4·d + 6 a visible pair. Bytes: q and o once, k and v once for 128 queries of a head (from L2).
-// Design: FlashAttention-2 (Dao 2023). A block of 4 warps has 128 queries, a warp 32, whose scores, weights and outputs never leave its
+// Design: FlashAttention-2 (Dao 2023). A block of 4 warps has 128 queries (d = 256: 64), a warp 32 (16), whose scores, weights and outputs never leave its
 // registers: the sums of q·kᵀ lie as mma wants its first operand of p·v. q stays in shared memory (d = 64: in registers), k and v have room
 // for one tile of 64 keys each: v arrives while scores are summed, the next k while outputs are. Weights are exp2(c·s − c·max), rounded to the
 // dtype; the sum is that of the rounded ones. Tiles that no query sees are left out, only those at the mask's edge are masked; causal
@@ -14,8 +14,11 @@
 //   ex2                     64, 8 cycles each: 512 (512); the other instructions are about 650 (500) issue slots
 // so tensor cores bind at d = 128, if a second block fills the time of the softmax; at d = 64 ex2 and issue slots take 0.9 of the mma's time.
 // Shared memory 64 KB (32 KB): two blocks a multiprocessor, by registers.
-// Predicted on 8.0: 0.65 to 0.72 of the tensor roof at d = 128, 0.5 to 0.6 at d = 64 (long, not causal); on 9.0, where mma.sync has about 0.62
-// of the roof, 0.4 and 0.33. not yet measured.
+//   d = 80 (96)             160 (192) mma, 1280 (1536) cycles; 200 (240) wavefronts, 800 (960) cycles; ex2 512; rows of 256 bytes, 64 KB
+//   d = 256                 256 mma for 16 queries, 2048 cycles; 576 wavefronts, 2304 cycles: half the queries a warp read the same k and v, so shared memory
+//                           binds; ex2 256. 96 KB: two blocks a multiprocessor of 228 KB, one of 164 KB
+// Predicted on 8.0: 0.65 to 0.72 of the tensor roof at d = 128, 0.5 to 0.6 at d = 64, 0.55 to 0.65 at 80 and 96, 0.5 at 256 (long, not causal); on 9.0, where
+// mma.sync has about 0.62 of the roof, 0.4, 0.33, 0.36 and 0.36. not yet measured.
 #ifndef RIDGE_ATTENTION_MMA_CUH
 #define RIDGE_ATTENTION_MMA_CUH
 
@@ -30,22 +33,25 @@ struct HeadSizes {
 };
 
 template <class MMA, class T, int D> struct MmaAttention {
-  static constexpr int WARPS = 4, MQ = 2, QUERIES = WARPS * MQ * 16, KEYS = 64, THREADS = WARPS * 32;
-  static constexpr int WIDTH = D * 2, CHUNKS = WIDTH / 16, TILE = KEYS * WIDTH, SHARED = QUERIES * WIDTH + 2 * TILE;
+  static constexpr int WARPS = 4, MQ = D <= 128 ? 2 : 1, QUERIES = WARPS * MQ * 16, KEYS = 64, THREADS = WARPS * 32;
+  static constexpr int WIDTH = (D + 63) / 64 * 128, CHUNKS = WIDTH / 16, TILE = KEYS * WIDTH, SHARED = QUERIES * WIDTH + 2 * TILE;
   static constexpr bool KEEP = D == 64; // q's fragments stay in registers
+  static_assert(D % 16 == 0, "fragments are of 16 columns");
 
-  // Chunks of 16 bytes XORed with the row: eight rows at the same chunk lie in all banks.
+  // Chunks of 16 bytes XORed with the row: eight rows at the same chunk lie in all banks. Rows are multiples of 128 bytes for that; what d leaves of
+  // them is neither written nor read.
   static __device__ __forceinline__ int place(int row, int chunk) { return row * WIDTH + (chunk ^ row % 8) * 16; }
 
   // Rows of a tile from x, of which left are inside; the others are 0.
   template <int ROWS> static __device__ __forceinline__ void fetch(shared_at to, const T *x, int left) {
-    const int row0 = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS;
-    const shared_at first = to + place(row0, chunk);
-    static_assert(THREADS / CHUNKS % 8 == 0, "a thread's rows have one swizzle");
+    constexpr int APART = THREADS / CHUNKS;
+    const int row0 = threadIdx.x / CHUNKS, chunk = threadIdx.x % CHUNKS, first = place(row0, chunk);
+    if (chunk * 8 >= D) return;
+    static_assert(APART % 8 == 0 || APART == 4, "row0 + i·APART is row0 with other bits");
 #pragma unroll
-    for (int i = 0; i < ROWS / (THREADS / CHUNKS); i++) {
-      const int row = row0 + i * (THREADS / CHUNKS);
-      copy_async(first + i * (THREADS / CHUNKS * WIDTH), x + (row < left ? row * D : 0) + chunk * 8, row < left ? 16 : 0);
+    for (int i = 0; i < ROWS / APART; i++) {
+      const int row = row0 + i * APART;
+      copy_async(to + (first ^ i * APART % 8 * 16) + i * (APART * WIDTH), x + (row < left ? row * D : 0) + chunk * 8, row < left ? 16 : 0);
     }
   }
 

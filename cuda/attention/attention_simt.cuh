@@ -18,7 +18,7 @@
 #define RIDGE_ATTENTION_SIMT_CUH
 
 #include "ridge_cuda.cuh"
-#include "ridge_reduce.cuh"
+#include "ridge_softmax.cuh"
 
 constexpr int QUERIES = 64, KEYS = 64, COLUMNS = 128; // of a block, of a tile, of o
 constexpr int DEPTH = 32, ROWS = 16;                  // slices of q and k, and of v
@@ -194,17 +194,7 @@ template <class T> __device__ __forceinline__ void weights(const HeadShape &a, c
 // A block a row of n scores, row i of a head sees i + 1. p may be s.
 template <class T> __device__ __forceinline__ void causal_rows(const T *s, T *p, int64_t rows, int64_t n) {
   RIDGE_SHARED(double, lanes, [8]);
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *line = s + r * n;
-    const int64_t seen = r % n + 1;
-    float top = -INFINITY;
-    for (int64_t i = threadIdx.x; i < seen; i += 256) top = fmaxf(top, load(line[i]));
-    top = (float)block_reduce((double)top, lanes, Max());
-    LongSum sum;
-    for (int64_t i = threadIdx.x; i < seen; i += 256) sum.add(expf(load(line[i]) - top));
-    const float inverse = (float)(1.0 / block_reduce(sum.value(), lanes, Add()));
-    for (int64_t i = threadIdx.x; i < n; i += 256) p[r * n + i] = element<T>::store(i < seen ? expf(load(line[i]) - top) * inverse : 0.0f);
-  }
+  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) softmax_line(s + r * n, p + r * n, r % n + 1, n, lanes);
 }
 
 #define RIDGE_ATTENTION(prefix, T)                                                                                                       \

@@ -29,7 +29,7 @@ func TestAttentionMatchesTheExpectation(t *testing.T) {
 	cudatest.All(t, cuda.New(), ops)
 }
 
-// Both dimensions; blocks of 128 queries, warps of 32 and tiles of 64 keys, whole and in part; no keys, no queries; masks that begin before,
+// Every dimension; blocks of 128 queries (d = 256: 64), warps of 32 (16) and tiles of 64 keys, whole and in part; no keys, no queries; masks that begin before,
 // in and behind a tile, and queries that see nothing; groups of heads.
 func TestAttentionOnTensorCoresMatchesTheExpectation(t *testing.T) {
 	var ops []op.Op
@@ -37,7 +37,7 @@ func TestAttentionOnTensorCoresMatchesTheExpectation(t *testing.T) {
 		"b=0,heads=1,sq=3", "b=1,heads=1,sq=0,skv=3", "b=1,heads=1,sq=1", "b=1,heads=1,sq=128,skv=64", "b=2,heads=3,sq=17", "b=1,heads=1,sq=130,skv=150",
 		"b=1,heads=4,kv_heads=2,sq=9,skv=70", "b=1,heads=1,sq=200,causal=1", "b=1,heads=2,kv_heads=1,sq=40,skv=200,causal=1", "b=1,heads=1,sq=150,skv=5,causal=1",
 	} {
-		for _, d := range []string{",d=64", ",d=128"} {
+		for _, d := range []string{",d=64", ",d=80", ",d=96", ",d=128", ",d=256"} {
 			ops = append(ops, cudatest.Op(t, "attention", record.BF16, shape+d))
 		}
 	}

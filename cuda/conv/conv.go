@@ -11,7 +11,7 @@ import (
 )
 
 // Family lists the kernels, one line each. Bounds as on the CPU (native/conv/kernels.def); int32 sums are exact. The direct kernels
-// take small groups alone and come first there.
+// take small groups alone and come first there. Tensor cores cut fp32 sums off: their bound is that of products (cuda/gemm).
 func Family() kernel.Family {
 	return kernel.Family{Name: "conv", Kernels: []kernel.Kernel{
 		{Name: "conv2d_fp32_simt", Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: implicit},
@@ -20,6 +20,8 @@ func Family() kernel.Family {
 		{Name: "conv2d_fp32_simt_direct", Rank: 1, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: direct},
 		{Name: "conv2d_bf16_simt_direct", Rank: 1, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: direct},
 		{Name: "conv2d_int8_simt_direct", Rank: 1, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, IntExact: true, Plan: direct},
+		{Name: "conv2d_bf16_sm80", Rank: 2, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Least: 80, BoundC: 24, IntExact: true, Plan: mma},
+		{Name: "conv2d_int8_sm80", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: mma},
 	}}
 }
 
@@ -43,7 +45,7 @@ func implicit(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) 
 		return kernel.Plan{}, kernel.Shape("k=%d groups=%d and %d output pixels: at most %d tiles of %d channels, as many groups and %d tiles of %d pixels are taken",
 			c.K, c.Groups, c.N*c.Ho*c.Wo, maxYZ, channels, kernel.MaxGrid, pixels)
 	}
-	return launch("conv2d_"+string(c.D)+"_simt", c, b, [3]int64{max(1, pTiles), kTiles, c.Groups}), nil
+	return kernel.Plan{Launches: []kernel.Launch{launch("conv2d_"+string(c.D)+"_simt", c, b, [3]int64{max(1, pTiles), kTiles, c.Groups})}}, nil
 }
 
 func direct(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -54,11 +56,12 @@ func direct(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if per := c.K / c.Groups; per >= directChannels {
 		return kernel.Plan{}, kernel.Shape("%d output channels a group: fewer than %d are taken", per, directChannels)
 	}
-	return launch("conv2d_"+string(c.D)+"_simt_direct", c, b, [3]int64{kernel.Blocks(c.N*c.K*c.Ho*c.Wo, 256, int64(32*d.SMs)), 1, 1}), nil
+	grid := [3]int64{kernel.Blocks(c.N*c.K*c.Ho*c.Wo, 256, int64(32*d.SMs)), 1, 1}
+	return kernel.Plan{Launches: []kernel.Launch{launch("conv2d_"+string(c.D)+"_simt_direct", c, b, grid)}}, nil
 }
 
-// launch of an entry for the op's layout and epilogue.
-func launch(entry string, c *op.Conv, b []kernel.Buffer, grid [3]int64) kernel.Plan {
+// launch of an entry for the op's layout and epilogue, 256 threads a block.
+func launch(entry string, c *op.Conv, b []kernel.Buffer, grid [3]int64) kernel.Launch {
 	entry += map[bool]string{false: "_nchw", true: "_nhwc"}[c.NHWC]
 	ptr := map[string]kernel.Arg{} // a missing one is a null pointer
 	for _, x := range b {
@@ -74,5 +77,5 @@ func launch(entry string, c *op.Conv, b []kernel.Buffer, grid [3]int64) kernel.P
 		args = append(args, act)
 	}
 	args = append(args, ptr["x"], ptr["w"], ptr["bias"], added, ptr["y"])
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: entry, Grid: grid, Block: [3]int64{256, 1, 1}, Args: args}}}
+	return kernel.Launch{Entry: entry, Grid: grid, Block: [3]int64{256, 1, 1}, Args: args}
 }

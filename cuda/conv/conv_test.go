@@ -50,3 +50,36 @@ func TestEpiloguesOfConvolutionsMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
+
+// On tensor cores, whose tiles are 128 pixels by 128 or 64 channels and whose stages are 32 channels of bf16 or 64 of int8: windows of one tap and of several with
+// every step, padding and dilation, channels that fill less than a stage, one, and a stage and a part, so that a stage holds several taps or ends in one; tails of
+// pixels and channels, no image, groups, images smaller than the window.
+func TestConvolutionsOnTensorCoresMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for d, shapes := range map[record.DType][]string{
+		record.BF16: {
+			"n=0,c=8,h=4,w=4,k=16", "n=1,c=8,h=1,w=1,k=16,r=1", "n=1,c=8,h=9,w=7,k=17,pad=1", "n=2,c=40,h=8,w=9,k=70,r=1", "n=1,c=16,h=13,w=12,k=19,r=2,s=3,stride=2,pad=2",
+			"n=1,c=24,h=11,w=11,k=20,dilation=3,pad=3", "n=2,c=8,h=2,w=2,k=33,pad=2", "n=1,c=32,h=6,w=5,k=40,groups=2,pad=1,stride=2", "n=1,c=64,h=4,w=5,k=136,r=1,stride=2",
+			"n=5,c=72,h=3,w=3,k=130", "n=3,c=8,h=7,w=9,k=640,r=1", "n=1,c=8,h=5,w=5,k=16,r=1,dilation=32767",
+		},
+		record.INT8: {
+			"n=0,c=16,h=4,w=4,k=16", "n=1,c=16,h=1,w=1,k=16,r=1", "n=1,c=16,h=9,w=7,k=17,pad=1", "n=2,c=80,h=8,w=9,k=70,r=1", "n=1,c=32,h=13,w=12,k=19,r=2,s=3,stride=2,pad=2",
+			"n=1,c=48,h=11,w=11,k=20,dilation=3,pad=3", "n=1,c=64,h=6,w=5,k=40,groups=2,pad=1,stride=2", "n=3,c=16,h=7,w=9,k=640,r=1",
+		},
+	} {
+		for _, shape := range shapes {
+			ops = append(ops, cudatest.Op(t, "conv2d", d, shape+",layout=nhwc"))
+		}
+	}
+	const small, large = "n=2,c=16,h=6,w=7,k=18,pad=1,layout=nhwc", "n=3,c=16,h=7,w=9,k=647,r=1,layout=nhwc"
+	for _, act := range op.Activations {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, small+",bias=1,residual=1,act="+act))
+	}
+	for _, shape := range []string{small, large, "n=1,c=32,h=6,w=5,k=34,groups=2,layout=nhwc"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, shape+",residual=1"))
+		for _, e := range []string{",bias=1", ",residual=1,bias=1", ",requant=1", ",requant=1,bias=1,act=relu"} {
+			ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, shape+e))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}

@@ -26,6 +26,16 @@ func Family() kernel.Family {
 		{Name: "gemm_bf16_sm80", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "gemm_int8_sm80", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: mma},
 		{Name: "gemm_u8s8_sm80", Ops: "gemm", DType: record.U8S8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: mma},
+		{Name: "gemm_fp64_sm80_unaligned", Ops: "gemm", DType: record.FP64, Accumulate: record.FP64, Least: 80, Rank: 1, BoundC: 6, IntExact: true, Plan: unaligned},
+		{Name: "gemm_fp16_sm80_unaligned", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: unaligned},
+		{Name: "gemm_bf16_sm80_unaligned", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: unaligned},
+		{Name: "gemm_int8_sm80_unaligned", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: unaligned},
+		{Name: "gemm_u8s8_sm80_unaligned", Ops: "gemm", DType: record.U8S8, Accumulate: record.INT32, Least: 80, Rank: 1, IntExact: true, Plan: unaligned},
+		{Name: "gemm_fp16_sm80_splitk", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Least: 80, Rank: 2, BoundC: 24, IntExact: true, Plan: splitK},
+		{Name: "gemm_bf16_sm80_splitk", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 2, BoundC: 24, IntExact: true, Plan: splitK},
+		{Name: "gemm_int8_sm80_splitk", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 2, IntExact: true, Plan: splitK},
+		{Name: "swiglu_bf16_sm80", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mmaSwiglu},
+		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Plan: mmaMLP},
 		{Name: "swiglu_fp32_simt", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
 		{Name: "swiglu_bf16_simt", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: swiglu},
 		{Name: "mlp_fp32_simt", Ops: "mlp", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: mlp},
@@ -93,23 +103,26 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	if err != nil {
 		return kernel.Plan{}, err
 	}
-	entry, x := "gemm_"+string(o.DType())+"_simt", bind(b)
-	pitch := func(t kernel.Buffer) int64 { return t.Tensor.LD() }
+	args := arguments(g, b, kernel.Bool(g.TransB))
+	return kernel.Plan{Launches: []kernel.Launch{one("gemm_"+string(g.D)+"_simt"+requantised(g), grid, args)}}, nil
+}
+
+// arguments of an entry of gemm and linear: sizes and pitches, what batches need, how B lies where the entry takes both ways, the epilogue, pointers.
+func arguments(g *op.Gemm, b []kernel.Buffer, transposed ...kernel.Arg) []kernel.Arg {
+	x, c := bind(b), b[len(b)-1]
 	matrix := func(t kernel.Buffer) int64 { return t.Tensor.Dims[len(t.Tensor.Dims)-2] * t.Tensor.LD() }
-	c := b[len(b)-1]
-	args := kernel.Ints(g.M, g.N, g.K, pitch(b[0]), pitch(b[1]), pitch(c))
-	batch := kernel.Ints(matrix(b[0]), matrix(b[1]), matrix(c))
-	transposed, act := kernel.Bool(g.TransB), activation(g.Act)
+	args := kernel.Ints(g.M, g.N, g.K, b[0].Tensor.LD(), b[1].Tensor.LD(), c.Tensor.LD())
+	if !g.Requant {
+		args = append(args, kernel.Ints(matrix(b[0]), matrix(b[1]), matrix(c))...)
+	}
+	args = append(args, transposed...)
 	switch {
 	case g.Requant:
-		entry += "_requant"
-		args = append(args, transposed, act, x.a, x.b, x.bias, x.scale, x.c)
+		return append(args, activation(g.Act), x.a, x.b, x.bias, x.scale, x.c)
 	case !g.D.Float():
-		args = append(append(args, batch...), transposed, x.a, x.b, x.bias, x.c)
-	default:
-		args = append(append(args, batch...), transposed, act, kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.a, x.b, x.d, x.bias, x.c)
+		return append(args, x.a, x.b, x.bias, x.c)
 	}
-	return kernel.Plan{Launches: []kernel.Launch{one(entry, grid, args)}}, nil
+	return append(args, activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.a, x.b, x.d, x.bias, x.c)
 }
 
 // activation as enum ACT_* of ridge_act.cuh.

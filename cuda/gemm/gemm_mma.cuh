@@ -1,5 +1,5 @@
 // The bodies of gemm_DTYPE_sm80.cu: C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias[N]) on tensor cores, operands, batches and epilogues
-// as gemm_simt.cuh and gemm_dp4a.cuh have them. Rows of A and B begin at multiples of 16 bytes (gemm.go asks), C may lie anyhow.
+// as gemm_simt.cuh and gemm_dp4a.cuh have them. Rows of A and B begin at multiples of COPY bytes (mma.go asks), C may lie anyhow.
 // FLOP: 2·M·N·K a product. Bytes: each matrix once; from L2 each tile of A and B once a block.
 //
 // ridge_mma_tile.cuh has the loop. Entries: …_nn (B stored [K,N]) and …_nt (B stored [N,K]), each with tiles of 128 × 128 (4 warps, 64 KB of shared
@@ -15,77 +15,54 @@
 #define RIDGE_GEMM_MMA_CUH
 
 #include "ridge_epilogue.cuh"
-#include "ridge_mma_tile.cuh"
+#include "ridge_mma_output.cuh"
 
-struct TilePlace {
-  int64_t row, column;
+// A block's tile of C[m,n]; value(sum, row, column) is an element. B is stored [n,k] (ALONG) or [k,n].
+template <class P, int COPY, bool ALONG, int... SIZES> struct MmaGemm : MmaTile<P, ALONG, SIZES...> {
+  typedef MmaTile<P, ALONG, SIZES...> T;
+  template <class TC, class F>
+  static __device__ __forceinline__ void block(int64_t m, int64_t n, int64_t k, const typename P::a_type *a, int64_t lda,
+                                               const typename P::b_type *b, int64_t ldb, TC *c, int64_t ldc, F value) {
+    if (m == 0 || n == 0) return;
+    const TilePlace tile = tile_place(blockIdx.x, m, n, T::ROWS, T::COLS);
+    typename T::sum acc[T::RM][T::RN][4] = {};
+    T::product(k, T::template source_a<COPY>(a + tile.row * lda, lda, m - tile.row),
+               T::template source_b<COPY>(b + (ALONG ? tile.column * ldb : tile.column), ldb, n - tile.column), acc);
+    mma_store<T>(acc, tile, m, n, c, ldc, value);
+  }
 };
 
-// Tile number `tile` of down × across, in groups of 8 rows of tiles.
-__device__ __forceinline__ TilePlace tile_place(int64_t tile, int64_t down, int64_t across) {
-  const int64_t group = tile / (8 * across), first = 8 * group, rows = min(down - first, (int64_t)8), within = tile - first * across;
-  return {first + within % rows, within / rows};
-}
-
-// value(sum, row, column) is an element of C.
-template <class T, class TC, class A, class B, class F>
-__device__ __forceinline__ void mma_block(int64_t m, int64_t n, int64_t k, const A *a, int64_t lda, const B *b, int64_t ldb, bool along, TC *c,
-                                          int64_t ldc, F value) {
-  if (m == 0 || n == 0) return;
-  const TilePlace tile = tile_place(blockIdx.x, (m + T::ROWS - 1) / T::ROWS, (n + T::COLS - 1) / T::COLS);
-  const int64_t row0 = tile.row * T::ROWS, column0 = tile.column * T::COLS;
-  typename T::sum acc[T::RM][T::RN][4] = {};
-  T::product(m - row0, n - column0, k, a + row0 * lda, lda, b + (along ? column0 * ldb : column0), ldb, acc);
-  constexpr int N = T::PER;
-  typedef Run<TC, N> run;
-  const bool aligned = (uintptr_t)c % sizeof(run) == 0 && ldc % N == 0;
-  T::each(acc, [&](int r, int j, const Run<typename T::sum, N> &v) {
-    const int64_t row = row0 + r, column = column0 + j;
-    if (row >= m || column >= n) return;
-    TC *to = c + row * ldc + column;
-    run all;
-#pragma unroll
-    for (int e = 0; e < N; e++) all.at[e] = column + e < n ? value(v.at[e], row, column + e) : TC();
-    if (aligned && column + N <= n) {
-      *(run *)to = all;
-    } else {
-#pragma unroll
-      for (int e = 0; e < N; e++)
-        if (column + e < n) to[e] = all.at[e];
-    }
-  });
-}
-
-#define RIDGE_MMA_FLOATS(entry, P, TE, ALONG, ...)                                                                                       \
-  RIDGE_KERNEL(entry, (MmaTile<P, ALONG, __VA_ARGS__>::THREADS))                                                                          \
+// The tile: P, COPY, ALONG, rows and columns of a block and of a warp.
+#define RIDGE_MMA_FLOATS(entry, P, TE, ...)                                                                                               \
+  RIDGE_KERNEL(entry, (MmaGemm<P, __VA_ARGS__>::THREADS))                                                                                 \
   (int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t stride_a, int64_t stride_b, int64_t stride_c,        \
    int64_t act, double alpha, double beta, const P::a_type *a, const P::b_type *b, const TE *d, const TE *bias, TE *c) {                  \
     typedef element<TE>::wide wide;                                                                                                       \
     const int64_t z = blockIdx.z;                                                                                                         \
     const Epilogue<TE> e = {d ? d + z * m * n : d, bias, (wide)alpha, (wide)beta, (int)act};                                              \
-    mma_block<MmaTile<P, ALONG, __VA_ARGS__>>(                                                                                             \
-        m, n, k, a + z * stride_a, lda, b + z * stride_b, ldb, ALONG, c + z * stride_c, ldc,                                              \
+    MmaGemm<P, __VA_ARGS__>::block(                                                                                                       \
+        m, n, k, a + z * stride_a, lda, b + z * stride_b, ldb, c + z * stride_c, ldc,                                                     \
         [&](P::sum s, int64_t row, int64_t column) { return element<TE>::store(e(s, row * n + column, column)); });                       \
   }                                                                                                                                       \
   RIDGE_ENTRY(entry)
 
-#define RIDGE_MMA_BYTES(entry, P, ALONG, ...)                                                                                            \
-  RIDGE_KERNEL(entry, (MmaTile<P, ALONG, __VA_ARGS__>::THREADS))                                                                          \
+#define RIDGE_MMA_BYTES(entry, P, ...)                                                                                                    \
+  RIDGE_KERNEL(entry, (MmaGemm<P, __VA_ARGS__>::THREADS))                                                                                 \
   (int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t stride_a, int64_t stride_b, int64_t stride_c,        \
    const unsigned char *a, const unsigned char *b, const int32_t *bias, int32_t *c) {                                                     \
     const int64_t z = blockIdx.z;                                                                                                         \
     const Epilogue<int32_t> e = {nullptr, bias};                                                                                          \
-    mma_block<MmaTile<P, ALONG, __VA_ARGS__>>(m, n, k, a + z * stride_a, lda, b + z * stride_b, ldb, ALONG, c + z * stride_c, ldc,           \
-                                              [&](int s, int64_t, int64_t column) { return e(s, 0, column); });                           \
+    MmaGemm<P, __VA_ARGS__>::block(m, n, k, a + z * stride_a, lda, b + z * stride_b, ldb, c + z * stride_c, ldc,                          \
+                                   [&](int s, int64_t, int64_t column) { return e(s, 0, column); });                                      \
   }                                                                                                                                       \
   RIDGE_ENTRY(entry)
 
-#define RIDGE_MMA_REQUANT(entry, P, ALONG, ...)                                                                                          \
-  RIDGE_KERNEL(entry, (MmaTile<P, ALONG, __VA_ARGS__>::THREADS))                                                                          \
+#define RIDGE_MMA_REQUANT(entry, P, ...)                                                                                                  \
+  RIDGE_KERNEL(entry, (MmaGemm<P, __VA_ARGS__>::THREADS))                                                                                 \
   (int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t act, const unsigned char *a, const unsigned char *b,   \
    const int32_t *bias, const float *scale, int8_t *c) {                                                                                  \
     const Epilogue<int32_t> e = {nullptr, bias};                                                                                          \
-    mma_block<MmaTile<P, ALONG, __VA_ARGS__>>(m, n, k, a, lda, b, ldb, ALONG, c, ldc, [&](int s, int64_t, int64_t column) {                 \
+    MmaGemm<P, __VA_ARGS__>::block(m, n, k, a, lda, b, ldb, c, ldc, [&](int s, int64_t, int64_t column) {                                 \
       return requantise(e(s, 0, column), scale[column], act == ACT_RELU);                                                                 \
     });                                                                                                                                   \
   }                                                                                                                                       \

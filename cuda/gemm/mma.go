@@ -8,23 +8,11 @@ import (
 	"ridge/goharness/record"
 )
 
-// mmaTile is a tile of an entry of gemm_mma.cuh. cost is its time where the tensor cores bind, relative to the smallest one.
-type mmaTile struct {
-	suffix string
-	cols   int64
-	warps  int64
-	cost   float64
-}
-
-const mmaRows, mmaDepth, mmaStages = 128, 64, 4 // ROWS, DEPTH and STAGES of MmaTile
-
-// The wide tile reads a quarter less of L2 and of shared memory.
+// Tiles of gemm_mma.cuh. The wide tile reads a quarter less of L2 and of shared memory.
 var (
-	mmaTiles     = []mmaTile{{suffix: "", cols: 128, warps: 4, cost: 1}, {suffix: "_wide", cols: 256, warps: 8, cost: 1.85}}
-	mmaTilesFP64 = []mmaTile{{suffix: "", cols: 64, warps: 4, cost: 1}}
+	mmaTiles     = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 4, Cost: 1}, {Suffix: "_wide", Rows: 128, Cols: 256, Warps: 8, Cost: 1.85}}
+	mmaTilesFP64 = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 64, Warps: 4, Cost: 1}}
 )
-
-func (t mmaTile) shared() int64 { return mmaStages * mmaDepth * (mmaRows + t.cols) }
 
 // mma plans gemm and linear on tensor cores.
 func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -32,59 +20,51 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
 	}
-	for _, x := range b[:2] {
-		if size := x.Tensor.DType.Size(); x.Address%16 != 0 || x.Tensor.LD()*size%16 != 0 {
-			return kernel.Plan{}, kernel.Shape("rows of %s lie %d bytes apart from address %#x: both must be multiples of 16", x.Tensor.Name, x.Tensor.LD()*size, x.Address)
-		}
-	}
-	tile, grid, err := mmaGrid(g, d)
-	if err != nil {
+	if err := whole(b[:2]); err != nil {
 		return kernel.Plan{}, err
 	}
-	x, c := bind(b), b[len(b)-1]
-	matrix := func(t kernel.Buffer) int64 { return t.Tensor.Dims[len(t.Tensor.Dims)-2] * t.Tensor.LD() }
-	args := kernel.Ints(g.M, g.N, g.K, b[0].Tensor.LD(), b[1].Tensor.LD(), c.Tensor.LD())
-	batch := kernel.Ints(matrix(b[0]), matrix(b[1]), matrix(c))
-	entry := "gemm_" + string(g.D) + "_sm80"
-	switch {
-	case g.Requant:
-		entry += "_requant"
-		args = append(args, activation(g.Act), x.a, x.b, x.bias, x.scale, x.c)
-	case !g.D.Float():
-		args = append(append(args, batch...), x.a, x.b, x.bias, x.c)
-	default:
-		args = append(append(args, batch...), activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.a, x.b, x.d, x.bias, x.c)
+	list := mmaTiles
+	if g.D == record.FP64 {
+		list = mmaTilesFP64
 	}
-	if g.TransB {
-		entry += "_nt"
-	} else {
-		entry += "_nn"
-	}
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: entry + tile.suffix, Grid: grid, Block: [3]int64{32 * tile.warps, 1, 1}, Shared: tile.shared(), Args: args}}}, nil
+	return mmaPlan("gemm_"+string(g.D)+"_sm80", g, b, list, d)
 }
 
-// mmaGrid picks the tile whose blocks are done first when each multiprocessor does its share one after the other.
-func mmaGrid(g *op.Gemm, d kernel.Device) (best mmaTile, grid [3]int64, err error) {
-	from := mmaTiles
-	if g.D == record.FP64 {
-		from = mmaTilesFP64
-	}
-	least := 0.0
-	for i, t := range from {
-		if i > 0 && t.shared() > int64(d.SharedMax) {
-			continue
-		}
-		all, err := tiles(g.M, g.N, g.Batch, mmaRows, t.cols)
-		if err != nil {
-			return best, grid, err
-		}
-		rounds := kernel.Blocks(all[0]*all[2], int64(max(1, d.SMs)), 0)
-		if time := float64(rounds) * t.cost; i == 0 || time < least {
-			best, grid, least = t, all, time
+// whole refuses operands whose rows do not begin at multiples of 16 bytes.
+func whole(b []kernel.Buffer) error {
+	for _, x := range b {
+		if pitch := x.Tensor.LD() * x.Tensor.DType.Size(); x.Address%16 != 0 || pitch%16 != 0 {
+			return kernel.Shape("rows of %s lie %d bytes apart from address %#x: both must be multiples of 16", x.Tensor.Name, pitch, x.Address)
 		}
 	}
-	if best.shared() > int64(d.SharedMax) {
-		return best, grid, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", best.shared(), d.SharedMax)
+	return nil
+}
+
+// mmaPlan is one launch of an entry kernel[_requant]_nn|nt[tile] for all products.
+func mmaPlan(kernelName string, g *op.Gemm, b []kernel.Buffer, list []kernel.MmaTile, d kernel.Device) (kernel.Plan, error) {
+	tile, tiles, err := kernel.PickMmaTile(list, g.M, g.N, g.Batch, d)
+	switch {
+	case err != nil:
+		return kernel.Plan{}, err
+	case g.Batch > maxZ:
+		return kernel.Plan{}, kernel.Shape("batch=%d: at most %d products are taken", g.Batch, maxZ)
 	}
-	return best, grid, nil
+	l := kernel.Launch{Entry: kernelName + requantised(g) + stored(g) + tile.Suffix, Grid: [3]int64{tiles, 1, max(1, g.Batch)}, Block: tile.Block(),
+		Shared: tile.Shared(), Args: arguments(g, b)}
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}
+
+// requantised and stored are what the names of entries say of the epilogue and of how B lies.
+func requantised(g *op.Gemm) string {
+	if g.Requant {
+		return "_requant"
+	}
+	return ""
+}
+
+func stored(g *op.Gemm) string {
+	if g.TransB {
+		return "_nt"
+	}
+	return "_nn"
 }

@@ -1,4 +1,5 @@
-// Reads of shared memory by a whole warp that take no more wavefronts than they must: the model reports a bank conflict.
+// Reads of shared memory by a whole warp that take no more wavefronts than they must (the model reports a bank conflict), and stores to an
+// address in it.
 #ifndef RIDGE_PTX_LDMATRIX_CUH
 #define RIDGE_PTX_LDMATRIX_CUH
 
@@ -53,6 +54,15 @@ __device__ __forceinline__ void load_shared(double &out, shared_at from) {
   out = *(const double *)from;
 #else
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(out) : "r"(from) : "memory");
+#endif
+}
+
+// 16 bytes of each lane, to a multiple of 16.
+__device__ __forceinline__ void store_shared(shared_at to, const unsigned (&words)[4]) {
+#if defined(RIDGE_MODEL)
+  store_pack((pack<unsigned> *)to, pack<unsigned>{{words[0], words[1], words[2], words[3]}});
+#else
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(to), "r"(words[0]), "r"(words[1]), "r"(words[2]), "r"(words[3]) : "memory");
 #endif
 }
 

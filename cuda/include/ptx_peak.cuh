@@ -4,13 +4,16 @@
 
 #include "ptx_dp4a.cuh"
 
-// Proven counts are read by count; DEPTH is how many steps a counter holds exactly.
-struct PeakFp64 {
-  typedef double number;
+// A counter. Proven counts are read by count; DEPTH is how many steps a counter holds exactly.
+template <class T> struct PeakNumber {
+  typedef T number;
   static constexpr int DEPTH = 1 << 20;
   static __device__ __forceinline__ number operand() { return 1; }
   static __device__ __forceinline__ number zero() { return 0; }
   static __device__ __forceinline__ int count(number x) { return (int)x; }
+};
+
+struct PeakFp64 : PeakNumber<double> {
   static __device__ __forceinline__ void step(number &x, number one) {
 #if defined(RIDGE_MODEL)
     x = x * one + one;
@@ -20,12 +23,7 @@ struct PeakFp64 {
   }
 };
 
-struct PeakFp32 {
-  typedef float number;
-  static constexpr int DEPTH = 1 << 20;
-  static __device__ __forceinline__ number operand() { return 1; }
-  static __device__ __forceinline__ number zero() { return 0; }
-  static __device__ __forceinline__ int count(number x) { return (int)x; }
+struct PeakFp32 : PeakNumber<float> {
   static __device__ __forceinline__ void step(number &x, number one) {
 #if defined(RIDGE_MODEL)
     x = x * one + one;
@@ -36,11 +34,9 @@ struct PeakFp32 {
 };
 
 // Two fp16 numbers in 32 bits; integers are exact to 2048. Both halves must agree.
-struct PeakFp16 {
-  typedef unsigned number;
+struct PeakFp16 : PeakNumber<unsigned> {
   static constexpr int DEPTH = 1024;
   static __device__ __forceinline__ number operand() { return 0x3c003c00u; } // 1, 1
-  static __device__ __forceinline__ number zero() { return 0; }
   static __device__ __forceinline__ int count(number x) {
     const ridge_fp16 lo = {(unsigned short)x}, hi = {(unsigned short)(x >> 16)};
     return load(lo) == load(hi) ? (int)load(lo) : -1;
@@ -56,12 +52,7 @@ struct PeakFp16 {
 };
 
 // One of the four products is 1·1.
-struct PeakBytes {
-  typedef int number;
-  static constexpr int DEPTH = 1 << 20;
-  static __device__ __forceinline__ number operand() { return 1; }
-  static __device__ __forceinline__ number zero() { return 0; }
-  static __device__ __forceinline__ int count(number x) { return x; }
+struct PeakBytes : PeakNumber<int> {
   static __device__ __forceinline__ void step(number &x, number one) {
 #if defined(RIDGE_MODEL)
     x = dp4a_s8((unsigned)one, (unsigned)one, x);

@@ -19,8 +19,8 @@
 #ifndef RIDGE_MMA_TILE_CUH
 #define RIDGE_MMA_TILE_CUH
 
-#include "ptx_cp_async.cuh"
 #include "ptx_mma.cuh"
+#include "ridge_mma_copy.cuh"
 
 // A precision: its mma, the stored elements of both operands, and how fragments of B stored [k][column] are read. at() is the offset
 // of a lane in rows of width bytes; reads are at steps of 32 bytes of k, which leave f(k) as it is, and at columns that are XORed.
@@ -109,53 +109,45 @@ template <class T, int N> struct alignas(N * sizeof(T)) Run {
 template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COLS> struct MmaTile {
   typedef typename P::word word;
   typedef typename P::sum sum;
+  typedef typename P::a_type a_type;
+  typedef typename P::b_type b_type;
   static constexpr int ROWS = ROWS_, COLS = COLS_, THREADS = ROWS / WARP_ROWS * (COLS / WARP_COLS) * 32;
   static constexpr int STAGES = 4, DEPTH = 64, STEP = 64 / P::SIZE; // bytes and k of a stage
   static constexpr int WIDTH = COLS * P::SIZE;                      // bytes of a row of B along columns
   static constexpr int A_BYTES = ROWS * DEPTH, STAGE = A_BYTES + COLS * DEPTH, SHARED = STAGES * STAGE;
   static constexpr int RM = WARP_ROWS / 16, RN = WARP_COLS / 8;
-  static constexpr int MOVED_A = ROWS * 4 / THREADS, MOVED_B = COLS * 4 / THREADS, B_CHUNKS = ALONG ? 4 : WIDTH / 16;
-  static_assert(THREADS / B_CHUNKS % (ALONG ? 8 : P::SIZE == 1 ? 16 : P::SIZE == 2 ? 8 : 4) == 0, "a thread's copies of B have one swizzle");
+  static constexpr int MOVED_A = ROWS * 4 / THREADS, MOVED_B = COLS * 4 / THREADS;
+  static_assert(MOVED_A > 0 && MOVED_B > 0, "every thread copies of both");
 
-  // a and b: of the tile's first row and column; rows and columns are how many are left from there, at least 1. b is a row of ld elements
-  // for each column (ALONG) or k. Addresses and ld are multiples of 16 bytes.
-  static __device__ __forceinline__ void product(int64_t rows, int64_t columns, int64_t depth, const typename P::a_type *a, int64_t lda,
-                                                 const typename P::b_type *b, int64_t ldb, sum (&acc)[RM][RN][4]) {
+  // Sources of whole matrices: from the tile's first row or column; rows and columns are how many are left from there, at least 1. Addresses
+  // and pitches (elements) are multiples of COPY bytes.
+  template <class S> static __device__ __forceinline__ S along(const void *x, int64_t pitch, int64_t rows) {
+    return S([&](int r) { return (const unsigned char *)x + min((int64_t)r, rows - 1) * pitch * P::SIZE; });
+  }
+  template <int COPY = 16> static __device__ __forceinline__ auto source_a(const a_type *a, int64_t lda, int64_t rows) {
+    return along<RowsAlong<P, MOVED_A, THREADS / 4, COPY>>(a, lda, rows);
+  }
+  template <int COPY = 16> static __device__ __forceinline__ auto source_b(const b_type *b, int64_t ldb, int64_t columns) {
+    if constexpr (ALONG)
+      return along<RowsAlong<P, MOVED_B, THREADS / 4, COPY>>(b, ldb, columns);
+    else
+      return RowsAcross<P, MOVED_B, THREADS / (WIDTH / 16), WIDTH, COPY>(b, ldb * P::SIZE, columns * P::SIZE);
+  }
+
+  // Adds the products of depth k to acc; a and b are sources (ridge_mma_copy.cuh).
+  template <class A, class B> static __device__ __forceinline__ void product(int64_t depth, A a, B b, sum (&acc)[RM][RN][4]) {
     RIDGE_DYNAMIC_SHARED(unsigned char, stages);
     const shared_at base = shared_address(stages);
-    const int tid = threadIdx.x, lane = tid % 32, warp = tid / 32;
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int row0 = warp % (ROWS / WARP_ROWS) * WARP_ROWS, column0 = warp / (ROWS / WARP_ROWS) * WARP_COLS;
     const int64_t steps = (depth + STEP - 1) / STEP;
     if (steps == 0) return;
 
-    const unsigned char *from_a[MOVED_A], *from_b[MOVED_B];
-    const int a_row = tid / 4, chunk = tid % 4, b_row = tid / B_CHUNKS, b_chunk = tid % B_CHUNKS;
-#pragma unroll
-    for (int i = 0; i < MOVED_A; i++)
-      from_a[i] = (const unsigned char *)(a + min((int64_t)(a_row + i * (THREADS / 4)), rows - 1) * lda) + chunk * 16;
-#pragma unroll
-    for (int i = 0; i < MOVED_B; i++) {
-      const int64_t r = b_row + i * (THREADS / B_CHUNKS);
-      from_b[i] = (const unsigned char *)(b + (ALONG ? min(r, columns - 1) : r) * ldb) + b_chunk * 16;
-    }
-    const shared_at to_a = base + P::place(a_row, chunk);
-    const shared_at to_b = base + A_BYTES + (ALONG ? P::place(b_row, b_chunk) : b_row * WIDTH + (b_chunk ^ P::across::f(b_row)) * 16);
-    const int across = ALONG ? 16 : (int)max((int64_t)0, min((int64_t)16, columns * P::SIZE - b_chunk * 16)); // bytes of a chunk along columns
-    const int64_t ahead_b = ALONG ? DEPTH : STEP * ldb * P::SIZE;
     auto fetch = [&](int64_t t) {
-      const int slot = (int)(t % STAGES) * STAGE, left = (int)min((int64_t)STEP, depth - t * STEP), bytes = left * P::SIZE;
-      const int along = max(0, min(16, bytes - chunk * 16));
-#pragma unroll
-      for (int i = 0; i < MOVED_A; i++) {
-        copy_async(to_a + slot + i * (THREADS / 4 * DEPTH), from_a[i], along);
-        from_a[i] += DEPTH;
-      }
-#pragma unroll
-      for (int i = 0; i < MOVED_B; i++) {
-        constexpr int PITCH = THREADS / B_CHUNKS * (ALONG ? DEPTH : WIDTH);
-        copy_async(to_b + slot + i * PITCH, from_b[i], ALONG ? along : b_row + i * (THREADS / B_CHUNKS) < left ? across : 0);
-        from_b[i] += ahead_b;
-      }
+      const shared_at slot = base + (int)(t % STAGES) * STAGE;
+      const int left = (int)min((int64_t)STEP, depth - t * STEP) * P::SIZE;
+      a.fetch(slot, left);
+      b.fetch(slot + A_BYTES, left);
     };
 
     word fa[2][RM][P::A], fb[2][RN / 2][2][P::B];
@@ -201,18 +193,20 @@ template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COL
     }
   }
 
-  // Calls f(row, column, sums) for PER neighbours of a row of the tile, a warp a row of WARP_COLS: sums go through shared memory, in two
-  // halves, so that a row leaves in one piece and the code of what is done with a sum is there twice instead of 128 times.
+  // Calls f(row, column, sums) for PER elements of a row of the tile, a warp a row of WARP_COLS: sums go through shared memory, in two
+  // halves, so that a row leaves in one piece and the code of what is done with a sum is there twice instead of 128 times. They are
+  // neighbours, or PAIRED: column j of the lower half of the warp's columns and the one that lies as far in the upper half; column counts lower halves then.
   // Units of 32 bytes are XORed with the row (64 where a lane writes 16 bytes): no bank conflicts.
   static constexpr int PER = WARP_COLS / 32, RUN = !ALONG && P::SIZE == 1 ? 4 : 2; // RUN: neighbours that a lane has
   typedef Run<sum, RUN> run;
-  static constexpr int LINE = WARP_COLS * sizeof(sum);
-  static_assert(RM % 2 == 0 && WARP_ROWS / 2 * LINE * (THREADS / 32) <= SHARED && LINE == 256, "half a warp's sums have room");
-  static __device__ __forceinline__ int unit(int row) { return sizeof(run) == 8 ? row % 8 * 32 : row % 4 * 64; }
-  template <class F> static __device__ __forceinline__ void each(const sum (&acc)[RM][RN][4], F f) {
+  static constexpr int LINE = WARP_COLS * sizeof(sum), UNIT = sizeof(run) == 8 ? 32 : 64;
+  static_assert(RM % 2 == 0 && WARP_ROWS / 2 * LINE * (THREADS / 32) <= SHARED && LINE % 128 == 0, "half a warp's sums have room");
+  static __device__ __forceinline__ int unit(int row) { return row % (LINE / UNIT) * UNIT; }
+  template <bool PAIRED = false, class F> static __device__ __forceinline__ void each(const sum (&acc)[RM][RN][4], F f) {
+    static_assert(!PAIRED || (PER == 2 && sizeof(sum) == 4), "a lane has one of each half");
     RIDGE_DYNAMIC_SHARED(unsigned char, stages);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int row0 = warp % (ROWS / WARP_ROWS) * WARP_ROWS, column0 = warp / (ROWS / WARP_ROWS) * WARP_COLS;
+    const int row0 = warp % (ROWS / WARP_ROWS) * WARP_ROWS, column0 = warp / (ROWS / WARP_ROWS) * (PAIRED ? WARP_COLS / 2 : WARP_COLS);
     unsigned char *mine = stages + warp * (WARP_ROWS / 2 * LINE);
     __syncthreads(); // behind the last reads of the stages
 #pragma unroll
@@ -232,9 +226,17 @@ template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COL
           }
       __syncwarp();
 #pragma unroll 1
-      for (int row = 0; row < WARP_ROWS / 2; row++)
-        f(row0 + half * (WARP_ROWS / 2) + row, column0 + lane * PER,
-          *(const Run<sum, PER> *)(mine + row * LINE + (lane * PER * (int)sizeof(sum) ^ unit(row))));
+      for (int row = 0; row < WARP_ROWS / 2; row++) {
+        const unsigned char *line = mine + row * LINE;
+        Run<sum, PER> v;
+        if constexpr (PAIRED) {
+#pragma unroll
+          for (int e = 0; e < PER; e++) v.at[e] = *(const sum *)(line + ((lane + 32 * e) * (int)sizeof(sum) ^ unit(row)));
+        } else {
+          v = *(const Run<sum, PER> *)(line + (lane * PER * (int)sizeof(sum) ^ unit(row)));
+        }
+        f(row0 + half * (WARP_ROWS / 2) + row, column0 + lane * (PAIRED ? 1 : PER), v);
+      }
       __syncwarp();
     }
   }

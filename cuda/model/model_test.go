@@ -133,6 +133,13 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_copy_over_readers", "of shared array tile (256 bytes): a race: another thread reads it"},
 		{"fault_copy_beyond", "read of 16 bytes at byte 768 of a device allocation (768 bytes): out of bounds"},
 		{"fault_copy_misaligned", "CUDA_ERROR_MISALIGNED_ADDRESS"},
+		{"fault_none_narrow", "[" + good + "] <nil>"},
+		{"fault_none_elements", "[" + good + "] <nil>"},
+		{"fault_narrow_no_wait", "of shared array tile (256 bytes): an asynchronous copy to it has not been waited for"},
+		{"fault_narrow_misaligned", "CUDA_ERROR_MISALIGNED_ADDRESS"},
+		{"fault_narrow_cut_off", "[-1 -1"}, // the upper half of a last float is 0
+		{"fault_elements_no_barrier", "read of 16 bytes at byte"},
+		{"fault_elements_beyond", "read of 2 bytes at byte 768 of a device allocation (768 bytes): out of bounds"},
 		{"fault_copy_left", "the thread ends before its asynchronous copies are waited for"},
 	} {
 		for _, order := range cudatest.Orders {

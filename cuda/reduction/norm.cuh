@@ -11,19 +11,10 @@
 #ifndef RIDGE_NORM_CUH
 #define RIDGE_NORM_CUH
 
-#include "ridge_reduce.cuh"
+#include "ridge_softmax.cuh"
 
 template <class T> __device__ __forceinline__ void softmax_rows(const T *x, T *y, int64_t rows, int64_t cols, double *lanes) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *line = x + r * cols;
-    float top = -INFINITY;
-    for (int64_t i = threadIdx.x; i < cols; i += 256) top = fmaxf(top, load(line[i]));
-    top = (float)block_reduce((double)top, lanes, Max());
-    LongSum s;
-    for (int64_t i = threadIdx.x; i < cols; i += 256) s.add(expf(load(line[i]) - top));
-    const float inverse = (float)(1.0 / block_reduce(s.value(), lanes, Add()));
-    for (int64_t i = threadIdx.x; i < cols; i += 256) y[r * cols + i] = element<T>::store(expf(load(line[i]) - top) * inverse);
-  }
+  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) softmax_line(x + r * cols, y + r * cols, cols, cols, lanes);
 }
 
 // Threads (32, 8): column c of 32, rows by 8.

@@ -80,17 +80,22 @@ func (p *MLP) IntegerExact() (bool, string) {
 // ExpectCost: a row of hidden features is computed once for all elements of Y in it.
 func (p *MLP) ExpectCost() int64 { return Product(2, p.H) + Product(p.H, p.K)/max(1, p.N) }
 
-// Expect is one element in float64: the error of a hidden feature (its own magnitude) reaches Y by its weight.
+// Expect is one element in float64: the error of a hidden feature (its own magnitude) reaches Y by its weight. Rounded is for hidden
+// features that a kernel rounds to the dtype.
 func (p *MLP) Expect(in *Inputs, out int, i int64) Expectation {
 	hid := p.Hidden(in, i/p.N)
 	w := make([]float64, p.H)
 	in.Span(3, i%p.N*p.H, 1, w)
 	e := Expectation{Value: in.At(4, i%p.N)}
 	e.Magnitude = math.Abs(e.Value)
+	var squares float64
 	for h, x := range hid {
-		e.Value += x.Value * w[h]
+		y := x.Value * w[h]
+		e.Value += y
 		e.Magnitude += (x.Magnitude + math.Abs(x.Value)) * math.Abs(w[h])
+		squares += y * y
 	}
+	e.Rounded = math.Sqrt(squares)
 	return e
 }
 

@@ -13,7 +13,7 @@ __device__ __forceinline__ void again(shared_at at, const float *from, int tid) 
 }
 
 #define FAULTY(name, ...) FAULTY_OF(name, __VA_ARGS__)
-#define FAULTY_OF(name, FROM, COPIED, WAIT, BARRIER, F, SWAP, ALL, AFTER)                                                   \
+#define FAULTY_OF(name, WIDTH, FROM, COPIED, WAIT, BARRIER, F, SWAP, ALL, AFTER)                                                   \
   RIDGE_KERNEL(name, 64)(const float *x, float *y, int64_t n) {                                                           \
     RIDGE_SHARED(float, tile, [64]);                                                                                      \
     const shared_at at = shared_address(tile);                                                                            \
@@ -22,7 +22,7 @@ __device__ __forceinline__ void again(shared_at at, const float *from, int tid) 
     (void)x, (void)n;                                                                                                     \
     mine[tid] = (float)tid;                                                                                               \
     __syncthreads();                                                                                                      \
-    if (tid < 16) copy_async(at + place(tid / 2, tid % 2, tid / 8), FROM, COPIED);                                        \
+    if (tid < 16) copy_chunk<WIDTH>(at + place(tid / 2, tid % 2, tid / 8), (const unsigned char *)(FROM), COPIED);        \
     copy_commit();                                                                                                        \
     WAIT;                                                                                                                 \
     BARRIER;                                                                                                              \
@@ -49,16 +49,23 @@ __device__ __forceinline__ void again(shared_at at, const float *from, int tid) 
 #define RIGHT_F (row / 4)
 #define NOTHING (void)0
 
-FAULTY(fault_none_tensor, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_no_wait, RIGHT, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_wait_for_too_few, RIGHT, copy_wait<1>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_wait_without_barrier, RIGHT, copy_wait<0>(), NOTHING, RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_barrier_before_wait, RIGHT, __syncthreads(), copy_wait<0>(), RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_no_swizzle, RIGHT, copy_wait<0>(), __syncthreads(), 0, NOTHING, true, NOTHING)
-FAULTY(fault_wrong_swizzle, RIGHT, copy_wait<0>(), __syncthreads(), (row / 4 ^ 1), NOTHING, true, NOTHING)
-FAULTY(fault_swapped_fragment, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, unsigned s = a[1]; a[1] = a[2]; a[2] = s, true, NOTHING)
-FAULTY(fault_mma_without_a_lane, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, lane != 3, NOTHING)
-FAULTY(fault_copy_over_readers, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, if (tid < 16) again(at, mine, tid))
-FAULTY(fault_copy_beyond, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, copy_async(at, y + 192, 16))
-FAULTY(fault_copy_misaligned, mine + 4 * tid + 1, 12, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
-FAULTY(fault_copy_left, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, __syncthreads(); if (tid < 16) copy_async(at + 16 * tid, mine, 0))
+FAULTY(fault_none_tensor, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_no_wait, 16, RIGHT, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_wait_for_too_few, 16, RIGHT, copy_wait<1>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_wait_without_barrier, 16, RIGHT, copy_wait<0>(), NOTHING, RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_barrier_before_wait, 16, RIGHT, __syncthreads(), copy_wait<0>(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_no_swizzle, 16, RIGHT, copy_wait<0>(), __syncthreads(), 0, NOTHING, true, NOTHING)
+FAULTY(fault_wrong_swizzle, 16, RIGHT, copy_wait<0>(), __syncthreads(), (row / 4 ^ 1), NOTHING, true, NOTHING)
+FAULTY(fault_swapped_fragment, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, unsigned s = a[1]; a[1] = a[2]; a[2] = s, true, NOTHING)
+FAULTY(fault_mma_without_a_lane, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, lane != 3, NOTHING)
+FAULTY(fault_copy_over_readers, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, if (tid < 16) again(at, mine, tid))
+FAULTY(fault_copy_beyond, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, copy_async(at, y + 192, 16))
+FAULTY(fault_copy_misaligned, 16, mine + 4 * tid + 1, 12, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_none_narrow, 4, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_none_elements, 2, RIGHT, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_narrow_no_wait, 8, RIGHT, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_narrow_misaligned, 4, (const char *)(mine + 4 * tid) + 2, 12, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_narrow_cut_off, 4, mine + 4 * tid, 14, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_elements_no_barrier, 2, RIGHT, NOTHING, NOTHING, RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_elements_beyond, 2, tid < 15 ? mine + 4 * tid : y + 192, 16, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
+FAULTY(fault_copy_left, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, __syncthreads(); if (tid < 16) copy_async(at + 16 * tid, mine, 0))

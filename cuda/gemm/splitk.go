@@ -1,0 +1,65 @@
+package gemm
+
+import (
+	"fmt"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+)
+
+// Tiles of splitk_mma.cuh, the lowest first.
+var splitTiles = []kernel.MmaTile{
+	{Suffix: "_rows32", Rows: 32, Cols: 128, Warps: 4}, {Suffix: "_rows64", Rows: 64, Cols: 128, Warps: 4}, {Suffix: "", Rows: 128, Cols: 128, Warps: 4},
+}
+
+// A multiprocessor gets splitBlocks blocks, a part at least splitStages stages of 64 bytes of k.
+const splitBlocks, splitStages = 2, 8
+
+// splitK plans gemm and linear of few tiles on tensor cores: parts of k side by side, then their sum.
+func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	g, ok := o.(*op.Gemm)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
+	}
+	if g.Batch > 1 {
+		return kernel.Plan{}, kernel.Shape("batch=%d: one product is taken", g.Batch)
+	}
+	if err := whole(b[:2]); err != nil {
+		return kernel.Plan{}, err
+	}
+	tile := splitTiles[len(splitTiles)-1]
+	for i := len(splitTiles) - 1; i >= 0 && g.M <= splitTiles[i].Rows; i-- {
+		tile = splitTiles[i]
+	}
+	tiles, err := tile.Tiles(g.M, g.N)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	if tile.Shared() > int64(d.SharedMax) {
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", tile.Shared(), d.SharedMax)
+	}
+	step := 64 / g.D.Size()
+	stages := (g.K + step - 1) / step
+	parts := min(splitBlocks*int64(d.SMs)/tiles, stages/splitStages)
+	if parts < 2 {
+		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: %d tiles of %d stages on %d multiprocessors leave nothing to split", g.M, g.N, g.K, tiles, stages, d.SMs)
+	}
+	per := (stages + parts - 1) / parts * step
+	parts = (g.K + per - 1) / per // none is empty
+
+	x, entry := bind(b), "gemm_"+string(g.D)+"_sm80_splitk"
+	args := append(kernel.Ints(g.M, g.N, g.K, per, b[0].Tensor.LD(), b[1].Tensor.LD()), x.a, x.b, kernel.Work(0))
+	first := kernel.Launch{Entry: entry + stored(g) + tile.Suffix, Grid: [3]int64{tiles, parts, 1}, Block: tile.Block(), Shared: tile.Shared(), Args: args}
+
+	args = kernel.Ints(g.M, g.N, b[len(b)-1].Tensor.LD(), parts)
+	switch {
+	case g.Requant:
+		args = append(args, activation(g.Act), kernel.Work(0), x.bias, x.scale, x.c)
+	case !g.D.Float():
+		args = append(args, kernel.Work(0), x.bias, x.c)
+	default:
+		args = append(args, activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), kernel.Work(0), x.d, x.bias, x.c)
+	}
+	second := one(entry+"_sum"+requantised(g), [3]int64{kernel.Blocks(g.N, 256, 0), max(1, g.M), 1}, args)
+	return kernel.Plan{Workspace: parts * g.M * g.N * 4, Launches: []kernel.Launch{first, second}}, nil
+}

@@ -1,0 +1,70 @@
+//go:build cuda && linux && cgo
+
+package gemm_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"ridge/cuda"
+	"ridge/cuda/cudatest"
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// Few tiles and a long k (4 multiprocessors: 8 parts of a tile, of two tiles 4): rows of each tile and their tails, parts of one and of several sizes, a last part that is shorter, k that
+// ends within a stage, both ways of B, all epilogues.
+func TestProductsThatShareTheDepthMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"m=0,n=16,k=512", "m=16,n=0,k=512,tb=1", "m=1,n=16,k=1024", "m=32,n=128,k=512,tb=1", "m=33,n=40,k=1100,ldb=48,lda=1104", "m=64,n=131,k=1032,tb=1,ldc=133", "m=65,n=24,k=520", "m=129,n=16,k=776,tb=1",
+		"m=5,n=24,k=600,alpha=-2,beta=1", "m=5,n=24,k=600,alpha=3,beta=1,tb=1,ldc=25", "m=3,n=304,k=768",
+	} {
+		ops = append(ops, cudatest.Op(t, "gemm", record.BF16, shape), cudatest.Op(t, "gemm", record.FP16, shape))
+	}
+	for _, shape := range []string{"m=1,n=16,k=2048", "m=33,n=48,k=1100,lda=1104", "m=64,n=131,k=1040,tb=1,ldc=133", "m=129,n=16,k=1040,tb=1"} {
+		ops = append(ops, cudatest.Op(t, "gemm", record.INT8, shape))
+	}
+	for _, act := range op.Activations {
+		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=2,n=21,k=512,act="+act))
+	}
+	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
+		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=3,n=21,k=1024"+p))
+	}
+	cudatest.Taken(t, cuda.New(), "sm80_splitk", ops)
+}
+
+// Blocks of the parts end in any order; their sums are added in one.
+func TestProductsThatShareTheDepthHaveTheSameBitsInEveryOrder(t *testing.T) {
+	p := op.Single(cudatest.Op(t, "gemm", record.BF16, "m=7,n=40,k=2048,tb=1"))
+	var first []byte
+	for _, order := range append(cudatest.Orders, "random:7") {
+		t.Setenv("RIDGE_MODEL_ORDER", order)
+		d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := d.Prepare(p, backend.PrepareOptions{Kernel: "gemm_bf16_sm80_splitk", Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(e.Fill(false, 0), e.Run(1)); err != nil {
+			t.Fatal(err)
+		}
+		c, _, _, err := e.ReadRaw("c")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c = bytes.Clone(c)
+		if first == nil {
+			first = c
+		} else if !bytes.Equal(first, c) {
+			t.Errorf("order %s: other bits than in order %s", order, cudatest.Orders[0])
+		}
+		if err := errors.Join(e.Release(), d.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
