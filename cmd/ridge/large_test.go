@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,7 +108,59 @@ func largeFiles(tb testing.TB) map[string]int {
 		}
 		files[path] = c.code
 	}
+	for name, samples := range map[string]int{"many samples": 5000} {
+		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-")+".json")
+		if err := writeWhole(path, doc, samples); err != nil {
+			tb.Fatal(err)
+		}
+		files[path] = exitOK
+	}
 	return files
+}
+
+// writeWhole writes a document of 100 MB in which nothing is wrong: its first result again and again, under names of its own,
+// with so many samples of 17 digits.
+func writeWhole(path string, doc map[string]json.RawMessage, samples int) error {
+	var rs []map[string]json.RawMessage
+	if err := json.Unmarshal(doc["results"], &rs); err != nil {
+		return err
+	}
+	var t map[string]json.RawMessage
+	var id string
+	if err := errors.Join(json.Unmarshal(rs[0]["time"], &t), json.Unmarshal(rs[0]["id"], &id)); err != nil {
+		return err
+	}
+	t["samples_ns"] = json.RawMessage("[" + strings.TrimSuffix(strings.Repeat("123456.7890123456,", samples), ",") + "]")
+	rs[0]["id"] = json.RawMessage(`"NAME"`)
+	var err error
+	if rs[0]["time"], err = json.Marshal(t); err != nil {
+		return err
+	}
+	one, err := json.Marshal(rs[0])
+	if err != nil {
+		return err
+	}
+	doc = maps.Clone(doc)
+	doc["results"] = json.RawMessage(`["RESULTS"]`)
+	whole, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	before, after, _ := strings.Cut(string(whole), `"RESULTS"`)
+	f, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	fmt.Fprint(w, before) // the writer keeps its first error for Flush
+	for n := 0; n*len(one) < largeFile; n++ {
+		if n > 0 {
+			fmt.Fprint(w, ",")
+		}
+		fmt.Fprint(w, strings.Replace(string(one), `"NAME"`, fmt.Sprintf(`"%s@kernel_%d"`, id, n), 1))
+	}
+	fmt.Fprint(w, after)
+	return errors.Join(w.Flush(), f.Close())
 }
 
 // Time and memory of reading stay bounded, whatever is in the file.
@@ -129,6 +185,9 @@ func BenchmarkReadLargeFiles(b *testing.B) {
 			}
 			if took > 5*time.Second || peak > 1<<30 {
 				b.Errorf("%s: %v and %d MB, expected at most 5 s and 1 GB", file, took, peak>>20)
+			}
+			if want == exitOK && stderr.Len() > 0 {
+				b.Errorf("%s: it says %q", file, stderr.String())
 			}
 			if want == exitUsage && (!strings.Contains(stderr.String(), filepath.Base(file)) || strings.Count(stderr.String(), "\n") != 1) {
 				b.Errorf("%s: the message is %q", file, stderr.String())

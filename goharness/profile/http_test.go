@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,18 +87,7 @@ func (b *browser) answers(t *testing.T, c *http.Client) bool {
 
 // The pages of go tool pprof -http: the flame graph, the list by function and the source.
 func TestGoToolPprofShowsItInABrowser(t *testing.T) {
-	p := build(t, document())
-	file := filepath.Join(t.TempDir(), "f.pb.gz")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(f, p); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Close(); err != nil {
-		t.Fatal(err)
-	}
+	file := written(t, build(t, document()))
 	c := &http.Client{Timeout: time.Minute}
 	defer c.CloseIdleConnections()
 	b := serve(t, file)

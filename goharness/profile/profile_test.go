@@ -57,6 +57,20 @@ func build(t *testing.T, doc record.Calibration) *pprof.Profile {
 	return p
 }
 
+// written is a file that holds a profile.
+func written(t *testing.T, p *pprof.Profile) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "f.pb.gz")
+	if err := os.WriteFile(file, b.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
 func TestProfileOfTheSampleIsTheGoldenOneAndStable(t *testing.T) {
 	p := build(t, document())
 	if err := p.CheckValid(); err != nil {
@@ -284,15 +298,7 @@ func TestGoToolPprofReadsIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "f.pb.gz")
-	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(f, p); err != nil {
-		t.Fatal(err)
-	}
-	f.Close()
+	file := written(t, p)
 	for _, c := range []struct {
 		args []string
 		want []string

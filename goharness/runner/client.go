@@ -52,10 +52,17 @@ func (e *CrashError) Error() string {
 type TimeoutError struct {
 	Verb  string
 	After time.Duration
+	// Doing is what its threads did just before, where that can be seen: a kernel that computes for ever, a thread that gets no
+	// CPU, and one that waits look different.
+	Doing string
 }
 
 func (e *TimeoutError) Error() string {
-	return fmt.Sprintf("%s did not end within %v; the worker was killed", e.Verb, e.After.Round(time.Millisecond))
+	text := fmt.Sprintf("%s did not end within %v; the worker was killed", e.Verb, e.After.Round(time.Millisecond))
+	if e.Doing != "" {
+		text += " (" + e.Doing + ")"
+	}
+	return text
 }
 
 // InProcess serves a Server without a process, for tests and library users who accept that
@@ -198,11 +205,13 @@ func (w *process) Do(ctx context.Context, q Request) (Reply, error) {
 		}
 		return r, nil
 	case <-ctx.Done():
-		w.kill()
-		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			return Reply{}, &TimeoutError{Verb: q.Verb, After: time.Since(started)}
+		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			w.kill()
+			return Reply{}, ctx.Err()
 		}
-		return Reply{}, ctx.Err()
+		e := &TimeoutError{Verb: q.Verb, After: time.Since(started), Doing: doing(w.cmd.Process.Pid)}
+		w.kill()
+		return Reply{}, e
 	}
 }
 

@@ -112,7 +112,7 @@ type Measured struct {
 	Times      []record.Time     `json:"times"`
 	Ratio      *record.Ratio     `json:"ratio,omitempty"`
 	Converged  bool              `json:"converged"`
-	Conditions record.Conditions `json:"conditions"`
+	Conditions record.Conditions `json:"conditions,omitzero"` // none of a pilot
 	// Code, of each arm, is there when the request asked for samples.
 	Code []backend.CodeSamples `json:"code,omitempty"`
 }

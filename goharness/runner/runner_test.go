@@ -95,6 +95,9 @@ func TestAFailingKernelCostsOneCaseAndTheNextVariantTakesItsPlace(t *testing.T) 
 			if res.Kernel != "fault_fp32_good" || !res.Status.Counts() {
 				t.Errorf("kernel %s status %s (%s), want fault_fp32_good to stand in", res.Kernel, res.Status, res.Reason)
 			}
+			if tc.kind == "hang" && !strings.Contains(res.Attempts[0].Reason, "(ridge-team-0 (state ") {
+				t.Errorf("reason %q: expected what its threads did", res.Attempts[0].Reason)
+			}
 			if res.KernelRequested != "fault_fp32_bad" || res.FallbackReason == "" {
 				t.Errorf("requested %q, fallback reason %q", res.KernelRequested, res.FallbackReason)
 			}

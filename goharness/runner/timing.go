@@ -39,8 +39,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	}
 	c := s.cur.c
 	out := &Measured{}
-	clockBefore := record.Unknown[float64]("not measured around a pilot")
-	barrierBefore := clockBefore
+	var clockBefore, barrierBefore record.Fact[float64]
 	if !c.Pilot {
 		clockBefore, barrierBefore = s.clock(), s.barrier()
 	}
@@ -76,12 +75,15 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		samples, arms = tr.Samples, [][]backend.Sample{tr.Samples}
 	}
 	out.Code = stopSampling(arms...)
+	for i := range s.cur.arms {
+		s.cur.arms[i].launches = out.Times[i].Launches
+	}
+	if c.Pilot { // nobody reads its conditions, and to read them takes longer than its samples
+		return out, nil
+	}
 	var switches, delay int64
 	for _, x := range samples {
 		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)
-	}
-	for i := range s.cur.arms {
-		s.cur.arms[i].launches = out.Times[i].Launches
 	}
 	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
 	out.Conditions.BarrierBeforeNS, out.Conditions.BarrierAfterNS = barrierBefore, barrierBefore
@@ -181,10 +183,7 @@ func (s *Server) steal() (int64, error) {
 
 func (s *Server) conditions(before record.Fact[float64], steal0 int64, stealErr error, switches, delay int64) record.Conditions {
 	c := s.dev.Conditions()
-	c.ClockBeforeGHz, c.ClockAfterGHz = before, before
-	if _, known := before.Get(); known {
-		c.ClockAfterGHz = s.clock()
-	}
+	c.ClockBeforeGHz, c.ClockAfterGHz = before, s.clock()
 	c.Seed, c.InputDistribution = Seed, "counter-based random, uniform (see measuring.md)"
 	c.BufferSets = s.cur.arms[0].sets
 	c.Priority = s.Priority

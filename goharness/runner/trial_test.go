@@ -2,6 +2,7 @@ package runner_test
 
 import (
 	"context"
+	"encoding/json"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -326,5 +327,27 @@ func TestEachColdArmRotatesTwiceTheLastLevelCache(t *testing.T) {
 	rep = s.Handle(context.Background(), runner.Request{Verb: runner.VerbPrepare, Case: &tiny})
 	if rep.Err == nil || rep.Err.Kind != "unsupported" || !strings.Contains(rep.Err.Message, "buffer sets") {
 		t.Errorf("80 bytes a set cannot exceed the cache: %+v", rep.Err)
+	}
+}
+
+// A pilot's samples are thrown away: reading conditions would take longer than they do.
+func TestAPilotHasTimesAndNoConditions(t *testing.T) {
+	for _, pilot := range []bool{false, true} {
+		s := toy(&fakebackend.Backend{})
+		c := copyCase("100")
+		c.Pilot, c.Warmup, c.Trials = pilot, 1, 5
+		for _, q := range []runner.Request{{Verb: runner.VerbPrepare, Case: &c}, {Verb: runner.VerbVerify}} {
+			if r := s.Handle(t.Context(), q); r.Err != nil {
+				t.Fatal(r.Err)
+			}
+		}
+		r := s.Handle(t.Context(), runner.Request{Verb: runner.VerbMeasure})
+		if r.Err != nil || len(r.Measured.Times[0].SamplesNS) != 5 || (r.Measured.Conditions.Seed == 0) != pilot {
+			t.Errorf("pilot %v: %v, %+v", pilot, r.Err, r.Measured)
+		}
+		if line, err := json.Marshal(r); err != nil || strings.Contains(string(line), "conditions") == pilot {
+			t.Errorf("pilot %v: %v %s", pilot, err, line)
+		}
+		s.Close()
 	}
 }

@@ -52,6 +52,7 @@ type pair struct {
 	rounds   []float64 // ln of each round's median ratio of costs, B over A
 	times    [2][]float64
 	kernels  [2]string
+	lost     string // what its worker was lost by, the one time that its round was taken again
 	excluded string // why it cannot be compared
 	decided  *Case  // at an earlier look
 	p        float64
@@ -155,6 +156,16 @@ func (b Builds) round(ctx context.Context, round int, pairs []*pair) (err error)
 			continue
 		}
 		at, err := b.quartets(ctx, round, p, ws)
+		if err != nil && lost(err) && p.lost == "" && ctx.Err() == nil {
+			// A worker that dies or hangs once may have met its machine; its build's fault is what happens again.
+			p.lost = fmt.Sprintf("round %d: %v", round+1, err)
+			for _, i := range []int{at, 1 - at} { // both anew, as in any round
+				if err := start(i); err != nil {
+					return err
+				}
+			}
+			at, err = b.quartets(ctx, round, p, ws)
+		}
 		if cerr := ctx.Err(); cerr != nil {
 			return cerr
 		}
@@ -255,6 +266,7 @@ func (b Builds) quartets(ctx context.Context, round int, p *pair, ws [2]runner.W
 		}
 	}
 	var ratios []float64
+	var times [2][]float64
 	for n := range b.Quartets {
 		var sum [2]float64
 		// B A A B every other time: whoever goes first gains nothing.
@@ -268,9 +280,12 @@ func (b Builds) quartets(ctx context.Context, round int, p *pair, ws [2]runner.W
 				return at, err
 			}
 			sum[i] += ns
-			p.times[i] = append(p.times[i], ns)
+			times[i] = append(times[i], ns)
 		}
 		ratios = append(ratios, sum[1]/sum[0])
+	}
+	for i := range times { // of a round that was taken to its end
+		p.times[i] = append(p.times[i], times[i]...)
 	}
 	p.rounds = append(p.rounds, math.Log(measure.Median(ratios)))
 	return 0, nil
@@ -309,6 +324,9 @@ func (b Builds) conclude(pairs []*pair) Comparison {
 	failed := 0
 	for _, p := range pairs {
 		k := Case{ID: p.c.ID, Outcome: NotComparable, Reason: p.excluded}
+		if p.lost != "" {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s: %s; its round was taken again with new workers", p.c.ID, p.lost))
+		}
 		if p.excluded != "" {
 			failed++
 		}

@@ -229,11 +229,44 @@ func TestABuildThatFailsACaseCostsThatCase(t *testing.T) {
 		if got.Counts[NotComparable] != 1 || got.Counts[Same] != 2 {
 			t.Errorf("%s: %v", name, got.Counts)
 		}
-		if len(got.Warnings) != 1 || !strings.Contains(got.Warnings[0], "1 cases could not be measured in both") {
+		if n := len(got.Warnings); n == 0 || !strings.Contains(got.Warnings[n-1], "1 cases could not be measured in both") {
 			t.Errorf("%s: warnings %q", name, got.Warnings)
 		}
 		if k := got.Cases[0]; k.ID != first || !strings.Contains(k.Reason, c.want) {
 			t.Errorf("%s: %s: %q, expected %q", name, k.ID, k.Reason, c.want)
+		}
+	}
+}
+
+// A worker that is lost once costs the round's case a repeat by new workers and is named; one that is lost again excludes the case.
+func TestAWorkerThatIsLostOnceIsStartedAgain(t *testing.T) {
+	id := someCases(1)[0].ID
+	for times, want := range map[int]Outcome{0: Same, 1: Same, 2: NotComparable} {
+		s := newSite(measure.Noise{Sigma: 0.001}, 0, 1)
+		requests, started := 0, 0
+		a, b := s.build("a", 1, nil), s.build("b", 1, func(q runner.Request, _ *runner.Reply) error {
+			if q.Verb != runner.VerbMeasure {
+				return nil
+			}
+			if requests++; requests > 100 && requests <= 100+times { // in the middle of a round
+				return &runner.TimeoutError{Verb: q.Verb, After: 20 * time.Second}
+			}
+			return nil
+		})
+		for _, build := range []*Build{&a, &b} {
+			launch := build.Launch
+			build.Launch = func(ctx context.Context) (runner.Worker, error) { started++; return launch(ctx) }
+		}
+		got := interleaved(t, Builds{A: a, B: b}, 2)
+		k := got.Cases[0]
+		if got.Counts[want] == 0 || times < 2 && got.Counts[Same] != 2 {
+			t.Errorf("lost %d times: %v", times, got.Counts)
+		}
+		if text := strings.Join(got.Warnings, "\n"); strings.Contains(text, "measure in b: measure did not end within 20s; the worker was killed; its round was taken again") != (times > 0) {
+			t.Errorf("lost %d times: warnings %q", times, text)
+		}
+		if want == Same && (k.ID != id || len(k.Rounds) != firstLook || started != 2*firstLook+2*times) {
+			t.Errorf("lost %d times: %d rounds, %d workers started", times, len(k.Rounds), started)
 		}
 	}
 }

@@ -21,8 +21,6 @@ pre{overflow-x:auto}img{max-width:100%;background:#fff}nav a{margin-right:1rem}.
 {{define "runs"}}{{template "head" .}}{{if .Data}}<div class="wide"><table><tr><th>Run</th><th>Created</th><th>Kind</th><th>Results</th><th>Host</th><th>Chip</th><th>Machine</th><th>Software</th><th></th></tr>
 {{range .Data}}<tr><td><a href="/run/{{.RunID}}">{{.RunID}}</a></td><td>{{.Created}}</td><td>{{.Kind}}</td><td>{{.Results}}</td><td>{{.Host}}</td><td>{{.Chip}}</td><td><a href="/?host={{.HostPrint}}">{{.HostPrint}}</a></td><td>{{.SoftPrint}}</td><td class="note">{{if .Baseline}}baseline{{end}}{{if not .Complete}} incomplete{{end}}</td></tr>
 {{end}}</table></div>{{if ge (len .Data) 500}}<p class="note">The newest 500 runs are shown; ridge history list --all lists all.</p>{{end}}{{else}}<p>No run is stored yet. calibrate, bench and fusion keep their runs.</p>{{end}}</body></html>{{end}}
-{{define "run"}}{{template "head" .}}<p>Created {{.Data.Created}} on {{.Data.Host.Hostname}} by {{.Data.Tool.Name}} {{.Data.Tool.Version}}: <code>{{join .Data.Command " "}}</code></p>
-<div class="wide"><table>{{template "results" .Data.Results}}</table></div></body></html>{{end}}
 {{define "results"}}<tr><th>Case</th><th>Kernel</th><th>Status</th><th>Median ns</th><th>GFLOPS</th><th>GB/s</th><th>Reason</th></tr>
 {{range .}}<tr><td><a href="/trend?case={{.ID}}">{{.ID}}</a></td><td>{{.Kernel}}</td><td>{{.Status}}</td><td>{{if .Time}}{{printf "%.5g" .Time.MedianNS}}{{end}}</td><td>{{if .GFLOPS}}{{printf "%.4g" .GFLOPS}}{{end}}</td><td>{{if .BandwidthGBps}}{{printf "%.4g" .BandwidthGBps}}{{end}}</td><td>{{.Reason}}</td></tr>
 {{end}}{{end}}
@@ -56,7 +54,7 @@ func (s *server) runs(r *http.Request) (answer, error) {
 	return show("runs", page{Title: "Runs", Data: runs})
 }
 
-// run shows a run by the HTML view of reports, and as a plain table in a build without it.
+// run shows a run by the page of reports.
 func (s *server) run(r *http.Request) (answer, error) {
 	st, err := s.open(r)
 	if err != nil {
@@ -67,14 +65,11 @@ func (s *server) run(r *http.Request) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if v, ok := report.Find("html"); ok {
-		var b bytes.Buffer
-		if err := v.Write(&b, []record.Calibration{d}); err != nil {
-			return answer{}, err
-		}
-		return send("text/html; charset=utf-8", b.Bytes())
+	var b bytes.Buffer
+	if err := report.WritePage(&b, []record.Calibration{d}); err != nil {
+		return answer{}, err
 	}
-	return show("run", page{Title: "Run " + d.RunID, Data: d})
+	return send("text/html; charset=utf-8", b.Bytes())
 }
 
 func (s *server) trend(r *http.Request) (answer, error) {
