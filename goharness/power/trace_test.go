@@ -11,7 +11,9 @@ import (
 
 const traceHead = "time_s,power_watts,clock_mhz,temperature_c,throttled,phase,case,kernel\n"
 
-func TestATraceIsReadAsItWasWritten(t *testing.T) {
+// traced is the trace of a window of 300 ms over a package that draws 100 W.
+func traced(t *testing.T) string {
+	t.Helper()
 	clock := &powertest.Clock{T: 10 * time.Second}
 	var out strings.Builder
 	d := []power.Domain{rapl("package-0")}
@@ -28,15 +30,30 @@ func TestATraceIsReadAsItWasWritten(t *testing.T) {
 	if err := tr.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	if !power.IsTrace([]byte(out.String())) || power.IsTrace([]byte(`{"schema"`)) || power.IsTrace([]byte("time_s,power")) {
+	return out.String()
+}
+
+func TestATraceHasARowForEachReadingThatTellsSomething(t *testing.T) {
+	lines := strings.Split(strings.TrimSpace(traced(t)), "\n")
+	if lines[0]+"\n" != traceHead || len(lines) < 4 || len(lines) > 31 {
+		t.Fatalf("%d rows, %q", len(lines), lines[0])
+	}
+	if !strings.Contains(lines[2], `,3500,51,"power cap, thermal",sustain,"cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot",gemm_fp32`) {
+		t.Errorf("row %q", lines[2])
+	}
+}
+
+func TestATraceIsReadAsItWasWritten(t *testing.T) {
+	text := traced(t)
+	if !power.IsTrace([]byte(text)) || power.IsTrace([]byte(`{"schema"`)) || power.IsTrace([]byte("time_s,power")) {
 		t.Error("the beginning does not tell what a trace is")
 	}
-	rows, err := power.ReadTrace(strings.NewReader(out.String()))
+	rows, err := power.ReadTrace(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := rows[len(rows)/2]
-	if n := strings.Count(out.String(), "\n") - 1; len(rows) != n || !r.HasWatts || r.Watts < 90 || r.Watts > 110 || r.At <= 0 || r.At > time.Second ||
+	if n := strings.Count(text, "\n") - 1; len(rows) != n || !r.HasWatts || r.Watts < 90 || r.Watts > 110 || r.At <= 0 || r.At > time.Second ||
 		r.ClockMHz != 3500 || r.TemperatureC != 51 || r.Throttled != "power cap, thermal" || r.Phase != "sustain" || r.Case != "cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot" || r.Kernel != "gemm_fp32" {
 		t.Errorf("%d rows of %d, %+v", len(rows), n, r)
 	}

@@ -335,27 +335,3 @@ func TestEnergyThatIsNotPowerTimesTimeIsSaid(t *testing.T) {
 		}
 	}
 }
-
-func TestATraceHasARowForEachReadingThatTellsSomething(t *testing.T) {
-	clock := &powertest.Clock{T: 10 * time.Second}
-	var out strings.Builder
-	d := []power.Domain{rapl("package-0")}
-	tr := power.NewTrace(&out, d, clock.T)
-	m := &powertest.Counter{Of: d, Watts: []float64{100}, Now: func() time.Duration { return clock.T },
-		See: func(time.Duration) power.Sensors { return power.Sensors{ClockMHz: 3500, TemperatureC: 51} }}
-	o := power.NewObserver(m, clock.Power(), tr.Add)
-	tr.Running("sustain", "cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot", "gemm_fp32")
-	if _, err := o.Window(t.Context(), 300*time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if lines[0] != "time_s,power_watts,clock_mhz,temperature_c,throttled,phase,case,kernel" || len(lines) < 4 || len(lines) > 31 {
-		t.Fatalf("%d rows, %q", len(lines), lines[0])
-	}
-	if !strings.Contains(lines[2], `,3500,51,,sustain,"cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot",gemm_fp32`) {
-		t.Errorf("row %q", lines[2])
-	}
-}
