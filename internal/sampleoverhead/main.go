@@ -2,8 +2,7 @@
 
 // Command sampleoverhead measures what native sampling costs the kernel that is sampled: the same
 // fp32 GEMM with the timers on and off, in quartets A B B A, at the rate that ridge profile --native takes on this machine. It prints
-// the ratio of the times with its interval, and ends with 1 when the interval lies above 1.01. With -count it
-// counts what one tick takes, part by part.
+// the ratio of the times with its interval, and ends with 1 when the interval lies above 1.01.
 package main
 
 import (
@@ -24,19 +23,12 @@ import (
 
 func main() {
 	hz := flag.Int("rate", 0, "samples of each thread per second (default: that of ridge profile --native here)")
-	parts := flag.Bool("count", false, "count what one tick takes on one thread, part by part")
 	budget := flag.Duration("budget", 30*time.Second, "time for the quartets")
 	flag.Parse()
 	if *hz == 0 {
 		*hz = profile.Rate(machine.Read(machine.Source{}))
 	}
-	err := error(nil)
-	if *parts {
-		err = count(*hz, *budget)
-	} else {
-		err = run(*hz, *budget)
-	}
-	if err != nil {
+	if err := run(*hz, *budget); err != nil {
 		fmt.Fprintln(os.Stderr, "sampleoverhead:", err)
 		os.Exit(1)
 	}
