@@ -22,7 +22,7 @@ help:
 	@echo "make test            vet, format, staticcheck, tests, race tests, arm64 tests where the tools are"
 	@echo "make sanitize        the kernels' tests with AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make selftest        measure the measurement: known durations under known noise"
-	@echo "make profile-overhead  what sampling costs the kernel that is sampled (A B B A, 30 s)"
+	@echo "make profile-overhead  what sampling costs the kernel that is sampled (A B B A, 30 s; OVERHEAD=flags)"
 	@echo "make bench-peers     our CPU kernels, the probes and other libraries, interleaved (PEERS=flags, as -only REGEXP; see docs/benchmarks)"
 	@echo "make watch-cost      what reading a meter during a run costs: the quick suite without and with it, A B B A (WATCH=flags)"
 	@echo "make bench-interleave  false alarms and findings of compare --interleave on this machine (INTERLEAVE=flags, as -for 5m)"
@@ -134,7 +134,7 @@ readme:
 selftest: build
 	bin/ridge selftest
 
-# Flags: -operations gemm,stream -quartets N -trials N -every 100ms.
+# Flags: -quartets N (0: show the log) -for 30m -operations gemm,stream -trials N -every 100ms. Quartets add up in build/watchcost.jsonl.
 WATCH ?=
 watch-cost: build
 	$(GO) run ./internal/watchcost $(WATCH)
@@ -144,9 +144,11 @@ bench-interleave: build
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/slowworker ./internal/slowworker
 	$(GO) build -o build/interleavebench ./internal/interleavebench
 	build/interleavebench $(INTERLEAVE)
+# Flags: -rate 1000 (default: that of ridge profile --native here) -budget 40s.
+OVERHEAD ?=
 profile-overhead: compiler
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/sampleoverhead ./internal/sampleoverhead
-	build/sampleoverhead
+	build/sampleoverhead $(OVERHEAD)
 
 fuzz:
 	scripts/fuzz.sh 5s

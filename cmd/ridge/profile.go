@@ -29,7 +29,8 @@ func profileCommand() *cli.Command {
 		&cli.StringFlag{Name: "suite", Usage: "measure quick, full, or suites by name (" + strings.Join(plan.SuiteNames(), ",") + ")"},
 		&cli.StringFlag{Name: "from", Usage: "a calibration document, in place of measuring (- for standard input)"},
 		&cli.BoolFlag{Name: "native", Usage: "sample the instructions that the kernels' threads execute"},
-		&cli.IntFlag{Name: "rate", DefaultText: fmt.Sprintf("%d; %d in a virtual machine", defaultHz, virtualHz), Usage: "samples of each thread per second; with --native"},
+		&cli.BoolFlag{Name: "phases", Value: true, Usage: "sample each program on the CPU for 0.15 s after its measurement, to part its time into packing, computing, …; --phases=false leaves it out"},
+		&cli.IntFlag{Name: "rate", DefaultText: fmt.Sprintf("%d; %d in a virtual machine", profile.DefaultHz, profile.VirtualHz), Usage: "samples of each thread per second; with --native"},
 		&cli.BoolFlag{Name: "diff", Usage: "two profiles or calibration documents OLD NEW: which kernels changed"},
 		&cli.StringFlag{Name: "threshold", Value: "3%", Usage: "a change in time that counts, as 3%; with --diff"},
 		&cli.StringFlag{Name: "fail-on", Usage: "slower: exit code 1 when a kernel became slower by more than the threshold; with --diff"},
@@ -134,13 +135,15 @@ func selected(doc record.Calibration, ops []string) (record.Calibration, error) 
 func profileMeasured(c *cli.Context) error {
 	native, hz := c.Bool("native"), c.Int("rate")
 	if !c.IsSet("rate") {
-		hz = rateOf(machine.Read(machine.Source{}))
+		hz = profile.Rate(machine.Read(machine.Source{}))
 	}
 	switch {
 	case c.IsSet("rate") && !native:
 		return fmt.Errorf("--rate %d: goes with --native", hz)
 	case hz < 10 || hz > 10_000:
 		return fmt.Errorf("--rate %d: expected 10 to 10000 samples a second", hz)
+	case native && c.IsSet("phases"):
+		return errors.New("--phases does not go with --native, whose samples have phases")
 	case native && c.IsSet("resume"):
 		return errors.New("--resume does not go with --native: what is in the journal was not sampled")
 	}
@@ -153,9 +156,12 @@ func profileMeasured(c *cli.Context) error {
 	}
 	cfg.SkipPreflight = true
 	sampled := captures{}
-	if native {
+	switch {
+	case native:
 		cfg.NoProbes = true // ceilings say nothing about instructions
 		cfg.Launch = sampled.launcher(cfg.Launch, hz)
+	case c.Bool("phases"):
+		cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseSeconds
 	}
 	doc, err := runThen(c, cfg, func(doc record.Calibration) error {
 		data, err := record.EncodeCalibration(doc)
@@ -165,9 +171,12 @@ func profileMeasured(c *cli.Context) error {
 		if err := record.WriteFile(filepath.Join(cfg.DataDir, "runs", doc.RunID+".json"), data); err != nil {
 			return fmt.Errorf("write the document: %w", err)
 		}
-		p, err := profileOf(doc)
+		var p *pprof.Profile
+		captures, resolve := sampled.of(doc.Results), profile.NewSymbols("ridge").Resolve
 		if native {
-			p, err = profile.Native(doc, sampled.of(doc.Results), locateKernel(), profile.NewSymbols("ridge").Resolve)
+			p, err = profile.Native(doc, captures, locateKernel(), resolve)
+		} else {
+			p, err = profile.Calibration(doc, profile.Options{Locate: locateKernel(), Ticks: profile.Phases(captures, resolve)})
 		}
 		if err != nil {
 			return &exitError{exitFault, err}

@@ -2,27 +2,13 @@ package main
 
 import (
 	"slices"
+	"time"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/profile"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 )
-
-// Rates of native sampling. An interrupt of a virtual machine leaves it and comes back: it takes some ten times as long as on a
-// machine of its own, and half the rate keeps the cost near 1 % (docs/profiling.md).
-const (
-	defaultHz = 1000
-	virtualHz = 500
-)
-
-// rateOf is the rate for a host where none is given.
-func rateOf(h record.Host) int {
-	if v, ok := h.Hypervisor.Get(); ok && v != "" && v != "none" {
-		return virtualHz
-	}
-	return defaultHz
-}
 
 // sampledRun is one measurement of a case whose threads were sampled, with the code of each arm.
 type sampledRun struct {
@@ -35,10 +21,30 @@ type captures map[string][]sampledRun
 
 // launcher makes workers that sample hz times a second. Pilots only choose a baseline: they are not sampled.
 func (c captures) launcher(launch runner.Launcher, hz int) runner.Launcher {
-	return runner.Sampled(launch, hz, func(k record.Case) bool { return !k.Pilot },
-		func(k record.Case, p runner.Prepared, code []backend.CodeSamples) {
-			c[k.ID] = append(c[k.ID], sampledRun{p.Arms, code})
-		})
+	return runner.Sampled(launch, hz, func(k record.Case) bool { return !k.Pilot }, c.take)
+}
+
+// phaseSeconds are sampled of each program after its measurement: 150 ticks of each thread, so that the share of a phase is known to
+// 0.04 or better (one standard deviation, one thread).
+const phaseSeconds = 150 * time.Millisecond
+
+// after makes workers whose programs run on after their measurement and are sampled then, for their phases. The time is
+// measured before, so that the rate need not be low. Only CPUs can be sampled; probes of ceilings rate no kernel.
+func (c captures) after(launch runner.Launcher) runner.Launcher {
+	return runner.SampledAfter(launch, profile.DefaultHz, phaseSeconds.Seconds(), func(k record.Case) bool {
+		return !k.Pilot && k.Device == "cpu" && k.UseCase != record.UseCaseCeiling && k.UseCase != record.UseCaseSweep && !c.hasArms(k)
+	}, c.take)
+}
+
+// hasArms reports whether the arms of a comparison were sampled in an earlier visit: they do the same in each.
+func (c captures) hasArms(k record.Case) bool {
+	return len(k.Arms) > 0 && slices.ContainsFunc(c[k.ID], func(s sampledRun) bool {
+		return slices.EqualFunc(s.arms, k.Arms, func(p runner.PreparedArm, a record.ProgramRef) bool { return p.Name == a.Name })
+	})
+}
+
+func (c captures) take(k record.Case, p runner.Prepared, code []backend.CodeSamples) {
+	c[k.ID] = append(c[k.ID], sampledRun{p.Arms, code})
 }
 
 // of gives what was sampled of the results. Of a single program the last measurement is the result; a comparison pools its

@@ -89,17 +89,6 @@ func TestTheArmsOfAResultGetWhatWasSampledOfThem(t *testing.T) {
 	}
 }
 
-func TestAVirtualMachineIsSampledLessOften(t *testing.T) {
-	for _, tc := range []struct {
-		at   record.Fact[string]
-		want int
-	}{{record.Known("kvm", "cpuid"), virtualHz}, {record.Known("none", "cpuid"), defaultHz}, {record.Unknown[string]("no cpuid"), defaultHz}} {
-		if got := rateOf(record.Host{Hypervisor: tc.at}); got != tc.want {
-			t.Errorf("%+v: %d Hz, want %d", tc.at, got, tc.want)
-		}
-	}
-}
-
 func TestAPatternIsSampledInBothItsPrograms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures a pattern")

@@ -53,6 +53,9 @@ type Config struct {
 	Accelerator *record.Device
 	View        View // nil: nobody listens
 	Now         func() time.Time
+	// Beside is what each program of a case takes in Launch's workers beside its measurement (sampling it, say): the run may
+	// last so much longer before cases get less time.
+	Beside time.Duration
 }
 
 // View hears what happens, outside of the timed windows.

@@ -86,15 +86,20 @@ const (
 
 // target is the time that the run should take.
 func (c *campaign) target() time.Duration {
+	programs := 0
+	for _, k := range c.plan.Cases {
+		programs += max(1, len(k.Arms))
+	}
+	beside := time.Duration(programs) * c.cfg.Beside
 	switch {
 	case !c.cfg.Plan.Quick && c.cfg.Plan.ProbesOnly:
-		return fullFusion
+		return fullFusion + beside
 	case !c.cfg.Plan.Quick:
-		return fullTarget
+		return fullTarget + beside
 	case c.cfg.Plan.ProbesOnly:
-		return quickFusion
+		return quickFusion + beside
 	}
-	return quickTarget
+	return quickTarget + beside
 }
 
 // budget is the sampling time of case i: the plan's, less in proportion when the run is

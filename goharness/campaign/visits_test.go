@@ -4,6 +4,7 @@ package campaign
 
 import (
 	"testing"
+	"time"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/ceiling"
@@ -71,5 +72,22 @@ func TestComparisonsAreVisitedInRoundsAndPooled(t *testing.T) {
 		if doc.Results[i].Status == record.OK && len(r.Ratio.Quartets) != len(doc.Results[i].Ratio.Quartets) {
 			t.Errorf("%s was settled and was measured again", r.ID)
 		}
+	}
+}
+
+// What workers do beside measuring (sampling a program's phases) takes nothing from the cases: the run may last so much longer.
+func TestWhatIsDoneBesideMeasuringDoesNotShrinkTheCases(t *testing.T) {
+	began := time.Unix(1000, 0)
+	budgetAfter := func(beside, spent time.Duration) int64 {
+		c := &campaign{started: began, plan: plan.Plan{Cases: make([]record.Case, 100)}}
+		c.cfg = Config{Beside: beside, Now: func() time.Time { return began.Add(spent) }}
+		c.cfg.Plan.Quick = true
+		return c.budget(record.Case{BudgetNS: 1e9}, 50)
+	}
+	if got := budgetAfter(0, 65*time.Second); got > 300e6 {
+		t.Errorf("late: %d of 10⁹ ns", got)
+	}
+	if got := budgetAfter(500*time.Millisecond, 62500*time.Millisecond); got != 1e9 {
+		t.Errorf("as late as the sampling takes: %d of 10⁹ ns", got)
 	}
 }

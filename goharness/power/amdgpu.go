@@ -101,7 +101,7 @@ func (m *amdgpu) Close() error      { return nil }
 func (m *amdgpu) Read(context.Context) (Reading, error) {
 	v, err := m.fs.readUint(m.file)
 	if err != nil {
-		return Reading{}, noData("the sensor vanished during the run: %v", err)
+		return Reading{}, failedReading("sensor", err)
 	}
 	r := Reading{Counts: []uint64{v}}
 	for file, to := range map[string]struct {

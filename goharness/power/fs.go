@@ -52,7 +52,7 @@ func (t tree) readUint(p string) (uint64, error) {
 func (t tree) explain(p string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &NoData{Reason: p + " does not exist"}
+		return &missingError{p}
 	case errors.Is(err, fs.ErrPermission):
 		return &permissionError{p}
 	}
@@ -61,6 +61,21 @@ func (t tree) explain(p string, err error) error {
 		err = pe.Err
 	}
 	return &NoData{Reason: fmt.Sprintf("%s: %v", p, err)}
+}
+
+// missingError is a file that is not there.
+type missingError struct{ path string }
+
+func (e *missingError) Error() string        { return e.path + " does not exist" }
+func (e *missingError) Is(target error) bool { return target == ErrNoData }
+
+// failedReading tells a file that vanished during a run from one that holds garbage or may no longer be read.
+func failedReading(what string, err error) error {
+	var gone *missingError
+	if errors.As(err, &gone) {
+		return noData("the %s vanished during the run: %v", what, err)
+	}
+	return noData("reading the %s failed during the run: %v", what, err)
 }
 
 // permissionError is a file that this user may not read.

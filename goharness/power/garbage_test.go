@@ -101,6 +101,40 @@ func TestSensorsBesideTheMeterFillWhatItLacks(t *testing.T) {
 	}
 }
 
+// A thermometer whose driver hangs costs its own figure and nothing else; what reads for a trace ends when it is told to.
+func TestASensorBesideTheMeterThatHangsIsGivenUp(t *testing.T) {
+	began := time.Now()
+	now := func() time.Duration { return time.Since(began) + time.Second }
+	m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: now}
+	heard := make(chan power.Reading, 1000)
+	o := power.NewObserver(m, power.Clock{Now: now, Sleep: power.Sleep}, func(r power.Reading) { heard <- r })
+	power.SetStall(o, 30*time.Millisecond)
+	hung, asked := make(chan struct{}), 0
+	defer close(hung)
+	o.Beside(func() power.Sensors { asked++; <-hung; return power.Sensors{TemperatureC: 50} })
+	stop := o.Follow(time.Millisecond)
+	for range 3 {
+		select {
+		case r := <-heard:
+			if r.TemperatureC != 0 {
+				t.Errorf("%+v", r)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatal("the readings stopped")
+		}
+	}
+	ended := make(chan struct{})
+	go func() { stop(); o.Close(); close(ended) }()
+	select {
+	case <-ended:
+	case <-time.After(10 * time.Second):
+		t.Fatal("the observer does not end")
+	}
+	if asked != 1 || o.Gone() == nil {
+		t.Errorf("asked %d times, gone %v", asked, o.Gone())
+	}
+}
+
 // Each reading takes a second: five of them, at 90 and 110 W in turn, are all that is known of a window of 5 s,
 // however often the sensor was updated meanwhile. Student's interval of five is ±13.6 W.
 func TestASlowMeterKnowsLess(t *testing.T) {

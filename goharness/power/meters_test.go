@@ -156,17 +156,44 @@ func TestMissingMetersSayWhatWouldHelp(t *testing.T) {
 	}
 }
 
-func TestAZoneThatVanishesGivesAReason(t *testing.T) {
-	root := fixture(t, "amd")
-	m, err := Find(t.Context(), Builtin(), Env{Root: root}, cpu)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(filepath.Join(root, powercapDir, "intel-rapl:0")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Read(t.Context()); !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "vanished") {
-		t.Errorf("reading a vanished zone: %v", err)
+// What files may hold while a run goes on: each gives a reason that tells what happened, and no number.
+func TestFilesThatFailDuringTheRunGiveAReason(t *testing.T) {
+	for _, tc := range []struct {
+		fixture, file string
+		d             Device
+	}{
+		{"amd", powercapDir + "/intel-rapl:0/energy_uj", cpu},
+		{"amdgpu", "/sys/class/hwmon/hwmon10/energy1_input", Device{ID: "hip:1", Platform: "hip", PCI: "0000:83:00.0"}},
+	} {
+		for text, want := range map[string]string{
+			"":                                 "vanished during the run",
+			"-5":                               `reading the XX failed during the run: FILE holds "-5", not a count`,
+			"NaN":                              `holds "NaN", not a count`,
+			"1e9":                              `holds "1e9", not a count`,
+			"\x00\xff":                         "not a count",
+			"99999999999999999999999":          "not a count",
+			strings.Repeat("123456789", 10000): "1234…\", not a count",
+		} {
+			root := fixture(t, tc.fixture)
+			m, err := Find(t.Context(), Builtin(), Env{Root: root}, tc.d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if text == "" {
+				err = os.Remove(filepath.Join(root, tc.file))
+			} else {
+				err = os.WriteFile(filepath.Join(root, tc.file), []byte(text), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = m.Read(t.Context())
+			what := map[bool]string{true: "counter", false: "sensor"}[tc.d == cpu]
+			want := strings.NewReplacer("XX", what, "FILE", tc.file).Replace(want)
+			if !errors.Is(err, ErrNoData) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(want, "not a count") && strings.Contains(err.Error(), "vanished") || len(err.Error()) > 300 {
+				t.Errorf("%s with %q: %v, want %q", tc.fixture, clip(text), err, want)
+			}
+		}
 	}
 }
 

@@ -151,7 +151,7 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	}
 	if o.beside != nil {
 		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
-			o.cached, o.asked = o.beside(), after
+			o.cached, o.asked = o.sense(), after
 		}
 		r.Sensors = r.Sensors.or(o.cached)
 	}
@@ -160,6 +160,19 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 		o.listen(r)
 	}
 	return r, nil
+}
+
+// sense reads the sensors beside the meter with o.mu held. Such as do not answer are not asked again: no energy depends on them.
+func (o *Observer) sense() Sensors {
+	got, ask := make(chan Sensors, 1), o.beside
+	go func() { got <- ask() }()
+	select {
+	case s := <-got:
+		return s
+	case <-time.After(o.stall):
+		o.beside = nil
+		return Sensors{}
+	}
 }
 
 // ask calls the meter with o.mu held and gives up on a call that does not come back: the meter is not used again, since

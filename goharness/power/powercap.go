@@ -136,7 +136,7 @@ func (m *powercap) Read(context.Context) (Reading, error) {
 	for i, f := range m.files {
 		var err error
 		if r.Counts[i], err = m.fs.readUint(f); err != nil {
-			return r, noData("the counter vanished during the run: %v", err)
+			return r, failedReading("counter", err)
 		}
 	}
 	return r, nil

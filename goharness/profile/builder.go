@@ -17,6 +17,7 @@ type builder struct {
 	p         *pprof.Profile
 	measured  bool // counters saw the traffic of some launches
 	locate    func(kernel string) (Source, bool)
+	ticks     func(id, arm string) Ticks // nil: nothing is known of phases
 	locations map[frame]*pprof.Location
 	functions map[frame]*pprof.Function // by name, file and first line
 }

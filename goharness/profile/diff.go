@@ -59,7 +59,7 @@ func entries(p *pprof.Profile) (map[string]entry, error) {
 	if !ok1 || !ok2 {
 		return nil, fmt.Errorf("the profile has no sample types %s and %s: expected one of a calibration (for others: go tool pprof -diff_base)", DeviceTime, TimeOverRoofline)
 	}
-	out := map[string]entry{}
+	out, seen := map[string]entry{}, map[string]bool{}
 	for _, s := range p.Sample {
 		id, kernel, arm := s.Label["case"], s.Label["kernel"], ""
 		if len(id) != 1 || len(kernel) != 1 {
@@ -68,10 +68,16 @@ func entries(p *pprof.Profile) (map[string]entry, error) {
 		if a := s.Label["arm"]; len(a) == 1 {
 			arm = " " + a[0]
 		}
-		if _, twice := out[id[0]+arm]; twice {
-			return nil, fmt.Errorf("it has case %s twice: expected a profile of one run", printable(id[0]+arm))
+		of, phase := id[0]+arm, ""
+		if l := s.Label["phase"]; len(l) == 1 {
+			phase = l[0]
 		}
-		out[id[0]+arm] = entry{kernel[0], s.Value[ns], s.Value[lost]}
+		e, more := out[of]
+		if seen[of+"\x00"+phase] || more && e.kernel != kernel[0] {
+			return nil, fmt.Errorf("it has case %s twice: expected a profile of one run", printable(of))
+		}
+		seen[of+"\x00"+phase] = true
+		out[of] = entry{kernel[0], e.ns + s.Value[ns], e.lost + s.Value[lost]}
 	}
 	return out, nil
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,6 +12,21 @@ import (
 	"ridge/goharness/backend"
 	"ridge/goharness/record"
 )
+
+// Rates of sampling, for each thread and second. An interrupt of a virtual machine leaves it and comes back: it takes some ten
+// times as long as on a machine of its own, and half the rate keeps the cost below 1 % (docs/profiling.md).
+const (
+	DefaultHz = 1000
+	VirtualHz = 500
+)
+
+// Rate is the one for a host where none is given.
+func Rate(h record.Host) int {
+	if v, ok := h.Hypervisor.Get(); ok && v != "" && v != "none" {
+		return VirtualHz
+	}
+	return DefaultHz
+}
 
 // Capture is what was sampled of one case.
 type Capture struct {
@@ -161,14 +175,7 @@ func (n *native) addressed(m backend.CodeMapping, at uint64) *placed {
 	if l := n.addresses[key]; l != nil {
 		return l
 	}
-	code, ok := n.resolve(m, at)
-	name, src := code.Function, code.At
-	if !ok { // no symbol: the file's name, as [vdso]
-		name = "unmapped memory"
-		if m.File != "" {
-			name = filepath.Base(m.File)
-		}
-	}
+	name, src, phase := describe(n.resolve, m, at)
 	// A compiler's copy of a function (tile.constprop.0) has no name of its own in the debug
 	// information; go tool pprof -weblist finds it by an empty system name.
 	system := name
@@ -178,7 +185,7 @@ func (n *native) addressed(m backend.CodeMapping, at uint64) *placed {
 	l := &pprof.Location{ID: uint64(len(n.p.Location) + 1), Mapping: to, Address: at,
 		Line: []pprof.Line{{Function: n.function(name, system, src.File, 0), Line: src.Line}}}
 	n.p.Location = append(n.p.Location, l)
-	n.addresses[key] = &placed{l, phase(name, src.File, m.File, code.Inlined)}
+	n.addresses[key] = &placed{l, phase}
 	return n.addresses[key]
 }
 
@@ -194,36 +201,4 @@ func (n *native) mapping(m backend.CodeMapping) *pprof.Mapping {
 		n.p.Mapping = append(n.p.Mapping, to)
 	}
 	return to
-}
-
-// waits are what the team's threads call while they wait for each other; no kernel makes a system
-// call or asks for the time.
-var waits = []string{"syscall", "sched_yield", "clock_gettime", "futex"}
-
-// phases are told by what the kernels call their functions.
-var phases = []struct {
-	name     string
-	prefixes []string
-}{
-	{"pack", []string{"pack_"}},
-	{"epilogue", []string{"finish_", "activate_", "end_"}},
-	{"reduce", []string{"join_", "decode_join"}}, // what several threads summed, after a barrier
-}
-
-// phase is what a function does by its name and place: kernels keep packing, what follows the sums, and the joining of
-// threads' parts in functions of their own, and the team waits in its own. Functions that the compiler put into another
-// count before it, the innermost first.
-func phase(function, file, mapped string, inlined []string) string {
-	has := func(w string) bool { return strings.Contains(function, w) }
-	if strings.Contains(file, "native/team/") || mapped == "[vdso]" || file == "" && slices.ContainsFunc(waits, has) {
-		return "wait"
-	}
-	for _, f := range append(slices.Clone(inlined), function) {
-		for _, p := range phases {
-			if slices.ContainsFunc(p.prefixes, func(x string) bool { return strings.HasPrefix(f, x) }) {
-				return p.name
-			}
-		}
-	}
-	return "compute"
 }

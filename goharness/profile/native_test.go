@@ -50,7 +50,7 @@ func TestThePhaseIsThatOfTheInnermostFunctionThatTellsOne(t *testing.T) {
 		{"", "", "[vdso]", nil, "wait"},
 		{"__futex_wait", "", "libc.so.6", nil, "wait"},
 	} {
-		if got := phase(tc.function, tc.file, tc.mapped, tc.inlined); got != tc.want {
+		if got := phaseOf(tc.function, tc.file, tc.mapped, tc.inlined); got != tc.want {
 			t.Errorf("%s with %v in it: %s, want %s", tc.function, tc.inlined, got, tc.want)
 		}
 	}
@@ -182,5 +182,16 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 	if sum != c.Changes[0].NewNS-c.Changes[0].OldNS {
 		t.Errorf("the difference sums to %d ns, want %d", sum, c.Changes[0].NewNS-c.Changes[0].OldNS)
+	}
+}
+
+func TestAVirtualMachineIsSampledLessOften(t *testing.T) {
+	for _, tc := range []struct {
+		at   record.Fact[string]
+		want int
+	}{{record.Known("kvm", "cpuid"), VirtualHz}, {record.Known("none", "cpuid"), DefaultHz}, {record.Unknown[string]("no cpuid"), DefaultHz}} {
+		if got := Rate(record.Host{Hypervisor: tc.at}); got != tc.want {
+			t.Errorf("%+v: %d Hz, want %d", tc.at, got, tc.want)
+		}
 	}
 }

@@ -37,6 +37,8 @@ const (
 type Options struct {
 	// Locate finds the source of a kernel; nil: no frame has one.
 	Locate func(kernel string) (Source, bool)
+	// Ticks of a case and, of a comparison, an arm by phase (see Phases); nil: nothing is known of phases.
+	Ticks func(id, arm string) Ticks
 }
 
 // Source is a line of a file; the path is relative to the module.
@@ -47,9 +49,12 @@ type Source struct {
 
 // Calibration makes the profile of a document's results: suite → op → shape → kernel → phase. Only
 // verified and timed results that rate a kernel are in it; the comments count what is left out.
-// Phases inside a kernel are not timed, so each has the one phase "compute".
+//
+// Where enough ticks tell the phases of a program, its time is parted among them by their shares. All else is known of the
+// whole kernel alone and stays with its frame. Other programs have the one phase "compute".
 func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	b := newBuilder(o.Locate)
+	b.ticks = o.Ticks
 	b.p.SampleType = []*pprof.ValueType{{Type: Launches, Unit: "count"}, {Type: DeviceTime, Unit: "nanoseconds"},
 		{Type: Energy, Unit: "microjoules"}, {Type: FLOP, Unit: "count"}, {Type: Bytes, Unit: "bytes"},
 		{Type: TimeOverRoofline, Unit: "nanoseconds"}}
@@ -119,15 +124,21 @@ func Write(w io.Writer, p *pprof.Profile) error { return p.Write(w) }
 // counts what the samples do not say.
 type counts struct {
 	samples, noCeiling, beyond int
+	parted, ticks              int64          // samples whose time is parted by phases, and by how many ticks
 	left                       map[string]int // results left out, by reason
 	noEnergy                   map[string]int // samples without energy, by reason
 }
 
 func (c *counts) comments(doc record.Calibration) []string {
+	phases := "phases inside kernels are not timed: each kernel has the one phase compute (ridge profile --native samples inside)"
+	if c.parted > 0 {
+		phases = fmt.Sprintf("phases: the time of %d of %d programs is parted by %d ticks of their threads, sampled after the measurement; wait is the team at its barriers; the others have the one phase compute",
+			c.parted, c.samples, c.ticks)
+	}
 	out := []string{
 		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
 		"every case counts once: one launch at its median time, with its FLOP and its modelled bytes",
-		"phases inside kernels are not timed: each kernel has the one phase compute (ridge profile --native samples inside)",
+		phases,
 	}
 	if c.noCeiling > 0 {
 		out = append(out, fmt.Sprintf("time_over_roofline: %d of %d samples have no ceiling and contribute nothing", c.noCeiling, c.samples))
@@ -201,21 +212,46 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		c.noEnergy[why]++
 	}
 	kernel := strings.Join(kernels, " + ")
-	s := &pprof.Sample{
-		Location: b.stack(caseFrames(r, arm), b.kernelFrames(kernels, "compute")),
-		Value:    []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)},
-		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device},
-			"kernel": {kernel}, "case": {r.ID}},
+	measured, _ := measuredBytes(energy)
+	add := func(stack []*pprof.Location, phase string, values ...int64) {
+		s := &pprof.Sample{Location: stack, Value: values,
+			Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}}}
+		if arm != "" {
+			s.Label["arm"] = []string{arm}
+		}
+		if phase != "" {
+			s.Label["phase"] = []string{phase}
+		}
+		numbers(s, r)
+		b.p.Sample = append(b.p.Sample, s)
 	}
+	values := []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)}
 	if b.measured {
-		n, _ := measuredBytes(energy)
-		s.Value = append(s.Value, round(n))
+		values = append(values, round(measured))
 	}
-	if arm != "" {
-		s.Label["arm"] = []string{arm}
+	frames := caseFrames(r, arm)
+	ticks := b.ticksOf(r.ID, arm)
+	if ticks.total() < leastTicks {
+		add(b.stack(frames, b.kernelFrames(kernels, compute)), "", values...)
+		return
 	}
-	numbers(s, r)
-	b.p.Sample = append(b.p.Sample, s)
+	c.parted, c.ticks = c.parted+1, c.ticks+ticks.total()
+	names, parts := ticks.part(values[1])
+	values[1] = 0
+	add(b.stack(frames, b.kernelFrames(kernels, compute)[:1]), "", values...)
+	for i, name := range names {
+		of := make([]int64, len(values))
+		of[1] = parts[i]
+		add(b.stack(frames, b.kernelFrames(kernels, name)), name, of...)
+	}
+}
+
+// ticksOf a program; none where nothing is known.
+func (b *builder) ticksOf(id, arm string) Ticks {
+	if b.ticks == nil {
+		return nil
+	}
+	return b.ticks(id, arm)
 }
 
 // joulesPerLaunch is the energy of one launch, or why there is none.

@@ -52,7 +52,7 @@ func TestFunctionsThatTheCompilerPutIntoAnotherAreNamedInnermostFirst(t *testing
 		}
 		switch {
 		case slices.Equal(code.Inlined, []string{"join_parts", "step"}):
-			found[phase(code.Function, code.At.File, lib, code.Inlined)] = true
+			found[phaseOf(code.Function, code.At.File, lib, code.Inlined)] = true
 		case len(code.Inlined) > 0 && code.Inlined[len(code.Inlined)-1] != "step":
 			t.Errorf("%#x: inlined %v", at, code.Inlined)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // WriteTop prints the first n functions by a sample type, each with that value and its share, as
-// go tool pprof -top does, and by the profile's default type beside it where that is another.
+// go tool pprof -top does, and by the profile's default type beside it where that is another. Phases are added up.
 func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
 	index := func(name string) int {
 		return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
@@ -27,7 +27,11 @@ func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
 	rows := map[string]*row{}
 	var total int64
 	for _, s := range p.Sample {
-		name := s.Location[0].Line[0].Function.Name
+		at := 0
+		if len(s.Label["phase"]) > 0 { // a part of the kernel's time, which stands with the kernel
+			at = 1
+		}
+		name := s.Location[at].Line[0].Function.Name
 		if rows[name] == nil {
 			rows[name] = &row{}
 		}

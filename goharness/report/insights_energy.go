@@ -94,17 +94,23 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 		return
 	}
 	var with []*record.Result
-	joules, seconds := 0.0, 0.0
+	joules, seconds, work, spent := 0.0, 0.0, 0.0, 0.0 // work and what it took: of results with arithmetic
 	for _, r := range rs {
 		if r.Energy.Known() && r.Metrics != nil && r.Metrics.Power != nil && r.Metrics.Power.Unavailable == "" {
 			with = append(with, r)
 			joules, seconds = joules+r.Energy.Joules, seconds+float64(r.Energy.WindowNS)/1e9
+			if r.FLOPs > 0 {
+				work, spent = work+r.Metrics.Power.GFLOPSPerWatt*r.Energy.Joules, spent+r.Energy.Joules
+			}
 		}
 	}
 	if len(with) == 0 {
 		return
 	}
 	fmt.Fprintf(b, "  power: %s W on average over %s with energy", digits(joules/seconds), count(len(with), "result"))
+	if spent > 0 {
+		fmt.Fprintf(b, ", %s GFLOPS/W over those with arithmetic", digits(work/spent))
+	}
 	if e != nil && e.Idle != nil && e.Idle.Unavailable == "" {
 		fmt.Fprintf(b, ", idle %s W", digits((e.Idle.Before+e.Idle.After)/2))
 	}
@@ -206,7 +212,10 @@ func betweenDevices(b *strings.Builder, docs []record.Calibration) {
 			for n := range docs[i].Results {
 				r := &docs[i].Results[n]
 				if r.Device == d.ID && r.Status.Counts() && !r.Probe() && r.Time != nil && len(r.Arms) == 0 {
-					x.by[fmt.Sprint(r.Op, r.DType, params(r), r.Mode)] = r
+					k := fmt.Sprint(r.Op, r.DType, params(r), r.Mode)
+					if o := x.by[k]; o == nil || r.Time.MedianNS < o.Time.MedianNS { // of several thread counts the best
+						x.by[k] = r
+					}
 				}
 			}
 			all = append(all, x)
@@ -234,7 +243,7 @@ func betweenDevices(b *strings.Builder, docs []record.Calibration) {
 		}
 		fmt.Fprintf(b, "%s against %s: ×%s as fast over %s that both ran (geometric mean)", clean(x.name), clean(all[0].name), digits(geomean(faster)), count(len(faster), "program"))
 		if len(leaner) > 0 {
-			fmt.Fprintf(b, ", ×%s the GFLOPS/W over %d", digits(geomean(leaner)), len(leaner))
+			fmt.Fprintf(b, ", ×%s the work per joule over %d", digits(geomean(leaner)), len(leaner))
 		}
 		b.WriteString("\n")
 	}

@@ -41,12 +41,12 @@ func TestInsightsTellPowerEfficiencyAndBounds(t *testing.T) {
 		"bandwidth: 20.0 GB/s on average over 1 result bound by DRAM, theoretical 50.0 GB/s, utilisation 40.0 %",
 		"compute-bound: 2 results of 20.0 to 80.0 operations per byte: a lower precision",
 		"memory-bound: 1 result of 0.1 to 0.1 operations per byte: fused operators",
-		"power: 100 W on average over 3 results with energy, idle 11.0 W, limit 120 W (toy)",
+		"power: 100 W on average over 3 results with energy, 0.707 GFLOPS/W over those with arithmetic, idle 11.0 W, limit 120 W (toy)",
 		"efficiency: gemm fp32: 1.60 ±1.0 % GFLOPS/W at m=8 n=2 k=3, the best of 2 measured sizes, 100 W",
 		"GFLOPS/W of gemm fp32 by batch: batch 1: 0.5, batch 8: 1.60",
 		"energy roofline fp32: 20.0 pJ per FLOP (18.0 to 22.0), 150 pJ per byte (140 to 160), 30.0 W whatever runs",
 		"energy roofline fp64: none: 2 cases with energy: 6 are needed",
-		"two cpu against one cpu: ×0.5 as fast over 3 programs that both ran (geometric mean), ×2.00 the GFLOPS/W over 3",
+		"two cpu against one cpu: ×0.5 as fast over 3 programs that both ran (geometric mean), ×2.00 the work per joule over 3",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("lacks %q", want)
@@ -60,5 +60,22 @@ func TestInsightsTellPowerEfficiencyAndBounds(t *testing.T) {
 	b.Reset()
 	if err := writeInsights(&b, []record.Calibration{d}); err != nil || !strings.Contains(b.String(), "energy: not measured: no energy meter: none here") || strings.Contains(b.String(), "power:") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// Of a program that ran with one thread and with all, the faster stands for the device, in whatever order the document has them.
+func TestDevicesAreComparedByTheirFastestThreadCount(t *testing.T) {
+	for _, swap := range []bool{false, true} {
+		one, two := energyDoc("one", 1, 100), energyDoc("two", 2, 25)
+		slow := one.Results[0]
+		slow.ID = "cpu/gemm/fp32/m=1,n=2,k=3/threads=1/hot"
+		slow.Time = &record.Time{MedianNS: 100 * slow.Time.MedianNS}
+		if one.Results = append(one.Results, slow); swap {
+			one.Results[0], one.Results[3] = one.Results[3], one.Results[0]
+		}
+		var b strings.Builder
+		if err := writeInsights(&b, []record.Calibration{one, two}); err != nil || !strings.Contains(b.String(), "×0.5 as fast over 3 programs") {
+			t.Errorf("%v\n%s", err, b.String())
+		}
 	}
 }

@@ -31,7 +31,7 @@ type Request struct {
 	// Launches of a sample, for the soak of an arm that an earlier request measured; 0: those of the measurement.
 	Launches int    `json:"launches,omitempty"`
 	Library  string `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case
-	// SampleHz, of measure: how often a second the device's threads are asked which instruction they execute; 0: never.
+	// SampleHz, of measure and soak: how often a second the device's threads are asked which instruction they execute; 0: never.
 	SampleHz int `json:"sample_hz,omitempty"`
 }
 
@@ -122,6 +122,8 @@ type Soaked struct {
 	StartNS  int64 `json:"start_ns"` // CLOCK_MONOTONIC
 	EndNS    int64 `json:"end_ns"`
 	Launches int64 `json:"launches"`
+	// Code is there when the request asked for samples.
+	Code []backend.CodeSamples `json:"code,omitempty"`
 }
 
 // ClockReading is the device's measured clock. LoadedUnavailable says why LoadedGHz is 0.

@@ -229,10 +229,17 @@ func (s *Server) soak(ctx context.Context, q Request) (*Soaked, error) {
 	if launches < 1 {
 		return nil, usage("soak: arm %d has not been measured: its launches per sample are not known", q.Arm)
 	}
+	ran := windows{Sampler: a.e}
+	var sampler measure.Sampler = a.e
+	if q.SampleHz > 0 {
+		sampler = &ran
+	}
+	stopSampling := s.sample(q.SampleHz)
+	defer stopSampling() // where the soak fails
 	defer quiet()()
-	got, err := measure.Soak(ctx, a.e, launches, time.Duration(q.Seconds*1e9), nil)
+	got, err := measure.Soak(ctx, sampler, launches, time.Duration(q.Seconds*1e9), nil)
 	if err != nil {
 		return nil, err
 	}
-	return &Soaked{StartNS: int64(got.Start), EndNS: int64(got.End), Launches: got.Launches}, nil
+	return &Soaked{StartNS: int64(got.Start), EndNS: int64(got.End), Launches: got.Launches, Code: stopSampling(ran.samples)}, nil
 }

@@ -1,8 +1,8 @@
 //go:build cgo && linux && (amd64 || arm64)
 
 // Command sampleoverhead measures what native sampling costs the kernel that is sampled: the same
-// fp32 GEMM with the timers on and off, in quartets A B B A. It prints the ratio of the times with
-// its interval, and ends with 1 when the interval lies above 1.01.
+// fp32 GEMM with the timers on and off, in quartets A B B A, at the rate that ridge profile --native takes on this machine. It prints
+// the ratio of the times with its interval, and ends with 1 when the interval lies above 1.01.
 package main
 
 import (
@@ -13,16 +13,21 @@ import (
 	"time"
 
 	"ridge/goharness/backend"
+	"ridge/goharness/machine"
 	"ridge/goharness/measure"
 	"ridge/goharness/op"
+	"ridge/goharness/profile"
 	"ridge/goharness/record"
 	"ridge/native"
 )
 
 func main() {
-	hz := flag.Int("rate", 1000, "samples of each thread per second")
+	hz := flag.Int("rate", 0, "samples of each thread per second (default: that of ridge profile --native here)")
 	budget := flag.Duration("budget", 30*time.Second, "time for the quartets")
 	flag.Parse()
+	if *hz == 0 {
+		*hz = profile.Rate(machine.Read(machine.Source{}))
+	}
 	if err := run(*hz, *budget); err != nil {
 		fmt.Fprintln(os.Stderr, "sampleoverhead:", err)
 		os.Exit(1)

@@ -1,6 +1,7 @@
 // Command watchcost measures what watching costs: the quick suite runs in quartets without and with the
 // observer reading a meter ten times a second (A B B A), and the ratio of each case's medians is taken. The meter is
 // the RAPL meter on a tree of files as two sockets have them, so that it also runs where no counter is.
+// Quartets add up in a log, so that a long measurement can be taken in parts.
 package main
 
 import (
@@ -8,11 +9,9 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -23,22 +22,50 @@ import (
 	"ridge/goharness/runner"
 )
 
+// bench is what is measured, and for how long.
+type bench struct {
+	ridge, operations, log string
+	quartets, trials       int
+	every, most            time.Duration
+	out                    io.Writer
+}
+
 func main() {
-	ridge := flag.String("ridge", "bin/ridge", "the binary whose worker measures")
-	operations := flag.String("operations", "", "suites or ops of the quick suite, comma-separated (default: all)")
-	quartets := flag.Int("quartets", 1, "quartets A B B A")
-	every := flag.Duration("every", 100*time.Millisecond, "time between readings")
-	trials := flag.Int("trials", 0, "samples of each case in place of the stop rule")
+	b := bench{out: os.Stdout}
+	flag.StringVar(&b.ridge, "ridge", "bin/ridge", "the binary whose worker measures")
+	flag.StringVar(&b.operations, "operations", "", "suites or ops of the quick suite, comma-separated (default: all)")
+	flag.StringVar(&b.log, "log", "build/watchcost.jsonl", "where quartets of the same binary and flags are added up")
+	flag.IntVar(&b.quartets, "quartets", 1, "quartets A B B A to add; 0: show the log")
+	flag.DurationVar(&b.most, "for", time.Hour, "start no quartet that may not end in that time")
+	flag.DurationVar(&b.every, "every", 100*time.Millisecond, "time between readings")
+	flag.IntVar(&b.trials, "trials", 0, "samples of each case in place of the stop rule")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	if err := run(ctx, *ridge, *operations, *quartets, *trials, *every); err != nil {
+	if err := b.run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "watchcost:", err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, ridge, operations string, quartets, trials int, every time.Duration) error {
+func (b bench) run(ctx context.Context) error {
+	if b.quartets < 0 || b.trials < 0 || b.every <= 0 || b.most <= 0 {
+		return fmt.Errorf("%d quartets, %d trials, every %v for %v: expected no negative count, and times above 0", b.quartets, b.trials, b.every, b.most)
+	}
+	of, err := b.setting()
+	if err != nil {
+		return err
+	}
+	all, others, err := read(b.log, of)
+	if err != nil {
+		return err
+	}
+	if others > 0 {
+		fmt.Fprintf(b.out, "%s: %d quartets of another binary or with other flags are left out\n", b.log, others)
+	}
+	if len(all) > 0 {
+		fmt.Fprintf(b.out, "%s: %d quartets so far\n%s\n", b.log, len(all), summarize(all))
+	}
 	root, err := os.MkdirTemp("", "watchcost")
 	if err != nil {
 		return err
@@ -47,25 +74,57 @@ func run(ctx context.Context, ridge, operations string, quartets, trials int, ev
 	if err := zones(root); err != nil {
 		return err
 	}
-	sides := map[bool]map[string][]float64{false: {}, true: {}}
-	for q := range quartets {
-		for _, watched := range []bool{false, true, true, false} {
-			doc, err := campaign.Run(ctx, config(ridge, operations, root, trials, watched, every))
-			if err != nil {
-				return err
-			}
-			if watched && doc.Energy.Meter == "" {
-				return fmt.Errorf("the meter was not read: %s", doc.Energy.Unavailable)
-			}
-			for _, r := range doc.Results {
-				if r.Status.Counts() {
-					sides[watched][r.ID] = append(sides[watched][r.ID], r.Time.MedianNS)
-				}
+	end, longest := time.Now().Add(b.most), time.Duration(0)
+	for n := range b.quartets {
+		if n > 0 && time.Until(end) < longest {
+			fmt.Fprintf(b.out, "no quartet is started any more: %v are left and one takes %v\n", max(0, time.Until(end)).Round(time.Second), longest.Round(time.Second))
+			break
+		}
+		began := time.Now()
+		e, err := b.quartet(ctx, root)
+		if err != nil {
+			return fmt.Errorf("quartet %d (what was finished before is in %s): %w", len(all)+1, b.log, err)
+		}
+		e.Setting = of
+		if err := add(b.log, e); err != nil {
+			return err
+		}
+		all, longest = append(all, e), max(longest, time.Since(began))
+		fmt.Fprintf(b.out, "%s (%v)\n", summarize(all), time.Since(began).Round(time.Second))
+	}
+	return summarize(all).judge()
+}
+
+// quartet runs the suite four times.
+func (b bench) quartet(ctx context.Context, root string) (entry, error) {
+	var sides [2]map[string][]float64
+	for i := range sides {
+		sides[i] = map[string][]float64{}
+	}
+	for _, watched := range []int{0, 1, 1, 0} {
+		doc, err := campaign.Run(ctx, config(b.ridge, b.operations, root, b.trials, watched == 1, b.every))
+		if err != nil {
+			return entry{}, err
+		}
+		if watched == 1 && doc.Energy.Meter == "" {
+			return entry{}, fmt.Errorf("the meter was not read: %s", doc.Energy.Unavailable)
+		}
+		for _, r := range doc.Results {
+			if r.Status.Counts() && r.Time != nil {
+				sides[watched][r.ID] = append(sides[watched][r.ID], r.Time.MedianNS)
 			}
 		}
-		report(sides, q+1)
 	}
-	return nil
+	e := entry{Cases: map[string][4]float64{}}
+	for id, a := range sides[0] {
+		if w := sides[1][id]; len(a) == 2 && len(w) == 2 {
+			e.Cases[id] = [4]float64{a[0], w[0], w[1], a[1]}
+		}
+	}
+	if len(e.Cases) == 0 {
+		return e, fmt.Errorf("no case has a time in all four runs")
+	}
+	return e, nil
 }
 
 // zones are the counters of two sockets with their DRAM and the board's.
@@ -96,39 +155,4 @@ func config(ridge, operations, root string, trials int, watched bool, every time
 			return power.Find(ctx, power.Builtin(), power.Env{Root: root}, d)
 		}}}}
 	return cfg
-}
-
-// report prints the median ratio over the cases and the spread that the same side shows against itself.
-func report(sides map[bool]map[string][]float64, quartets int) {
-	var watched, same []float64
-	for id, a := range sides[false] {
-		b := sides[true][id]
-		if len(a) < 2*quartets || len(b) < 2*quartets {
-			continue
-		}
-		sum := func(v []float64) float64 {
-			t := 0.0
-			for _, x := range v {
-				t += x
-			}
-			return t
-		}
-		watched = append(watched, sum(b)/sum(a))
-		same = append(same, a[0]/a[len(a)-1], b[0]/b[len(b)-1])
-	}
-	m, lo, hi := median(watched)
-	s, _, _ := median(same)
-	fmt.Printf("watching / not watching: %.4f (95 %% from %.4f to %.4f) over %d cases, %d quartet(s) A B B A; the same side against itself: %.4f; wanted: within 0.5 %%\n", m, lo, hi, len(watched), quartets, s)
-}
-
-// median with its interval by order statistics.
-func median(v []float64) (m, lo, hi float64) {
-	if len(v) == 0 {
-		return math.NaN(), math.NaN(), math.NaN()
-	}
-	slices.Sort(v)
-	n := float64(len(v))
-	half := 0.98 * math.Sqrt(n)
-	at := func(x float64) float64 { return v[max(0, min(len(v)-1, int(x)))] }
-	return (at((n-1)/2) + at(n/2)) / 2, at(n/2 - half), at(n/2 + half)
 }
