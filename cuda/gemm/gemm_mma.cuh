@@ -16,16 +16,7 @@
 
 #include "ridge_epilogue.cuh"
 #include "ridge_mma_tile.cuh"
-
-struct TilePlace {
-  int64_t row, column;
-};
-
-// Tile number `tile` of down × across, in groups of 8 rows of tiles.
-__device__ __forceinline__ TilePlace tile_place(int64_t tile, int64_t down, int64_t across) {
-  const int64_t group = tile / (8 * across), first = 8 * group, rows = min(down - first, (int64_t)8), within = tile - first * across;
-  return {first + within % rows, within / rows};
-}
+#include "ridge_tile_place.cuh"
 
 // value(sum, row, column) is an element of C.
 template <class T, class TC, class A, class B, class F>

@@ -32,10 +32,8 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
 	}
-	for _, x := range b[:2] {
-		if size := x.Tensor.DType.Size(); x.Address%16 != 0 || x.Tensor.LD()*size%16 != 0 {
-			return kernel.Plan{}, kernel.Shape("rows of %s lie %d bytes apart from address %#x: both must be multiples of 16", x.Tensor.Name, x.Tensor.LD()*size, x.Address)
-		}
+	if err := rowsOf16(b[:2]); err != nil {
+		return kernel.Plan{}, err
 	}
 	tile, grid, err := mmaGrid(g, d)
 	if err != nil {
@@ -61,6 +59,16 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		entry += "_nn"
 	}
 	return kernel.Plan{Launches: []kernel.Launch{{Entry: entry + tile.suffix, Grid: grid, Block: [3]int64{32 * tile.warps, 1, 1}, Shared: tile.shared(), Args: args}}}, nil
+}
+
+// rowsOf16 says which operand has rows that do not begin at multiples of 16 bytes.
+func rowsOf16(b []kernel.Buffer) error {
+	for _, x := range b {
+		if size := x.Tensor.DType.Size(); x.Address%16 != 0 || x.Tensor.LD()*size%16 != 0 {
+			return kernel.Shape("rows of %s lie %d bytes apart from address %#x: both must be multiples of 16", x.Tensor.Name, x.Tensor.LD()*size, x.Address)
+		}
+	}
+	return nil
 }
 
 // mmaGrid picks the tile whose blocks are done first when each multiprocessor does its share one after the other.
