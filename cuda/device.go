@@ -165,9 +165,31 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 		if a.Work {
 			a.Bits += work
 		}
+		if a.Map != nil {
+			m, err := encode(*a.Map)
+			if err != nil {
+				return out, fmt.Errorf("kernel %s: parameter %d: %w", l.Entry, len(out.Params), err)
+			}
+			if out.Maps == nil {
+				out.Maps = map[int][128]byte{}
+			}
+			out.Maps[len(out.Params)] = m
+		}
 		out.Params = append(out.Params, a.Bits)
 	}
 	return out, nil
+}
+
+// mapTypes are CU_TENSOR_MAP_DATA_TYPE_*.
+var mapTypes = map[record.DType]int{record.UINT8: 0, record.INT8: 0, record.INT32: 3, record.FP16: 6, record.FP32: 7, record.FP64: 8, record.BF16: 9}
+
+// encode makes the driver's form of a tensor map.
+func encode(m kernel.TensorMap) ([128]byte, error) {
+	t, ok := mapTypes[m.DType]
+	if !ok {
+		return [128]byte{}, fmt.Errorf("there are no tensor maps of %s", m.DType)
+	}
+	return driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128}.Encode()
 }
 
 // Synchronize waits for the stream.

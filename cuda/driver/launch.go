@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Launch is one kernel launch. Params are 8-byte slots.
+// Launch is one kernel launch. Params are 8-byte slots, or tensor maps.
 type Launch struct {
 	Function cu.Function
 	Grid     [3]uint32
@@ -22,6 +22,7 @@ type Launch struct {
 	Cluster  [3]uint32 // zero: none
 	Shared   uint32    // dynamic shared memory in bytes
 	Params   []uint64
+	Maps     map[int][128]byte // encoded tensor maps, by the number of the parameter that they are instead
 }
 
 // List is launches in C memory: sets of the same number of launches each.
@@ -63,6 +64,12 @@ func NewList(sets [][]Launch) (*List, error) {
 			values, pointers := unsafe.Slice((*uint64)(mem), n), unsafe.Slice((*unsafe.Pointer)(unsafe.Add(mem, 8*n)), n)
 			for k, v := range x.Params {
 				values[k], pointers[k] = v, unsafe.Pointer(&values[k])
+			}
+			for k, m := range x.Maps {
+				at := C.aligned_alloc(64, 128)
+				l.slots = append(l.slots, at)
+				copy(unsafe.Slice((*byte)(at), len(m)), m[:])
+				pointers[k] = at
 			}
 			c.params = (*unsafe.Pointer)(unsafe.Add(mem, 8*n))
 			if x.Shared > defaultShared {
@@ -154,6 +161,9 @@ func Pinned(n int64) ([]byte, error) {
 
 // FreePinned gives memory of Pinned back.
 func FreePinned(b []byte) error { return check(C.ridge_pinned_free(unsafe.Pointer(&b[0]))) }
+
+// Swizzle128 is CU_TENSOR_MAP_SWIZZLE_128B.
+const Swizzle128 = 3
 
 // TensorMap describes a tiled tensor for TMA (cuTensorMapEncodeTiled).
 type TensorMap struct {

@@ -39,7 +39,7 @@ __device__ __forceinline__ void ldmatrix_transposed(unsigned (&out)[4], shared_a
 #endif
 }
 
-// A word of each lane: 1 wavefront of 4 bytes, 2 of 8.
+// A word of each lane: 1 wavefront of 4 bytes, 2 of 8, 4 of 16.
 __device__ __forceinline__ void load_shared(unsigned &out, shared_at from) {
 #if defined(RIDGE_MODEL)
   ridge_model_banks(from, sizeof out, __FILE__, __LINE__);
@@ -54,6 +54,25 @@ __device__ __forceinline__ void load_shared(double &out, shared_at from) {
   out = *(const double *)from;
 #else
   asm volatile("ld.shared.f64 %0, [%1];" : "=d"(out) : "r"(from) : "memory");
+#endif
+}
+__device__ __forceinline__ void load_shared(unsigned (&out)[4], shared_at from) {
+#if defined(RIDGE_MODEL)
+  ridge_model_banks(from, sizeof out, __FILE__, __LINE__);
+  ridge_model_aligned((const void *)from, sizeof out);
+  for (int i = 0; i < 4; i++) out[i] = ((const unsigned *)from)[i];
+#else
+  asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3]) : "r"(from) : "memory");
+#endif
+}
+
+__device__ __forceinline__ void store_shared(shared_at to, unsigned first, unsigned second) {
+#if defined(RIDGE_MODEL)
+  ridge_model_banks(to, 8, __FILE__, __LINE__);
+  ridge_model_aligned((const void *)to, 8);
+  ((unsigned *)to)[0] = first, ((unsigned *)to)[1] = second;
+#else
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(to), "r"(first), "r"(second) : "memory");
 #endif
 }
 

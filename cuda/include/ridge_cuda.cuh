@@ -2,7 +2,9 @@
 // RIDGE_MODEL, as C++ against the CPU execution model (cuda/model), so it uses these words:
 //
 //   RIDGE_KERNEL(name, threads)(parameters) { … }   an entry of at most threads threads a block;
-//                                                   parameters are 8 bytes each: pointers, int64_t, double
+//                                                   parameters are 8 bytes each: pointers, int64_t, double; or
+//                                                   RIDGE_TENSOR_MAP (ptx_tma.cuh)
+//   RIDGE_KERNEL_ALONE(name, threads)(…)            … of which a multiprocessor has one block at a time
 //   RIDGE_ENTRY(name)                               after it: makes the entry known to the model
 //   RIDGE_SHARED(type, name, dims)                  a shared array, e.g. RIDGE_SHARED(float, tile, [32][33])
 //   RIDGE_DYNAMIC_SHARED(type, name)                the launch's dynamic shared memory
@@ -18,6 +20,7 @@
 #include "model.h"
 #else
 #define RIDGE_KERNEL(name, threads) extern "C" __global__ void __launch_bounds__(threads) name
+#define RIDGE_KERNEL_ALONE(name, threads) extern "C" __global__ void __launch_bounds__(threads, 1) name
 #define RIDGE_ENTRY(name)
 #define RIDGE_SHARED(type, name, dims) __shared__ __align__(16) type name dims
 #define RIDGE_DYNAMIC_SHARED(type, name)                            \
@@ -104,6 +107,11 @@ template <> struct element<ridge_bf16> {
 // Sixteen bytes of elements, moved by one instruction.
 template <class T> struct alignas(16) pack {
   T at[16 / sizeof(T)];
+};
+
+// Neighbours of a row, moved by one instruction.
+template <class T, int N> struct alignas(N * sizeof(T)) Run {
+  T at[N];
 };
 
 template <class T> __device__ __forceinline__ pack<T> load_pack(const pack<T> *p) {

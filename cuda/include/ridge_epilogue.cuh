@@ -14,6 +14,24 @@
 // fp64 products have no activation (op.GemmSpec).
 __device__ __forceinline__ double activate(int, double x) { return x; }
 
+// N neighbours from p on, of which left exist; packed: they are one load.
+template <int N, class T> __device__ __forceinline__ Run<T, N> run_of(const T *p, int64_t left, bool packed) {
+  if (packed && left >= N) return *(const Run<T, N> *)p;
+  Run<T, N> v;
+#pragma unroll
+  for (int i = 0; i < N; i++) v.at[i] = i < left ? p[i] : T();
+  return v;
+}
+template <class T, int N> __device__ __forceinline__ void store_run(T *p, const Run<T, N> &v, int64_t left, bool packed) {
+  if (packed && left >= N) {
+    *(Run<T, N> *)p = v;
+    return;
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++)
+    if (i < left) p[i] = v.at[i];
+}
+
 template <class T> struct Epilogue {
   typedef typename element<T>::wide wide;
   const T *add, *bias;
@@ -24,6 +42,32 @@ template <class T> struct Epilogue {
     if (add) v += beta * load(add[at]);
     if (bias) v += load(bias[channel]);
     return activate(act, v);
+  }
+  // Of N neighbours, of which left exist; packed: N elements of add and bias are 16 bytes at a multiple of 16.
+  template <int N> __device__ __forceinline__ Run<wide, N> all(const Run<wide, N> &sum, int64_t at, int64_t channel, int64_t left, bool packed) const {
+    Run<wide, N> v;
+#pragma unroll
+    for (int i = 0; i < N; i++) v.at[i] = alpha * sum.at[i];
+    if (add) {
+      const Run<T, N> x = run_of<N>(add + at, left, packed);
+#pragma unroll
+      for (int i = 0; i < N; i++) v.at[i] += beta * load(x.at[i]);
+    }
+    if (bias) {
+      const Run<T, N> x = run_of<N>(bias + channel, left, packed);
+#pragma unroll
+      for (int i = 0; i < N; i++) v.at[i] += load(x.at[i]);
+    }
+    if (act != ACT_NONE) {
+#pragma unroll
+      for (int i = 0; i < N; i++) v.at[i] = activate(act, v.at[i]);
+    }
+    return v;
+  }
+  // Whether runs of 16 bytes of rows of so many elements may be packed.
+  __device__ __forceinline__ bool packs(int64_t columns) const {
+    constexpr int N = 16 / sizeof(T);
+    return (uintptr_t)add % 16 == 0 && (uintptr_t)bias % 16 == 0 && (!add || columns % N == 0);
   }
 };
 

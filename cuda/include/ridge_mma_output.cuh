@@ -3,18 +3,12 @@
 #define RIDGE_MMA_OUTPUT_CUH
 
 #include "ridge_mma_tile.cuh"
+#include "ridge_tile_place.cuh"
 
-// Of a block: its tile's first row and column of C.
-struct TilePlace {
-  int64_t row, column;
-};
-
-// Tile number `tile` of an output of m × n in tiles of rows × columns: they go down 8 tiles before they go right, so that blocks which run
-// together share columns of B and rows of A in L2.
+// The first row and column of tile number `tile` of an output of m × n in tiles of rows × columns.
 __device__ __forceinline__ TilePlace tile_place(int64_t tile, int64_t m, int64_t n, int rows, int columns) {
-  const int64_t down = (m + rows - 1) / rows, across = (n + columns - 1) / columns;
-  const int64_t group = tile / (8 * across), first = 8 * group, of = min(down - first, (int64_t)8), within = tile - first * across;
-  return {(first + within % of) * rows, within / of * columns};
+  const TilePlace at = tile_place(tile, (m + rows - 1) / rows, (n + columns - 1) / columns);
+  return {at.row * rows, at.column * columns};
 }
 
 // Stores value(sum, row, column) of a tile T to C of m × n, rows ldc apart: in runs of a lane's neighbours where they lie at a multiple of their size.

@@ -101,11 +101,6 @@ template <class MMA, class A_, class B_, class ACROSS> struct Operands : MMA {
   }
 };
 
-// Neighbours of a row, moved by one instruction.
-template <class T, int N> struct alignas(N * sizeof(T)) Run {
-  T at[N];
-};
-
 template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COLS> struct MmaTile {
   typedef typename P::word word;
   typedef typename P::sum sum;

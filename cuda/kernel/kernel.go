@@ -67,11 +67,25 @@ type Launch struct {
 	Args    []Arg
 }
 
-// Arg is one 8-byte parameter.
+// Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {
 	Bits uint64
-	Work bool // Bits is an offset into the workspace
+	Work bool       // Bits is an offset into the workspace
+	Map  *TensorMap // instead of Bits
 }
+
+// TensorMap describes a tensor and the tiles in which the device's copy engine brings it to shared memory
+// (RIDGE_TENSOR_MAP of ptx_tma.cuh), swizzled by 128 bytes; outside the tensor are zeros.
+type TensorMap struct {
+	DType   record.DType
+	Address uint64   // 16-byte aligned
+	Dims    []uint64 // elements, the fastest dimension first
+	Strides []uint64 // bytes, of all dimensions but the first; multiples of 16 below 2^40
+	Box     []uint32 // elements of a tile, 1 to 256; at most 128 bytes of the first dimension
+}
+
+// Map is a tensor map as a parameter.
+func Map(m TensorMap) Arg { return Arg{Map: &m} }
 
 // Int is an int64_t parameter.
 func Int(v int64) Arg { return Arg{Bits: uint64(v)} }

@@ -22,7 +22,7 @@ import (
 var (
 	Flags       = []string{"-std=c++17", "-g1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra"}
 	modelFlags  = []string{"-O2"}
-	kernelFlags = []string{"-O1", "-fsanitize=thread", "-Wno-unused-parameter", "-Wno-unknown-pragmas", "-DRIDGE_MODEL", "-x", "c++"}
+	kernelFlags = []string{"-O1", "-fsanitize=thread", "-Wno-unused-parameter", "-Wno-unknown-pragmas", "-Wno-psabi", "-DRIDGE_MODEL", "-x", "c++"}
 )
 
 // Root finds the repository's root from the working directory.

@@ -4,6 +4,7 @@ package model_test
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -32,7 +33,8 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	cudatest.Main(m, faults, strings.Replace(faults, "faults.cu", "faults_tensor.cu", 1))
+	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
+	cudatest.Main(m, faults, more("tensor"), more("hopper"))
 }
 
 const blocks, threads = 3, 64
@@ -85,8 +87,16 @@ func launch(name string) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := driver.NewList([][]driver.Launch{{{Function: f, Grid: [3]uint32{blocks, 1, 1}, Block: [3]uint32{threads, 1, 1},
-		Shared: 4 * threads, Params: []uint64{uint64(x), uint64(y), blocks * threads}}}})
+	ordered := driver.Launch{Function: f, Grid: [3]uint32{blocks, 1, 1}, Block: [3]uint32{threads, 1, 1},
+		Shared: 4 * threads, Params: []uint64{uint64(x), uint64(y), blocks * threads}}
+	if strings.Contains(name, "hopper") {
+		m, err := hopperMap(name)
+		if err != nil {
+			return nil, err
+		}
+		ordered.Block, ordered.Shared, ordered.Maps = [3]uint32{160, 1, 1}, 1024+2*128*128, map[int][128]byte{0: m}
+	}
+	l, err := driver.NewList([][]driver.Launch{{ordered}})
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +104,28 @@ func launch(name string) ([]float32, error) {
 		return nil, err
 	}
 	return host, driver.Wrap(cu.MemcpyDtoH(unsafe.Pointer(&host[0]), y, bytes))
+}
+
+// hopperMap is V of faults_hopper.cu on the device, in tiles of 128 rows of 64.
+func hopperMap(name string) ([128]byte, error) {
+	const rows, cols = 128, 192
+	v := make([]uint16, rows*cols)
+	for i := range v {
+		v[i] = uint16(math.Float32bits(float32((3*(i/cols)+5*(i%cols))%7-3)) >> 16)
+	}
+	at, err := cu.MemAlloc(2 * rows * cols)
+	if err != nil {
+		return [128]byte{}, err
+	}
+	if err := cu.MemcpyHtoD(at, unsafe.Pointer(&v[0]), 2*rows*cols); err != nil {
+		return [128]byte{}, err
+	}
+	m := driver.TensorMap{DType: 9, Address: uint64(at), Dims: []uint64{cols, rows, 1}, Strides: []uint64{2 * cols, 2 * rows * cols},
+		Box: []uint32{64, 128, 1}, Swizzle: driver.Swizzle128}
+	if strings.HasSuffix(name, "no_swizzle") {
+		m.Swizzle = 0
+	}
+	return m.Encode()
 }
 
 func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
@@ -141,6 +173,28 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_elements_no_barrier", "read of 16 bytes at byte"},
 		{"fault_elements_beyond", "read of 2 bytes at byte 768 of a device allocation (768 bytes): out of bounds"},
 		{"fault_copy_left", "the thread ends before its asynchronous copies are waited for"},
+		{"fault_none_hopper", "[" + good + "] <nil>"},
+		{"fault_none_hopper_written", "[" + good + "] <nil>"},
+		{"fault_hopper_no_full_wait", "read of 16 bytes at byte"},                           // uninitialised, on its way, or not ordered
+		{"fault_hopper_no_empty_wait", "mbarrier: more arrivals than it counts in a phase"}, // of the stage that is still on its way
+		{"fault_hopper_full_phase", "read of 16 bytes at byte"},
+		{"fault_hopper_empty_phase", "wait in mbarrier.try_wait at ptx_mbarrier.cuh"},
+		{"fault_hopper_more_bytes", "(phase 0 lacks 0 arrivals and 16 bytes)"},
+		{"fault_hopper_fewer_bytes", "(phase 0 lacks 0 arrivals and -16 bytes)"},
+		{"fault_hopper_early_release", "of shared memory: a"}, // wgmma that goes on, or race
+		{"fault_hopper_release_without_wait", "of shared memory: a wgmma that has not been waited for reads it"},
+		{"fault_hopper_never_released", "(phase 0 lacks 4 arrivals and 0 bytes)"},
+		{"fault_hopper_no_wgmma_wait", "wgmma"}, // its stage is written, or the thread ends
+		{"fault_hopper_short_wgmma_wait", "the thread ends before its wgmma are waited for"},
+		{"fault_hopper_no_wgmma_fence", "no wgmma.fence since the registers were read or written"},
+		{"fault_hopper_no_init_fence", "no fence makes the mbarrier's initialisation known"},
+		{"fault_hopper_stride", "[-1 -1"},
+		{"fault_hopper_no_swizzle", "[-1 -1"},
+		{"fault_hopper_three_warps", "a warp of the warpgroup does not take part"},
+		{"fault_hopper_sums_touched", "the sums of a wgmma that has not been waited for were written"},
+		{"fault_hopper_no_proxy_fence", "no fence.proxy.async between a thread's write and a read past it"},
+		{"fault_hopper_barrier_is_data", "an mbarrier lies there"},
+		{"fault_hopper_named_count", "wait in bar.sync at ptx_mbarrier.cuh"},
 	} {
 		for _, order := range cudatest.Orders {
 			c := exec.Command(exe)

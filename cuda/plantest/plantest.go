@@ -11,6 +11,9 @@ import (
 	"ridge/goharness/record"
 )
 
+// Planner is a kernel's Plan.
+type Planner = func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error)
+
 // Case is an op on a device and the launch that is expected of it.
 type Case struct {
 	DType  record.DType
@@ -23,23 +26,10 @@ type Case struct {
 }
 
 // Launches plans the named op in each case.
-func Launches(t *testing.T, name string, plan func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error), cases []Case) {
+func Launches(t *testing.T, name string, plan Planner, cases []Case) {
 	t.Helper()
 	for _, tc := range cases {
-		values := map[string]string{}
-		for _, p := range strings.Fields(tc.Params) {
-			k, v, _ := strings.Cut(p, "=")
-			values[k] = v
-		}
-		o, err := op.Builtin().New(name, values, tc.DType)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var b []kernel.Buffer
-		for _, x := range o.Tensors() {
-			b = append(b, kernel.Buffer{Address: tc.Shift, Tensor: x})
-		}
-		p, err := plan(o, b, tc.Device)
+		p, err := planned(t, name, tc.DType, tc.Params, tc.Shift, plan, tc.Device)
 		if tc.Blocks == 0 {
 			var shape *kernel.ShapeError
 			if !errors.As(err, &shape) || !strings.Contains(err.Error(), tc.Entry) {
@@ -55,4 +45,32 @@ func Launches(t *testing.T, name string, plan func(op.Op, []kernel.Buffer, kerne
 			t.Errorf("%s %s: %s, %v blocks, %d bytes shared, want %s, %d, %d", tc.DType, tc.Params, l.Entry, l.Grid, l.Shared, tc.Entry, tc.Blocks, tc.Shared)
 		}
 	}
+}
+
+// Plan lays out one op whose buffers all lie at an address.
+func Plan(t *testing.T, name string, d record.DType, params string, address uint64, plan Planner, device kernel.Device) kernel.Plan {
+	t.Helper()
+	p, err := planned(t, name, d, params, address, plan, device)
+	if err != nil {
+		t.Fatalf("%s %s: %v", d, params, err)
+	}
+	return p
+}
+
+func planned(t *testing.T, name string, d record.DType, params string, address uint64, plan Planner, device kernel.Device) (kernel.Plan, error) {
+	t.Helper()
+	values := map[string]string{}
+	for _, p := range strings.Fields(params) {
+		k, v, _ := strings.Cut(p, "=")
+		values[k] = v
+	}
+	o, err := op.Builtin().New(name, values, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b []kernel.Buffer
+	for _, x := range o.Tensors() {
+		b = append(b, kernel.Buffer{Address: address, Tensor: x})
+	}
+	return plan(o, b, device)
 }

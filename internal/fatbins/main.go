@@ -48,6 +48,14 @@ func targets(list string) ([]string, error) {
 	return out, nil
 }
 
+// of picks the code that a source gets: _sm90 stands for instructions that 9.0 alone has (sm_90a).
+func of(name string, architectures []string) []string {
+	if strings.HasSuffix(name, "_sm90") {
+		return []string{"-gencode=arch=compute_90a,code=sm_90a"}
+	}
+	return architectures
+}
+
 // flags of every kernel. -Werror: a warning in a kernel is a defect.
 var flags = []string{"-fatbin", "-O3", "-std=c++17", "-Xptxas=-v", "-Xfatbin=-compress-all", "-Werror=all-warnings", "-Icuda/include"}
 
@@ -179,7 +187,7 @@ func compile(nvcc string, architectures []string, src, name string, seed []byte)
 		}
 	}
 	_ = os.Remove(stampFile)
-	args := append(slices.Concat(flags, architectures), "-I"+filepath.Dir(src), "-o", image, src)
+	args := append(slices.Concat(flags, of(name, architectures)), "-I"+filepath.Dir(src), "-o", image, src)
 	c := exec.Command(nvcc, args...)
 	var report bytes.Buffer
 	c.Stdout, c.Stderr = &report, &report
@@ -190,7 +198,7 @@ func compile(nvcc string, architectures []string, src, name string, seed []byte)
 		return true, err
 	}
 	if bad := spills(report.String(), allowed(string(text))); len(bad) > 0 {
-		return true, fmt.Errorf("%s: ptxas reports spills or a stack frame: %s (mend the kernel, or allow it in the source with its reason: // ptxas allows ENTRY ARCH: REASON)",
+		return true, fmt.Errorf("%s: ptxas reports spills, a stack frame or lost speed: %s (mend the kernel, or allow it in the source with its reason: // ptxas allows ENTRY ARCH: REASON)",
 			src, strings.Join(bad, "; "))
 	}
 	return true, os.WriteFile(stampFile, []byte(stamp), 0o644)

@@ -9,6 +9,7 @@ import (
 var (
 	compiling = regexp.MustCompile(`Compiling entry function '([^']+)' for '([^']+)'`)
 	frame     = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
+	slow      = regexp.MustCompile(`\((C75\d\d)\) (?:Potential Performance Loss: )?(wgmma.mma_async instructions are serialized|setmaxnreg ignored).*`)
 	allow     = regexp.MustCompile(`(?m)^// ptxas allows (\S+) (\S+): \S`)
 )
 
@@ -21,11 +22,15 @@ func allowed(source string) map[string]bool {
 	return out
 }
 
-// spills lists the entries of a ptxas -v report that have a stack frame or spills and are not allowed.
+// spills lists the entries of a ptxas -v report that have a stack frame or spills and are not allowed, and what ptxas says of wgmma that it
+// does not let run on and of setmaxnreg that it ignores: both are a fraction of the speed.
 func spills(report string, ok map[string]bool) []string {
 	var out []string
 	entry, arch := "?", "?"
 	for _, line := range strings.Split(report, "\n") {
+		if m := slow.FindString(line); m != "" {
+			out = append(out, m)
+		}
 		if m := compiling.FindStringSubmatch(line); m != nil {
 			entry, arch = m[1], m[2]
 		}

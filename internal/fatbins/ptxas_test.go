@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -42,6 +43,30 @@ func TestChipsAreKnownAndThePTXComesAlong(t *testing.T) {
 		got, err := targets(list)
 		if len(got) != want || (err == nil) != (want > 0) {
 			t.Errorf("%q: %q, %v, want %d", list, got, err, want)
+		}
+	}
+}
+
+func TestSourcesForHopperAloneGetItsCodeAlone(t *testing.T) {
+	all, err := targets(chips)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]int{"gemm_bf16_sm90": 1, "gemm_bf16_sm80": 4, "gemm_bf16_simt": 4, "sm90_simt": 4} {
+		if got := of(name, all); len(got) != want || want == 1 && !strings.Contains(got[0], "sm_90a") {
+			t.Errorf("%s: %q, want %d targets", name, got, want)
+		}
+	}
+}
+
+func TestSerialisedWgmmaFails(t *testing.T) {
+	for line, want := range map[string]int{
+		"ptxas info    : (C7514) Potential Performance Loss: wgmma.mma_async instructions are serialized due to non wgmma instructions in the function 'f'": 1,
+		"ptxas warning : (C7508) setmaxnreg ignored to maintain minimum register requirement in function 'f'":                                               1,
+		"ptxas info    : (C7519) warpgroup.arrive is injected in around line 488 by compiler to allow use of registers in GMMA in function 'f'":             0,
+	} {
+		if got := spills(line+"\n", nil); len(got) != want {
+			t.Errorf("%q: %q, want %d complaints", line, got, want)
 		}
 	}
 }

@@ -57,7 +57,7 @@ void ridge_model_copy_async(uintptr_t to, const void *from, unsigned bytes, unsi
   access((void *)to, bytes, WRITE, bytes);
   Copy c{(char *)to, bytes, {}};
   memcpy(c.data, from, given);
-  shared_in_flight(c.to, bytes);
+  shared_mark(c.to, bytes, IN_FLIGHT);
   queues[running()].open.push_back(c);
 }
 

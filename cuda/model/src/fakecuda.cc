@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "runtime.h"
+#include "tensormap.h"
 
 using namespace ridge_model;
 
@@ -63,10 +64,14 @@ struct Function {
   unsigned dynamic_allowed = 48 << 10;
 };
 
+struct alignas(64) Slot { // of a parameter
+  char bytes[128];
+};
+
 struct Launch {
   Function *f;
   unsigned grid[3], block[3], shared;
-  std::vector<uint64_t> slots;
+  std::vector<Slot> slots;
 };
 
 struct Graph {
@@ -128,7 +133,7 @@ int run(const Launch &l) {
     return code;
   }
   std::vector<void *> params;
-  for (const uint64_t &s : l.slots) params.push_back((void *)&s);
+  for (const Slot &s : l.slots) params.push_back((void *)&s);
   Fault f = launch(*l.f->kernel, l.grid, l.block, l.shared, params.data());
   if (f.code) {
     report = f.report;
@@ -143,7 +148,8 @@ int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned share
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
       g[0] > 2147483647u || shared > l.f->dynamic_allowed)
     return INVALID_VALUE;
-  for (int i = 0; i < l.f->kernel->params; i++) l.slots.push_back(*(uint64_t *)params[i]);
+  l.slots.resize(l.f->kernel->params.size());
+  for (size_t i = 0; i < l.slots.size(); i++) memcpy(&l.slots[i], params[i], l.f->kernel->params[i]);
   if (capturing) {
     capturing->launches.push_back(l);
     return SUCCESS;
@@ -332,14 +338,24 @@ API int cuLaunchKernelEx(const Config *c, void *f, void **params, void **) {
   return enqueue(f, c->grid, c->block, c->shared, params);
 }
 API int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, const uint64_t *dims, const uint64_t *strides,
-                               const unsigned *box, const unsigned *, int, int swizzle, int, int) {
-  if ((uintptr_t)address % 16 || (uintptr_t)map % 64 || rank < 1 || rank > 5) return INVALID_VALUE;
-  for (unsigned i = 0; i + 1 < rank; i++)
-    if (strides[i] % 16) return INVALID_VALUE;
-  for (unsigned i = 0; i < rank; i++)
-    if (!dims[i] || !box[i] || box[i] > 256) return INVALID_VALUE;
+                               const unsigned *box, const unsigned *steps, int interleave, int swizzle, int, int fill) {
+  const int size = tensor_map_size(dtype);
+  if ((uintptr_t)address % 16 || (uintptr_t)map % 64 || rank < 1 || rank > 5 || !size || interleave || fill || swizzle < 0 || swizzle > 3)
+    return INVALID_VALUE;
+  TensorMap m = {};
+  for (unsigned i = 0; i + 1 < rank; i++) {
+    if (strides[i] % 16 || strides[i] >= 1ull << 40) return INVALID_VALUE;
+    m.strides[i] = strides[i];
+  }
+  for (unsigned i = 0; i < rank; i++) {
+    if (!dims[i] || dims[i] > 1ull << 32 || !box[i] || box[i] > 256 || steps[i] != 1) return INVALID_VALUE;
+    m.dims[i] = dims[i], m.box[i] = (uint16_t)box[i];
+  }
+  const unsigned line = box[0] * (unsigned)size;
+  if (line % 16 || (swizzle && line > 16u << swizzle)) return INVALID_VALUE;
+  m.address = (uint64_t)(uintptr_t)address, m.rank = (uint8_t)rank, m.size = (uint8_t)size, m.swizzle = (uint8_t)swizzle, m.dtype = (uint8_t)dtype;
+  m.magic = tensor_map_magic;
   memset(map, 0, 128);
-  ((uint64_t *)map)[0] = (uint64_t)(uintptr_t)address;
-  ((int *)map)[2] = dtype, ((int *)map)[3] = swizzle;
+  memcpy(map, &m, sizeof m);
   return SUCCESS;
 }

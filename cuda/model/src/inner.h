@@ -2,6 +2,8 @@
 #ifndef RIDGE_MODEL_INNER_H
 #define RIDGE_MODEL_INNER_H
 
+#include <vector>
+
 #include "memory.h"
 
 namespace ridge_model {
@@ -17,9 +19,56 @@ void landed(void *p, size_t n);
 // Waits for all lanes of the warp; the last one calls f on what each brought. It orders no memory.
 void warp_together(void *mine, void (*f)(void *const lanes[32]), const char *what, const char *file, int line);
 
+unsigned block_threads();
+uint32_t epoch();
+bool warp_ended(unsigned warp);
+// Makes the running thread wait until somebody wakes those at this object.
+void wait_at(const void *object, const char *what, const char *file, int line);
+void wake(const void *object);
+
 // Of async.cc, at the beginning of a block and at the end of a thread.
 void copies_reset(unsigned threads);
 void copies_end();
+
+// Of order.cc. Who or what can have done something: threads from 1, then mbarriers.
+constexpr unsigned first_barrier = 1025, order_ids = first_barrier + 64;
+typedef std::vector<uint32_t> Seen; // up to which time, by id
+void order_reset(unsigned threads);
+void order_start(); // from now on the order is kept
+Who order_who(unsigned thread, uint32_t sync);
+void order_release(unsigned thread, Seen &into);
+void order_acquire(unsigned thread, const Seen &from);
+void order_together(const std::vector<unsigned> &threads);
+void order_count(unsigned thread);             // a release without a taker: its time goes on
+void order_fence(unsigned thread);             // the asynchronous proxy sees what this thread wrote until now
+bool order_fenced(uint32_t id, uint32_t time); // … what id wrote then
+
+// Of mbarrier.cc.
+struct Landing {
+  unsigned id;
+  uint32_t phase;
+};
+void barriers_reset();
+std::string barrier_state(const void *at);
+void barrier_for_copy(uintptr_t at); // the running thread may name it to a copy
+Landing barrier_of_copy(uintptr_t at);
+void barrier_bytes(uintptr_t at, size_t n);
+void landed_by(void *p, size_t n, const Landing &by);
+
+// Of bulk.cc: copies on their way; the scheduler lets one land when no thread can go on.
+void bulk_reset();
+size_t bulk_flying();
+void bulk_land(size_t which);
+
+// Of wgmma.cc.
+void wgmma_reset(unsigned threads);
+void wgmma_end();
+// What a write there would disturb; nullptr: nothing.
+const char *read_by_wgmma(const char *p, size_t n, const Who &me);
+
+// Of tensor.cc. One step of a tensor core: c and terms added as it adds them.
+float block_sum(const double *terms, int n, float c);
+float half_to_float(uint16_t bits);
 
 } // namespace ridge_model
 #endif

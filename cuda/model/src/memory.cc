@@ -1,5 +1,5 @@
 // Which thread may touch which byte: bounds, initialisation and order of every access.
-#include "memory.h"
+#include "inner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,12 +14,11 @@ namespace {
 // Touch remembers the last accesses of one byte. An epoch is the stretch of one block between two
 // barriers, numbered through all launches; sync counts a thread's warp barriers.
 struct Touch {
-  uint32_t writer = 0, write_epoch = 0, write_sync = 0;
-  uint32_t reader = 0, read_epoch = 0, read_sync = 0;
+  uint32_t writer = 0, write_epoch = 0, write_sync = 0, write_time = 0;
+  uint32_t reader = 0, read_epoch = 0, read_sync = 0, read_time = 0;
 };
 
 enum : uint32_t { NONE = 0, MANY = 0xffffffff }; // readers of several warps
-enum : uint8_t { UNWRITTEN, WRITTEN, IN_FLIGHT };
 
 struct Region {
   char *start;
@@ -33,7 +32,7 @@ constexpr size_t follow_below = 1 << 20;
 
 std::map<char *, Region> global; // by start
 std::vector<Region> shared;      // of the running block
-alignas(128) char arena[320 << 10];
+alignas(1024) char arena[320 << 10];
 constexpr size_t red_zone = 128;
 size_t arena_used;
 
@@ -49,12 +48,14 @@ Region *find_global(char *p) {
 }
 
 // conflict: an access of another thread, in this launch, that nothing orders before this one.
-bool conflict(uint32_t thread, uint32_t epoch, uint32_t sync, const Who &me, const Times &t) {
+bool conflict(uint32_t thread, uint32_t epoch, uint32_t sync, uint32_t time, const Who &me, const Times &t) {
   if (thread == NONE || epoch < t.launch) return false;
   if (epoch < t.block) return true; // an earlier block of this launch
+  const bool known = me.seen && thread < order_ids && time != 0 && me.seen[thread] >= time;
+  if (thread >= first_barrier && thread < order_ids) return !known; // a copy is known by its mbarrier alone
   if (epoch < t.epoch || thread == me.thread) return false; // a barrier of this block lies between
   bool same_warp = thread != MANY && (thread - 1) / 32 == (me.thread - 1) / 32;
-  return !(same_warp && sync < me.sync);
+  return !known && !(same_warp && sync < me.sync);
 }
 
 std::string describe(const Region &r, char *p, size_t n, bool write, const char *what) {
@@ -114,8 +115,8 @@ Region *shared_of(void *p) {
 }
 } // namespace
 
-void shared_in_flight(void *p, size_t n) {
-  if (Region *r = shared_of(p)) memset(&r->written[(char *)p - r->start], IN_FLIGHT, n);
+void shared_mark(void *p, size_t n, uint8_t what) {
+  if (Region *r = shared_of(p)) memset(&r->written[(char *)p - r->start], what, n);
 }
 
 void shared_landed(void *p, size_t n, const Who &me, const Times &t) {
@@ -123,11 +124,13 @@ void shared_landed(void *p, size_t n, const Who &me, const Times &t) {
   for (size_t i = r ? (size_t)((char *)p - r->start) : 0; r && n-- > 0; i++) {
     r->written[i] = WRITTEN;
     Touch &x = r->touches[i];
-    x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync;
+    x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync, x.write_time = me.time;
   }
 }
 
 bool is_arena(const void *p) { return (char *)p >= arena && (char *)p < arena + sizeof arena; }
+uintptr_t shared_offset(const void *p) { return (uintptr_t)((const char *)p - arena); }
+char *shared_at_offset(uintptr_t offset) { return arena + offset; }
 
 Fault check_access(void *address, size_t n, size_t align, Access kind, const Who &me, const Times &t) {
   char *p = (char *)address;
@@ -162,21 +165,27 @@ Fault check_access(void *address, size_t n, size_t align, Access kind, const Who
   if (((uintptr_t)p & (align - 1)) != 0) return {716, describe(*r, p, n, write, "misaligned")};
   for (size_t i = at; i < at + n; i++) {
     if (r->written[i] == IN_FLIGHT) return {719, describe(*r, p, n, write, "an asynchronous copy to it has not been waited for")};
+    if (r->written[i] == BARRIER) return {719, describe(*r, p, n, write, "an mbarrier lies there")};
     if (!write && r->written[i] == UNWRITTEN) return {719, describe(*r, p, n, write, "uninitialised")};
     if (write) r->written[i] = WRITTEN;
     if (r->touches.empty() || kind == ATOMIC) continue;
     Touch &x = r->touches[i];
-    if (conflict(x.writer, x.write_epoch, x.write_sync, me, t)) {
+    if (conflict(x.writer, x.write_epoch, x.write_sync, x.write_time, me, t)) {
       snprintf(b, sizeof b, "a race: thread %u wrote it and nothing orders the two", x.writer - 1);
+      if (x.writer >= first_barrier) snprintf(b, sizeof b, "a race: a copy wrote it and its mbarrier has not been waited for");
       return {719, describe(*r, p, n, write, b)};
     }
-    if (write && conflict(x.reader, x.read_epoch, x.read_sync, me, t)) return {719, describe(*r, p, n, write, "a race: another thread reads it and nothing orders the two")};
+    if (kind == ASYNC_READ) {
+      if (!order_fenced(x.writer, x.write_time)) return {719, describe(*r, p, n, write, "no fence.proxy.async between a thread's write and a read past it")};
+      continue;
+    }
+    if (write && conflict(x.reader, x.read_epoch, x.read_sync, x.read_time, me, t)) return {719, describe(*r, p, n, write, "a race: another thread reads it and nothing orders the two")};
     if (write) {
-      x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync;
+      x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync, x.write_time = me.time;
     } else if (x.read_epoch != t.epoch || x.reader == NONE || x.reader == me.thread) {
-      x.reader = me.thread, x.read_epoch = t.epoch, x.read_sync = me.sync;
+      x.reader = me.thread, x.read_epoch = t.epoch, x.read_sync = me.sync, x.read_time = me.time;
     } else if (x.reader != MANY && (x.reader - 1) / 32 == (me.thread - 1) / 32) {
-      x.reader = me.thread, x.read_sync = x.read_sync > me.sync ? x.read_sync : me.sync;
+      x.reader = me.thread, x.read_sync = x.read_sync > me.sync ? x.read_sync : me.sync, x.read_time = me.time;
     } else {
       x.reader = MANY;
     }

@@ -6,22 +6,29 @@
 
 namespace ridge_model {
 
-enum Access { READ, WRITE, ATOMIC };
+enum Access { READ, WRITE, ATOMIC, ASYNC_READ }; // ASYNC_READ: of a tensor core, past the thread that asked for it
 
 struct Who {
-  uint32_t thread; // of the block, from 1
+  uint32_t thread; // of the block, from 1; from first_barrier on an mbarrier, for what a copy wrote
   uint32_t sync;   // warp barriers it has passed
+  uint32_t time;   // its own time, 0 where order.cc keeps none
+  const uint32_t *seen; // up to which time of every other it is behind; nullptr: not kept
 };
 
 struct Times {
   uint32_t launch, block, epoch; // epoch in which the launch began, the block began, and now
 };
 
+enum : uint8_t { UNWRITTEN, WRITTEN, IN_FLIGHT, BARRIER }; // what a byte of memory is
+
 bool is_arena(const void *p); // shared memory
+// Addresses as instructions with descriptors have them: from the beginning of shared memory.
+uintptr_t shared_offset(const void *p);
+char *shared_at_offset(uintptr_t offset);
 Fault check_access(void *p, size_t n, size_t align, Access kind, const Who &me, const Times &t);
 void shared_reset();
-// Bytes of shared memory that an asynchronous copy is on its way to: no access until it landed.
-void shared_in_flight(void *p, size_t n);
+// Bytes that an asynchronous copy is on its way to (no access until it landed), or of an mbarrier.
+void shared_mark(void *p, size_t n, uint8_t what);
 void shared_landed(void *p, size_t n, const Who &me, const Times &t);
 void *shared_take(size_t bytes, const char *name); // nullptr: the arena is full
 

@@ -57,7 +57,7 @@ void start(Context &c, char *stack, size_t size, void (*f)()) {
 
 constexpr size_t stack_size = 64 << 10;
 
-enum State { READY, AT_BARRIER, AT_WARP, DONE };
+enum State { READY, AT_BARRIER, AT_WARP, AT_OBJECT, DONE };
 
 struct Fiber {
   Context context;
@@ -70,6 +70,7 @@ struct Fiber {
   int line;
   unsigned mask;
   uint64_t value, *all;
+  const void *object; // an mbarrier or a named barrier
 };
 
 std::vector<Fiber> fibers; // grows to the largest block
@@ -117,12 +118,31 @@ void yield() { enter(self->context, scheduler); }
 }
 
 unsigned running() { return (unsigned)(self - &fibers[0]); }
+unsigned block_threads() { return count; }
+uint32_t epoch() { return times.epoch; }
+
+bool warp_ended(unsigned warp) {
+  bool all = true;
+  for (unsigned i = 32 * warp; i < 32 * warp + 32 && i < count; i++) all = all && (fibers[i].state == DONE || &fibers[i] == self);
+  return all;
+}
+
+void wait_at(const void *object, const char *what, const char *file, int line) {
+  self->state = AT_OBJECT, self->object = object, self->what = what, self->file = file, self->line = line;
+  yield();
+}
+
+void wake(const void *object) {
+  for (unsigned i = 0; i < count; i++)
+    if (fibers[i].state == AT_OBJECT && fibers[i].object == object) fibers[i].state = READY;
+}
 
 namespace {
 
 void body() {
   kernel->call(parameters);
   copies_end();
+  wgmma_end();
   self->state = DONE;
   yield();
   abort();
@@ -143,6 +163,11 @@ struct Order {
     if (s && !strcmp(s, "reverse")) kind = REVERSE;
     if (s && !strncmp(s, "random:", 7)) kind = RANDOM, seed = strtoull(s + 7, nullptr, 10) * 2 + 1;
   }
+  // One of n that came one after the other.
+  size_t pick(size_t n) {
+    if (kind == RANDOM) seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return kind == FORWARD ? 0 : kind == REVERSE ? n - 1 : (seed >> 33) % n;
+  }
   void fill(std::vector<unsigned> &v, unsigned n) {
     v.resize(n);
     for (unsigned i = 0; i < n; i++) v[i] = kind == REVERSE ? n - 1 - i : i;
@@ -154,20 +179,26 @@ struct Order {
   }
 };
 
+// The threads in a state, and where the first one is; of those at objects, for each object.
 std::string threads_at(State s) {
+  std::string all;
   for (unsigned i = 0; i < count; i++) {
     Fiber &f = fibers[i];
     if (f.state != s) continue;
-    unsigned n = 0;
-    for (unsigned k = 0; k < count; k++) n += fibers[k].state == s;
+    unsigned n = 0, before = 0;
+    for (unsigned k = 0; k < count; k++) {
+      const bool same = fibers[k].state == s && (s != AT_OBJECT || fibers[k].object == f.object);
+      n += same, before += same && k < i;
+    }
+    if (before) continue;
     char b[200];
     if (s == DONE)
       snprintf(b, sizeof b, "%u threads (first %u) have ended", n, i);
     else
       snprintf(b, sizeof b, "%u threads (first %u) wait in %s at %s:%d", n, i, f.what, base(f.file), f.line);
-    return b;
+    all += (all.empty() ? "" : "; ") + (s == AT_OBJECT ? b + barrier_state(f.object) : b);
   }
-  return "";
+  return all;
 }
 
 // stuck: no thread can run. The barrier opens when all threads of the block wait at the same one;
@@ -182,11 +213,13 @@ void open_barrier() {
   }
   if (waiting == count && same) {
     times.epoch = ++epochs;
-    for (unsigned i = 0; i < count; i++) fibers[i].state = READY;
+    std::vector<unsigned> all;
+    for (unsigned i = 0; i < count; i++) fibers[i].state = READY, all.push_back(i);
+    order_together(all);
     return;
   }
   std::string who;
-  for (State s : {AT_BARRIER, AT_WARP, DONE}) {
+  for (State s : {AT_BARRIER, AT_WARP, AT_OBJECT, DONE}) {
     std::string w = threads_at(s);
     if (!w.empty()) who += (who.empty() ? "" : "; ") + w;
   }
@@ -201,6 +234,10 @@ void open_barrier() {
 void run_block(Order &order) {
   shared_reset();
   copies_reset(count);
+  order_reset(count);
+  barriers_reset();
+  bulk_reset();
+  wgmma_reset(count);
   arrays.clear();
   dynamic_shared = dynamic_size ? shared_take(dynamic_size, "dynamic") : nullptr;
   times.block = times.epoch = ++epochs;
@@ -223,10 +260,15 @@ void run_block(Order &order) {
       if (fault.code) return;
       ran = true;
     }
-    if (!left) return;
-    if (!ran) open_barrier();
+    if (!left) break;
+    if (!ran && bulk_flying())
+      bulk_land(order.pick(bulk_flying()));
+    else if (!ran)
+      open_barrier();
     if (fault.code) return;
   }
+  self = &fibers[0];
+  if (bulk_flying()) fault = {719, std::string("kernel ") + kernel->name + ": the block ends before its bulk copies have landed"};
 }
 
 std::map<std::string, Kernel> &kernels() {
@@ -263,11 +305,15 @@ void access(void *p, size_t n, Access kind, size_t align) {
   if (a >= self->stack && a < self->stack + stack_size) return;
   static const Image image;
   if (kind == READ && a >= image.begin && a < image.end && !is_arena(p)) return; // a constant of the kernels
-  Fault f = check_access(p, n, align, kind, {(uint32_t)(self - &fibers[0]) + 1, self->sync}, times);
+  const Who me = order_who(running(), self->sync);
+  Fault f = check_access(p, n, align, kind, me, times);
   if (f.code) fail(f.code, f.report);
+  if (kind != WRITE || !is_arena(p)) return;
+  if (const char *why = read_by_wgmma(a, n, me)) fail(719, "write of " + std::to_string(n) + " bytes of shared memory: " + why);
 }
 
-void landed(void *p, size_t n) { shared_landed(p, n, {running() + 1, self->sync}, times); }
+void landed(void *p, size_t n) { shared_landed(p, n, order_who(running(), self->sync), times); }
+void landed_by(void *p, size_t n, const Landing &by) { shared_landed(p, n, {by.id, 0, by.phase, nullptr}, times); }
 
 namespace {
 
@@ -306,7 +352,7 @@ void warp_together(void *mine, void (*f)(void *const lanes[32]), const char *wha
   for (unsigned i = 0; i < 32; i++) fibers[first + i].state = READY;
 }
 
-Entry::Entry(const char *name, unsigned max_threads, int params, void (*call)(void **)) {
+Entry::Entry(const char *name, unsigned max_threads, const std::vector<unsigned> &params, void (*call)(void **)) {
   kernels()[name] = {name, max_threads, params, call};
 }
 
@@ -363,13 +409,16 @@ void ridge_model_sync_warp(unsigned mask, uint64_t value, uint64_t *all, const c
   const unsigned first = running() & ~31u;
   self->value = value, self->all = all;
   if (!arrive(mask, what, file, line)) return yield();
+  std::vector<unsigned> lanes;
   for (unsigned i = 0; i < 32; i++) {
     if (!(mask >> i & 1)) continue;
     Fiber &f = fibers[first + i];
     for (unsigned k = 0; k < 32; k++) f.all[k] = mask >> k & 1 ? fibers[first + k].value : 0;
     f.sync++;
     f.state = READY;
+    lanes.push_back(first + i);
   }
+  order_together(lanes);
 }
 
 void ridge_model_lane_outside(unsigned mask, unsigned lane, const char *what, const char *file, int line) {
@@ -394,6 +443,8 @@ void ridge_model_aligned(const void *p, size_t align) {
   snprintf(b, sizeof b, "access of %zu bytes at %p: misaligned", align, p);
   if ((uintptr_t)p % align) fail(716, b);
 }
+
+void ridge_model_proxy_fence(void) { order_fence(running()), ridge_model_mbarrier_fence(); }
 
 void ridge_model_unmodelled(const char *instruction) { fail(719, std::string(instruction) + " is not modelled"); }
 

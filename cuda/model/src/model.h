@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <utility>
+#include <vector>
 
 #define __device__
 #define __host__
@@ -66,6 +67,23 @@ void ridge_model_banks(uintptr_t at, size_t bytes, const char *file, int line);
 void ridge_model_copy_async(uintptr_t to, const void *from, unsigned bytes, unsigned given);
 void ridge_model_copy_commit(void);
 void ridge_model_copy_wait(unsigned pending);
+// Of ptx_mbarrier.cuh.
+void ridge_model_mbarrier_init(uintptr_t at, unsigned count);
+void ridge_model_mbarrier_fence(void);
+void ridge_model_mbarrier_arrive(uintptr_t at);
+void ridge_model_mbarrier_expect(uintptr_t at, unsigned bytes);
+void ridge_model_mbarrier_wait(uintptr_t at, unsigned parity, const char *file, int line);
+void ridge_model_named_barrier(unsigned id, unsigned count, const char *file, int line);
+void ridge_model_proxy_fence(void);
+// Of ptx_tma.cuh.
+void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank);
+// Of ptx_wgmma.cuh.
+enum ridge_wgmma { RIDGE_WGMMA_BF16, RIDGE_WGMMA_FP16, RIDGE_WGMMA_TF32, RIDGE_WGMMA_S8, RIDGE_WGMMA_U8S8 };
+void ridge_model_wgmma(ridge_wgmma kind, int n, void *sums, uint64_t a, uint64_t b, int across, int keep, const char *file, int line);
+void ridge_model_wgmma_fence(void);
+void ridge_model_wgmma_commit(void);
+void ridge_model_wgmma_wait(unsigned pending, const char *file, int line);
+uintptr_t ridge_model_shared_offset(uintptr_t at);
 }
 
 #define threadIdx ridge_model_thread()
@@ -150,7 +168,7 @@ static inline unsigned ballot(const char *file, int line, unsigned mask, int pre
 
 // Entry makes a kernel known under its name.
 struct Entry {
-  Entry(const char *name, unsigned max_threads, int params, void (*call)(void **));
+  Entry(const char *name, unsigned max_threads, const std::vector<unsigned> &params, void (*call)(void **));
 };
 
 // call reads the parameters out of the launch's slots, as the driver would.
@@ -159,18 +177,19 @@ __attribute__((no_sanitize("thread"))) void call(void (*f)(A...), void **p, std:
   f(*static_cast<A *>(p[I])...);
 }
 template <class... A> __attribute__((no_sanitize("thread"))) void call(void (*f)(A...), void **p) {
-  static_assert(((sizeof(A) == 8) && ...), "a kernel's parameters are 8 bytes each");
+  static_assert(((sizeof(A) == 8 || sizeof(A) == 128) && ...), "a kernel's parameters are 8 bytes each, or tensor maps");
   call(f, p, std::index_sequence_for<A...>());
 }
-template <class... A> constexpr int arity(void (*)(A...)) { return sizeof...(A); }
+template <class... A> std::vector<unsigned> sizes(void (*)(A...)) { return {sizeof(A)...}; }
 
 } // namespace ridge_model
 
 #define RIDGE_KERNEL(name, threads)       \
   enum { ridge_threads_##name = threads }; \
   extern "C" __attribute__((noinline)) void name
+#define RIDGE_KERNEL_ALONE RIDGE_KERNEL
 #define RIDGE_ENTRY(name)                                                                                     \
-  static ridge_model::Entry ridge_entry_##name(#name, ridge_threads_##name, ridge_model::arity(name),         \
+  static ridge_model::Entry ridge_entry_##name(#name, ridge_threads_##name, ridge_model::sizes(name),         \
                                                [](void **p) __attribute__((no_sanitize("thread"))) { ridge_model::call(name, p); });
 #define RIDGE_SHARED(type, name, dims) \
   typedef type ridge_type_##name dims; \
@@ -178,9 +197,8 @@ template <class... A> constexpr int arity(void (*)(A...)) { return sizeof...(A);
       *static_cast<ridge_type_##name *>(ridge_model_shared(sizeof(ridge_type_##name), 16, #name, __FILE__, __LINE__))
 #define RIDGE_DYNAMIC_SHARED(type, name) type *name = static_cast<type *>(ridge_model_dynamic_shared())
 
-// Not modelled yet: each ends the launch with a report that names it. A wrapper of an instruction
-// (cuda/include) calls it in its RIDGE_MODEL branch until it has a model here: TMA as copies that become
-// visible at their wait, mbarrier as a counter that fibers wait for, wgmma as an mma over shared memory of 128 threads.
+// Ends the launch with a report that names it: a wrapper of an instruction (cuda/include) calls it in its
+// RIDGE_MODEL branch until it has a model here.
 #define RIDGE_UNMODELLED(instruction) ridge_model_unmodelled(instruction)
 
 #endif

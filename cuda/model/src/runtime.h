@@ -6,13 +6,14 @@
 #include <stdint.h>
 
 #include <string>
+#include <vector>
 
 namespace ridge_model {
 
 struct Kernel {
   const char *name;
   unsigned max_threads;
-  int params;
+  std::vector<unsigned> params; // bytes of each: 8, or 128 of a tensor map
   void (*call)(void **);
 };
 

@@ -26,11 +26,17 @@ float widen(ridge_mma kind, const void *registers, int i) {
     if (kind == RIDGE_MMA_BF16) {
       bits = (uint32_t)half << 16;
     } else {
-      const float magnitude = (half & 0x7c00) == 0x7c00 ? half & 0x3ff ? NAN : INFINITY : __uint_as_float((half & 0x7fffu) << 13) * 0x1p112f;
-      return half & 0x8000 ? -magnitude : magnitude;
+      return half_to_float(half);
     }
   }
   return __uint_as_float(bits);
+}
+
+} // namespace
+
+float half_to_float(uint16_t half) {
+  const float magnitude = (half & 0x7c00) == 0x7c00 ? half & 0x3ff ? NAN : INFINITY : __uint_as_float((half & 0x7fffu) << 13) * 0x1p112f;
+  return half & 0x8000 ? -magnitude : magnitude;
 }
 
 // One step of a tensor core: terms and c are aligned to the largest exponent, cut off two bits below fp32's last one, added, and the
@@ -47,6 +53,8 @@ float block_sum(const double *terms, int n, float c) {
   const float f = (float)sum;
   return fabs((double)f) > fabs(sum) ? nextafterf(f, 0) : f;
 }
+
+namespace {
 
 // D[16,8] = A[16,K]·B[K,8] + C of floats; EACH elements lie in a register.
 template <int K, int EACH> void mma_floats(void *const lanes[32]) {
@@ -148,7 +156,7 @@ void banks(void *const lanes[32]) {
       const uintptr_t x = ((Word *)lanes[l])->at, y = ((Word *)lanes[o])->at;
       if (x == y || x % 128 / bytes != y % 128 / bytes) continue;
       char b[96];
-      snprintf(b, sizeof b, "load from shared memory: lanes %d and %d read different words of the same bank", o, l);
+      snprintf(b, sizeof b, "shared memory: lanes %d and %d use different words of the same bank", o, l);
       fail(719, b);
     }
 }
@@ -184,7 +192,7 @@ void ridge_model_ldmatrix(uint32_t *out, int count, bool transposed, uintptr_t r
 
 void ridge_model_banks(uintptr_t at, size_t bytes, const char *file, int line) {
   Word w{at, bytes};
-  if (!is_arena((void *)at)) fail(716, "ld.shared reads shared memory");
-  warp_together(&w, banks, "ld.shared", file, line);
+  if (!is_arena((void *)at)) fail(716, "ld.shared and st.shared take shared memory");
+  warp_together(&w, banks, "ld.shared or st.shared", file, line);
 }
 }

@@ -1,0 +1,5 @@
+// gemm of unsigned by signed bytes with int32 sums on Hopper's tensor cores, B along k: see gemm_wgmma.cuh.
+#include "gemm_wgmma.cuh"
+
+RIDGE_WGMMA_BYTES(gemm_u8s8_sm90_nt, HopperUnsignedBytes, 256)
+RIDGE_WGMMA_BYTES(gemm_u8s8_sm90_nt_narrow, HopperUnsignedBytes, 128)

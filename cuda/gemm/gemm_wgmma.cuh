@@ -1,0 +1,95 @@
+// The bodies of gemm_DTYPE_sm90.cu: C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias[N]) on Hopper's tensor cores, operands, batches and epilogues
+// as gemm_mma.cuh has them. Rows of A and B begin at multiples of 16 bytes, K > 0 (wgmma.go asks), C may lie anyhow.
+//
+// ridge_wgmma_tile.cuh has the loop. Entries: …_nn (B stored [K,N], 16 bits) and …_nt (B stored [N,K]), each with tiles of 128 × 256 (4 stages of
+// 48 KB) and _narrow 128 × 128 (6 of 32 KB), which wgmma.go picks where narrow ones are done sooner.
+// Predicted of the roof at the clock held, 132 multiprocessors, bf16 and fp16:
+//   4096³   512 tiles in 4 rounds of 132: 0.970; a tile 64 stages · 1024 and 3300 for its end: 0.952; wgmma back to back 0.95 to 0.98: 0.87 to 0.91
+//   8192³   2048 tiles in 16 rounds: 0.970; 128 stages: 0.975: 0.90 to 0.93
+// int8: the same cycles for twice the k, so that a tile of 4096³ has 32 stages: 0.83 to 0.87. What the power limit leaves of the clock comes on top. not yet
+// measured.
+//
+// Versions: 1 as described. Next: a second set of sums or a third warpgroup, so that the end of a tile lies under the next one's wgmma; A or B
+// by multicast to clusters of two (L2 47 → 31 bytes a cycle); split K for fewer tiles than multiprocessors.
+#ifndef RIDGE_GEMM_WGMMA_CUH
+#define RIDGE_GEMM_WGMMA_CUH
+
+#include "ridge_epilogue.cuh"
+#include "ridge_wgmma_tile.cuh"
+
+#define RIDGE_WGMMA_FLOATS(entry, P, TE, ALONG, COLS)                                                                                     \
+  RIDGE_KERNEL_ALONE(entry, WGMMA_THREADS)                                                                                                \
+  (RIDGE_TENSOR_MAP(a), RIDGE_TENSOR_MAP(b), int64_t m, int64_t n, int64_t k, int64_t batch, int64_t ldc, int64_t stride_c, int64_t act,   \
+   double alpha, double beta, const TE *d, const TE *bias, TE *c) {                                                                       \
+    wgmma_floats<WgmmaTile<P, ALONG, COLS>, TE>(a, b, m, n, k, batch, ldc, stride_c, (int)act, (float)alpha, (float)beta, d, bias, c);     \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(entry)
+
+template <class T, class TE>
+__device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t batch,
+                                             int64_t ldc, int64_t stride_c, int act, float alpha, float beta, const TE *d, const TE *bias,
+                                             TE *c) {
+  constexpr int N = 16 / sizeof(TE);
+  const Epilogue<TE> e = {d, bias, alpha, beta, act};
+  const bool packed = (uintptr_t)c % 16 == 0 && ldc % N == 0 && e.packs(n);
+  T::template products<N>(m, n, k, batch, a, b, [&](int64_t z, int64_t row, int64_t column, const Run<float, N> &sums) {
+    if (row >= m || column >= n) return;
+    const Run<float, N> v = e.all(sums, (z * m + row) * n + column, column, n - column, packed);
+    Run<TE, N> out;
+#pragma unroll
+    for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(v.at[i]);
+    store_run(c + z * stride_c + row * ldc + column, out, n - column, packed);
+  });
+}
+
+#define RIDGE_WGMMA_BYTES(entry, P, COLS)                                                                                                 \
+  RIDGE_KERNEL_ALONE(entry, WGMMA_THREADS)                                                                                                \
+  (RIDGE_TENSOR_MAP(a), RIDGE_TENSOR_MAP(b), int64_t m, int64_t n, int64_t k, int64_t batch, int64_t ldc, int64_t stride_c,               \
+   const int32_t *bias, int32_t *c) {                                                                                                     \
+    wgmma_bytes<WgmmaTile<P, true, COLS>>(a, b, m, n, k, batch, ldc, stride_c, bias, c);                                                  \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(entry)
+
+template <class T>
+__device__ __forceinline__ void wgmma_bytes(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t batch,
+                                            int64_t ldc, int64_t stride_c, const int32_t *bias, int32_t *c) {
+  constexpr int N = 4;
+  const bool packed = ((uintptr_t)c | (uintptr_t)bias) % 16 == 0 && ldc % N == 0;
+  T::template products<N>(m, n, k, batch, a, b, [&](int64_t z, int64_t row, int64_t column, const Run<int, N> &sums) {
+    if (row >= m || column >= n) return;
+    Run<int32_t, N> out = sums;
+    if (bias) {
+      const Run<int32_t, N> x = run_of<N>(bias + column, n - column, packed);
+#pragma unroll
+      for (int i = 0; i < N; i++) out.at[i] = (int32_t)((unsigned)out.at[i] + (unsigned)x.at[i]);
+    }
+    store_run(c + z * stride_c + row * ldc + column, out, n - column, packed);
+  });
+}
+
+#define RIDGE_WGMMA_REQUANT(entry, P, COLS)                                                                                               \
+  RIDGE_KERNEL_ALONE(entry, WGMMA_THREADS)                                                                                                \
+  (RIDGE_TENSOR_MAP(a), RIDGE_TENSOR_MAP(b), int64_t m, int64_t n, int64_t k, int64_t ldc, int64_t act, const int32_t *bias,              \
+   const float *scale, int8_t *c) {                                                                                                       \
+    wgmma_requantised<WgmmaTile<P, true, COLS>>(a, b, m, n, k, ldc, act == ACT_RELU, bias, scale, c);                                     \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(entry)
+
+template <class T>
+__device__ __forceinline__ void wgmma_requantised(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k,
+                                                  int64_t ldc, bool relu, const int32_t *bias, const float *scale, int8_t *c) {
+  constexpr int N = 8;
+  const bool packed = ((uintptr_t)bias | (uintptr_t)scale) % (4 * N) == 0 && (uintptr_t)c % N == 0 && ldc % N == 0;
+  T::template products<N>(m, n, k, 1, a, b, [&](int64_t, int64_t row, int64_t column, const Run<int, N> &sums) {
+    if (row >= m || column >= n) return;
+    const Run<float, N> factor = run_of<N>(scale + column, n - column, packed);
+    Run<int32_t, N> shift = {};
+    if (bias) shift = run_of<N>(bias + column, n - column, packed);
+    Run<int8_t, N> out;
+#pragma unroll
+    for (int i = 0; i < N; i++) out.at[i] = requantise((int32_t)((unsigned)sums.at[i] + (unsigned)shift.at[i]), factor.at[i], relu);
+    store_run(c + row * ldc + column, out, n - column, packed);
+  });
+}
+
+#endif

@@ -1,0 +1,92 @@
+package gemm
+
+import (
+	"fmt"
+	"math"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+)
+
+// wgmmaTile is a tile of an entry of gemm_wgmma.cuh. cost is its time where the tensor cores or, of the narrow one, the second-level cache bind.
+type wgmmaTile struct {
+	suffix string
+	cols   int64
+	cost   float64
+}
+
+var wgmmaTiles = []wgmmaTile{{suffix: "", cols: 256, cost: 2}, {suffix: "_narrow", cols: 128, cost: 1.1}}
+
+// Of WgmmaTile: ROWS, the bytes of k of a stage, THREADS, SHARED, and the bytes of its mbarriers.
+const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 96
+
+// wgmma plans gemm and linear on Hopper's tensor cores.
+func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	g, ok := o.(*op.Gemm)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
+	}
+	switch most := int64(math.MaxInt32); {
+	case g.M == 0 || g.N == 0 || g.K == 0:
+		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: an empty matrix has no tensor map", g.M, g.N, g.K)
+	case g.M > most || g.N > most || g.K > most || g.Batch > most:
+		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d batch=%d: tiles have 32-bit coordinates", g.M, g.N, g.K, g.Batch)
+	case !g.D.Float() && !g.TransB:
+		return kernel.Plan{}, kernel.Shape("B is stored [K,N]: wgmma takes bytes along k alone (tb=1)")
+	case wgmmaShared+wgmmaBarriers > d.SharedMax:
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
+	}
+	if err := whole(b[:2]); err != nil {
+		return kernel.Plan{}, err
+	}
+	tile, blocks := wgmmaGrid(g, d)
+	x, c := bind(b), b[len(b)-1]
+	step := uint32(wgmmaDepth / b[0].Tensor.DType.Size())
+	a, err := operandMap(b[0], g, g.K, g.M, step, wgmmaRows)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	var w kernel.Arg
+	if g.TransB {
+		w, err = operandMap(b[1], g, g.K, g.N, step, uint32(tile.cols))
+	} else {
+		w, err = operandMap(b[1], g, g.N, g.K, step, step) // a swizzled row of 128 bytes along columns
+	}
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	args := append([]kernel.Arg{a, w}, kernel.Ints(g.M, g.N, g.K)...)
+	batch := kernel.Ints(g.Batch, c.Tensor.LD(), g.M*c.Tensor.LD())
+	switch {
+	case g.Requant:
+		args = append(args, kernel.Int(c.Tensor.LD()), activation(g.Act), x.bias, x.scale, x.c)
+	case !g.D.Float():
+		args = append(append(args, batch...), x.bias, x.c)
+	default:
+		args = append(append(args, batch...), activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.d, x.bias, x.c)
+	}
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "gemm_" + string(g.D) + "_sm90" + requantised(g) + stored(g) + tile.suffix, Grid: [3]int64{blocks, 1, 1},
+		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil
+}
+
+// operandMap is the tensor map of an operand of batches of lines, with tiles of box × lines.
+func operandMap(t kernel.Buffer, g *op.Gemm, along, lines int64, box, boxLines uint32) (kernel.Arg, error) {
+	pitch := t.Tensor.LD() * t.Tensor.DType.Size()
+	if pitch >= 1<<40 || lines > (1<<40-1)/pitch {
+		return kernel.Arg{}, kernel.Shape("rows of %s lie %d bytes apart and its matrices %d rows: tensor maps take strides below 2^40 bytes", t.Tensor.Name, pitch, lines)
+	}
+	return kernel.Map(kernel.TensorMap{DType: t.Tensor.DType, Address: t.Address, Dims: []uint64{uint64(along), uint64(lines), uint64(g.Batch)},
+		Strides: []uint64{uint64(pitch), uint64(pitch * lines)}, Box: []uint32{box, boxLines, 1}}), nil
+}
+
+// wgmmaGrid picks the tile that is done first when each multiprocessor takes tiles in turn, and the blocks: one a multiprocessor, no more than tiles.
+func wgmmaGrid(g *op.Gemm, d kernel.Device) (best wgmmaTile, blocks int64) {
+	least, sms := 0.0, int64(max(1, d.SMs))
+	for i, t := range wgmmaTiles {
+		all := float64((g.M+wgmmaRows-1)/wgmmaRows) * float64((g.N+t.cols-1)/t.cols) * float64(g.Batch)
+		if time := math.Ceil(all/float64(sms)) * t.cost; i == 0 || time < least {
+			best, blocks, least = t, int64(min(all, float64(sms))), time
+		}
+	}
+	return best, blocks
+}

@@ -1,0 +1,37 @@
+// TMA (9.0): one thread orders a tile of a tensor from global to shared memory. A kernel takes tensor maps as parameters:
+// RIDGE_TENSOR_MAP(name).
+#ifndef RIDGE_PTX_TMA_CUH
+#define RIDGE_PTX_TMA_CUH
+
+#include "ptx_mbarrier.cuh"
+
+struct alignas(64) ridge_tensor_map {
+  char opaque[128];
+};
+#if defined(RIDGE_MODEL)
+#define RIDGE_TENSOR_MAP(name) const ridge_tensor_map name
+#else
+#define RIDGE_TENSOR_MAP(name) const __grid_constant__ ridge_tensor_map name
+#endif
+
+// The tile of a 3-dimensional tensor from element (x, y, z) on, x the fastest; zeros outside the tensor. All bytes of the tile, zeros too,
+// count for the mbarrier's phase. to is a multiple of 1024 where the map swizzles by 128 bytes.
+__device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &map, shared_at bar, int x, int y, int z) {
+#if defined(RIDGE_MODEL)
+  const int at[3] = {x, y, z};
+  ridge_model_tma_load(to, &map, bar, at, 3);
+#else
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], [%2];" ::"r"(to),
+               "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z)
+               : "memory");
+#endif
+}
+
+// Brings the map itself nearer.
+__device__ __forceinline__ void tma_prefetch(const ridge_tensor_map &map) {
+#if !defined(RIDGE_MODEL)
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+#endif
+}
+
+#endif

@@ -1,0 +1,195 @@
+// The main loop of products on Hopper's tensor cores (wgmma, 9.0 alone): a block sums Σ_k a(row, k)·b(k, column) for tile after tile of 128 rows ×
+// COLS. A is [row][k]; B is [column][k] (ALONG) or, of 16 bits, [k][column].
+//
+// 12 warps, one block a multiprocessor, which takes every gridDim.x-th tile. A thread of the first warpgroup orders tiles of A and B by TMA into
+// STAGES stages of 128 bytes of k; two warpgroups have 64 rows each and issue four wgmma a stage. Two mbarriers a stage: full (the bytes are
+// there) and empty (each of eight warps has waited for the wgmma that read it). A stage's wgmma are waited for after the next stage's are
+// issued, so that the tensor cores always have one group ahead; the producer runs on into the next tile while this one is stored.
+//
+// A stage of A is 128 rows of 128 bytes, of B COLS rows, or across 64 rows of k for each 64 columns; all swizzled by 128 bytes, by TMA and in the
+// descriptors: no bank conflicts. Rows, columns and k beyond the ends are zeros of TMA.
+//
+// Counts a stage with 128 × 256 and 16 bits (k = 64): 4.19 MFLOP, 1024 cycles of the tensor cores (4096 FLOP a cycle), in eight wgmma of 128 cycles.
+// Shared memory: a wgmma reads 2 KB of A and 8 KB of B, 80 bytes a cycle, and TMA writes 48 KB, 47 a cycle: 127 of the 128 there are, which
+// no other shape for two warpgroups betters (m64n128 reads 96). L2: 47 bytes a cycle of 64. Issue (disassembled): 36 instructions a warp, 72 slots of a
+// scheduler's 1024; the four HGMMA follow each other without a wait. Registers: 128 of sums; ptxas uses 168, the launch bound's share. No spill.
+// In flight: three stages, 144 KB an SM, where 4.8 TB/s × 1 µs / 132 asks for 36. 128 × 128: 512 cycles, 96 + 64 bytes of shared memory and 64
+// of L2 a cycle: for few tiles alone.
+// The end of a tile (128 × 256): a thread stores and loads its 128 sums through shared memory, disassembled some 1300 instructions without
+// activation (4 times 60 to store, 16 times 65 for 8 sums each), 2600 to 3500 cycles of a scheduler with two such warps, during which the tensor
+// cores rest and the producer fills all stages.
+#ifndef RIDGE_WGMMA_TILE_CUH
+#define RIDGE_WGMMA_TILE_CUH
+
+#include "ptx_tma.cuh"
+#include "ptx_wgmma.cuh"
+#include "ridge_tile_place.cuh"
+
+// A precision: its wgmma with B either way, and the bytes of an element.
+struct HopperBf16 {
+  typedef WgmmaBf16 along;
+  typedef WgmmaBf16Across across;
+  static constexpr int SIZE = 2;
+};
+
+struct HopperFp16 {
+  typedef WgmmaFp16 along;
+  typedef WgmmaFp16Across across;
+  static constexpr int SIZE = 2;
+};
+struct HopperBytes { // no instruction takes bytes across
+  typedef WgmmaBytes along;
+  static constexpr int SIZE = 1;
+};
+struct HopperUnsignedBytes {
+  typedef WgmmaUnsignedBytes along;
+  static constexpr int SIZE = 1;
+};
+
+constexpr int WGMMA_THREADS = 384;
+
+__device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
+__device__ __forceinline__ unsigned bits_of(int x) { return (unsigned)x; }
+__device__ __forceinline__ void of_bits(float &x, unsigned b) { x = __uint_as_float(b); }
+__device__ __forceinline__ void of_bits(int &x, unsigned b) { x = (int)b; }
+
+template <bool ALONG, class P> struct WgmmaOf {
+  typedef typename P::along type;
+};
+template <class P> struct WgmmaOf<false, P> {
+  typedef typename P::across type;
+};
+
+template <class P, bool ALONG, int COLS_> struct WgmmaTile {
+  typedef typename WgmmaOf<ALONG, P>::type wgmma;
+  typedef typename wgmma::sum sum;
+  static constexpr int ROWS = 128, COLS = COLS_, STEP = 128 / P::SIZE; // k of a stage
+  static constexpr int A_BYTES = ROWS * 128, STAGE = A_BYTES + COLS * 128, STAGES = 196608 / STAGE;
+  static constexpr int LINE = 256, STAGING = 16 * LINE; // of a warp: 16 rows of 64 sums
+  static constexpr int SHARED = 1024 + STAGES * STAGE + 8 * STAGING;
+
+  static __device__ __forceinline__ void produce(int64_t tiles, int64_t across, int steps, shared_at stages, shared_at full, shared_at empty,
+                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t down) {
+    tma_prefetch(a);
+    tma_prefetch(b);
+    int slot = 0;
+    unsigned phase = 0;
+    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+      const int z = (int)(t / (down * across));
+      const TilePlace at = tile_place(t % (down * across), down, across);
+      const int row = (int)at.row * ROWS, column = (int)at.column * COLS;
+      for (int s = 0; s < steps; s++) {
+        const shared_at to = stages + slot * STAGE, bar = full + 8 * slot;
+        mbarrier_wait(empty + 8 * slot, phase ^ 1);
+        mbarrier_expect(bar, STAGE);
+        tma_load(to, a, bar, s * STEP, row, z);
+        if constexpr (ALONG) {
+          tma_load(to + A_BYTES, b, bar, s * STEP, column, z);
+        } else {
+#pragma unroll
+          for (int i = 0; i < COLS / 64; i++) tma_load(to + A_BYTES + i * 8192, b, bar, column + 64 * i, s * STEP, z);
+        }
+        if (++slot == STAGES) slot = 0, phase ^= 1;
+      }
+    }
+  }
+
+  // The four wgmma of a stage, as a group. FIRST: its sums are new.
+  template <bool FIRST> static __device__ __forceinline__ void stage(sum (&acc)[COLS / 2], uint64_t a, uint64_t b) {
+    constexpr int NEXT_B = (ALONG ? 32 : 32 / P::SIZE * 128) >> 4; // of a step of 32 bytes of k
+    wgmma_fence();
+    wgmma::template mma<FIRST>(acc, a, b);
+#pragma unroll
+    for (int k = 1; k < 4; k++) wgmma::template mma<false>(acc, a + 2 * k, b + NEXT_B * k);
+    wgmma_commit();
+  }
+
+  // Calls f(row, column, sums) for PER neighbours of the warp's 16 rows of the tile: sums go through shared memory, 64 columns at a time, so
+  // that a row leaves in pieces of 128 bytes and more. 16-byte chunks are placed so that writes of 8 bytes and reads of 16 have no bank conflict.
+  static __device__ __forceinline__ int place(int row, int chunk) {
+    return row * LINE + (((chunk >> 1 ^ (chunk & 1) << 2 ^ (row & 3)) | (chunk & 1) << 3) << 4);
+  }
+  template <int PER, class F> static __device__ __forceinline__ void each(const sum (&acc)[COLS / 2], shared_at mine, F f) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll 1
+    for (int part = 0; part < COLS / 64; part++) { // the code of f is there once
+#pragma unroll
+      for (int i = 0; i < COLS / 2; i += 2) {
+        const int row = lane / 4 + i / 2 % 2 * 8, chunk = i / 4 % 8 * 2 + lane % 4 / 2;
+        if (i / 32 == part) store_shared(mine + place(row, chunk) + lane % 2 * 8, bits_of(acc[i]), bits_of(acc[i + 1]));
+      }
+      __syncwarp();
+#pragma unroll 1
+      for (int row = lane * PER / 64; row < 16; row += PER / 2) {
+        const int column = lane * PER % 64;
+        Run<sum, PER> v;
+#pragma unroll
+        for (int i = 0; i < PER / 4; i++) {
+          unsigned w[4];
+          load_shared(w, mine + place(row, column / 4 + i));
+#pragma unroll
+          for (int e = 0; e < 4; e++) of_bits(v.at[4 * i + e], w[e]);
+        }
+        f(row, part * 64 + column, v);
+      }
+      __syncwarp();
+    }
+  }
+
+  // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS, 1) (or
+  // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0.
+  template <int PER, class F>
+  static __device__ __forceinline__ void products(int64_t m, int64_t n, int64_t depth, int64_t batch, const ridge_tensor_map &a,
+                                                  const ridge_tensor_map &b, F f) {
+    RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
+    RIDGE_SHARED(uint64_t, bars, [2 * STAGES]);
+    const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
+    const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), steps = (int)((depth + STEP - 1) / STEP);
+    const int64_t down = (m + ROWS - 1) / ROWS, across = (n + COLS - 1) / COLS, tiles = down * across * batch;
+    if (tid == 0) {
+      for (int s = 0; s < STAGES; s++) {
+        mbarrier_init(full + 8 * s, 1);
+        mbarrier_init(empty + 8 * s, 8);
+      }
+      mbarrier_init_fence();
+    }
+    __syncthreads();
+    if (group == 0) {
+      registers_fewer<40>();
+      if (tid == 0) produce(tiles, across, steps, stages, full, empty, a, b, down);
+      return;
+    }
+    registers_more<232>();
+    const int lane = tid % 32, warp = tid / 32 - 4;
+    const uint64_t from_a = wgmma_operand(stages + (group - 1) * 8192, 16, 1024);
+    const uint64_t from_b = wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024);
+    const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
+    int slot = 0, last = 0;
+    unsigned phase = 0;
+    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+      sum acc[COLS / 2];
+      auto next = [&] {
+        last = slot;
+        if (++slot == STAGES) slot = 0, phase ^= 1;
+      };
+      mbarrier_wait(full + 8 * slot, phase);
+      stage<true>(acc, from_a + slot * (STAGE >> 4), from_b + slot * (STAGE >> 4));
+      next();
+      for (int s = 1; s < steps; s++) {
+        mbarrier_wait(full + 8 * slot, phase);
+        stage<false>(acc, from_a + slot * (STAGE >> 4), from_b + slot * (STAGE >> 4));
+        wgmma_wait<1>();
+        if (lane == 0) mbarrier_arrive(empty + 8 * last);
+        next();
+      }
+      wgmma_done(acc);
+      if (lane == 0) mbarrier_arrive(empty + 8 * last);
+      const int64_t z = t / (down * across);
+      const TilePlace at = tile_place(t % (down * across), down, across);
+      const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;
+      each<PER>(acc, mine, [&](int row, int column, const Run<sum, PER> &v) { f(z, row0 + row, column0 + column, v); });
+    }
+  }
+};
+
+#endif

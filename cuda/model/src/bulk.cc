@@ -1,0 +1,84 @@
+// TMA (cp.async.bulk.tensor): a tile of a tensor on its way to shared memory. Its bytes land only when no thread can go on, one tile at a
+// time in the order that RIDGE_MODEL_ORDER gives, and are then known to whoever has seen the mbarrier's phase. From issue to landing they may
+// be neither read nor written, and what was there before must have been read by then: a stage that is filled too early is found
+// in every order.
+#include <stdio.h>
+#include <string.h>
+
+#include <vector>
+
+#include "inner.h"
+#include "model.h"
+#include "tensormap.h"
+
+namespace ridge_model {
+namespace {
+
+struct Tile {
+  char *to;
+  uintptr_t barrier;
+  int swizzle;
+  std::vector<char> data; // in the order of the box
+};
+std::vector<Tile> flying;
+
+// CU_TENSOR_MAP_SWIZZLE_128B: bits 4 to 6 of an address in shared memory are XORed with bits 7 to 9.
+char *place(const Tile &t, size_t at) {
+  const uintptr_t p = shared_offset(t.to + at);
+  return t.to + at + (t.swizzle == 3 ? (intptr_t)(p ^ (p >> 7 & 7) << 4) - (intptr_t)p : 0);
+}
+
+} // namespace
+
+void bulk_reset() { flying.clear(); }
+
+size_t bulk_flying() { return flying.size(); }
+
+void bulk_land(size_t which) {
+  Tile t = std::move(flying[which]);
+  flying.erase(flying.begin() + (long)which);
+  const Landing by = barrier_of_copy(t.barrier);
+  for (size_t i = 0; i < t.data.size(); i += 16) {
+    char *to = place(t, i);
+    memcpy(to, &t.data[i], 16);
+    landed_by(to, 16, by);
+  }
+  barrier_bytes(t.barrier, t.data.size());
+}
+
+} // namespace ridge_model
+
+using namespace ridge_model;
+
+extern "C" void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank) {
+  TensorMap m;
+  memcpy(&m, map, sizeof m);
+  if (m.magic != tensor_map_magic) fail(719, "cp.async.bulk.tensor: this is no tensor map");
+  if (m.rank != rank) fail(719, "cp.async.bulk.tensor: the tensor map has another number of dimensions");
+  if (!is_arena((void *)to) || to % 128) fail(716, "cp.async.bulk.tensor: a tile begins at a multiple of 128 bytes of shared memory");
+  if (m.swizzle != 0 && m.swizzle != 3) fail(719, "cp.async.bulk.tensor with this swizzle is not modelled");
+  barrier_for_copy(barrier);
+  Tile t{(char *)to, barrier, m.swizzle, {}};
+  const size_t line = (size_t)m.box[0] * m.size;
+  size_t lines = 1;
+  for (int d = 1; d < rank; d++) lines *= m.box[d];
+  t.data.resize(line * lines);
+  for (size_t l = 0; l < lines; l++) {
+    size_t rest = l;
+    uint64_t from = m.address;
+    bool inside = true;
+    for (int d = 1; d < rank; rest /= m.box[d++]) {
+      const int64_t x = (int64_t)at[d] + (int64_t)(rest % m.box[d]);
+      inside = inside && x >= 0 && x < (int64_t)m.dims[d];
+      from += (uint64_t)x * m.strides[d - 1];
+    }
+    const int64_t first = at[0] < 0 ? -(int64_t)at[0] : 0, end = (int64_t)m.dims[0] - at[0] < m.box[0] ? (int64_t)m.dims[0] - at[0] : m.box[0];
+    if (!inside || end <= first) continue; // zeros
+    char *p = (char *)(from + (uint64_t)((int64_t)at[0] + first) * m.size);
+    access(p, (size_t)(end - first) * m.size, READ, 1);
+    memcpy(&t.data[l * line + (size_t)first * m.size], p, (size_t)(end - first) * m.size);
+  }
+  for (size_t i = 0; i < t.data.size(); i += 16) access(place(t, i), 16, WRITE, 16);
+  for (size_t i = 0; i < t.data.size(); i += 16) shared_mark(place(t, i), 16, IN_FLIGHT);
+  flying.push_back(std::move(t));
+}
