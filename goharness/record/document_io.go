@@ -48,7 +48,7 @@ func decodeCalibration(data []byte) (Calibration, error) {
 		return Calibration{}, err
 	}
 	var doc Calibration
-	if err := json.Unmarshal(data, &doc); err != nil {
+	if err := doc.UnmarshalJSON(data); err != nil { // by json.Unmarshal the text would be parsed twice before
 		return Calibration{}, explainIn(data, err)
 	}
 	if n := len(doc.Devices); n > maxDevices {
