@@ -124,6 +124,7 @@ func (s *Server) launching(c *record.Conditions, least time.Duration) (warnings 
 			warnings = append(warnings, w...)
 		}
 	}
+	c.EventResolutionNS = record.Unknown[float64]("the device is not timed by events")
 	if d, ok := s.dev.(backend.EventClock); ok {
 		ns, err := d.EventResolutionNS()
 		if err != nil {
