@@ -84,7 +84,7 @@ func (b *Backend) Kernels() []backend.KernelInfo {
 }
 
 // Open retains the primary context of a device.
-func (b *Backend) Open(id string, _ backend.OpenOptions) (backend.Device, error) {
+func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error) {
 	state, err := driver.Open()
 	if err != nil {
 		return nil, backend.Unsupported("device %s: %v", id, err)
@@ -98,7 +98,7 @@ func (b *Backend) Open(id string, _ backend.OpenOptions) (backend.Device, error)
 	if err != nil || !ours || ordinal < 0 || ordinal >= n {
 		return nil, backend.Unsupported("device %q: expected cuda:0 to cuda:%d (ridge list devices)", id, n-1)
 	}
-	return open(b, state, ordinal)
+	return open(b, state, ordinal, o)
 }
 
 // candidates lists the kernels registered for the op, the preferred first; with a forced name

@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -97,6 +98,101 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 		}
 		if c == nil || !strings.Contains(c.Driver, "fake driver") || !strings.HasPrefix(c.Compiler, "nvcc 1") {
 			t.Errorf("%s: conditions %+v: a result of the fake driver must say so", tc.id, c)
+		}
+	}
+}
+
+// How samples reach the device is in the record, also where it is another way than was asked for.
+func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
+	const long = "cuda:0/gemm/fp32/m=64,n=64,k=256/threads=1/hot"
+	for _, tc := range []struct {
+		name, id, fault string
+		path, why       string
+		queue           string
+		warns           string // "": no warning
+	}{
+		{"long ones are not", long, "", record.LaunchStream, "long beside a launch", "all", ""},
+		{"launches on a stream", "cuda:0/dispatch/fp64/-/threads=1/hot", "", record.LaunchStream, "are what is measured", "", ""},
+		{"launches in a graph", "cuda:0/dispatch_graph/fp64/-/threads=1/hot", "", record.LaunchGraph, "are what is measured", "all", ""},
+		{"a queue that is full before it is filled", long, "queue:2", record.LaunchStream, "long beside", "not filled beforehand: the blocking kernel gave up after", "its samples were thrown away"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			res := run(t, newRunner(t, "RIDGE_FAKE_FAULT="+tc.fault), tc.id)
+			if res.Status != record.OK || len(res.Conditions.Launching) != 1 {
+				t.Fatalf("%s (%s): %+v", res.Status, res.Reason, res.Conditions)
+			}
+			l := res.Conditions.Launching[0]
+			if l.Path != tc.path || !strings.Contains(l.Why, tc.why) || !strings.HasPrefix(l.Queue, tc.queue) {
+				t.Errorf("%+v, want %s (%s), queue %s", l, tc.path, tc.why, tc.queue)
+			}
+			if got := strings.Join(res.Warnings, "; "); (tc.warns == "") != (got == "") || !strings.Contains(got, tc.warns) {
+				t.Errorf("warnings %q, want %q", got, tc.warns)
+			}
+			if ns, ok := res.Conditions.EventResolutionNS.Get(); !ok || !(ns > 0) {
+				t.Errorf("resolution of events: %+v", res.Conditions.EventResolutionNS)
+			}
+			if gated := tc.fault != "queue:2"; strings.Contains(l.Clock, "opening") != gated {
+				t.Errorf("clock anchored by %q", l.Clock)
+			}
+		})
+	}
+	res := run(t, newRunner(t, "RIDGE_FAKE_FAULT=graph"), "cuda:0/dispatch_graph/fp64/-/threads=1/hot")
+	if res.Status != record.Unsupported || !strings.Contains(res.Reason, "CUDA_ERROR_NOT_SUPPORTED (801)") {
+		t.Errorf("a graph that cannot be made: %s (%s), want unsupported", res.Status, res.Reason)
+	}
+}
+
+// An event that says it came before the one that it followed gives no time.
+func TestEventsOutOfOrderAreNoTime(t *testing.T) {
+	res := run(t, newRunner(t, "RIDGE_FAKE_FAULT=event:3"), copyCase)
+	if res.Status != record.Crashed || !strings.Contains(res.Reason, "is not a time: check the device's clock") {
+		t.Errorf("%s (%s)", res.Status, res.Reason)
+	}
+}
+
+func TestAnOpThatMeasuresGraphsIsUnsupportedWithoutThem(t *testing.T) {
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{Graphs: backend.GraphsOff})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if _, err := d.Prepare(op.Single(cudatest.Op(t, "dispatch_graph", record.FP64, "")), backend.PrepareOptions{}); !backend.IsUnsupported(err) {
+		t.Errorf("launches in a graph without graphs: %v", err)
+	}
+}
+
+// A hundred launches a sample: graphs by default, else the reason why not.
+func TestSamplesOfShortKernelsAreReplayedAsGraphs(t *testing.T) {
+	for _, tc := range []struct{ name, graphs, fault, path, why, warns string }{
+		{"by default", "", "", record.LaunchGraph, "a sample is 100 launches", ""},
+		{"on", backend.GraphsOn, "", record.LaunchGraph, "a sample is 100 launches", ""},
+		{"off", backend.GraphsOff, "", record.LaunchStream, "graphs are off", ""},
+		{"none can be made", "", "graph", record.LaunchStream, "CUDA_ERROR_NOT_SUPPORTED (801)", "no graph: make a graph of 100 executions: CUDA_ERROR_NOT_SUPPORTED"},
+	} {
+		t.Setenv("RIDGE_FAKE_FAULT", tc.fault)
+		d, err := cuda.New().Open("cuda:0", backend.OpenOptions{Graphs: tc.graphs})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := d.Prepare(op.Single(cudatest.Op(t, "copy", record.FP32, "rows=1,cols=5")), backend.PrepareOptions{Sets: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.Fill(false, 0); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := e.Measure(t.Context(), 100, 2); err != nil || len(got) != 2 {
+			t.Fatalf("%s: %v, %v", tc.name, got, err)
+		}
+		l, warnings := e.(backend.LaunchReporter).Launching()
+		if l.Path != tc.path || !strings.Contains(l.Why, tc.why) {
+			t.Errorf("%s: %+v, want %s (%s)", tc.name, l, tc.path, tc.why)
+		}
+		if got := strings.Join(warnings, "; "); (tc.warns == "") != (got == "") || !strings.Contains(got, tc.warns) {
+			t.Errorf("%s: warnings %q, want %q", tc.name, got, tc.warns)
+		}
+		if err := errors.Join(e.Release(), d.Close()); err != nil {
+			t.Errorf("%s: %v", tc.name, err)
 		}
 	}
 }

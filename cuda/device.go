@@ -32,17 +32,21 @@ type device struct {
 	mem     arena
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
+	gate    *driver.Gate // nil until it is needed
+	graphs  string       // backend.GraphsOn or GraphsOff
+	// resolution of the events in ns; 0: not measured yet
+	resolution float64
 }
 
 // stagingBytes of page-locked memory: large enough that the bus binds and not the calls.
 const stagingBytes = 4 << 20
 
-func open(b *Backend, s driver.State, ordinal int) (*device, error) {
+func open(b *Backend, s driver.State, ordinal int, o backend.OpenOptions) (*device, error) {
 	id, err := identify(ordinal)
 	if err != nil {
 		return nil, err
 	}
-	d := &device{b: b, state: s, id: id, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
+	d := &device{b: b, state: s, id: id, graphs: o.Graphs, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
 	ready := make(chan error)
 	go d.serve(ready)
 	if err := <-ready; err != nil {
@@ -331,6 +335,9 @@ func (d *device) Close() error {
 		if d.clock != nil {
 			d.clock.list[0].Free()
 			d.clock.list[1].Free()
+		}
+		if d.gate != nil {
+			_ = d.gate.Free()
 		}
 		for _, m := range d.modules {
 			_ = m.Unload() // fails when the context is lost; releasing it frees everything

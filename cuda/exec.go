@@ -3,10 +3,7 @@
 package cuda
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 	"unsafe"
@@ -37,6 +34,7 @@ type executable struct {
 	sets    [][]buffer
 	scratch block
 	list    *driver.List
+	ways    ways
 
 	mu     sync.Mutex
 	mirror map[string][]byte // of set 0, guards included; dropped when the device writes
@@ -88,6 +86,9 @@ func (e *executable) prepare() error {
 		if e.scratch, err = e.d.mem.take(need); err != nil {
 			return fmt.Errorf("workspace: %w", err)
 		}
+	}
+	if e.only("dispatch_graph") && e.d.graphs == backend.GraphsOff {
+		return backend.Unsupported("graphs are off (--cuda-graphs off), and launches in one are what the op measures")
 	}
 	launches := make([][]driver.Launch, len(e.sets))
 	for s := range plans {
@@ -269,49 +270,6 @@ func (e *executable) names() string {
 // Run executes n launches on set 0.
 func (e *executable) Run(n int) error {
 	return e.change("run", func() error { return fail("kernel "+e.names(), e.list.Run(e.d.stream, n)) })
-}
-
-// chunk is the samples that are enqueued before the context is asked whether to go on.
-const chunk = 16
-
-// Measure takes samples on all sets in turn. The device's events time them. Untimed before the first: as many launches as a
-// sample has, at least one, so that an arm of a comparison finds the device as its own launches leave it. Later chunks
-// follow a single one, which keeps the device busy while the first batch is enqueued.
-func (e *executable) Measure(ctx context.Context, launches, samples int) ([]backend.Sample, error) {
-	var out []backend.Sample
-	lead := launches
-	err := e.change("measure", func() error {
-		for len(out) < samples {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			ns, end, err := e.list.Measure(e.d.stream, lead, launches, min(chunk, samples-len(out)))
-			if err != nil {
-				return fail("kernel "+e.names(), err)
-			}
-			got := placed(ns, end, launches)
-			got[0].Untimed = lead
-			out = append(out, got...)
-			lead = 1
-		}
-		return nil
-	})
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return out, ctx.Err()
-	}
-	return out, err
-}
-
-// placed puts batches of these durations on the host's monotonic clock: they follow each other without a gap and the last
-// ended at end, when the host saw its event (some 10 microseconds late, by the host's wake-up).
-func placed(ns []float64, end int64, launches int) []backend.Sample {
-	out := make([]backend.Sample, len(ns))
-	for i := len(ns) - 1; i >= 0; i-- {
-		start := end - int64(math.Round(ns[i]))
-		out[i] = backend.Sample{StartNS: start, EndNS: end, Launches: launches, Switches: -1, RunDelayNS: -1, StealNS: -1}
-		end = start
-	}
-	return out
 }
 
 // host gives the bytes of a tensor of set 0 with its guards, copied once after each change.

@@ -47,6 +47,9 @@ func launcher(c *cli.Context, tuning string) (runner.Launcher, error) {
 	if tuning != "" {
 		args = append(args, "--tuning", tuning)
 	}
+	if g := c.String("cuda-graphs"); g == backend.GraphsOff {
+		args = append(args, "--cuda-graphs", g)
+	}
 	return runner.Process(args, nil), nil
 }
 
@@ -131,6 +134,18 @@ func counts(c *cli.Context) (warmup, trials int, err error) {
 	return warmup, trials, nil
 }
 
+// graphs reads --cuda-graphs, which only a CUDA device has.
+func graphs(c *cli.Context) (string, error) {
+	g, device := c.String("cuda-graphs"), c.String("device")
+	switch {
+	case g != backend.GraphsOn && g != backend.GraphsOff:
+		return "", fmt.Errorf("--cuda-graphs %q: expected on or off", g)
+	case c.IsSet("cuda-graphs") && !strings.HasPrefix(device, "cuda:"):
+		return "", fmt.Errorf("--cuda-graphs %s: --device %s has no CUDA graphs; leave it out", g, device)
+	}
+	return g, nil
+}
+
 func threads(c *cli.Context) (int, error) {
 	n := c.Int("threads")
 	if c.IsSet("threads") && (n < 1 || n > 4096) {
@@ -176,6 +191,7 @@ func measureFlags() []cli.Flag {
 		&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
 		&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
+		&cli.StringFlag{Name: "cuda-graphs", Value: backend.GraphsOn, Usage: "replay samples of short kernels on a CUDA device as graphs: on or off"},
 		&cli.StringFlag{Name: "metrics", Usage: "metric groups in the document: latency,throughput,memory,flops,power,bandwidth"},
 		&cli.StringFlag{Name: "hardware", Usage: "name for this machine in the document"},
 		&cli.Float64Flag{Name: "peak-gflops", Usage: "theoretical peak for the efficiency columns, of fp32 or of the one --precision"},
@@ -215,6 +231,9 @@ func config(c *cli.Context) (campaign.Config, error) {
 			return fail(fmt.Errorf("--threads %d: the threads of the host are not what --device %s has; leave it out", p.Threads, p.Device))
 		}
 		p.Threads = 1
+	}
+	if cfg.Graphs, err = graphs(c); err != nil {
+		return fail(err)
 	}
 	if p.Warmup, p.Trials, err = counts(c); err != nil {
 		return fail(err)

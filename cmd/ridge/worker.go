@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
 	"ridge/goharness/fusion"
 	"ridge/goharness/machine"
@@ -17,7 +18,8 @@ func workerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "worker", Usage: "the measured side of a run, started by ridge itself", Hidden: true,
 		Flags: []cli.Flag{&cli.StringFlag{Name: "affinity", Value: "scatter"},
-			&cli.StringFlag{Name: "tuning", Usage: "file of ridge tune"}},
+			&cli.StringFlag{Name: "tuning", Usage: "file of ridge tune"},
+			&cli.StringFlag{Name: "cuda-graphs", Value: backend.GraphsOn}},
 		Action: func(c *cli.Context) error {
 			native.PrepareWorker()
 			var tuned tune.File
@@ -29,7 +31,7 @@ func workerCommand() *cli.Command {
 			}
 			return runner.ServeProcess(&runner.Server{
 				Backends: backends(), Ops: op.Builtin(), Host: campaign.NewWorkerHost(machine.Source{}),
-				Affinity: c.String("affinity"), Tuning: tuned.Tuning(), Priority: runner.RaisePriority(),
+				Affinity: c.String("affinity"), Tuning: tuned.Tuning(), Graphs: c.String("cuda-graphs"), Priority: runner.RaisePriority(),
 				Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) },
 			})
 		},

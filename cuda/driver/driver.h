@@ -25,16 +25,38 @@ int ridge_allow_shared(void *function, uint32_t bytes);
 // Runs launches of set 0 n times and waits for the end.
 int ridge_run(void *stream, const ridge_launch *list, int per_set, int n);
 
-// Enqueues lead untimed executions of the steps, then samples batches of launches between events, and waits. The sets
-// take turns, from number first on. ns[i] is the device time of batch i, *end CLOCK_MONOTONIC when the host saw the last event.
-int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int lead, int launches, int samples,
-                  int64_t first, void **events, double *ns, int64_t *end);
+// What ridge_measure shall do, and its answers.
+typedef struct ridge_timing {
+  int lead, launches, samples;
+  int64_t first; // number of the first execution: the sets take turns
+  void **events; // samples + 2
+  void **graphs; // samples + 1: of the lead (NULL there: launch by launch) and of each sample; NULL: all launch by launch
+
+  // The gate: a kernel that holds the stream until door[0] is ticket, and leaves it in door[1] unless it gave up.
+  const ridge_launch *gate; // NULL: none
+  volatile uint64_t *door;
+  uint64_t ticket;
+  int ahead; // operations that are enqueued behind the gate at most before it is opened
+
+  double *ns;                // of each sample, by the device's clock
+  double lead_ns;            // of the lead
+  int64_t anchor, end;       // CLOCK_MONOTONIC when the gate was opened (0: no gate), and when the host saw the last event
+  int operations, behind;    // enqueued in all, and behind the closed gate
+  int gave_up;               // the gate: it waited for longer than its limit
+} ridge_timing;
+
+// Enqueues the lead, then samples batches of executions between events, opens the gate, and waits.
+int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, ridge_timing *t);
+
+// The times in ns of n events recorded one after another, since the first.
+int ridge_event_times(void *stream, void **events, int n, double *ns);
+
 // Makes and destroys events for ridge_measure: n of them.
 int ridge_events(void **events, int n);
 void ridge_events_free(void **events, int n);
 
-// Records n executions of set 0 as a graph and makes it launchable.
-int ridge_graph_make(void *stream, const ridge_launch *list, int per_set, int n, void **exec);
+// Records n executions from number first on as a graph and makes it launchable.
+int ridge_graph_make(void *stream, const ridge_launch *list, int per_set, int sets, int64_t first, int n, void **exec);
 int ridge_graph_run(void *exec, void *stream, int times);
 int ridge_graph_free(void *exec);
 

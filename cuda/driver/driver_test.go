@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -186,25 +187,127 @@ func TestLaunchesReachTheDeviceAsOftenAsOrdered(t *testing.T) {
 	}
 }
 
+// timing asks for samples and fails the test when they cannot be had.
+func timing(t *testing.T, l *driver.List, s cu.Stream, q driver.Timing) driver.Timed {
+	t.Helper()
+	if q.Graphs {
+		if err := l.Graphs(s, q.Lead, q.Launches, q.Samples); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := l.Measure(s, q)
+	if err != nil || len(got.NS) != q.Samples || got.End <= 0 || got.LeadNS <= 0 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	for _, ns := range got.NS {
+		if !(ns > 0) {
+			t.Errorf("samples of %v ns", got.NS)
+		}
+	}
+	return got
+}
+
+func gate(t *testing.T, limit time.Duration) *driver.Gate {
+	t.Helper()
+	g, err := driver.NewGate(function(t, "gate_simt", "gate_simt"), limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.Free() })
+	return g
+}
+
 func TestMeasureRotatesTheSetsAndTimesEverySample(t *testing.T) {
 	s := context(t)
-	l, y := doubling(t, 0, 0, 3)
-	// Four untimed launches, then 2 samples of 4: sets 0 1 2 0 | 1 2 0 1, 2 0 1 2; the next
-	// call goes on at set 0, untimed, and times set 1.
-	ns, end, err := l.Measure(s, 4, 4, 2)
-	if err != nil || len(ns) != 2 || ns[0] <= 0 || ns[1] <= 0 || end <= 0 {
-		t.Fatalf("%v, %d, %v: expected two durations and their end", ns, end, err)
+	for _, graphs := range []bool{false, true} {
+		for _, g := range []*driver.Gate{nil, gate(t, time.Minute)} {
+			l, y := doubling(t, 0, 0, 3)
+			// Four untimed launches, then 2 samples of 4: sets 0 1 2 0 | 1 2 0 1, 2 0 1 2; the next
+			// call goes on at set 0, untimed, and times sets 1 and 2.
+			first := timing(t, l, s, driver.Timing{Lead: 4, Launches: 4, Samples: 2, Graphs: graphs, Gate: g})
+			next := timing(t, l, s, driver.Timing{Lead: 1, Launches: 2, Samples: 1, Graphs: graphs, Gate: g})
+			if next.End <= first.End {
+				t.Errorf("ended at %d, then at %d", first.End, next.End)
+			}
+			for i, want := range []int{4 + 1, 4 + 1, 4 + 1} {
+				if n := doublings(t, y[i]); n != want {
+					t.Errorf("graphs %v, gate %v, set %d: %d launches, want %d", graphs, g != nil, i, n, want)
+				}
+			}
+		}
 	}
-	if _, next, err := l.Measure(s, 1, 1, 1); err != nil || next <= end {
-		t.Fatal(next, end, err)
-	}
-	if _, _, err := l.Measure(s, 1, 0, 1); err == nil {
+	l, _ := doubling(t, 0, 0, 1)
+	if _, err := l.Measure(s, driver.Timing{Lead: 1, Samples: 1}); err == nil {
 		t.Error("a sample without a launch was measured")
 	}
-	for i, want := range []int{4 + 1, 4 + 1, 4} {
-		if n := doublings(t, y[i]); n != want {
-			t.Errorf("set %d: %d launches, want %d", i, n, want)
+	if _, err := l.Measure(s, driver.Timing{Lead: 1, Launches: 3, Samples: 1, Graphs: true}); err == nil {
+		t.Error("a graph that was not made was launched")
+	}
+}
+
+func TestTheGateOpensWhenTheQueueIsFilled(t *testing.T) {
+	s := context(t)
+	l, _ := doubling(t, 0, 0, 1)
+	g := gate(t, time.Minute)
+	// Two events, the lead, and two samples of three launches with an event.
+	all := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g})
+	if all.Operations != 11 || all.Behind != 11 || all.GaveUp || all.Anchor <= 0 || all.Anchor > all.End {
+		t.Errorf("%+v, want 11 operations, all of them behind the gate", all)
+	}
+	if replayed := timing(t, l, s, driver.Timing{Lead: 3, Launches: 3, Samples: 2, Graphs: true, Gate: g}); replayed.Operations != 7 || replayed.Behind != 7 {
+		t.Errorf("%+v, want 7 operations: a graph is one", replayed)
+	}
+	g.Ahead = 4
+	if part := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); part.Operations != 11 || part.Behind != 4 || part.GaveUp {
+		t.Errorf("%+v, want 4 of 11 operations behind the gate", part)
+	}
+	if none := timing(t, l, s, driver.Timing{Lead: 1, Launches: 1, Samples: 1}); none.Anchor != 0 || none.Behind != 0 {
+		t.Errorf("without a gate: %+v", none)
+	}
+}
+
+func TestAGateThatNobodyOpensGivesUp(t *testing.T) {
+	s := context(t)
+	l, y := doubling(t, 0, 0, 1)
+	g := gate(t, 2*time.Millisecond)
+	t.Setenv("RIDGE_FAKE_FAULT", "queue:3") // the host waits for room while the gate waits for the host
+	if got := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); !got.GaveUp {
+		t.Errorf("%+v, want it to have given up", got)
+	}
+	if n := doublings(t, y[0]); n != 7 {
+		t.Errorf("%d launches, want 7", n)
+	}
+	t.Setenv("RIDGE_FAKE_FAULT", "")
+	if got := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); got.GaveUp {
+		t.Errorf("%+v after it gave up once", got)
+	}
+}
+
+func TestAGraphThatCannotBeMadeIsRefusedWithTheDriversWords(t *testing.T) {
+	s := context(t)
+	l, _ := doubling(t, 0, 0, 1)
+	t.Setenv("RIDGE_FAKE_FAULT", "graph")
+	err := l.Graphs(s, 1, 5, 2)
+	if err == nil || !strings.Contains(err.Error(), "make a graph of 5 executions: CUDA_ERROR_NOT_SUPPORTED (801): operation not supported") {
+		t.Error(err)
+	}
+	timing(t, l, s, driver.Timing{Lead: 1, Launches: 5, Samples: 2})
+}
+
+func TestGraphsHoldTheLaunchesOfEverySetThatASampleMayBeginWith(t *testing.T) {
+	context(t)
+	for _, tc := range []struct{ sets, launches, want int }{{1, 7, 7}, {3, 4, 12}, {3, 6, 6}, {4, 6, 12}} {
+		l, _ := doubling(t, 0, 0, tc.sets)
+		if n := l.GraphNodes(tc.launches); n != int64(tc.want) {
+			t.Errorf("%d sets, %d launches: %d nodes, want %d", tc.sets, tc.launches, n, tc.want)
 		}
+	}
+}
+
+func TestEventsHaveAResolution(t *testing.T) {
+	s := context(t)
+	if ns, err := driver.EventResolution(s); err != nil || !(ns > 0 && ns < 1e6) {
+		t.Errorf("%v ns, %v", ns, err)
 	}
 }
 

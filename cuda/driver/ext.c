@@ -49,27 +49,90 @@ int ridge_run(void *stream, const ridge_launch *list, int per_set, int n) {
   return cuStreamSynchronize((CUstream)stream);
 }
 
-// Batches follow each other without a gap: batch i lies between events i and i + 1. The lead brings the device to the state
-// that the batches have (caches, clock), and keeps it busy while the first one is enqueued.
-int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, int lead, int launches, int samples,
-                  int64_t first, void **events, double *ns, int64_t *end) {
-  CUstream s = (CUstream)stream;
-  for (int i = 0; i < lead; i++) TRY(launch_set(s, list, per_set, first++ % sets));
-  TRY(cuEventRecord((CUevent)events[0], s));
-  for (int k = 0; k < samples; k++) {
-    for (int i = 0; i < launches; i++) TRY(launch_set(s, list, per_set, (first + (int64_t)k * launches + i) % sets));
-    TRY(cuEventRecord((CUevent)events[k + 1], s));
-  }
-  TRY(cuEventSynchronize((CUevent)events[samples]));
+static int64_t monotonic(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  *end = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-  for (int k = 0; k < samples; k++) {
-    float ms;
-    TRY(cuEventElapsedTime(&ms, (CUevent)events[k], (CUevent)events[k + 1]));
-    ns[k] = (double)ms * 1e6;
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void open_gate(ridge_timing *t) {
+  if (!t->gate || t->anchor) return;
+  __atomic_store_n(t->door, t->ticket, __ATOMIC_SEQ_CST);
+  t->anchor = monotonic();
+  t->behind = t->operations;
+}
+
+// enqueues counts operations before they are enqueued. A driver takes no more than its queue holds while the device stands still, so
+// the gate opens before that.
+static void enqueues(ridge_timing *t, int n) {
+  if (t->operations + n > t->ahead) open_gate(t);
+  t->operations += n;
+}
+
+static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, int sets, ridge_timing *t) {
+  int64_t next = t->first;
+  if (t->gate) TRY(launch(s, t->gate));
+  enqueues(t, 1);
+  TRY(cuEventRecord((CUevent)t->events[0], s));
+  if (t->graphs && t->graphs[0]) {
+    enqueues(t, 1);
+    TRY(cuGraphLaunch((CUgraphExec)t->graphs[0], s));
+  } else {
+    for (int i = 0; i < t->lead; i++) {
+      enqueues(t, per_set);
+      TRY(launch_set(s, list, per_set, next++ % sets));
+    }
   }
-  return cuStreamSynchronize(s); // an error that came after the last event
+  enqueues(t, 1);
+  TRY(cuEventRecord((CUevent)t->events[1], s));
+  for (int k = 0; k < t->samples; k++) {
+    if (t->graphs) {
+      enqueues(t, 1);
+      TRY(cuGraphLaunch((CUgraphExec)t->graphs[k + 1], s));
+    } else {
+      for (int i = 0; i < t->launches; i++) {
+        enqueues(t, per_set);
+        TRY(launch_set(s, list, per_set, next++ % sets));
+      }
+    }
+    enqueues(t, 1);
+    TRY(cuEventRecord((CUevent)t->events[k + 2], s));
+  }
+  return CUDA_SUCCESS;
+}
+
+// Batches follow each other without a gap: batch i lies between events i + 1 and i + 2. The lead, between the first two, brings the
+// device to the state that the batches have (caches, clock).
+int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, ridge_timing *t) {
+  CUstream s = (CUstream)stream;
+  t->anchor = t->end = t->operations = t->behind = t->gave_up = 0;
+  CUresult rc = fill_queue(s, list, per_set, sets, t);
+  open_gate(t); // also when something failed: nothing may be left waiting
+  if (rc != CUDA_SUCCESS) {
+    cuStreamSynchronize(s); // the first error is the one to tell
+    return rc;
+  }
+  TRY(cuEventSynchronize((CUevent)t->events[t->samples + 1]));
+  t->end = monotonic();
+  for (int k = 0; k <= t->samples; k++) {
+    float ms;
+    TRY(cuEventElapsedTime(&ms, (CUevent)t->events[k], (CUevent)t->events[k + 1]));
+    *(k ? &t->ns[k - 1] : &t->lead_ns) = (double)ms * 1e6;
+  }
+  TRY(cuStreamSynchronize(s)); // an error that came after the last event
+  if (t->gate) t->gave_up = __atomic_load_n(t->door + 1, __ATOMIC_SEQ_CST) != t->ticket;
+  return CUDA_SUCCESS;
+}
+
+int ridge_event_times(void *stream, void **events, int n, double *ns) {
+  for (int i = 0; i < n; i++) TRY(cuEventRecord((CUevent)events[i], (CUstream)stream));
+  TRY(cuStreamSynchronize((CUstream)stream));
+  for (int i = 0; i < n; i++) {
+    float ms;
+    TRY(cuEventElapsedTime(&ms, (CUevent)events[0], (CUevent)events[i]));
+    ns[i] = (double)ms * 1e6;
+  }
+  return CUDA_SUCCESS;
 }
 
 int ridge_events(void **events, int n) {
@@ -87,16 +150,22 @@ void ridge_events_free(void **events, int n) {
   for (int i = 0; i < n; i++) cuEventDestroy((CUevent)events[i]);
 }
 
-int ridge_graph_make(void *stream, const ridge_launch *list, int per_set, int n, void **exec) {
+int ridge_graph_make(void *stream, const ridge_launch *list, int per_set, int sets, int64_t first, int n, void **exec) {
   CUstream s = (CUstream)stream;
   CUgraph graph = NULL;
+  *exec = NULL;
   TRY(cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL));
   CUresult rc = CUDA_SUCCESS;
-  for (int i = 0; i < n && rc == CUDA_SUCCESS; i++) rc = launch_set(s, list, per_set, 0);
+  for (int i = 0; i < n && rc == CUDA_SUCCESS; i++) rc = launch_set(s, list, per_set, (first + i) % sets);
   CUresult end = cuStreamEndCapture(s, &graph);
   if (rc == CUDA_SUCCESS) rc = end;
   if (rc == CUDA_SUCCESS) rc = cuGraphInstantiateWithFlags((CUgraphExec *)exec, graph, 0);
   if (graph) cuGraphDestroy(graph);
+  if (rc != CUDA_SUCCESS) return rc;
+  if ((rc = cuGraphUpload((CUgraphExec)*exec, s)) != CUDA_SUCCESS) { // else the first launch does it, within its time
+    cuGraphExecDestroy((CUgraphExec)*exec);
+    *exec = NULL;
+  }
   return rc;
 }
 

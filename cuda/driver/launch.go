@@ -32,8 +32,12 @@ type List struct {
 	sets   int
 	slots  []unsafe.Pointer
 	events []unsafe.Pointer
+	graphs map[batch]*Graph
 	next   int64 // launches of the program so far, for the rotation of the sets
 }
+
+// batch is so many executions from one set on.
+type batch struct{ launches, set int }
 
 // defaultShared is what a kernel may use without asking.
 const defaultShared = 48 << 10
@@ -93,33 +97,12 @@ func (l *List) Run(s cu.Stream, n int) error {
 	return check(C.ridge_run(stream(s), l.first, C.int(l.perSet), C.int(n)))
 }
 
-// Measure times samples of launches executions each with events, back to back, the sets in turn
-// from where the last call ended. Untimed before the first sample: lead executions.
-// The durations are in nanoseconds of the device's clock; end is CLOCK_MONOTONIC when the host saw the last event.
-func (l *List) Measure(s cu.Stream, lead, launches, samples int) (ns []float64, end int64, err error) {
-	if lead < 0 || launches < 1 || samples < 1 {
-		return nil, 0, fmt.Errorf("measure %d samples of %d launches: expected at least one of each", samples, launches)
-	}
-	for len(l.events) <= samples {
-		var e [1]unsafe.Pointer
-		if err := check(C.ridge_events(&e[0], 1)); err != nil {
-			return nil, 0, fmt.Errorf("make an event: %w", err)
-		}
-		l.events = append(l.events, e[0])
-	}
-	ev := (*unsafe.Pointer)(C.calloc(C.size_t(samples+1), 8))
-	defer C.free(unsafe.Pointer(ev))
-	copy(unsafe.Slice(ev, samples+1), l.events)
-	ns = make([]float64, samples)
-	var at C.int64_t
-	err = check(C.ridge_measure(stream(s), l.first, C.int(l.perSet), C.int(l.sets), C.int(lead), C.int(launches), C.int(samples),
-		C.int64_t(l.next), ev, (*C.double)(&ns[0]), &at))
-	l.next += int64(lead) + int64(launches)*int64(samples)
-	return ns, int64(at), err
-}
+// PerSet is the launches of one execution.
+func (l *List) PerSet() int { return l.perSet }
 
-// Free destroys the list's events and memory.
+// Free destroys the list's events, graphs and memory.
 func (l *List) Free() {
+	l.freeGraphs()
 	if len(l.events) > 0 {
 		C.ridge_events_free(&l.events[0], C.int(len(l.events)))
 	}
@@ -129,26 +112,6 @@ func (l *List) Free() {
 	C.free(unsafe.Pointer(l.first))
 	*l = List{}
 }
-
-// Graph is a number of executions of a list, launched as one.
-type Graph struct{ exec unsafe.Pointer }
-
-// Graph records n executions of set 0.
-func (l *List) Graph(s cu.Stream, n int) (*Graph, error) {
-	g := &Graph{}
-	if err := check(C.ridge_graph_make(stream(s), l.first, C.int(l.perSet), C.int(n), &g.exec)); err != nil {
-		return nil, fmt.Errorf("record a graph of %d executions: %w", n, err)
-	}
-	return g, nil
-}
-
-// Run launches the graph a number of times, to completion.
-func (g *Graph) Run(s cu.Stream, times int) error {
-	return check(C.ridge_graph_run(g.exec, stream(s), C.int(times)))
-}
-
-// Free destroys the graph.
-func (g *Graph) Free() error { return check(C.ridge_graph_free(g.exec)) }
 
 // Pinned takes n bytes of page-locked host memory, which copies reach without a detour.
 func Pinned(n int64) ([]byte, error) {

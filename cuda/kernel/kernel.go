@@ -26,6 +26,7 @@ type Kernel struct {
 	RoundedC    float64
 	IntExact    bool
 	FLOPShare   float64 // 0: all of the op's FLOP
+	PeakISA     string  // of a peak probe: the isa of its row
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
@@ -170,7 +171,7 @@ func (k Kernel) ISA() []string {
 // Info describes the kernel for listings and results; missing says why this device cannot run it.
 func (k Kernel) Info(opName string, missing error) backend.KernelInfo {
 	return backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate, ISA: k.ISA(), Portable: len(k.ISA()) == 0,
-		BoundC: k.BoundC, RoundedC: k.RoundedC, IntExact: k.IntExact, FLOPShare: k.FLOPShare, Available: missing}
+		BoundC: k.BoundC, RoundedC: k.RoundedC, IntExact: k.IntExact, FLOPShare: k.FLOPShare, PeakISA: k.PeakISA, Available: missing}
 }
 
 // MaxGrid is the most blocks along x; y and z take 65535.

@@ -12,6 +12,9 @@ import (
 // ClockImage is the source file of the clock kernel.
 const ClockImage = "clock_simt"
 
+// GateImage is the source file, and the entry, of the kernel that holds a stream while its queue is filled.
+const GateImage = "gate_simt"
+
 // ClockSteps of the chain: about 0.6 ms, so that a timer of 1 µs errs by 0.2 %.
 const ClockSteps = 1 << 18
 
@@ -29,11 +32,19 @@ func Clock(out uint64, load bool, d kernel.Device) kernel.Launch {
 // Family lists the probes that are ops, one line each.
 func Family() kernel.Family {
 	return kernel.Family{Name: "probe", Kernels: []kernel.Kernel{
-		{Name: "dispatch_fp64_simt", Ops: "dispatch", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: dispatch},
-		{Name: "peak_fp64_simt", Ops: "peak", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: peak},
-		{Name: "peak_fp32_simt", Ops: "peak", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Plan: peak},
-		{Name: "peak_fp16_simt", Ops: "peak", DType: record.FP16, Accumulate: record.FP16, IntExact: true, Plan: peak},
-		{Name: "peak_int8_simt", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, IntExact: true, Plan: peak},
+		{Name: "dispatch_fp64_simt", Ops: "dispatch dispatch_graph", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: dispatch},
+		{Name: "peak_fp64_simt", Ops: "peak", DType: record.FP64, Accumulate: record.FP64, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp64_simt")},
+		{Name: "peak_fp32_simt", Ops: "peak", DType: record.FP32, Accumulate: record.FP32, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp32_simt")},
+		{Name: "peak_fp16_simt", Ops: "peak", DType: record.FP16, Accumulate: record.FP16, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp16_simt")},
+		{Name: "peak_int8_simt", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_int8_simt")},
+		{Name: "peak_fp32_simt_ex2", Ops: "peak", DType: record.FP32, Accumulate: record.FP32, IntExact: true, PeakISA: "ex2", Plan: peak("ex2", "peak_fp32_simt_ex2")},
+		{Name: "peak_fp64_sm80", Ops: "peak", DType: record.FP64, Accumulate: record.FP64, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_fp64_sm80")},
+		{Name: "peak_tf32_sm80", Ops: "peak", DType: record.TF32, Accumulate: record.FP32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_tf32_sm80")},
+		{Name: "peak_fp16_sm80", Ops: "peak", DType: record.FP16, Accumulate: record.FP32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_fp16_sm80")},
+		{Name: "peak_bf16_sm80", Ops: "peak", DType: record.BF16, Accumulate: record.FP32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_bf16_sm80")},
+		{Name: "peak_int8_sm80", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_int8_sm80")},
+		{Name: "peak_u8s8_sm80", Ops: "peak", DType: record.U8S8, Accumulate: record.INT32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_u8s8_sm80")},
+		{Name: "shared_int32_simt", Ops: "shared_memory", DType: record.INT32, Accumulate: record.INT32, IntExact: true, Plan: shared},
 	}}
 }
 
@@ -44,15 +55,31 @@ func dispatch(_ op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) 
 }
 
 // peak gives each chunk a warp, 8 warps a block.
-func peak(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	p, ok := o.(*op.Peak)
+func peak(isa, entry string) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error) {
+	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+		p, ok := o.(*op.Peak)
+		if !ok {
+			return kernel.Plan{}, fmt.Errorf("op %s is no peak probe", o.Name())
+		}
+		if p.Row.ISA != isa {
+			return kernel.Plan{}, kernel.Shape("isa=%s: this kernel is the probe of isa=%s", p.Row.ISA, isa)
+		}
+		return kernel.Plan{Launches: []kernel.Launch{{Entry: entry,
+			Grid: [3]int64{kernel.Blocks(p.Chunks(), 8, int64(8*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
+			Args: append([]kernel.Arg{kernel.Ptr(b[0])}, kernel.Ints(p.Instructions, p.Row.Chunk)...)}}}, nil
+	}
+}
+
+// shared has a block of 512 threads for each scratchpad.
+func shared(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	s, ok := o.(*op.Shared)
 	if !ok {
-		return kernel.Plan{}, fmt.Errorf("op %s is no peak probe", o.Name())
+		return kernel.Plan{}, fmt.Errorf("op %s is no probe of shared memory", o.Name())
 	}
-	if p.Row.ISA != "simt" {
-		return kernel.Plan{}, kernel.Shape("isa=%s: the probes of this device are isa=simt", p.Row.ISA)
+	const sums = 64 // bytes of the kernel's static array
+	if n := 4*s.Words + sums; n > int64(d.SharedMax) {
+		return kernel.Plan{}, kernel.Shape("bytes=%d: a block of this device has %d bytes of shared memory, %d of them for the sums", 4*s.Words, d.SharedMax, sums)
 	}
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "peak_" + string(o.DType()) + "_simt",
-		Grid: [3]int64{kernel.Blocks(p.Chunks(), 8, int64(8*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
-		Args: append([]kernel.Arg{kernel.Ptr(b[0])}, kernel.Ints(p.Instructions, p.Row.Chunk)...)}}}, nil
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "shared_int32_simt", Grid: [3]int64{s.Blocks, 1, 1}, Block: [3]int64{512, 1, 1}, Shared: 4 * s.Words,
+		Args: append(kernel.Ints(s.Words, s.Passes), kernel.Ptr(b[0]))}}}, nil
 }

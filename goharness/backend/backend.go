@@ -42,7 +42,15 @@ type OpenOptions struct {
 	MemoryLimit int64
 	// Tuning replaces the defaults of kernels by what a search on this machine found.
 	Tuning Tuning
+	// Graphs says whether a device that has them replays batches of short kernels as graphs: GraphsOn, which "" means too, or GraphsOff.
+	Graphs string
 }
+
+// Values of OpenOptions.Graphs.
+const (
+	GraphsOn  = "on"
+	GraphsOff = "off"
+)
 
 // KernelInfo describes one registered kernel.
 type KernelInfo struct {
@@ -56,6 +64,7 @@ type KernelInfo struct {
 	RoundedC   float64 // r of op.Expectation; 0: no computed operand is rounded to the dtype
 	IntExact   bool    // whether small integers are exact for it
 	FLOPShare  float64 // of the op's FLOP, what the algorithm executes at least (Winograd); 0 and 1: all of it
+	PeakISA    string  // of a peak probe: the isa of its row, where ISA does not tell
 	Available  error   // nil, or why this machine cannot run it
 	Doc        string
 	// PassedOver, of an executable's kernel, names the kernels that would have been picked
@@ -94,6 +103,15 @@ type Trimmer interface{ Trim() }
 // Barrier is a Device whose threads wait for each other after each step. BarrierNS is how long that takes, in nanoseconds: it tells how far
 // apart their CPUs are. An error where there is one thread.
 type Barrier interface{ BarrierNS() (float64, error) }
+
+// LaunchReporter is an Executable whose samples reach the device in more than one way: how they did, and what went another way than
+// was asked for.
+type LaunchReporter interface {
+	Launching() (record.Launching, []string)
+}
+
+// EventClock is a Device that times by events. EventResolutionNS is the least difference that they show.
+type EventClock interface{ EventResolutionNS() (float64, error) }
 
 // PrepareOptions choose how a program is set up.
 type PrepareOptions struct {

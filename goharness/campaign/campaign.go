@@ -31,6 +31,7 @@ type Config struct {
 	Source        machine.Source
 	Launch        runner.Launcher
 	Affinity      string
+	Graphs        string // backend.OpenOptions.Graphs, as Launch gives it to the worker
 	Tool          record.Tool
 	Command       []string
 	DataDir       string
@@ -446,9 +447,12 @@ func affinity(cfg Config) string {
 
 // fingerprint of the plan: the threads' places and the ids in order with the effort of each.
 // A resumed run must ask the same.
-func fingerprint(p plan.Plan, affinity string) string {
+func fingerprint(p plan.Plan, affinity, graphs string) string {
 	h := sha256.New()
 	fmt.Fprintln(h, affinity)
+	if graphs == backend.GraphsOff {
+		fmt.Fprintln(h, "graphs", graphs)
+	}
 	add := func(c record.Case) { fmt.Fprintln(h, c.ID, c.Quick, c.Warmup, c.Trials, c.BudgetNS) }
 	for _, x := range p.Probes {
 		add(x.Case)

@@ -27,7 +27,7 @@ func (c *campaign) openJournal() error {
 	}
 	probes, cases := c.distinct()
 	j, err := record.Create(path, record.JournalHeader{Planned: probes + cases, RunID: c.doc.RunID, Created: c.doc.Created,
-		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan, affinity(c.cfg)), Tool: &c.cfg.Tool, Host: &c.doc.Host})
+		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan, affinity(c.cfg), c.cfg.Graphs), Tool: &c.cfg.Tool, Host: &c.doc.Host})
 	if err != nil {
 		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
 	}
@@ -91,7 +91,7 @@ func (c *campaign) resume() error {
 		return fmt.Errorf("resume: %w", err)
 	}
 	h := log.Header
-	if h.PlanFingerprint != fingerprint(c.plan, affinity(c.cfg)) {
+	if h.PlanFingerprint != fingerprint(c.plan, affinity(c.cfg), c.cfg.Graphs) {
 		_ = j.Close()
 		return fmt.Errorf("resume %s: it was planned with other options or on another machine (started as: %s): repeat those options", path, strings.Join(h.Command, " "))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/ceiling"
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
@@ -200,6 +201,9 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 	}
 	if a := affinity(c.cfg); a != defaultAffinity {
 		r.Reproduce += " --affinity " + a
+	}
+	if c.cfg.Graphs == backend.GraphsOff {
+		r.Reproduce += " --cuda-graphs off"
 	}
 	return r, nil
 }

@@ -18,7 +18,9 @@ func Builtin() *Registry {
 		BandwidthSpec(),
 		LayoutSpec(),
 		PeakSpec(),
+		SharedSpec(),
 		DispatchSpec(),
+		DispatchGraphSpec(),
 		ClockSpec(),
 	).
 		With(ElementwiseSpecs()...).

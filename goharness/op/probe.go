@@ -9,9 +9,10 @@ import (
 )
 
 // PeakISAs are the instruction sets of the op peak, in the order of RIDGE_PROBE_* in
-// native/include/ridge_probe.h. simt, the arithmetic units of GPUs that are not tensor cores, is not among those.
+// native/include/ridge_probe.h. Those of GPUs are not among those: simt, the arithmetic units that are no tensor cores, ex2, their
+// special function units, and mma, the tensor cores by mma.sync.
 var PeakISAs = []string{"portable", "sse2", "avx2", "avx512", "avx512fp16", "avx512bf16", "avx512vnni", "avxvnni", "amx",
-	"neon", "dotprod", "bf16arm", "i8mm", "sve", "simt"}
+	"neon", "dotprod", "bf16arm", "i8mm", "sve", "simt", "ex2", "mma"}
 
 // PeakUnit is the number that instructions must be a multiple of (RIDGE_PROBE_UNIT).
 const PeakUnit = 672
@@ -23,7 +24,7 @@ type PeakRow struct {
 	ISA         string
 	DType       record.DType
 	Instruction string // mnemonic
-	// Ops per instruction: each multiplication and each addition of each lane counts 1; one of simt has a warp's 32. 0
+	// Ops per instruction: each multiplication and each addition of each lane counts 1; one of a GPU is a warp's. 0
 	// for SVE, where it depends on the vector length.
 	Ops int64
 	// Chunk is the instructions that one output element proves: 100 to 300 microseconds of
@@ -37,6 +38,7 @@ const (
 	vectorChunk = PeakUnit * 2048
 	tileChunk   = PeakUnit * 64
 	warpChunk   = PeakUnit * 64
+	slowChunk   = PeakUnit * 8 // of instructions that a scheduler starts every 8 cycles
 )
 
 // peakRows: operations per instruction follow from the definition of each instruction in
@@ -78,6 +80,13 @@ var peakRows = []PeakRow{
 	{"simt", record.FP32, "fma.rn.f32", 32 * 2, warpChunk},
 	{"simt", record.FP16, "fma.rn.f16x2", 32 * 2 * 2, warpChunk},
 	{"simt", record.INT8, "dp4a.s32.s32", 32 * 4 * 2, warpChunk},
+	{"ex2", record.FP32, "ex2.approx.ftz.f32", 32, slowChunk},
+	{"mma", record.FP64, "mma.sync m8n8k4 f64", 8 * 8 * 4 * 2, slowChunk},
+	{"mma", record.TF32, "mma.sync m16n8k8 tf32, sums fp32", 16 * 8 * 8 * 2, slowChunk},
+	{"mma", record.FP16, "mma.sync m16n8k16 f16, sums fp32", 16 * 8 * 16 * 2, slowChunk},
+	{"mma", record.BF16, "mma.sync m16n8k16 bf16, sums fp32", 16 * 8 * 16 * 2, slowChunk},
+	{"mma", record.INT8, "mma.sync m16n8k32 s8", 16 * 8 * 32 * 2, slowChunk},
+	{"mma", record.U8S8, "mma.sync m16n8k32 u8·s8", 16 * 8 * 32 * 2, slowChunk},
 }
 
 // PeakRows lists every legal combination of instruction set and precision.
@@ -122,7 +131,7 @@ func PeakSpec() Spec {
 				Default: "0", Max: maxDim},
 			{Name: "vl", Doc: "SVE vector length in bits; 0 for every other isa", Default: "0", Max: 2048},
 		},
-		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
+		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.TF32, record.INT8, record.U8S8},
 		New:    newPeak,
 	}
 }
@@ -159,7 +168,7 @@ func (p *Peak) Accumulate() record.DType {
 	switch {
 	case !p.Row.DType.Float():
 		return record.INT32
-	case p.Row.DType == record.BF16 || p.Row.ISA == "amx":
+	case p.Row.DType == record.BF16 || p.Row.DType == record.TF32 || p.Row.ISA == "amx" || p.Row.ISA == "mma" && p.Row.DType == record.FP16:
 		return record.FP32
 	}
 	return p.Row.DType
@@ -215,6 +224,18 @@ func DispatchSpec() Spec {
 		DTypes: []record.DType{record.FP64},
 		New: func(v Values, _ record.DType) (Op, error) {
 			return &probe{name: "dispatch", items: 1, want: 1, params: v.List()}, nil
+		},
+	}
+}
+
+// DispatchGraphSpec declares dispatch_graph.
+func DispatchGraphSpec() Spec {
+	return Spec{
+		Name: "dispatch_graph", Family: "probe", Suite: "peak", Item: "launch", Metric: "ns",
+		Doc:    "an empty kernel, many times in one graph: the time of a launch where the host takes no part. Only devices with graphs have it",
+		DTypes: []record.DType{record.FP64},
+		New: func(v Values, _ record.DType) (Op, error) {
+			return &probe{name: "dispatch_graph", items: 1, want: 1, params: v.List()}, nil
 		},
 	}
 }

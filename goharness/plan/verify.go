@@ -44,6 +44,8 @@ var checkShapes = map[string][]string{
 	"bandwidth":      {"access=read,bytes=40012,passes=3", "access=write,bytes=40012,passes=3", "access=nt_write,bytes=40012,passes=3", "access=copy,bytes=40016,passes=3", "access=nt_copy,bytes=40016,passes=3", "access=triad,bytes=40020,passes=3", "access=nt_triad,bytes=40020,passes=3"},
 	"layout":         {"n=2,c=6,h=5,w=7", "n=2,c=6,h=5,w=7,to=nchw"},
 	"dispatch":       {""},
+	"dispatch_graph": {""},
+	"shared_memory":  {"blocks=3,bytes=4112,passes=3", "blocks=5,bytes=49168,passes=2"},
 	"clock":          {"multiplications=1024"},
 	"qk_softmax":     {"b=2,s=37,d=20"},
 	"softmax_v":      {"b=2,s=37,d=20"},

@@ -8,6 +8,16 @@ const (
 	CeilingLaunch    = "launch"
 )
 
+// Instruction sets of NVIDIA's tensor cores, by the instruction.
+const (
+	ISAMma     = "mma"     // mma.sync, from 8.0 on
+	ISAWgmma   = "wgmma"   // of 9.0 alone
+	ISATcgen05 = "tcgen05" // of 10.0 alone
+)
+
+// TensorISA reports whether an instruction set is one of tensor cores: only a probe of its own instructions and precision bounds its kernels.
+func TensorISA(isa string) bool { return isa == ISAMma || isa == ISAWgmma || isa == ISATcgen05 }
+
 // Ceiling is one physical limit of a device: what a formula says and what the best
 // sustained probe reached.
 type Ceiling struct {

@@ -51,4 +51,21 @@ type Conditions struct {
 	PeakMemoryBytes     int64         `json:"peak_memory_bytes"`
 	MemoryBeforeBytes   int64         `json:"memory_before_bytes"`
 	MemoryAfterBytes    int64         `json:"memory_after_bytes"`
+	// Of devices that are timed by events.
+	Launching         []Launching   `json:"launching,omitempty" jsonschema:"description=how the samples reached the device; of a comparison, of each arm"`
+	EventResolutionNS Fact[float64] `json:"event_resolution_ns,omitzero" jsonschema:"description=least difference that two events of the device show"`
+}
+
+// Paths of Launching.
+const (
+	LaunchStream = "stream" // one by one
+	LaunchGraph  = "graph"  // each sample as one graph
+)
+
+// Launching is how samples reached a device that runs what is enqueued to it.
+type Launching struct {
+	Path  string `json:"path" jsonschema:"enum=stream,enum=graph"`
+	Why   string `json:"why" jsonschema:"description=why that path"`
+	Queue string `json:"queue" jsonschema:"description=how much was enqueued before the device began: the rest may have waited for the host"`
+	Clock string `json:"clock_anchor" jsonschema:"description=the moment that places the device's times on the host's monotonic clock"`
 }

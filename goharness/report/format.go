@@ -33,7 +33,7 @@ func metricOf(r *record.Result) metric {
 		}
 	}
 	switch {
-	case r.Op == "chase" || r.Op == "dispatch":
+	case r.Op == "chase" || r.Op == "dispatch" || r.Op == "dispatch_graph":
 		return plainTime
 	case r.FLOPs > 0:
 		return computeRate

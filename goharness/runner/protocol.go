@@ -113,6 +113,7 @@ type Measured struct {
 	Ratio      *record.Ratio     `json:"ratio,omitempty"`
 	Converged  bool              `json:"converged"`
 	Conditions record.Conditions `json:"conditions,omitzero"` // none of a pilot
+	Warnings   []string          `json:"warnings,omitempty"`  // of the result
 	// Code, of each arm, is there when the request asked for samples.
 	Code []backend.CodeSamples `json:"code,omitempty"`
 }

@@ -48,6 +48,7 @@ func timed(res *record.Result, m *Measured) {
 	rates(res)
 	c := m.Conditions
 	res.Conditions = &c
+	res.Warnings = append(res.Warnings, m.Warnings...)
 	res.Energy = &record.Energy{Unavailable: "not asked for"}
 }
 
@@ -155,6 +156,7 @@ func describeMismatch(m *record.Mismatch) string {
 // vocabulary of the peak probes; "portable" when it requires none.
 func ISATag(features []string) string {
 	tags := []struct{ feature, tag string }{
+		{"sm_100a", record.ISATcgen05}, {"sm_90a", record.ISAWgmma}, {"sm_90", record.ISAMma}, {"sm_80", record.ISAMma},
 		{"amx-fp16", "amx"}, {"amx-int8", "amx"}, {"amx-bf16", "amx"}, {"avx512fp16", "avx512fp16"},
 		{"avx512bf16", "avx512bf16"}, {"avx512vnni", "avx512vnni"}, {"avx512f", "avx512"}, {"avxvnni", "avxvnni"},
 		{"avx2", "avx2"}, {"sse2", "sse2"}, {"sve", "sve"}, {"i8mm", "i8mm"}, {"bf16", "bf16arm"},

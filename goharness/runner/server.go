@@ -47,6 +47,8 @@ type Server struct {
 	Effort   Effort
 	// Tuning is given to every device that is opened.
 	Tuning backend.Tuning
+	// Graphs is OpenOptions.Graphs of every device.
+	Graphs string
 
 	dev    backend.Device
 	devKey string
@@ -150,7 +152,7 @@ func (s *Server) open(c record.Case) error {
 	if err := b.Available(); err != nil {
 		return backend.Unsupported("device %s: %v", c.Device, err)
 	}
-	o := backend.OpenOptions{Affinity: s.Affinity, Tuning: s.Tuning}
+	o := backend.OpenOptions{Affinity: s.Affinity, Tuning: s.Tuning, Graphs: s.Graphs}
 	if s.Host != nil {
 		cpus, err := s.Host.CPUs(c.Threads, s.Affinity)
 		if err != nil {

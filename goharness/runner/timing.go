@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -49,9 +50,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	loud := quiet()
 	defer loud()
 	least := leastSample(c.Device)
-	// Warm-up ends when two windows agree; on a machine where they never do it takes half of
-	// the case's budget, at least 60 ms and at most 1 s.
-	warm := min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
+	warm, window := warmup(c, s.cur.arms)
 	var samples []backend.Sample
 	var arms [][]backend.Sample
 	if len(s.cur.arms) == 2 {
@@ -66,7 +65,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		arms = r.Samples[:]
 		samples = slices.Concat(arms...)
 	} else {
-		t, tr, err := measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm,
+		t, tr, err := measure.Run(ctx, s.cur.arms[0].e, measure.Options{MinSample: least, Quick: c.Quick, WarmupMax: warm, WarmupWindow: window,
 			Budget: time.Duration(c.BudgetNS), Trials: c.Trials, Warmup: c.Warmup})
 		if err != nil {
 			return nil, err
@@ -86,6 +85,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		switches, delay = sumKnown(switches, x.Switches), sumKnown(delay, x.RunDelayNS)
 	}
 	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
+	out.Warnings = s.launching(&out.Conditions, least)
 	out.Conditions.BarrierBeforeNS, out.Conditions.BarrierAfterNS = barrierBefore, barrierBefore
 	if before, known := barrierBefore.Get(); known {
 		out.Conditions.BarrierAfterNS = s.barrier()
@@ -94,6 +94,51 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		}
 	}
 	return out, nil
+}
+
+// warmup is the longest that a case is warmed up and the length of the windows of which two must agree. On a machine where they never
+// do it takes half of the case's budget, at least 60 ms and at most 1 s. Tensor cores draw so much power that a device
+// lowers its clock under them over seconds: their windows are longer, and 3 s are theirs (quick: a sixth).
+func warmup(c record.Case, arms []arm) (longest, window time.Duration) {
+	longest = min(time.Second, max(60*time.Millisecond, time.Duration(c.BudgetNS/2)))
+	if onHost(c.Device) || !slices.ContainsFunc(arms, usesTensorCores) {
+		return longest, 0
+	}
+	if c.Quick {
+		return 500 * time.Millisecond, 50 * time.Millisecond
+	}
+	return 3 * time.Second, 250 * time.Millisecond
+}
+
+func usesTensorCores(a arm) bool {
+	return slices.ContainsFunc(a.e.Kernels(), func(k backend.KernelInfo) bool { return record.TensorISA(ISATag(k.ISA)) })
+}
+
+// resolutionShare: a sample is at least so many steps of the device's events, or its result warns.
+const resolutionShare = 200
+
+// launching adds to the conditions how the samples reached the device and how finely it times them, and returns warnings of both.
+func (s *Server) launching(c *record.Conditions, least time.Duration) (warnings []string) {
+	for _, a := range s.cur.arms {
+		if x, ok := a.e.(backend.LaunchReporter); ok {
+			l, w := x.Launching()
+			c.Launching = append(c.Launching, l)
+			warnings = append(warnings, w...)
+		}
+	}
+	c.EventResolutionNS = record.Unknown[float64]("the device is not timed by events")
+	if d, ok := s.dev.(backend.EventClock); ok {
+		ns, err := d.EventResolutionNS()
+		if err != nil {
+			c.EventResolutionNS = record.Unknown[float64](err.Error())
+			return warnings
+		}
+		c.EventResolutionNS = record.Known(ns, "least step of 64 events recorded one after another")
+		if ns*resolutionShare > float64(least) {
+			warnings = append(warnings, fmt.Sprintf("the device's events differ by %.4g ns at least: a sample of %v is known to %.2g %% only", ns, least, 100*ns/float64(least)))
+		}
+	}
+	return warnings
 }
 
 // leavesNothing reports whether a launch of either arm replaces all that the caches hold, so that an

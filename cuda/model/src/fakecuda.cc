@@ -7,6 +7,11 @@
 //   RIDGE_FAKE_FAIL=WHAT:KERNEL:N  the Nth launch (from 1) of a kernel in this process fails: illegal, timeout,
 //                               lost, ecc, oom, hang (never returns) or abort (ends the process)
 //   RIDGE_FAKE_FAIL_ONCE=FILE   … in the first process alone, which makes FILE
+//   RIDGE_FAKE_FAULT=LIST       separated by commas: graph (none can be made), event:N (the Nth event from then on says a second
+//                               too early), queue:N (at most N operations wait in the stream; the call after them returns
+//                               when those have run)
+//
+// The stream is asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full.
 //
 // A fault that the model finds gives the CUresult a device would, and its report is appended to
 // the error's text. An error of that kind stays until the primary context is reset, as on a device.
@@ -18,7 +23,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <functional>
+#include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -33,7 +41,7 @@ namespace {
 
 typedef uint64_t Pointer;
 constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
-              INVALID_HANDLE = 400, NOT_FOUND = 500;
+              INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, OUT_OF_RESOURCES = 701, NOT_SUPPORTED = 801;
 
 struct Error {
   int code;
@@ -51,11 +59,13 @@ struct Error {
     {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
     {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
     {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
     {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
     {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
     {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
     {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
@@ -72,10 +82,16 @@ struct Launch {
   Function *f;
   unsigned grid[3], block[3], shared;
   std::vector<Slot> slots;
+  std::string ordered; // what it shall do in place of its work
 };
 
 struct Graph {
   std::vector<Launch> launches;
+};
+
+struct Event {
+  timespec at;
+  bool recorded, done;
 };
 
 std::mutex lock; // one launch at a time, as on one stream
@@ -88,6 +104,8 @@ int primary; // retained so often
 char primary_context;
 Graph *capturing;
 std::map<std::string, int> launched;
+std::deque<std::function<void()>> waiting; // in the stream
+int late;                                  // an error that the next wait tells
 
 long number(const char *name, long otherwise) {
   const char *s = getenv(name);
@@ -99,21 +117,35 @@ size_t memory() { return (size_t)number("RIDGE_FAKE_MEMORY", 1l << 30); }
 
 int ready() { return sticky ? sticky : current ? SUCCESS : INVALID_CONTEXT; }
 
-// injected is the error that the environment orders for a launch of a kernel; 0: none.
-int injected(const char *kernel) {
+// fault gives the number behind a word of RIDGE_FAKE_FAULT, 1 where there is none; 0: it is not there.
+int fault_ordered(const char *word) {
+  std::string list = std::string(",") + (getenv("RIDGE_FAKE_FAULT") ? getenv("RIDGE_FAKE_FAULT") : "");
+  size_t at = list.find(std::string(",") + word);
+  if (at == std::string::npos) return 0;
+  const char *rest = list.c_str() + at + 1 + strlen(word);
+  return *rest == ':' ? atoi(rest + 1) : 1;
+}
+
+// ordered is what the environment wants a launch of a kernel to do; "": its work.
+std::string ordered(const char *kernel) {
   const char *s = getenv("RIDGE_FAKE_FAIL");
-  if (!s) return 0;
+  if (!s) return "";
   char what[32], name[128];
   int nth = 1;
-  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth) return 0;
+  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth) return "";
   if (const char *file = getenv("RIDGE_FAKE_FAIL_ONCE")) {
     int fd = open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
-    if (fd < 0) return 0;
+    if (fd < 0) return "";
     close(fd);
   }
-  if (!strcmp(what, "hang"))
+  return what;
+}
+
+// failure does what was ordered: it never comes back, or is the CUresult.
+int failure(const std::string &what, const char *kernel) {
+  if (what == "hang")
     for (;;) sleep(1);
-  if (!strcmp(what, "abort")) {
+  if (what == "abort") {
     signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
     fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
     abort();
@@ -125,36 +157,64 @@ int injected(const char *kernel) {
 
 bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719; }
 
-int run(const Launch &l) {
-  if (sticky) return sticky;
-  if (int code = injected(l.f->kernel->name)) {
-    report.clear();
-    if (keeps(code)) sticky = code;
-    return code;
+// run executes a launch; what goes wrong shows at the next wait.
+void run(const Launch &l) {
+  if (sticky) return;
+  int code;
+  if (!l.ordered.empty()) {
+    code = failure(l.ordered, l.f->kernel->name), report.clear();
+  } else {
+    std::vector<void *> params;
+    for (const Slot &s : l.slots) params.push_back((void *)&s);
+    Fault f = launch(*l.f->kernel, l.grid, l.block, l.shared, params.data());
+    if ((code = f.code)) report = f.report;
   }
-  std::vector<void *> params;
-  for (const Slot &s : l.slots) params.push_back((void *)&s);
-  Fault f = launch(*l.f->kernel, l.grid, l.block, l.shared, params.data());
-  if (f.code) {
-    report = f.report;
-    if (keeps(f.code)) sticky = f.code;
+  if (code) (keeps(code) ? sticky : late) = code;
+}
+
+void drain() {
+  while (!waiting.empty()) {
+    auto f = std::move(waiting.front());
+    waiting.pop_front();
+    f();
   }
-  return keeps(f.code) ? SUCCESS : f.code; // what goes wrong on the device shows at the next wait
+}
+
+void put(std::function<void()> f) {
+  if (int depth = fault_ordered("queue"); depth && waiting.size() >= (size_t)depth) drain();
+  waiting.push_back(std::move(f));
+}
+
+// waited is the answer of a call that waits for the stream.
+int waited() {
+  drain();
+  if (int code = late) return late = 0, code;
+  return ready();
+}
+
+// put_launch enqueues it; a refusal is told at once.
+int put_launch(Launch l) {
+  l.ordered = ordered(l.f->kernel->name);
+  if (l.ordered == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
+  put([l] { run(l); });
+  return SUCCESS;
 }
 
 int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
   if (int rc = ready()) return rc;
-  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}};
+  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, ""};
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
       g[0] > 2147483647u || shared > l.f->dynamic_allowed)
     return INVALID_VALUE;
+  if (unsigned n = b[0] * b[1] * b[2]; n > l.f->kernel->max_threads) {
+    char text[200];
+    snprintf(text, sizeof text, "kernel %s: a block of %u threads, its launch bound is %u", l.f->kernel->name, n, l.f->kernel->max_threads);
+    return report = text, OUT_OF_RESOURCES;
+  }
   l.slots.resize(l.f->kernel->params.size());
   for (size_t i = 0; i < l.slots.size(); i++) memcpy(&l.slots[i], params[i], l.f->kernel->params[i]);
-  if (capturing) {
-    capturing->launches.push_back(l);
-    return SUCCESS;
-  }
-  return run(l);
+  if (capturing) return capturing->launches.push_back(l), SUCCESS;
+  return put_launch(l);
 }
 
 } // namespace
@@ -206,13 +266,16 @@ API int cuDevicePrimaryCtxReset_v2(int) {
   for (auto &a : allocations) free((void *)a.first);
   allocations.clear();
   memory_clear();
-  used = 0, sticky = 0, report.clear();
+  used = 0, sticky = late = 0, report.clear(), waiting.clear();
   return SUCCESS;
 }
 API int cuDevicePrimaryCtxRelease_v2(int d) { return --primary > 0 ? SUCCESS : cuDevicePrimaryCtxReset_v2(d); }
 API int cuCtxSetCurrent(void *c) { return current = c, SUCCESS; }
 API int cuCtxGetCurrent(void **c) { return *c = current, SUCCESS; }
-API int cuCtxSynchronize(void) { return ready(); }
+API int cuCtxSynchronize(void) {
+  std::lock_guard<std::mutex> hold(lock);
+  return waited();
+}
 API int cuModuleLoadData(void **m, const void *image) {
   if (int rc = ready()) return rc;
   unsigned magic = *(const unsigned *)image; // of a fat binary
@@ -242,8 +305,8 @@ API int cuMemAlloc_v2(Pointer *p, size_t n) {
   return *p = (Pointer)mem, SUCCESS;
 }
 API int cuMemFree_v2(Pointer p) {
-  if (int rc = ready()) return rc;
   std::lock_guard<std::mutex> hold(lock);
+  if (int rc = waited()) return rc;
   auto it = allocations.find(p);
   if (it == allocations.end()) return INVALID_VALUE;
   used -= it->second;
@@ -252,20 +315,32 @@ API int cuMemFree_v2(Pointer p) {
   return free((void *)p), SUCCESS;
 }
 API int cuMemGetInfo_v2(size_t *left, size_t *total) { return *total = memory(), *left = memory() - used, ready(); }
-API int cuMemHostAlloc(void **p, size_t n, unsigned) { return (*p = malloc(n)) ? SUCCESS : OUT_OF_MEMORY; }
-API int cuMemFreeHost(void *p) { return free(p), SUCCESS; }
+// Kernels reach page-locked memory at its address; the host writes it unseen.
+API int cuMemHostAlloc(void **p, size_t n, unsigned) {
+  std::lock_guard<std::mutex> hold(lock);
+  if (posix_memalign(p, 4096, n)) return OUT_OF_MEMORY;
+  memory_add(*p, n);
+  memory_written(*p, n);
+  return SUCCESS;
+}
+API int cuMemFreeHost(void *p) {
+  std::lock_guard<std::mutex> hold(lock);
+  drain();
+  memory_remove(p);
+  return free(p), SUCCESS;
+}
 
 namespace {
 int move(void *dst, const void *src, size_t n, const void *device) {
-  if (int rc = ready()) return rc;
   std::lock_guard<std::mutex> hold(lock);
+  if (int rc = waited()) return rc;
   if (n && !memory_at(device, n)) return INVALID_VALUE;
   memmove(dst, src, n);
   return SUCCESS;
 }
 int set(Pointer p, const void *v, size_t size, size_t n) {
-  if (int rc = ready()) return rc;
   std::lock_guard<std::mutex> hold(lock);
+  if (int rc = waited()) return rc;
   if (n && !memory_at((void *)p, n * size)) return INVALID_VALUE;
   for (size_t i = 0; i < n; i++) memcpy((char *)p + i * size, v, size);
   if (n) memory_written((void *)p, n * size);
@@ -283,29 +358,69 @@ API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { return set(p, &v, 
 API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { return set(p, &v, 1, n); }
 
 API int cuStreamCreate(void **s, unsigned) { return *s = malloc(1), SUCCESS; }
-API int cuStreamDestroy_v2(void *s) { return free(s), SUCCESS; }
-API int cuStreamSynchronize(void *) { return ready(); }
+API int cuStreamDestroy_v2(void *s) {
+  std::lock_guard<std::mutex> hold(lock);
+  drain();
+  return free(s), SUCCESS;
+}
+API int cuStreamSynchronize(void *) {
+  std::lock_guard<std::mutex> hold(lock);
+  return waited();
+}
 API int cuStreamBeginCapture_v2(void *, int) { return capturing = new Graph, SUCCESS; }
 API int cuStreamEndCapture(void *, void **g) { return *g = capturing, capturing = nullptr, SUCCESS; }
-API int cuGraphInstantiateWithFlags(void **e, void *g, unsigned long long) { return *e = new Graph(*(Graph *)g), SUCCESS; }
+API int cuGraphInstantiateWithFlags(void **e, void *g, unsigned long long) {
+  if (fault_ordered("graph")) return NOT_SUPPORTED;
+  return *e = new Graph(*(Graph *)g), SUCCESS;
+}
+API int cuGraphUpload(void *, void *) { return ready(); }
 API int cuGraphDestroy(void *g) { return delete (Graph *)g, SUCCESS; }
-API int cuGraphExecDestroy(void *g) { return delete (Graph *)g, SUCCESS; }
-API int cuGraphLaunch(void *g, void *) {
+API int cuGraphExecDestroy(void *g) {
   std::lock_guard<std::mutex> hold(lock);
-  for (const Launch &l : ((Graph *)g)->launches)
-    if (int rc = run(l)) return rc;
+  return drain(), delete (Graph *)g, SUCCESS;
+}
+API int cuGraphLaunch(void *g, void *) { // one operation of the queue
+  std::lock_guard<std::mutex> hold(lock);
+  if (int rc = ready()) return rc;
+  std::vector<Launch> all = ((Graph *)g)->launches;
+  for (Launch &l : all)
+    if ((l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
+  put([all] {
+    for (const Launch &l : all) run(l);
+  });
   return SUCCESS;
 }
 
-API int cuEventCreate(timespec **e, unsigned) { return *e = (timespec *)calloc(1, sizeof **e), SUCCESS; }
-API int cuEventDestroy_v2(timespec *e) { return free(e), SUCCESS; }
-API int cuEventRecord(timespec *e, void *) { return clock_gettime(CLOCK_MONOTONIC, e), ready(); }
-API int cuEventSynchronize(void *) { return ready(); }
-API int cuEventElapsedTime(float *ms, timespec *a, timespec *b) {
-  *ms = (float)((double)(b->tv_sec - a->tv_sec) * 1e3 + (double)(b->tv_nsec - a->tv_nsec) * 1e-6);
+API int cuEventCreate(Event **e, unsigned) { return *e = (Event *)calloc(1, sizeof **e), SUCCESS; }
+API int cuEventDestroy_v2(Event *e) {
+  std::lock_guard<std::mutex> hold(lock);
+  return drain(), free(e), SUCCESS;
+}
+API int cuEventRecord(Event *e, void *) {
+  std::lock_guard<std::mutex> hold(lock);
+  if (int rc = ready()) return rc;
+  static int recorded;
+  const int fault = fault_ordered("event");
+  const bool early = fault && ++recorded == fault;
+  e->recorded = true, e->done = false;
+  put([e, early] {
+    clock_gettime(CLOCK_MONOTONIC, &e->at);
+    e->at.tv_sec -= early, e->done = true;
+  });
   return SUCCESS;
 }
-API int cuEventElapsedTime_v2(float *ms, timespec *a, timespec *b) { return cuEventElapsedTime(ms, a, b); }
+API int cuEventSynchronize(void *) {
+  std::lock_guard<std::mutex> hold(lock);
+  return waited();
+}
+API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
+  std::lock_guard<std::mutex> hold(lock);
+  if (!a->recorded || !b->recorded) return INVALID_HANDLE;
+  if (!a->done || !b->done) return NOT_READY;
+  *ms = (float)((double)(b->at.tv_sec - a->at.tv_sec) * 1e3 + (double)(b->at.tv_nsec - a->at.tv_nsec) * 1e-6);
+  return SUCCESS;
+}
+API int cuEventElapsedTime_v2(float *ms, Event *a, Event *b) { return cuEventElapsedTime(ms, a, b); }
 
 API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *,
                        void **params, void **) {

@@ -1,0 +1,4 @@
+// The rate of mma.sync m16n8k8 of tf32: see peak_mma.cuh.
+#include "peak_mma.cuh"
+
+RIDGE_PEAK_MMA(peak_tf32_sm80, MmaTf32)

@@ -1,0 +1,4 @@
+// The rate of mma.sync m16n8k32 of unsigned and signed bytes: see peak_mma.cuh.
+#include "peak_mma.cuh"
+
+RIDGE_PEAK_MMA(peak_u8s8_sm80, MmaUnsignedBytes)
