@@ -40,7 +40,7 @@ func calibrate(c *cli.Context) error {
 	if cfg.Plan.Operations, err = list(c, "operations"); err != nil {
 		return err
 	}
-	if err := checkOperations(cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
+	if err := checkOperations("--operations", cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
 		return err
 	}
 	if cfg.Plan.Batches, err = batches(c); err != nil {
@@ -222,11 +222,11 @@ func (v *view) Warn(format string, a ...any) {
 
 func (v *view) finish() { v.progress.Finish() }
 
-// checkOperations refuses names that are neither a suite nor an op.
-func checkOperations(ops *op.Registry, names []string) error {
+// checkOperations refuses names, given as what, that are neither a suite nor an op.
+func checkOperations(what string, ops *op.Registry, names []string) error {
 	for _, name := range names {
 		if _, ok := ops.Spec(name); !ok && !slices.Contains(plan.SuiteNames(), name) {
-			return fmt.Errorf("--operations %q: expected suites (%s) or ops (ridge list ops)", name, strings.Join(plan.SuiteNames(), ","))
+			return fmt.Errorf("%s %q: expected suites (%s) or ops (ridge list ops)", what, name, strings.Join(plan.SuiteNames(), ","))
 		}
 	}
 	return nil

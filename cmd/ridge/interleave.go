@@ -171,7 +171,7 @@ func interleaveCases(c *cli.Context, ops []string) ([]record.Case, string, error
 		if len(suites) == 0 {
 			suites = []string{"gemm"}
 		}
-		if err := checkOperations(cfg.Plan.Ops, suites); err != nil {
+		if err := checkOperations("--suite", cfg.Plan.Ops, suites); err != nil {
 			return nil, "", err
 		}
 		cfg.Plan.Quick, cfg.Plan.Operations = true, suites

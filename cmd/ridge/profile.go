@@ -259,7 +259,7 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 	if c.Bool("native") && suite != "full" {
 		cfg.Plan.Quick = true // where in a kernel the time goes needs no narrow interval
 	}
-	if err := checkOperations(cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
+	if err := checkOperations("profile", cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
 		return err
 	}
 	return cfg.Plan.CheckSelection()

@@ -16,13 +16,14 @@ var pages = template.Must(template.New("").Funcs(template.FuncMap{"join": string
 {{if .Refresh}}<meta http-equiv="refresh" content="{{.Refresh}}">{{end}}<title>ridge: {{.Title}}</title><style>
 :root{color-scheme:light dark}body{font:15px/1.45 system-ui,sans-serif;margin:1.5rem auto;max-width:75rem;padding:0 1rem}
 .wide{overflow-x:auto}table{border-collapse:collapse}td,th{padding:.25rem .7rem;text-align:left;border-bottom:1px solid #8884;white-space:nowrap}
+td.long{white-space:normal;overflow-wrap:anywhere;min-width:11rem}p,code{overflow-wrap:anywhere}
 pre{overflow-x:auto}img{max-width:100%;background:#fff}nav a{margin-right:1rem}.note{opacity:.7}</style></head><body>
 <nav><a href="/">Runs</a><a href="/cases">Cases</a><a href="/live">Live</a><a href="/api/v1/runs">JSON</a><a href="/metrics">Metrics</a></nav><h1>{{.Title}}</h1>{{end}}
 {{define "runs"}}{{template "head" .}}{{if .Data}}<div class="wide"><table><tr><th>Run</th><th>Created</th><th>Kind</th><th>Results</th><th>Host</th><th>Chip</th><th>Machine</th><th>Software</th><th></th></tr>
 {{range .Data}}<tr><td><a href="/run/{{.RunID}}">{{.RunID}}</a></td><td>{{.Created}}</td><td>{{.Kind}}</td><td>{{.Results}}</td><td>{{.Host}}</td><td>{{.Chip}}</td><td><a href="/?host={{.HostPrint}}">{{.HostPrint}}</a></td><td>{{.SoftPrint}}</td><td class="note">{{if .Baseline}}baseline{{end}}{{if not .Complete}} incomplete{{end}}</td></tr>
 {{end}}</table></div>{{if ge (len .Data) 500}}<p class="note">The newest 500 runs are shown; ridge history list --all lists all.</p>{{end}}{{else}}<p>No run is stored yet. calibrate, bench and fusion keep their runs.</p>{{end}}</body></html>{{end}}
 {{define "results"}}<tr><th>Case</th><th>Kernel</th><th>Status</th><th>Median ns</th><th>GFLOPS</th><th>GB/s</th><th>Reason</th></tr>
-{{range .}}<tr><td><a href="/trend?case={{.ID}}">{{.ID}}</a></td><td>{{.Kernel}}</td><td>{{.Status}}</td><td>{{if .Time}}{{printf "%.5g" .Time.MedianNS}}{{end}}</td><td>{{if .GFLOPS}}{{printf "%.4g" .GFLOPS}}{{end}}</td><td>{{if .BandwidthGBps}}{{printf "%.4g" .BandwidthGBps}}{{end}}</td><td>{{.Reason}}</td></tr>
+{{range .}}<tr><td class="long"><a href="/trend?case={{.ID}}">{{.ID}}</a></td><td>{{.Kernel}}</td><td>{{.Status}}</td><td>{{if .Time}}{{printf "%.5g" .Time.MedianNS}}{{end}}</td><td>{{if .GFLOPS}}{{printf "%.4g" .GFLOPS}}{{end}}</td><td>{{if .BandwidthGBps}}{{printf "%.4g" .BandwidthGBps}}{{end}}</td><td class="long">{{.Reason}}</td></tr>
 {{end}}{{end}}
 {{define "trend"}}{{template "head" .}}<p><img alt="trend of {{.Data.Case}}" src="/trend.svg?{{.Query}}"></p><pre>{{.Text}}</pre></body></html>{{end}}
 {{define "cases"}}{{template "head" .}}<form action="/cases"><input name="q" value="{{.Query}}" aria-label="part of a case id"> <button>Find</button></form><ul>{{range .Data}}<li><a href="/trend?case={{.}}">{{.}}</a></li>{{end}}</ul></body></html>{{end}}
