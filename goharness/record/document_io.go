@@ -23,7 +23,11 @@ func ReadCalibration(r io.Reader) (Calibration, error) {
 	if err != nil {
 		return Calibration{}, err
 	}
-	return decodeCalibration(data)
+	text, err := skim(data, "schema")
+	if err != nil {
+		return Calibration{}, err
+	}
+	return decodeCalibration(data, text)
 }
 
 // readAll reads a document's text, in one allocation where the length of a file is known.
@@ -43,8 +47,8 @@ func readAll(r io.Reader, what string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func decodeCalibration(data []byte) (Calibration, error) {
-	if err := Validate(data); err != nil {
+func decodeCalibration(data []byte, text skimmed) (Calibration, error) {
+	if err := validate(data, text); err != nil {
 		return Calibration{}, err
 	}
 	var doc Calibration

@@ -44,7 +44,7 @@ func ReadDocument(r io.Reader) (Document, error) {
 		f, err := decodeFusion(data)
 		return Document{Fusion: &f, text: data}, err
 	case schema == any(SchemaCalibration):
-		c, err := decodeCalibration(data)
+		c, err := decodeCalibration(data, text)
 		return Document{Calibration: &c}, err
 	case schema == nil && (text.top["metadata"] != nil || text.top["operation_profiles"] != nil):
 		c, err := importGraphs(data)

@@ -103,15 +103,20 @@ func CompileSchema(name string) (*jsonschema.Schema, error) {
 // Validate checks a calibration document against the schema. The error is one line that
 // names the first field at fault and what was expected there.
 func Validate(data []byte) error {
+	text, err := skim(data, "schema")
+	if err != nil {
+		return err
+	}
+	return validate(data, text)
+}
+
+// validate is Validate of a text that was skimmed for its schema.
+func validate(data []byte, text skimmed) error {
 	s, err := compiled()
 	if err != nil {
 		return err
 	}
 	var head any
-	text, err := skim(data, "schema")
-	if err != nil {
-		return err
-	}
 	if raw, there := text.top["schema"]; there && json.Unmarshal(raw, &head) != nil || !there {
 		var object struct{ Schema any }
 		if err := json.Unmarshal(data, &object); err != nil {
