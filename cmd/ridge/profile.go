@@ -161,7 +161,7 @@ func profileMeasured(c *cli.Context) error {
 		cfg.NoProbes = true // ceilings say nothing about instructions
 		cfg.Launch = sampled.launcher(cfg.Launch, hz)
 	case c.Bool("phases"):
-		cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseSeconds
+		cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseTime
 	}
 	doc, err := runThen(c, cfg, func(doc record.Calibration) error {
 		data, err := record.EncodeCalibration(doc)

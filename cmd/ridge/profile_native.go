@@ -24,14 +24,14 @@ func (c captures) launcher(launch runner.Launcher, hz int) runner.Launcher {
 	return runner.Sampled(launch, hz, func(k record.Case) bool { return !k.Pilot }, c.take)
 }
 
-// phaseSeconds are sampled of each program after its measurement: 150 ticks of each thread, so that the share of a phase is known to
+// phaseTime are sampled of each program after its measurement: 150 ticks of each thread, so that the share of a phase is known to
 // 0.04 or better (one standard deviation, one thread).
-const phaseSeconds = 150 * time.Millisecond
+const phaseTime = 150 * time.Millisecond
 
 // after makes workers whose programs run on after their measurement and are sampled then, for their phases. The time is
 // measured before, so that the rate need not be low. Only CPUs can be sampled; probes of ceilings rate no kernel.
 func (c captures) after(launch runner.Launcher) runner.Launcher {
-	return runner.SampledAfter(launch, profile.DefaultHz, phaseSeconds.Seconds(), func(k record.Case) bool {
+	return runner.SampledAfter(launch, profile.DefaultHz, phaseTime.Seconds(), func(k record.Case) bool {
 		return !k.Pilot && k.Device == "cpu" && k.UseCase != record.UseCaseCeiling && k.UseCase != record.UseCaseSweep && !c.hasArms(k)
 	}, c.take)
 }
