@@ -52,5 +52,14 @@
 //	steal bursts        0.4 %, ±12 %    0.8 %, ±1.6 %   0.6 %, ±0.8 %   0.5 %, ±0.5 %
 //	AR(1) 0.9 + bursts  0.2 %, ±6.6 %   0.5 %, ±0.7 %   0.3 %, ±0.4 %   0.6 %, ±0.2 %
 //
+// Several visits to a comparison are pooled otherwise (Pool): undisturbed times, the fastest third of either arm's samples, and the
+// visits' own ratios for the variance. Share of intervals at 98.8 % that hold the truth, and their mean half width, 1,000 trials:
+//
+//	noise                       2 visits of 4    2 of 8           3 of 8           4 of 4
+//	normal 2 %                  99.2 %, ±3.2 %   99.8 %, ±2.4 %   99.5 %, ±1.8 %   99.2 %, ±2.1 %
+//	exponential 8 %             98.9 %, ±4.2 %   99.6 %, ±2.8 %   99.7 %, ±2.2 %   99.2 %, ±2.7 %
+//	AR(1) 3 %, 0.6, levels ½ %  98.4 %, ±3.7 %   99.0 %, ±2.8 %   98.3 %, ±2.2 %   99.0 %, ±2.5 %
+//	normal 1 %, levels 1.5 %    92.2 %, ±2.7 %   90.7 %, ±2.4 %   92.8 %, ±2.3 %   93.5 %, ±2.3 %
+//
 // All quartets with the plain median and its order statistics had ±7.5 % at 16 and ±1.3 % at 32 under steal bursts.
 package measure
