@@ -134,13 +134,16 @@ func counts(c *cli.Context) (warmup, trials int, err error) {
 	return warmup, trials, nil
 }
 
-// graphs reads --cuda-graphs, which only a CUDA device has.
+// graphs reads --cuda-graphs, which only a CUDA device has, of the commands that time.
 func graphs(c *cli.Context) (string, error) {
+	if !c.IsSet("cuda-graphs") {
+		return backend.GraphsOn, nil
+	}
 	g, device := c.String("cuda-graphs"), c.String("device")
 	switch {
 	case g != backend.GraphsOn && g != backend.GraphsOff:
 		return "", fmt.Errorf("--cuda-graphs %q: expected on or off", g)
-	case c.IsSet("cuda-graphs") && !strings.HasPrefix(device, "cuda:"):
+	case !strings.HasPrefix(device, "cuda:"):
 		return "", fmt.Errorf("--cuda-graphs %s: --device %s has no CUDA graphs; leave it out", g, device)
 	}
 	return g, nil

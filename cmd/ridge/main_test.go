@@ -76,6 +76,7 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{[]string{"calibrate", "--threads", "99999999999999999999"}, []string{"--threads", "whole number"}},
 		{[]string{"calibrate", "--threads", "4096"}, []string{"--threads", "4096", "CPUs"}},
 		{[]string{"calibrate", "--threads"}, []string{"--threads", "whole number"}},
+		{[]string{"calibrate", "--cuda-graphs", ""}, []string{"--cuda-graphs", "on or off"}},
 		{[]string{"calibrate", "--cuda-graphs", "maybe"}, []string{"--cuda-graphs", "maybe", "on or off"}},
 		{[]string{"bench", "gemm", "--cuda-graphs", "off"}, []string{"--cuda-graphs off", "cpu", "leave it out"}},
 		{[]string{"calibrate", "--affinity", "sideways"}, []string{"--affinity", "sideways", "compact, scatter, none"}},
