@@ -86,7 +86,7 @@ func TestProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	shapes := []string{
 		"m=1,n=1,k=1,lda=16,ldb=16,tb=1", "m=16,n=16,k=32,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=1300,k=80,tb=1",
-		"m=128,n=128,k=912,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
+		"m=128,n=128,k=912,batch=2,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
 	}
 	across := []string{"m=16,n=16,k=32", "m=130,n=144,k=96", "m=17,n=39,k=45,lda=48,ldb=48", "m=300,n=647,k=80,ldb=656", "m=70,n=328,k=464", "m=6,n=16,k=32,batch=3"}
 	var ops []op.Op
