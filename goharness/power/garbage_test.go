@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -109,9 +110,10 @@ func TestASensorBesideTheMeterThatHangsIsGivenUp(t *testing.T) {
 	heard := make(chan power.Reading, 1000)
 	o := power.NewObserver(m, power.Clock{Now: now, Sleep: power.Sleep}, func(r power.Reading) { heard <- r })
 	power.SetStall(o, 30*time.Millisecond)
-	hung, asked := make(chan struct{}), 0
+	var asked atomic.Int32
+	hung := make(chan struct{})
 	defer close(hung)
-	o.Beside(func() power.Sensors { asked++; <-hung; return power.Sensors{TemperatureC: 50} })
+	o.Beside(func() power.Sensors { asked.Add(1); <-hung; return power.Sensors{TemperatureC: 50} })
 	stop := o.Follow(time.Millisecond)
 	for range 3 {
 		select {
@@ -130,8 +132,8 @@ func TestASensorBesideTheMeterThatHangsIsGivenUp(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Fatal("the observer does not end")
 	}
-	if asked != 1 || o.Gone() == nil {
-		t.Errorf("asked %d times, gone %v", asked, o.Gone())
+	if asked.Load() != 1 || o.Gone() == nil {
+		t.Errorf("asked %d times, gone %v", asked.Load(), o.Gone())
 	}
 }
 
