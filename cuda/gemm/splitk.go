@@ -24,6 +24,9 @@ func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if g.Batch > 1 {
 		return kernel.Plan{}, kernel.Shape("batch=%d: one product is taken", g.Batch)
 	}
+	if d.Capability == 90 && g.M > wgmmaRows && (g.D.Float() || g.TransB) {
+		return kernel.Plan{}, kernel.Shape("m=%d: more than %d rows are left to wgmma on this device", g.M, wgmmaRows)
+	}
 	if err := whole(b[:2]); err != nil {
 		return kernel.Plan{}, err
 	}

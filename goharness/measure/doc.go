@@ -53,7 +53,7 @@
 //	AR(1) 0.9 + bursts  0.2 %, ±6.6 %   0.5 %, ±0.7 %   0.3 %, ±0.4 %   0.6 %, ±0.2 %
 //
 // Several visits to a comparison are pooled otherwise (Pool): undisturbed times, the fastest third of either arm's samples, and the
-// visits' own ratios for the variance. Share of intervals at 98.8 % that hold the truth, and their mean half width, 1,000 trials:
+// visits' own ratios for the variance. Share of intervals at 98.8 % that hold the truth, and their mean half width, 2,000 trials:
 //
 //	noise                       2 visits of 4    2 of 8           3 of 8           4 of 4
 //	normal 2 %                  99.2 %, ±3.2 %   99.8 %, ±2.4 %   99.5 %, ±1.8 %   99.2 %, ±2.1 %

@@ -41,10 +41,8 @@ func SummarizeQuartets(qs []Quartet, confidence float64) (RatioSummary, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return RatioSummary{}, fmt.Errorf("confidence %v: expected a value between 0 and 1", confidence)
 	}
-	for i, q := range qs {
-		if !(q.A > 0 && q.B > 0) || math.IsInf(q.A, 0) || math.IsInf(q.B, 0) {
-			return RatioSummary{}, fmt.Errorf("quartet %d of %d took %v and %v ns: expected finite times above 0", i, len(qs), q.A, q.B)
-		}
+	if err := checkQuartets(qs); err != nil {
+		return RatioSummary{}, err
 	}
 	s := RatioSummary{Quiet: quiet(qs)}
 	n := len(s.Quiet)
@@ -78,6 +76,16 @@ func SummarizeQuartets(qs []Quartet, confidence float64) (RatioSummary, error) {
 		s.Lo, s.Hi = s.Value, s.Value
 	}
 	return s, nil
+}
+
+// checkQuartets refuses times that are not finite and above 0.
+func checkQuartets(qs []Quartet) error {
+	for i, q := range qs {
+		if !(q.A > 0 && q.B > 0) || math.IsInf(q.A, 0) || math.IsInf(q.B, 0) {
+			return fmt.Errorf("quartet %d of %d took %v and %v ns: expected finite times above 0", i, len(qs), q.A, q.B)
+		}
+	}
+	return nil
 }
 
 // correlatedHalf is the half width of the t interval of the centre of n values of standard deviation std that are worth m independent ones, as

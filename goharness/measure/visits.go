@@ -30,23 +30,25 @@ type armTimes [2][]float64
 
 func (v armTimes) quartets() int { return len(v[0]) / 2 }
 
-// VisitsSummary is what several visits say of a ratio.
-type VisitsSummary struct{ Value, Lo, Hi float64 }
+// visitsSummary is what several visits say of a ratio.
+type visitsSummary struct{ Value, Lo, Hi float64 }
 
-// summarizeVisits estimates the ratio of the arms' undisturbed times: of the means of the fastest third of their samples. An arm of a chain gets no
-// luck of its own: both had as many samples between each other's.
+// summarizeVisits estimates the ratio of the arms' undisturbed times: of the means of the fastest third of their samples. Both had as many,
+// between each other's. What an arm's times vary by of themselves is taken for disturbance too: an arm that varies by a normal 5 %
+// beside one that varies by 1 % looks 4 % faster than in the median.
 //
 // The variance is that of the delete-a-group jackknife over at most ten blocks of neighbouring quartets (Künsch 1989), or, where it is more, that of
 // the visits' own ratios, moderated by what such visits differ by in general (Smyth 2004, with a fixed prior); the interval is Student's.
-func summarizeVisits(visits []armTimes, confidence float64) VisitsSummary {
+func summarizeVisits(visits []armTimes, confidence float64) visitsSummary {
 	var all armTimes
 	for _, v := range visits {
 		all[0], all[1] = append(all[0], v[0]...), append(all[1], v[1]...)
 	}
 	value, within := jackknife(all)
 	var levels []float64
+	loud := all.level() + 2*math.Log1p(loudVisit)
 	for _, v := range visits {
-		if v.quartets() >= LeastQuartetsOfVisit && (v.level()-all.level())/2 <= math.Log1p(loudVisit) {
+		if v.quartets() >= LeastQuartetsOfVisit && v.level() <= loud {
 			levels = append(levels, v.logRatio())
 		}
 	}
@@ -58,7 +60,7 @@ func summarizeVisits(visits []armTimes, confidence float64) VisitsSummary {
 	expected := within*n + betweenVisits*betweenVisits
 	between := (betweenWorth*expected + (n-1)*seen) / (betweenWorth + n - 1) / n
 	half := studentQuantile((1+confidence)/2, int(betweenWorth+n-1)+withinFreedom) * math.Sqrt(math.Max(within, between))
-	return VisitsSummary{math.Exp(value), math.Exp(value - half), math.Min(math.Exp(value+half), math.MaxFloat64)}
+	return visitsSummary{math.Exp(value), math.Exp(value - half), math.Min(math.Exp(value+half), math.MaxFloat64)}
 }
 
 // jackknife returns the logarithm of the ratio and its variance.
@@ -105,16 +107,20 @@ func fastMean(xs []float64) float64 {
 
 // ratioOfVisits is the record of several visits; quartets are all of theirs, one visit after another.
 func ratioOfVisits(quartets []Quartet, times [2][]float64, visits []int, barriers []float64) (record.Ratio, error) {
-	r, err := ratioOf(quartets, pooledLevel) // also refuses times that are no times
-	if err != nil {
-		return r, err
+	if err := checkQuartets(quartets); err != nil {
+		return record.Ratio{}, err
 	}
+	r := record.Ratio{Visits: visits, BarrierNS: barriers}
+	logs := make([]float64, len(quartets))
+	for i, q := range quartets {
+		r.Quartets, logs[i] = append(r.Quartets, q.Ratio()), math.Log(q.Ratio())
+	}
+	_, r.EffectiveN = effectiveRatios(logs, slices.Sorted(slices.Values(logs)))
 	parts, from := make([]armTimes, len(visits)), 0
 	for i, n := range visits {
 		parts[i] = armTimes{times[0][2*from : 2*(from+n)], times[1][2*from : 2*(from+n)]}
 		from += n
 	}
-	r.Visits, r.BarrierNS, r.Quiet = visits, barriers, nil
 	counted := make([]int, len(visits))
 	for i := range counted {
 		counted[i] = i

@@ -218,24 +218,20 @@ type probe struct {
 
 // DispatchSpec declares dispatch.
 func DispatchSpec() Spec {
-	return Spec{
-		Name: "dispatch", Family: "probe", Suite: "peak", Item: "launch", Metric: "ns",
-		Doc:    "an empty kernel: the latency of handing work to all threads and of the barrier after it",
-		DTypes: []record.DType{record.FP64},
-		New: func(v Values, _ record.DType) (Op, error) {
-			return &probe{name: "dispatch", items: 1, want: 1, params: v.List()}, nil
-		},
-	}
+	return launchSpec("dispatch", "an empty kernel: the latency of handing work to all threads and of the barrier after it")
 }
 
 // DispatchGraphSpec declares dispatch_graph.
 func DispatchGraphSpec() Spec {
+	return launchSpec("dispatch_graph", "an empty kernel, many times in one graph: the time of a launch where the host takes no part. Only devices with graphs have it")
+}
+
+func launchSpec(name, doc string) Spec {
 	return Spec{
-		Name: "dispatch_graph", Family: "probe", Suite: "peak", Item: "launch", Metric: "ns",
-		Doc:    "an empty kernel, many times in one graph: the time of a launch where the host takes no part. Only devices with graphs have it",
+		Name: name, Family: "probe", Suite: "peak", Item: "launch", Metric: "ns", Doc: doc,
 		DTypes: []record.DType{record.FP64},
 		New: func(v Values, _ record.DType) (Op, error) {
-			return &probe{name: "dispatch_graph", items: 1, want: 1, params: v.List()}, nil
+			return &probe{name: name, items: 1, want: 1, params: v.List()}, nil
 		},
 	}
 }

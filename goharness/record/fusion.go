@@ -39,7 +39,7 @@ type FusionShape struct {
 	FusedMS         float64           `json:"fused_latency_ms" jsonschema:"description=median of the fused program"`
 	FusedGFLOPS     float64           `json:"fused_gflops"`
 	FusedBytes      int64             `json:"fused_bytes" jsonschema:"description=modelled: inputs read and output written once"`
-	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused, undisturbed: of the fastest third of the samples in quartets A B B A"`
+	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused, by quartets A B B A: of several visits the ratio of undisturbed times (the fastest third of the samples), of one the pseudo-median of the quiet half"`
 	MemoryReduction float64           `json:"memory_reduction" jsonschema:"description=1 - fused_bytes/unfused_bytes"`
 	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused - unfused)/unfused"`
 	Extra           map[string]int64  `json:"extra_params"`
