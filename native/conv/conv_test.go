@@ -43,6 +43,9 @@ var shapes = []string{
 var depthwise = []string{
 	"n=1 c=3 h=9 w=21 k=3 groups=3 pad=1", "n=2 c=17 h=7 w=7 k=17 groups=17 pad=1 stride=2", "n=1 c=8 h=12 w=31 k=8 groups=8 r=5 pad=2",
 	"n=1 c=5 h=8 w=19 k=10 groups=5 pad=1", "n=1 c=33 h=10 w=10 k=33 groups=33 dilation=2 pad=2", "n=1 c=4 h=5 w=40 k=4 groups=4 r=1",
+	// NCHW: rows in place between the first and the last plane, a vector that sees padding before the last one, blocks of 4, 2 and 1 rows; phases of steps.
+	"n=1 c=5 h=7 w=31 k=5 groups=5 pad=2 bias=1", "n=2 c=3 h=8 w=18 k=6 groups=3", "n=1 c=4 h=11 w=34 k=4 groups=4 r=5 pad=2 stride=2 bias=1",
+	"n=1 c=4 h=1 w=33 k=4 groups=4 pad=1 stride=2 residual=1", "n=1 c=3 h=11 w=17 k=3 groups=3 r=4 s=2 pad=2 stride=3", "n=1 c=5 h=9 w=16 k=5 groups=5 pad=1 residual=1",
 }
 
 // channelwise: depthwise in both layouts with more channels than a cache line and remainders of channels and outputs,
@@ -50,6 +53,7 @@ var depthwise = []string{
 var channelwise = []string{
 	"n=2 c=37 h=5 w=16 k=37 groups=37 pad=1", "n=1 c=48 h=6 w=37 k=48 groups=48 r=5 pad=2 stride=2", "n=1 c=32 h=9 w=22 k=32 groups=32 r=7 pad=3",
 	"n=1 c=40 h=9 w=8 k=40 groups=40 dilation=2 pad=2 bias=1 act=relu residual=1", "n=1 c=19 h=7 w=30 k=19 groups=19 stride=3 bias=1",
+	"n=1 c=5 h=7 w=31 k=5 groups=5 pad=2 bias=1 act=relu",
 }
 
 // blocks: the depthwise blocks, which are NHWC's alone: chunks of channels with remainders, pairs of rows and single ones, no edge,
