@@ -62,6 +62,9 @@ func GemmSpec() Spec {
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
 				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch"), Packed: v.Bool("packed")}
+			if g.Packed && g.Batch > 1 {
+				return nil, fmt.Errorf("packed=1 with batch=%d: one matrix B is packed beforehand, not one for each product", g.Batch)
+			}
 			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
 				return nil, fmt.Errorf("alpha=%g beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
 			}
