@@ -324,19 +324,6 @@ func TestTableHoldsDistinctCases(t *testing.T) {
 			seats[e.seat] = true
 		}
 	}
-	for _, c := range []struct{ group, name string }{{"GEMM skinny fp32", "ridge packed"}, {"ResNet-50 fp32, batch 1", "ridge packed nhwc"}} {
-		i := slices.IndexFunc(rows, func(r row) bool { return r.group == c.group })
-		if !slices.ContainsFunc(rows[i].entries, func(e entry) bool {
-			return e.name == c.name && e.role == ours && e.ask.Params["packed"] == "1"
-		}) {
-			t.Errorf("%s: no contender %q with its operand packed beforehand", c.group, c.name)
-		}
-		for _, e := range rows[i].entries {
-			if e.name != c.name && e.ask.Params["packed"] != "" {
-				t.Errorf("%s: %s is asked for a packed operand too", c.group, e.name)
-			}
-		}
-	}
 	if len(rows) < 200 {
 		t.Errorf("%d rows, want the whole table", len(rows))
 	}
@@ -462,9 +449,6 @@ func TestConvolutionsNameTheLayoutThatWon(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
-	}
-	if text := string((&document{rows: []result{conv("e", "ridge packed nhwc", "oneDNN")}}).markdown()); !strings.Contains(text, "(NHWC, packed beforehand, k)") {
-		t.Errorf("nothing says that the filters were packed beforehand in\n%s", text)
 	}
 	other := conv("d", "ridge", "MKL")
 	other.Op = "gemm"

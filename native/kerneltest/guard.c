@@ -82,8 +82,9 @@ static int pack(const guard_step *s, int open) {
     if (rc) return rc;
     if (overrun(s->packed_end, s->packed_slack)) return GUARD_SLACK;
   }
-  if (mprotect(s->operand, (size_t)s->operand_bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE)) abort();
-  if (mprotect(s->copy, (size_t)s->copy_bytes, open ? PROT_READ | PROT_WRITE : PROT_READ)) abort();
+  const int all = PROT_READ | PROT_WRITE;
+  if (s->operand_bytes > 0 && mprotect(s->operand, (size_t)s->operand_bytes, open ? all : PROT_NONE)) abort();
+  if (s->copy_bytes > 0 && mprotect(s->copy, (size_t)s->copy_bytes, open ? all : PROT_READ)) abort();
   return 0;
 }
 
