@@ -80,7 +80,7 @@ static int pack(const guard_step *s, int open) {
   if (!open) {
     int rc = launch(s, s->pack);
     if (rc) return rc;
-    if (overrun(s->packed_end, s->packed_slack)) return GUARD_SLACK;
+    if (overrun(s->packed_end, s->packed_slack)) return GUARD_PACKED;
   }
   const int all = PROT_READ | PROT_WRITE;
   if (s->operand_bytes > 0 && mprotect(s->operand, (size_t)s->operand_bytes, open ? all : PROT_NONE)) abort();

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b864b3273edf
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -111,7 +111,9 @@ func (g *guard) explain(s unix.WaitStatus, at step) string {
 	case s.Signaled():
 		return unix.SignalName(s.Signal()) + " at an unknown address: an operand taken for aligned, or a wild pointer"
 	case g.report.status == C.GUARD_SLACK:
-		return "it wrote after the end of its workspace or of what it packs beforehand"
+		return "it wrote after the end of its workspace"
+	case g.report.status == C.GUARD_PACKED:
+		return "it wrote after the end of what it packs beforehand"
 	case g.report.status != 0:
 		return fmt.Sprintf("it returned status %d", int(g.report.status))
 	}

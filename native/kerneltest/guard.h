@@ -26,11 +26,12 @@ typedef struct guard_step {
 // What the child leaves behind; in memory shared with it.
 typedef struct guard_report {
   int32_t step;     // the step that ran last
-  int32_t status;   // its nonzero return code, or GUARD_SLACK
+  int32_t status;   // its nonzero return code, GUARD_SLACK or GUARD_PACKED
   uint64_t address; // of a fault, 0 where the processor does not tell
 } guard_report;
 
-enum { GUARD_SLACK = -1 }; // bytes after the workspace were written
+// Bytes after the workspace, or after what is packed beforehand, were written.
+enum { GUARD_SLACK = -1, GUARD_PACKED = -2 };
 
 // Runs steps from..n-1 one after the other in a forked child, at most seconds for all. Returns the
 // child's wait status (0: every step ran to its end), or -1 with errno.
