@@ -156,6 +156,9 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 		}
 		return kernel.Kernel{}, nil, backend.Unsupported("no CUDA kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
+	if name := op.PackedOperand(st.Op); name != "" {
+		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels pack no operand beforehand (packed=1 asks for %s)", name)
+	}
 	if len(e.opts.Params) > 0 {
 		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels have no parameters to set")
 	}

@@ -74,6 +74,10 @@ func (d *device) Kernels(o op.Op) ([]backend.KernelInfo, error) {
 			missing = append(missing, fmt.Sprintf("%s: %v", k.Name, info.Available))
 			continue
 		}
+		if err := k.Packs(o); err != nil {
+			missing = append(missing, fmt.Sprintf("%s: %v", k.Name, err))
+			continue
+		}
 		out = append(out, info)
 	}
 	if len(out) == 0 {

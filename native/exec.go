@@ -37,6 +37,8 @@ type executable struct {
 	argp    []unsafe.Pointer
 	scratch block
 	list    *team.List
+	packed  []block    // operands packed beforehand
+	packs   *team.List // what packs them, of all sets; nil: nothing
 	// host and hosted, of a program with a vendor library's kernels: the team sleeps then.
 	host   *vendor.Host
 	hosted *vendor.Program
@@ -78,6 +80,7 @@ func (e *executable) prepare() error {
 		return err
 	}
 	lists := make([][]team.Step, len(e.sets))
+	var packs []team.Step
 	var need int64
 	for s := range e.sets {
 		for i, st := range e.p.Steps {
@@ -91,6 +94,12 @@ func (e *executable) prepare() error {
 				continue
 			}
 			need = max(need, picked[i].WorkspaceBytes(a.p, e.d.team.Size()))
+			if op.PackedOperand(st.Op) != "" {
+				if e.kernels[i].PackedBytes, err = e.place(picked[i], a); err != nil {
+					return err
+				}
+				packs = append(packs, team.Step{Fn: picked[i].Pack, Args: a.p})
+			}
 			lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
 		}
 	}
@@ -99,16 +108,42 @@ func (e *executable) prepare() error {
 		if e.scratch, err = e.d.mem.take(need); err != nil {
 			return fmt.Errorf("workspace: %w", err)
 		}
-		for s := range lists {
-			for i := range lists[s] {
-				lists[s][i].Workspace, lists[s][i].WorkspaceBytes = e.scratch.ptr(), int64(len(e.scratch.mem))
+		for _, l := range append(lists, packs) {
+			for i := range l {
+				l[i].Workspace, l[i].WorkspaceBytes = e.scratch.ptr(), int64(len(e.scratch.mem))
 			}
 		}
+	}
+	if len(packs) > 0 {
+		e.packs = team.NewList([][]team.Step{packs})
 	}
 	if e.host != nil {
 		return e.load(picked, lists)
 	}
 	e.list = team.NewList(lists)
+	return nil
+}
+
+// place gives bound arguments memory for an operand that their kernel packs beforehand; each set has its own.
+func (e *executable) place(k candidate, a args) (int64, error) {
+	n := k.PackedBytes(a.p, e.d.team.Size())
+	b, err := e.d.mem.take(max(n, 1))
+	if err != nil {
+		return 0, fmt.Errorf("packed operand of %s, %d bytes: %w", k.Name, n, err)
+	}
+	e.packed = append(e.packed, b)
+	k.family.Packed(a.p, b.ptr())
+	return n, nil
+}
+
+// pack packs what is packed beforehand, in all sets: the inputs have changed.
+func (e *executable) pack() error {
+	if e.packs == nil {
+		return nil
+	}
+	if err := e.d.team.Run(e.packs, 1); err != nil {
+		return fmt.Errorf("pack operands of %s: %w", e.p.Name, err)
+	}
 	return nil
 }
 
@@ -197,6 +232,10 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 				continue
 			}
 		}
+		if err := k.Packs(st.Op); err != nil {
+			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
+			continue
+		}
 		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc, nil)
 		if err != nil {
 			return candidate{}, nil, fmt.Errorf("bind %s: %w", k.Name, err)
@@ -231,6 +270,9 @@ func (e *executable) Fill(integer bool, poison int) error {
 		return true, poison
 	}, integer)
 	e.derive(integer)
+	if err == nil {
+		err = e.pack()
+	}
 	if err == nil && e.hosted != nil {
 		err = e.hosted.Refill()
 	}
@@ -363,6 +405,10 @@ func (e *executable) Release() error {
 		e.hosted.Free()
 		e.hosted = nil
 	}
+	if e.packs != nil {
+		e.packs.Free()
+		e.packs = nil
+	}
 	for _, p := range e.argp {
 		kernel.Free(p)
 	}
@@ -373,6 +419,10 @@ func (e *executable) Release() error {
 		}
 	}
 	e.sets = nil
+	for _, b := range e.packed {
+		e.d.mem.give(b)
+	}
+	e.packed = nil
 	if e.scratch.mem != nil {
 		e.d.mem.give(e.scratch)
 		e.scratch = block{}

@@ -74,6 +74,8 @@ type KernelInfo struct {
 	Params map[string]int64
 	// Library, of a vendor library's kernel in an executable, is its version and code path; "" for ridge's own.
 	Library string
+	// PackedBytes, of an executable's kernel, are those of the operand that it packed beforehand (op.Packer), which it reads in the operand's place.
+	PackedBytes int64
 }
 
 // Device is an open device. It is used by one goroutine at a time.

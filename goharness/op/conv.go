@@ -24,6 +24,7 @@ type Conv struct {
 	Ho, Wo                              int64 // output height and width
 	Stride, Pad, Dilation, Groups       int64
 	Bias, Residual, NHWC, Requant       bool
+	Packed                              bool // filters are packed beforehand
 	Act                                 string
 	D                                   record.DType
 	params                              []record.Param
@@ -62,6 +63,7 @@ func Conv2dSpec() Spec {
 			{Name: "layout", Doc: "order of x and y; weights are [K,C/groups,R,S] with nchw and [K,R,S,C/groups] with nhwc",
 				Default: "nchw", Enum: []string{"nchw", "nhwc"}},
 			{Name: "requant", Doc: "int8: 1 scales the sums by scale[k] and stores int8, no residual", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "packed", Doc: "1: the filters are packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
 		New:    newConv,
@@ -72,7 +74,7 @@ func newConv(v Values, d record.DType) (Op, error) {
 	c := &Conv{N: v.Int("n"), C: v.Int("c"), H: v.Int("h"), W: v.Int("w"), K: v.Int("k"), R: v.Int("r"), S: v.Int("s"),
 		Stride: v.Int("stride"), Pad: v.Int("pad"), Dilation: v.Int("dilation"), Groups: v.Int("groups"),
 		Bias: v.Bool("bias"), Residual: v.Bool("residual"), NHWC: v.Str("layout") == "nhwc", Act: v.Str("act"), Requant: v.Bool("requant"),
-		D: d, params: normalised(v.List(), "s", v.Str("r"))}
+		Packed: v.Bool("packed"), D: d, params: normalised(v.List(), "s", v.Str("r"))}
 	if c.S == 0 {
 		c.S = c.R
 	}
@@ -139,6 +141,14 @@ func (c *Conv) Params() []record.Param   { return c.params }
 func (c *Conv) DType() record.DType      { return c.D }
 func (c *Conv) Accumulate() record.DType { return convDTypes[c.D][2] }
 func (c *Conv) Items() int64             { return c.N }
+
+// PackedOperand implements Packer.
+func (c *Conv) PackedOperand() string {
+	if c.Packed {
+		return "w"
+	}
+	return ""
+}
 
 // Tensors: x, w, [bias], [residual], [scale], y.
 func (c *Conv) Tensors() []Tensor {

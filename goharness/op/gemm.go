@@ -22,6 +22,7 @@ type Gemm struct {
 	Beta          int64
 	TransB, Bias  bool
 	Act           string
+	Packed        bool // B is packed beforehand
 	Requant       bool // int8 alone: C is int8, round(scale[N]·sum)
 	D             record.DType
 	params        []record.Param
@@ -55,11 +56,15 @@ func GemmSpec() Spec {
 			{Name: "beta", Doc: "1 adds matrix D", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "tb", Doc: "1: B is stored [N,K]", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "batch", Doc: "products of this shape, their matrices one after another", Default: "1", Min: 1, Max: maxDim},
+			{Name: "packed", Doc: "1: B is packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
-				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch")}
+				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch"), Packed: v.Bool("packed")}
+			if g.Packed && g.Batch > 1 {
+				return nil, fmt.Errorf("packed=1 with batch=%d: one matrix B is packed beforehand, not one for each product", g.Batch)
+			}
 			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
 				return nil, fmt.Errorf("alpha=%g beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
 			}
@@ -80,11 +85,12 @@ func LinearSpec() Spec {
 			{Name: "bias", Doc: "1 adds bias[N]", Default: "1", Enum: []string{"0", "1"}},
 			{Name: "act", Doc: "activation", Default: "none", Enum: Activations},
 			{Name: "requant", Doc: "1: int8 output, one fp32 scale per output feature (int8 alone; act none or relu)", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "packed", Doc: "1: W is packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true, Batch: 1,
-				Bias: v.Bool("bias"), Act: v.Str("act"), Requant: v.Bool("requant"), D: d, params: v.List()}
+				Bias: v.Bool("bias"), Act: v.Str("act"), Requant: v.Bool("requant"), Packed: v.Bool("packed"), D: d, params: v.List()}
 			switch {
 			case g.Requant && d != record.INT8:
 				return nil, fmt.Errorf("requant=1 at %s: only the sums of int8 are requantised", d)
@@ -116,6 +122,14 @@ func (g *Gemm) Items() int64 {
 		return g.M
 	}
 	return g.Batch
+}
+
+// PackedOperand implements Packer.
+func (g *Gemm) PackedOperand() string {
+	if g.Packed {
+		return "b"
+	}
+	return ""
 }
 
 // dims are those of one matrix, behind the batch when there is one.

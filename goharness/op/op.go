@@ -179,6 +179,21 @@ type Coster interface {
 	ExpectCost() int64
 }
 
+// Packer is an op whose constant operand (weights) may be packed beforehand: once after the inputs are
+// written, outside every timed window, into an order that the kernel chooses. It reads only that copy.
+type Packer interface {
+	// PackedOperand names the tensor; "" where nothing is packed beforehand.
+	PackedOperand() string
+}
+
+// PackedOperand names the tensor of o that is packed beforehand, or is "".
+func PackedOperand(o Op) string {
+	if p, ok := o.(Packer); ok {
+		return p.PackedOperand()
+	}
+	return ""
+}
+
 // Step is one op of a program; Bind names the program's tensor for each op tensor.
 type Step struct {
 	Op   Op

@@ -83,6 +83,7 @@ func gemmSuite() []row {
 	add(32, 2048, 2048, "small batch", other, false)
 	add(128, 1024, 1024, "sequence", fp32, true)
 	add(128, 1024, 1024, "sequence", other, false)
+	out = append(out, row{suite: "gemm", op: "gemm", use: "small batch, B packed beforehand", dtypes: fp32, params: fixed("m=32,n=2048,k=2048,packed=1")})
 	return out
 }
 
@@ -133,6 +134,8 @@ func convSuite() []row {
 			add(fmt.Sprintf("ResNet-50 x%d, NHWC", l.Repeats), 1, l.C, l.H, l.K, l.R, l.Stride, l.R/2, ",layout=nhwc", fp32, false)
 		}
 	}
+	add("ResNet-50 x6, filters packed beforehand", 1, 256, 14, 1024, 1, 1, 0, ",layout=nhwc,packed=1", fp32, false)
+	add("ResNet-50 x3, filters packed beforehand", 1, 512, 7, 2048, 1, 1, 0, ",layout=nhwc,packed=1", fp32, false)
 	return out
 }
 

@@ -71,6 +71,7 @@ type Result struct {
 	FLOPs           int64  `json:"flops"`
 	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is fewer than flops (Winograd); ceilings are held against it"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
+	PackedBytes     int64  `json:"packed_bytes,omitempty" jsonschema:"description=of an operand packed beforehand outside the timed window (packed=1): bytes of the kernel's copy, which bytes counts in the operand's place"`
 	WorkingSetBytes int64  `json:"working_set_bytes"`
 	ReadBytes       int64  `json:"read_bytes,omitempty" jsonschema:"description=modelled bytes of the input tensors"`
 	WriteBytes      int64  `json:"write_bytes,omitempty" jsonschema:"description=modelled bytes of the output tensors"`

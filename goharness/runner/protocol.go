@@ -104,7 +104,9 @@ type PreparedArm struct {
 	// ExecutedFLOPs, where the kernels' algorithms execute fewer; else 0.
 	ExecutedFLOPs int64 `json:"executed_flops,omitempty"`
 	Bytes         int64 `json:"bytes"`
-	Sets          int   `json:"sets"` // buffer sets it rotates through
+	// PackedBytes of operands packed beforehand, which count in Bytes in their place.
+	PackedBytes int64 `json:"packed_bytes,omitempty"`
+	Sets        int   `json:"sets"` // buffer sets it rotates through
 }
 
 // Measured is the timing of a case, or of both arms with their ratio.

@@ -20,7 +20,7 @@ func describe(res *record.Result, p *Prepared) {
 	res.ISA = ISATag(first.ISA)
 	res.Accumulate = p.Accumulate
 	res.FLOPs, res.Bytes, res.WorkingSetBytes = p.FLOPs, p.Bytes, p.WorkingSetBytes
-	res.ExecutedFLOPs = first.ExecutedFLOPs
+	res.ExecutedFLOPs, res.PackedBytes = first.ExecutedFLOPs, first.PackedBytes
 	res.Items, res.ItemUnit = p.Items, p.ItemUnit
 	res.ReadBytes, res.WriteBytes, res.InputStreams = p.Traffic.ReadBytes, p.Traffic.WriteBytes, p.Traffic.Inputs
 	if p.Bytes > 0 {

@@ -257,6 +257,13 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 				pa.Libraries = append(pa.Libraries, k.Library)
 			}
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
+			if k.PackedBytes > 0 { // the copy is read, not the operand
+				more := k.PackedBytes - operandBytes(a.p.Steps[n].Op)
+				pa.PackedBytes, pa.Bytes = pa.PackedBytes+k.PackedBytes, pa.Bytes+more
+				if len(cur.arms) == 1 {
+					out.Bytes, out.WorkingSetBytes, out.Traffic.ReadBytes = out.Bytes+more, out.WorkingSetBytes+more, out.Traffic.ReadBytes+more
+				}
+			}
 		}
 		if n := int64(executed); n < pa.FLOPs {
 			pa.ExecutedFLOPs = n
@@ -265,6 +272,16 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	}
 	out.DeviceMemory = s.dev.MemoryInUse()
 	return out, nil
+}
+
+// operandBytes are those of the operand that an op has packed beforehand.
+func operandBytes(o op.Op) int64 {
+	for _, t := range o.Tensors() {
+		if t.Name == op.PackedOperand(o) {
+			return t.Elements() * t.DType.Size()
+		}
+	}
+	return 0
 }
 
 // maxSets bounds the buffer sets of a cold case: each takes mappings of its own.
@@ -327,6 +344,9 @@ func (s *Server) fits(arms []arm) error {
 	for _, a := range arms {
 		for _, t := range a.p.Tensors {
 			need += float64(t.StorageBytes()) * float64(a.sets)
+		}
+		for _, st := range a.p.Steps { // and the copy, about as large
+			need += float64(operandBytes(st.Op)) * float64(a.sets)
 		}
 	}
 	for last := false; ; last = true {

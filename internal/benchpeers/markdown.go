@@ -107,6 +107,9 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 			goal += ", disturbed"
 		}
 		kernel := r.Ours.Kernel
+		if strings.Contains(r.Ours.Name, "packed") {
+			kernel = "packed beforehand, " + kernel
+		}
 		if l := r.layout(r.Ours.Name); l != "" {
 			kernel = l + ", " + kernel
 		}

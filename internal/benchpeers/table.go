@@ -128,6 +128,13 @@ func (r *row) fill(peaks []plan.Peak) error {
 	} else {
 		r.entries = append(r.entries, entry{role: ours, name: "ridge", maker: "ridge", ask: ask("", nil)})
 	}
+	if p, ok := o.(op.Packer); ok && p.PackedOperand() == "" && r.params["groups"] == "" && r.params["batch"] == "" {
+		more, name := map[string]string{"packed": "1"}, "ridge packed"
+		if r.layouts {
+			more["layout"], name = "nhwc", "ridge packed nhwc"
+		}
+		r.entries = append(r.entries, entry{role: ours, name: name, maker: "ridge", ask: ask("", more)})
+	}
 	for _, u := range peersOf(r.op) {
 		r.entries = append(r.entries, entry{role: peer, name: u.name, maker: u.maker, ask: ask(u.variant, nhwc)})
 	}

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=975180f1f1ab
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -26,6 +26,7 @@ func Family() kernel.Family {
 		Name:    "conv",
 		Kernels: Ranked(kernel.Table(unsafe.Pointer(C.ridge_conv_table()), int(C.ridge_conv_table_len())), kernel.Detect()),
 		Bind:    Bind,
+		Packed:  func(args, at unsafe.Pointer) { (*C.ridge_conv_args)(args).packed = at },
 	}
 }
 
@@ -57,6 +58,9 @@ func Bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	a.act = C.int32_t(slices.Index(op.Activations, c.Act))
 	if c.NHWC {
 		a.layout = 1
+	}
+	if c.Packed {
+		a.packing = 1
 	}
 	for _, b := range bufs {
 		switch b.Tensor.Name {

@@ -13,6 +13,9 @@
 #ifndef CONV_KEPT
 #define CONV_KEPT 0 // bytes of panels, if they are all, that are packed once and kept for a thread's next blocks
 #endif
+#ifndef CONV_GIVEN
+#define CONV_GIVEN (256 << 10) // bytes of panels packed beforehand that a tile goes over: they stay in L2
+#endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 // One convolution, as every thread sees it.
 typedef struct shape {
@@ -26,6 +29,8 @@ typedef struct shape {
   int64_t whole;        // ... where this is 1
   int64_t rows;         // panel rows of the largest slab
   int kept;             // all panels stay in the scratch
+  int given;            // filters come packed beforehand: a->packed [groups][panels][depth][NR], a panel's slabs one after another
+  int64_t depth;        // rows of a panel over all slabs
   int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
   int64_t panels;       // panels of NR channels in a group
   int64_t cuts, units;  // pieces of an output row, all pieces of all images
@@ -61,6 +66,26 @@ static void divide_reduction(shape *s) {
   s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * packed(s->len);
 }
 
+// Slab i: elements e0 .. e1-1 of taps t0 .. t1-1.
+typedef struct slab {
+  int64_t t0, t1, e0, e1;
+} slab;
+
+static slab slab_at(const shape *s, int64_t i) {
+  slab b = {0, s->taps, 0, s->len};
+  if (s->whole) {
+    b.t0 = i * s->step, b.t1 = b.t0 + s->step < b.t1 ? b.t0 + s->step : b.t1;
+    return b;
+  }
+  int64_t per = ceil_div(s->len, s->step), part = s->a->layout == 0 ? i : i % per;
+  if (s->a->layout == 1) b.t0 = i / per, b.t1 = b.t0 + 1;
+  b.e0 = part * s->step, b.e1 = b.e0 + s->step < b.e1 ? b.e0 + s->step : b.e1;
+  return b;
+}
+
+// Its rows of a panel.
+RIDGE_INLINE int64_t slab_rows(const slab *b) { return HEAD + (b->t1 - b->t0) * packed(b->e1 - b->e0); }
+
 // Input rows and columns that a block of u units sees, at most.
 RIDGE_INLINE int64_t window_rows(const shape *s, int64_t u) {
   int64_t images = ceil_div(u - 1, s->a->Ho) + 1;
@@ -71,7 +96,7 @@ RIDGE_INLINE int64_t window_cols(const shape *s, int64_t outputs) {
 }
 
 // Blocks of pixels and chunks of channels: the least of (waves of tasks) * (pixels of a block, plus what
-// packing a panel costs in pixels) * (panels of a chunk).
+// packing a panel, or bringing a packed one, costs in pixels) * (panels of a chunk).
 static void divide_work(shape *s, int nthreads) {
   const ridge_conv_args *a = s->a;
   s->cuts = ceil_div(a->Wo, PB);
@@ -84,7 +109,7 @@ static void divide_work(shape *s, int nthreads) {
     for (int64_t wave = wave0; wave < wave0 + 4; wave++) {
       int64_t ps = wave * nthreads / (a->groups * cs);
       ps = s->cuts > 1 || ps < ps0 ? ps0 : ps > s->units ? s->units : ps;
-      int64_t block = ceil_div(s->units, ps) * wide + 6;
+      int64_t block = ceil_div(s->units, ps) * wide + (s->given ? 1 : 6);
       int64_t cost = ceil_div(a->groups * cs * ps, nthreads) * block * ceil_div(s->panels, cs);
       if (cost < best) best = cost, s->ps = ps, s->cs = cs;
     }
@@ -120,12 +145,16 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   divide_reduction(&s);
   s.span_h = (a->R - 1) * a->dil_h + 1;
   s.hs = a->stride_h < s.span_h ? a->stride_h : s.span_h;
-  s.panels = ceil_div(s.kg, NR);
+  s.panels = ceil_div(s.kg, NR), s.given = a->packing;
+  for (int64_t i = 0; s.given && i < s.slabs; i++) {
+    slab b = slab_at(&s, i);
+    s.depth += slab_rows(&b);
+  }
   if (a->N * a->Ho * a->Wo == 0) return s;
   divide_work(&s, nthreads);
   int64_t tiles = ceil_div(s.pixels, MR), chunk = s.slabs > 1 ? ceil_div(s.panels, s.cs) : 1, at = 0;
-  s.kept = s.slabs == 1 && a->groups == 1 && s.ps > nthreads && s.panels * s.rows * NR * (int64_t)sizeof(me) <= CONV_KEPT;
-  s.o_panel = at, at += round_up((s.kept ? s.panels : 1) * (s.rows + HEAD) * NR * (int64_t)sizeof(me));
+  s.kept = !s.given && s.slabs == 1 && a->groups == 1 && s.ps > nthreads && s.panels * s.rows * NR * (int64_t)sizeof(me) <= CONV_KEPT;
+  s.o_panel = at, at += round_up((s.given ? 0 : s.kept ? s.panels : 1) * (s.rows + HEAD) * NR * (int64_t)sizeof(me));
   s.o_have = at, at += round_up(s.kept ? s.panels : 1);
   s.o_order = at, at += orders(&s) ? round_up((int64_t)sizeof(xt) * NR * order_of(&s, s.step)) : 0;
   s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));

@@ -179,3 +179,27 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 		t.Error("no kernel has the name")
 	}
 }
+
+// packed=1: every kernel that packs filters beforehand gives what the definition gives, in both layouts; those that do not say so.
+func TestFiltersPackedBeforehandMatchTheExpectation(t *testing.T) {
+	var list []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+		for i, s := range slices.Concat(shapes, epilogues, long, given) {
+			if !d.Float() {
+				s = strings.ReplaceAll(strings.ReplaceAll(s, " act=relu", ""), " act=gelu", "")
+			}
+			for l, layout := range []string{"nchw", "nhwc"} {
+				if len(s) > 0 && (l == i%2 || l == 1) { // NHWC, whose loops differ, always
+					list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1 layout="+layout)))
+				}
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), list)
+}
+
+// given: panels of more than one group that stays in the cache, incomplete panels, groups of channels, a step, all epilogues.
+var given = []string{
+	"n=1 c=640 h=3 w=5 k=247 r=1 bias=1 act=relu residual=1", "n=2 c=24 h=5 w=7 k=70 r=1 stride=2 bias=1 act=gelu",
+	"n=1 c=32 h=5 w=5 k=96 groups=2 pad=1 bias=1 act=relu", "n=1 c=1100 h=2 w=3 k=96 r=1",
+}

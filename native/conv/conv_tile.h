@@ -36,6 +36,7 @@ typedef struct tile {
   int add;         // sums hold a part already
   int keep;        // leave the result in sums; else finish it
   const ridge_conv_args *a;
+  int64_t next;  // from at to where the next tile writes
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
@@ -84,7 +85,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     const int64_t size = sizeof(yt);
 #endif
     RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + (MR + i) * t->a->K) * size, 1);
+    for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + t->next + i * t->a->K) * size, 1);
     if (t->a->residual) { // and those that this one adds
       RIDGE_UNROLL_ALL
       for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->residual + (t->at + i * t->a->K) * (int64_t)sizeof(yt));

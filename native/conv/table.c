@@ -21,10 +21,11 @@ int ridge_conv_window_fits(const void *args) {
   return high * wide * (double)(a->C / a->groups) < 16 << 20;
 }
 
-// Beside the kernels that read NCHW in place: turning the pixels of 1x1 kernels costs more than it gains in floating point.
+// Beside the kernels that read NCHW in place: turning the pixels of 1x1 kernels costs more than it gains in floating point. Those
+// kernels pack nothing beforehand, so that filters packed beforehand come here.
 int ridge_conv_window_wins(const void *args) {
   const ridge_conv_args *a = args;
-  return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1);
+  return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1 || a->packing);
 }
 
 // Winograd F(4x4, 3x3) can, and has enough tiles of 4x4 outputs to pay for its transformed filters. Wider padding
@@ -47,8 +48,10 @@ int ridge_conv_is_depthwise(const void *args) {
 #define WINOGRAD43(name, isa, rank, c) \
   RIDGE_DECLARE(name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name##_workspace, ridge_conv_winograd_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
+#define RIDGE_KERNEL_PACKED RIDGE_DECLARE_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef RIDGE_KERNEL_PACKED
 #undef WINOGRAD43
 
 static const ridge_kernel table[] = {
@@ -56,8 +59,10 @@ static const ridge_kernel table[] = {
   {#name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, ridge_conv_winograd_wins, \
    36.0 / 144},
 #define RIDGE_KERNEL RIDGE_ENTRY
+#define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
+#undef RIDGE_KERNEL_PACKED
 #undef WINOGRAD43
 };
 

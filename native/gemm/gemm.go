@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -25,6 +25,7 @@ func Family() kernel.Family {
 		Name:    "gemm",
 		Kernels: Ranked(kernel.Table(unsafe.Pointer(C.ridge_gemm_table()), int(C.ridge_gemm_table_len())), kernel.Detect()),
 		Bind:    bind,
+		Packed:  func(args, at unsafe.Pointer) { (*C.ridge_gemm_args)(args).packed = at },
 		Tuning:  &kernel.Tuning{Class: Class, Space: space, Set: setBlocks},
 	}
 }
@@ -64,6 +65,9 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	a.act = C.int32_t(slices.Index(op.Activations, g.Act))
 	if g.TransB {
 		a.trans_b = 1
+	}
+	if g.Packed {
+		a.packing = 1
 	}
 	for _, b := range bufs {
 		ld := C.int64_t(b.Tensor.LD())

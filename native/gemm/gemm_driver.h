@@ -38,7 +38,7 @@ typedef struct GEMM_F(plan) {
   int64_t a_at, acc_at, total;
   int64_t acc_bytes;        // OWN and FEW: of one thread
   int way;
-  int64_t rows; // OWN: rows of A packed at a time
+  int64_t rows; // OWN and FEW: rows of A packed at a time
 } GEMM_F(plan);
 
 // Columns of C that a thread packs at a time when the rows are few.
@@ -46,21 +46,22 @@ typedef struct GEMM_F(plan) {
 
 // Tile t of `rows` rows: where it begins and how many rows it has. With tiles of every height all are about
 // equal, else the last is short.
-RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
-  const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
-  if (!GEMM_EXACT) {
-    *m = (int)gemm_min(GEMM_MR, rows - t * GEMM_MR);
-    return t * GEMM_MR;
-  }
-  const int64_t base = rows / tiles, more = rows % tiles;
+RIDGE_INLINE int64_t GEMM_F(even_at)(int64_t rows, int64_t t, int *m) {
+  const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR, base = rows / tiles, more = rows % tiles;
   *m = (int)(base + (t < more));
   return t * base + gemm_min(t, more);
+}
+RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
+  if (GEMM_EXACT) return GEMM_F(even_at)(rows, t, m);
+  *m = (int)gemm_min(GEMM_MR, rows - t * GEMM_MR);
+  return t * GEMM_MR;
 }
 
 // The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them.
 enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
+  if (g->packing) return GEMM_EXACT ? GEMM_F(OWN) : GEMM_F(FEW);
   if (GEMM_EXACT && (!g->trans_b || g->M <= 2 * mc)) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
 }
@@ -88,13 +89,14 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     return p;
   }
   if (p.way == GEMM_F(FEW)) {
-    // All of A, block after block of K; for each thread a group of B and its sums.
-    p.a_bytes = gemm_ceil(g->M, GEMM_MR) / GEMM_MR * p.a_panel;
-    p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
+    // All of A (of MC rows by two, where B comes packed), block after block of K; for each thread a group of B and its sums.
+    p.rows = gemm_block(g->M, 2 * mc, GEMM_MR);
+    p.a_bytes = p.rows / GEMM_MR * p.a_panel;
+    p.b_bytes = g->packing ? 0 : gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
     p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = gemm_ceil(p.a_at + (g->K + p.kc - 1) / p.kc * p.a_bytes + 64, 4096);
-    p.acc_bytes = ridge_apart(gemm_ceil(g->M, GEMM_MR) * p.acc_ld * (int64_t)sizeof(GEMM_S));
+    p.acc_bytes = ridge_apart(p.rows * p.acc_ld * (int64_t)sizeof(GEMM_S));
     p.total = p.acc_at + nthreads * p.acc_bytes;
     return p;
   }
@@ -129,7 +131,7 @@ RIDGE_INLINE int64_t GEMM_F(batch_slice)(const ridge_gemm_args *g, int32_t nthre
 #define GEMM_APART_B (64 << 10) // bytes of packed B
 RIDGE_INLINE int64_t GEMM_F(apart_slice)(const ridge_gemm_args *g, int32_t nthreads) {
   const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
-  if (nthreads <= 1 || GEMM_F(way)(g, mc, nthreads) != GEMM_F(FEW) || g->M < GEMM_APART_ROWS * (int64_t)nthreads ||
+  if (nthreads <= 1 || g->packing || GEMM_F(way)(g, mc, nthreads) != GEMM_F(FEW) || g->M < GEMM_APART_ROWS * (int64_t)nthreads ||
       g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_APART_B)
     return 0;
   ridge_gemm_args part = *g;
@@ -158,6 +160,7 @@ typedef struct GEMM_F(block) {
   GEMM_S *acc;         // where sums of K blocks live: element (i0, j0)
   int64_t acc_ld;
   int first, last, plain, padded; // padded: acc has room for whole tiles
+  int given;                      // B comes packed beforehand
   gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
@@ -167,15 +170,24 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
                                   const GEMM_F(source) *from) {
   GEMM_S sums[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
   int m;
-  const int64_t ir = GEMM_F(tile_at)(k->rows, t, &m);
+#ifdef GEMM_HEIGHTS
+  const int exact = k->given;
+#else
+  const int exact = GEMM_EXACT;
+#endif
+  const int64_t ir = exact ? GEMM_F(even_at)(k->rows, t, &m) : GEMM_F(tile_at)(k->rows, t, &m);
   const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
   const char *a = k->a + t * k->a_panel;
   char *b = k->b + jr / GEMM_NR * k->b_panel;
-  const int full = (GEMM_EXACT || m == GEMM_MR) && n == GEMM_NR;
+  const int full = (exact || m == GEMM_MR) && n == GEMM_NR;
   GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
 #if GEMM_EXACT
   const GEMM_F(tile_fn) tile = GEMM_F(tiles)[from != NULL][m];
 #define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, from, end)
+#elif defined(GEMM_HEIGHTS)
+  (void)from;
+  const GEMM_F(low_fn) tile = k->given ? GEMM_F(lows)[t == 0 && m > 2][m] : GEMM_F(tile);
+#define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, end)
 #else
   (void)from;
 #define GEMM_TILE(c, ldc, add, end) GEMM_F(tile)(k->kc, a, b, c, ldc, add, end)
@@ -211,6 +223,7 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
     }
 }
 
+#include "gemm_packed.h"
 #if GEMM_EXACT
 #include "gemm_own.h"
 #else

@@ -80,7 +80,10 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
         const int more = !k.last || j + k.cols < to || ic + step < r1;
         const GEMM_TB *here = (const GEMM_TB *)g->B + (g->trans_b ? j * g->ldb + pc : pc * g->ldb + j);
         k.ahead.left = 0;
-        if (!g->trans_b) {
+        if (g->packing) {
+          k.b = GEMM_F(given)(g, p, pc, j);
+          GEMM_F(own_block)(g, &k, NULL, 0, 0);
+        } else if (!g->trans_b) {
           const int64_t whole = k.cols / GEMM_NR * GEMM_NR, units = kc / GEMM_KU;
           if (units * GEMM_KU < kc)
             for (int64_t jr = 0; jr < whole; jr += GEMM_NR)

@@ -31,6 +31,8 @@
 #undef GEMM_REQUANT
 #undef GEMM_LAYERS
 #undef GEMM_EXACT
+#undef GEMM_HEIGHTS
+#undef GEMM_AHEAD
 #undef GEMM_UNIT
 #undef GEMM_A_HEAD
 #undef GEMM_DOUBLE

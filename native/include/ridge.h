@@ -113,6 +113,11 @@ typedef int64_t (*ridge_workspace_fn)(const void *args, int32_t nthreads);
 // 1 when the kernel can run these arguments (shape, alignment, epilogue), else 0.
 typedef int (*ridge_supports_fn)(const void *args);
 
+// An operand packed beforehand, as the weights of a trained network are: constants, turned once to the order that the kernel reads.
+// Arguments that ask for it have `packing` 1; `packed` is then 64-byte aligned memory of as many bytes as the kernel's `packed` function tells,
+// the same for every thread count. The team calls `pack` with it, with the kernel's workspace, after the inputs were written and outside
+// every timed window; `fn` reads only the copy, never the operand itself, and writes neither. A kernel without `pack` never sees `packing` 1.
+
 // One registered kernel: a line of the family's kernels.def.
 typedef struct ridge_kernel {
   const char *name;  // op_dtype_arch[_variant]
@@ -128,6 +133,8 @@ typedef struct ridge_kernel {
   ridge_supports_fn supports;   // NULL: everything
   double flop_share; // of the op's FLOP, what the algorithm executes at least; 0: all of it
   double rounded_c;  // + rounded_c * u(dtype) * rounded (op.Expectation): operands it computes are rounded to the dtype; 0: none are
+  ridge_kernel_fn pack;      // NULL: it packs nothing beforehand
+  ridge_workspace_fn packed; // bytes of what pack writes
 } ridge_kernel;
 
 // A family's kernels.def holds lines
@@ -137,5 +144,12 @@ typedef struct ridge_kernel {
   int ridge_##name(const void *args, const ridge_ctx *ctx);
 #define RIDGE_ENTRY(name, ops, dtype, acc, isa, rank, c, exact, ws, sup) \
   {#name, ops, dtype, acc, isa, rank, c, exact, ridge_##name, ws, sup},
+// RIDGE_KERNEL_PACKED is a RIDGE_KERNEL with ridge_NAME_pack and ridge_NAME_packed.
+#define RIDGE_DECLARE_PACKED(name, ops, dtype, acc, isa, rank, c, exact, ws, sup) \
+  RIDGE_DECLARE(name, ops, dtype, acc, isa, rank, c, exact, ws, sup)              \
+  int ridge_##name##_pack(const void *args, const ridge_ctx *ctx);                \
+  int64_t ridge_##name##_packed(const void *args, int32_t nthreads);
+#define RIDGE_ENTRY_PACKED(name, ops, dtype, acc, isa, rank, c, exact, ws, sup) \
+  {#name, ops, dtype, acc, isa, rank, c, exact, ridge_##name, ws, sup, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
 
 #endif

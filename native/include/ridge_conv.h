@@ -27,6 +27,8 @@ typedef struct ridge_conv_args {
   int32_t layout;
   int32_t act; // RIDGE_ACT_*
   const float *scale; // [K], int8 alone: y is requantised; or NULL
+  int32_t packing;    // 1: w comes packed beforehand (ridge.h)
+  void *packed;       // the kernel's own copy of w
 } ridge_conv_args;
 
 #endif

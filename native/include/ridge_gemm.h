@@ -45,6 +45,8 @@ typedef struct ridge_gemm_args {
   int64_t H;          // hidden features
   const void *B2, *bias2;
   int64_t ldb2;
+  int32_t packing; // 1: B comes packed beforehand (ridge.h)
+  void *packed;    // the kernel's own copy of B
 } ridge_gemm_args;
 
 #endif

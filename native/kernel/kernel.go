@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -38,6 +38,9 @@ type Kernel struct {
 	Fn         unsafe.Pointer // ridge_kernel_fn
 	workspace  C.ridge_workspace_fn
 	supports   C.ridge_supports_fn
+	// Pack, where not nil, is a ridge_kernel_fn that packs a constant operand beforehand.
+	Pack   unsafe.Pointer
+	packed C.ridge_workspace_fn
 }
 
 // Table reads n entries of a C table of ridge_kernel.
@@ -49,6 +52,7 @@ func Table(first unsafe.Pointer, n int) []Kernel {
 			DType: record.DType(C.GoString(k.dtype)), Accumulate: record.DType(C.GoString(k.acc)),
 			ISA: Mask(k.isa), Rank: int(k.rank), BoundC: float64(k.bound_c), RoundedC: float64(k.rounded_c), IntExact: k.int_exact != 0,
 			FLOPShare: share(float64(k.flop_share)), Fn: unsafe.Pointer(k.fn), workspace: k.workspace, supports: k.supports,
+			Pack: unsafe.Pointer(k.pack), packed: k.packed,
 		})
 	}
 	return out
@@ -82,6 +86,19 @@ func (k Kernel) WorkspaceBytes(args unsafe.Pointer, threads int) int64 {
 	return int64(C.call_workspace(k.workspace, args, C.int32_t(threads)))
 }
 
+// Packs says why the kernel cannot have an operand of the op packed beforehand where the op asks for it; nil: it can, or need not.
+func (k Kernel) Packs(o op.Op) error {
+	if name := op.PackedOperand(o); name != "" && k.Pack == nil {
+		return fmt.Errorf("packs no operand beforehand (packed=1 asks for %s)", name)
+	}
+	return nil
+}
+
+// PackedBytes asks for the bytes that Pack writes.
+func (k Kernel) PackedBytes(args unsafe.Pointer, threads int) int64 {
+	return int64(C.call_workspace(k.packed, args, C.int32_t(threads)))
+}
+
 // Info describes the kernel for listings and results.
 func (k Kernel) Info(opName string, have Mask) backend.KernelInfo {
 	info := backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate,
@@ -111,6 +128,8 @@ type Family struct {
 	// Cache, where not nil, tells bound arguments the bytes of last-level cache that the team
 	// reaches (0: unknown), for kernels whose predicates ask whether data outgrows it.
 	Cache func(args unsafe.Pointer, llc int64)
+	// Packed, of a family with kernels that pack beforehand, tells bound arguments where the packed operand lies.
+	Packed func(args, at unsafe.Pointer)
 	// Tuning, where not nil, says which parameters the kernels have and sets them.
 	Tuning *Tuning
 }

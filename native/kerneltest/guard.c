@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,6 +33,7 @@ static void catch_faults(void) {
 
 typedef struct member {
   const guard_step *step;
+  ridge_kernel_fn fn;
   int tid, n, status;
   pthread_barrier_t *barrier;
 } member;
@@ -45,19 +47,19 @@ static void *work(void *p) {
   member *m = p;
   const ridge_ctx ctx = {.tid = m->tid, .nthreads = m->n, .barrier = meet, .team = (struct ridge_team *)(void *)m->barrier,
                          .workspace = m->step->workspace, .workspace_bytes = m->step->workspace_bytes};
-  m->status = m->step->fn(m->step->args, &ctx);
+  m->status = m->fn(m->step->args, &ctx);
   return NULL;
 }
 
-// Returns the kernel's status, which is the same on all threads.
-static int launch(const guard_step *step) {
+// Returns the function's status, which is the same on all threads.
+static int launch(const guard_step *step, ridge_kernel_fn fn) {
   const int n = step->nthreads;
   pthread_barrier_t barrier;
   pthread_t thread[n];
   member m[n];
   if (pthread_barrier_init(&barrier, NULL, (unsigned)n)) abort();
   for (int i = 0; i < n; i++) {
-    m[i] = (member){step, i, n, 0, &barrier};
+    m[i] = (member){step, fn, i, n, 0, &barrier};
     if (i > 0 && pthread_create(&thread[i], NULL, work, &m[i])) abort();
   }
   work(&m[0]);
@@ -66,14 +68,34 @@ static int launch(const guard_step *step) {
   return m[0].status;
 }
 
+static int overrun(const void *end, int64_t slack) {
+  for (int64_t b = 0; b < slack; b++)
+    if (((const unsigned char *)end)[b] != GUARD_CANARY) return 1;
+  return 0;
+}
+
+// Packs the operand; then closes it and makes the copy read-only, or opens both again.
+static int pack(const guard_step *s, int open) {
+  if (!s->pack) return 0;
+  if (!open) {
+    int rc = launch(s, s->pack);
+    if (rc) return rc;
+    if (overrun(s->packed_end, s->packed_slack)) return GUARD_PACKED;
+  }
+  const int all = PROT_READ | PROT_WRITE;
+  if (s->operand_bytes > 0 && mprotect(s->operand, (size_t)s->operand_bytes, open ? all : PROT_NONE)) abort();
+  if (s->copy_bytes > 0 && mprotect(s->copy, (size_t)s->copy_bytes, open ? all : PROT_READ)) abort();
+  return 0;
+}
+
 static void child(const guard_step *steps, int from, int n) {
   for (int i = from; i < n; i++) {
     const guard_step *s = &steps[i];
     report->step = i;
-    report->status = launch(s);
-    const unsigned char *slack = (const unsigned char *)s->workspace + s->workspace_bytes;
-    for (int64_t b = 0; b < s->slack; b++)
-      if (slack[b] != GUARD_CANARY) report->status = GUARD_SLACK;
+    report->status = pack(s, 0);
+    if (!report->status) report->status = launch(s, s->fn);
+    if (!report->status) report->status = pack(s, 1);
+    if (overrun((const char *)s->workspace + s->workspace_bytes, s->slack)) report->status = GUARD_SLACK;
     if (report->status) _exit(1);
   }
   _exit(0);

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -12,6 +12,7 @@ import "C"
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unsafe"
 
@@ -41,7 +42,7 @@ func (f Fault) String() string {
 // Guard runs every kernel that this machine can run for each op with all operands and the
 // workspace between inaccessible pages, once flush against the page after the end and once
 // against the page before the start, in a child process that a read or write of one byte too many
-// ends. Kernels named _nt run whatever the size: their predicates ask only what is faster.
+// ends. Of an operand that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
 func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
 	raw, err := unix.Mmap(-1, 0, C.sizeof_guard_report, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 	if err != nil {
@@ -111,6 +112,8 @@ func (g *guard) explain(s unix.WaitStatus, at step) string {
 		return unix.SignalName(s.Signal()) + " at an unknown address: an operand taken for aligned, or a wild pointer"
 	case g.report.status == C.GUARD_SLACK:
 		return "it wrote after the end of its workspace"
+	case g.report.status == C.GUARD_PACKED:
+		return "it wrote after the end of what it packs beforehand"
 	case g.report.status != 0:
 		return fmt.Sprintf("it returned status %d", int(g.report.status))
 	}
@@ -122,7 +125,7 @@ type step struct {
 	c       C.guard_step
 	kernel  string
 	flush   string
-	regions []region // its operands and its workspace
+	regions []region // its operands, its workspace and what it packs beforehand
 }
 
 // arrangement is the steps of one op with what they hold.
@@ -181,7 +184,7 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 			if f.Cache != nil {
 				f.Cache(a, 0)
 			}
-			if !k.Supports(a) && !strings.HasSuffix(k.Name, "_nt") {
+			if k.Packs(o) != nil || !k.Supports(a) && !strings.HasSuffix(k.Name, "_nt") {
 				continue
 			}
 			for _, threads := range []int{1, 3} {
@@ -190,12 +193,40 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 					return err
 				}
 				C.memset(unsafe.Add(w.ptr(), w.n), C.GUARD_CANARY, C.size_t(w.slack))
-				r.steps = append(r.steps, step{kernel: k.Name, flush: flush, regions: append(tensors[:len(tensors):len(tensors)], w),
+				s := step{kernel: k.Name, flush: flush, regions: append(tensors[:len(tensors):len(tensors)], w),
 					c: C.guard_step{fn: C.ridge_kernel_fn(k.Fn), args: a, workspace: w.ptr(),
-						workspace_bytes: C.int64_t(w.n), slack: C.int64_t(w.slack), nthreads: C.int32_t(threads)}})
+						workspace_bytes: C.int64_t(w.n), slack: C.int64_t(w.slack), nthreads: C.int32_t(threads)}}
+				if name := op.PackedOperand(o); name != "" {
+					if a, err = f.Bind(o, bufs); err != nil { // arguments of its own, for a copy of its own
+						return fmt.Errorf("bind %s: %w", k.Name, err)
+					}
+					r.args, s.c.args = append(r.args, a), a
+					if err := r.pack(&s, f, k, tensors[slices.IndexFunc(bufs, func(b kernel.Buffer) bool { return b.Tensor.Name == name })], atEnd); err != nil {
+						return err
+					}
+				}
+				r.steps = append(r.steps, s)
 			}
 		}
 	}
+	return nil
+}
+
+// pack gives a step's kernel memory for the operand that it packs beforehand.
+func (r *arrangement) pack(s *step, f kernel.Family, k kernel.Kernel, operand region, atEnd bool) error {
+	copied, err := r.place("the packed operand", k.PackedBytes(s.c.args, int(s.c.nthreads)), cacheLine, atEnd)
+	if err != nil {
+		return err
+	}
+	f.Packed(s.c.args, copied.ptr())
+	s.regions = append(s.regions, copied)
+	end := unsafe.Add(copied.ptr(), copied.n)
+	C.memset(end, C.GUARD_CANARY, C.size_t(copied.slack))
+	s.c.pack, s.c.packed_end, s.c.packed_slack = C.ridge_kernel_fn(k.Pack), end, C.int64_t(copied.slack)
+	at, n := operand.inside()
+	s.c.operand, s.c.operand_bytes = at, C.int64_t(n)
+	at, n = copied.inside()
+	s.c.copy, s.c.copy_bytes = at, C.int64_t(n)
 	return nil
 }
 

@@ -14,16 +14,24 @@ typedef struct guard_step {
   void *workspace;
   int64_t workspace_bytes, slack;
   int32_t nthreads;
+  // Where an operand is packed beforehand: the function that packs it, the copy's slack as of the workspace, the pages of the operand, which
+  // are inaccessible during the call, and those of the copy, which are read-only then.
+  ridge_kernel_fn pack;
+  const void *packed_end;
+  int64_t packed_slack;
+  void *operand, *copy;
+  int64_t operand_bytes, copy_bytes;
 } guard_step;
 
 // What the child leaves behind; in memory shared with it.
 typedef struct guard_report {
   int32_t step;     // the step that ran last
-  int32_t status;   // its nonzero return code, or GUARD_SLACK
+  int32_t status;   // its nonzero return code, GUARD_SLACK or GUARD_PACKED
   uint64_t address; // of a fault, 0 where the processor does not tell
 } guard_report;
 
-enum { GUARD_SLACK = -1 }; // bytes after the workspace were written
+// Bytes after the workspace, or after what is packed beforehand, were written.
+enum { GUARD_SLACK = -1, GUARD_PACKED = -2 };
 
 // Runs steps from..n-1 one after the other in a forked child, at most seconds for all. Returns the
 // child's wait status (0: every step ran to its end), or -1 with errno.

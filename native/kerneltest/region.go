@@ -29,6 +29,12 @@ func (r region) ptr() unsafe.Pointer {
 
 func (r region) bytes() []byte { return r.raw[r.start : r.start+r.n] }
 
+// inside is the pages that hold the region.
+func (r region) inside() (unsafe.Pointer, int64) {
+	page := int64(os.Getpagesize())
+	return unsafe.Add(unsafe.Pointer(unsafe.SliceData(r.raw)), page), int64(len(r.raw)) - 2*page
+}
+
 // place maps n bytes; align is 1 for operands, whose element size divides their bytes.
 func place(name string, n, align int64, atEnd bool) (region, error) {
 	page := int64(os.Getpagesize())

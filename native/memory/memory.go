@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
 #include "table.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package badgemm
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=975180f1f1ab
 #include "badgemm.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package fmapeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=71cced33586d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=975180f1f1ab
 #include "fmapeak.h"
 */
 import "C"

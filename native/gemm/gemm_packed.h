@@ -1,0 +1,31 @@
+// B packed beforehand (template, in gemm_driver.h): the panels that the tiles read, in g->packed,
+//
+//   for pc in K by KC: for j in N by NR: one panel of KC x NR, zeros behind column N
+//
+// in the accumulator's format. A thread's group of panels is one run of memory for a block of K, which the prefetchers follow, and nothing of
+// it is written in the call. Every product then goes the way for few rows (gemm_few.h; exact tiles: gemm_own.h), whatever its rows: two blocks of
+// MC at a time, each of which reads B once. Block sizes do not depend on the threads, so one copy serves any team.
+
+// Where block pc of K begins with column j.
+RIDGE_INLINE char *GEMM_F(given)(const ridge_gemm_args *g, const GEMM_F(plan) *p, int64_t pc, int64_t j) {
+  const int64_t panels = (g->N + GEMM_NR - 1) / GEMM_NR, kc = gemm_ceil(gemm_min(p->kc, g->K - pc), GEMM_KU);
+  return (char *)g->packed + pc / p->kc * panels * GEMM_B_PANEL(p->kc) + j / GEMM_NR * GEMM_B_PANEL(kc);
+}
+
+int64_t GEMM_PASTE(GEMM_PASTE(ridge, GEMM_NAME), packed)(const void *args, int32_t nthreads) {
+  const ridge_gemm_args *g = args;
+  const GEMM_F(plan) p = GEMM_F(make_plan)(g, nthreads);
+  const int64_t last = g->K > 0 ? (g->K - 1) / p.kc * p.kc : 0; // the last block of K begins there
+  return g->K > 0 && g->N > 0 ? GEMM_F(given)(g, &p, last, gemm_ceil(g->N, GEMM_NR)) - (char *)g->packed : 0;
+}
+
+GEMM_TARGET int GEMM_PASTE(GEMM_PASTE(ridge, GEMM_NAME), pack)(const void *args, const ridge_ctx *ctx) {
+  const ridge_gemm_args *g = args;
+  const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
+  int64_t from, to;
+  ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
+  for (int64_t pc = 0; pc < g->K && from < to; pc += p.kc)
+    GEMM_F(pack_b)(GEMM_F(given)(g, &p, pc, from), (const GEMM_TB *)g->B + (g->trans_b ? from * g->ldb + pc : pc * g->ldb + from), g->ldb,
+                   g->trans_b, to - from, gemm_min(p.kc, g->K - pc));
+  return RIDGE_OK;
+}

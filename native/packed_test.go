@@ -1,0 +1,179 @@
+//go:build cgo && linux
+
+package native
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/plan"
+	"ridge/goharness/record"
+	"ridge/goharness/runner"
+)
+
+// packedOps are ops with an operand packed beforehand whose kernel adds in the same order without.
+var packedOps = []struct {
+	name   string
+	d      record.DType
+	params map[string]string
+}{
+	{"conv2d", record.FP32, map[string]string{"n": "1", "c": "512", "h": "7", "w": "7", "k": "160", "r": "1", "layout": "nhwc", "bias": "1", "act": "relu"}},
+	{"conv2d", record.FP32, map[string]string{"n": "1", "c": "512", "h": "7", "w": "7", "k": "88", "pad": "1", "layout": "nhwc"}},
+	{"conv2d", record.BF16, map[string]string{"n": "1", "c": "256", "h": "7", "w": "7", "k": "96", "r": "1", "layout": "nhwc"}},
+	{"gemm", record.FP32, map[string]string{"m": "64", "n": "160", "k": "600"}},
+	{"gemm", record.FP64, map[string]string{"m": "64", "n": "150", "k": "600", "tb": "1"}},
+	{"linear", record.FP32, map[string]string{"m": "40", "n": "160", "k": "700", "act": "relu"}},
+	{"conv2d", record.INT8, map[string]string{"n": "1", "c": "256", "h": "7", "w": "7", "k": "96", "r": "1", "layout": "nhwc"}},
+}
+
+func openTwo(t *testing.T) *device {
+	t.Helper()
+	opened, err := New().Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = opened.Close() })
+	return opened.(*device)
+}
+
+func prepared(t *testing.T, dev *device, name string, d record.DType, params map[string]string, packed string, o backend.PrepareOptions) *executable {
+	t.Helper()
+	all := map[string]string{"packed": packed}
+	for k, v := range params {
+		all[k] = v
+	}
+	x, err := op.Builtin().New(name, all, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Seed = 7
+	e, err := dev.Prepare(op.Single(x), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = e.Release() })
+	if err := e.Fill(false, 0); err != nil {
+		t.Fatal(err)
+	}
+	return e.(*executable)
+}
+
+func (e *executable) raw(t *testing.T, set int, name string) []byte {
+	t.Helper()
+	for _, b := range e.sets[set] {
+		if b.t.Name == name {
+			return unsafe.Slice((*byte)(b.ptr), b.t.StorageBytes())
+		}
+	}
+	t.Fatalf("no tensor %s", name)
+	return nil
+}
+
+// A launch reads the packed copy alone: with the operand overwritten it gives the bits of the same kernel without packing. It writes
+// neither the copy nor panels of its own: the workspace stays free of what the unpacked launch writes there.
+func TestAPackedLaunchReadsItsCopyAndPacksNothing(t *testing.T) {
+	dev := openTwo(t)
+	for _, c := range packedOps {
+		e := prepared(t, dev, c.name, c.d, c.params, "1", backend.PrepareOptions{})
+		kernel := e.kernels[0].Name
+		if e.kernels[0].PackedBytes == 0 || len(e.packed) != 1 {
+			t.Fatalf("%s packed nothing beforehand", kernel)
+		}
+		plain := prepared(t, dev, c.name, c.d, c.params, "0", backend.PrepareOptions{Kernel: kernel})
+		operand, out := op.PackedOperand(e.p.Steps[0].Op), e.p.Tensors[len(e.p.Tensors)-1].Name
+		copied := e.packed[0].mem[:e.kernels[0].PackedBytes]
+		before := slices.Clone(copied)
+		mark(e.raw(t, 0, operand))
+		var panels [2]int64
+		for i, x := range []*executable{e, plain} {
+			mark(x.scratch.mem)
+			if err := x.Run(1); err != nil {
+				t.Fatal(err)
+			}
+			panels[i] = changed(x.scratch.mem)
+		}
+		if !bytes.Equal(e.raw(t, 0, out), plain.raw(t, 0, out)) {
+			t.Errorf("%s %s: other bits than without packing", kernel, c.d)
+		}
+		if !bytes.Equal(before, copied) {
+			t.Errorf("%s %s: the launch wrote its packed operand", kernel, c.d)
+		}
+		if spared := panels[1] - panels[0]; spared < 8<<10 {
+			t.Errorf("%s %s: %d bytes of workspace written, %d without packing", kernel, c.d, panels[0], panels[1])
+		}
+	}
+}
+
+// Cold launches rotate the sets: each has a copy of its own, packed again when the inputs change.
+func TestEachSetHasItsPackedOperand(t *testing.T) {
+	dev := openTwo(t)
+	c := packedOps[0]
+	e := prepared(t, dev, c.name, c.d, c.params, "1", backend.PrepareOptions{Sets: 2})
+	if len(e.packed) != 2 || e.packed[0].ptr() == e.packed[1].ptr() {
+		t.Fatalf("%d packed operands for 2 sets", len(e.packed))
+	}
+	for _, integer := range []bool{false, true} {
+		if err := e.Fill(integer, 0); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Measure(t.Context(), 1, 4); err != nil {
+			t.Fatal(err)
+		}
+		plain := prepared(t, dev, c.name, c.d, c.params, "0", backend.PrepareOptions{Kernel: e.kernels[0].Name})
+		if err := plain.Fill(integer, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := plain.Run(1); err != nil {
+			t.Fatal(err)
+		}
+		for set := range 2 {
+			if !bytes.Equal(e.raw(t, set, "y"), plain.raw(t, 0, "y")) {
+				t.Errorf("integer=%v: set %d has other outputs than without packing", integer, set)
+			}
+		}
+	}
+}
+
+func TestKernelsThatPackNothingSayWhyTheyRefuse(t *testing.T) {
+	dev := openTwo(t)
+	for name, params := range map[string]map[string]string{
+		"conv2d_fp32_portable": {"n": "1", "c": "4", "h": "5", "w": "5", "k": "4", "packed": "1"},
+		"gemm_fp32_portable":   {"m": "4", "n": "5", "k": "6", "packed": "1"},
+	} {
+		o, err := op.Builtin().New(strings.Split(name, "_")[0], params, record.FP32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = dev.Prepare(op.Single(o), backend.PrepareOptions{Kernel: name})
+		var unsupported *backend.UnsupportedError
+		if !errors.As(err, &unsupported) || !strings.Contains(err.Error(), "packs no operand beforehand") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// The id says packed=1; the record has the copy's bytes (40 channels take three panels of 16, or two of 32), and counts them where the filters were.
+func TestTheRecordSaysWhatWasPackedBeforehand(t *testing.T) {
+	r := &runner.Runner{Launch: runner.InProcess(&runner.Server{Backends: []backend.Backend{New()}, Ops: op.Builtin()})}
+	defer r.Close()
+	const id = "cpu/conv2d/fp32/n=1,c=32,h=4,w=4,k=40,r=1,layout=nhwc,packed=1/threads=1/hot"
+	k, err := plan.FromID(op.Builtin(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Warmup, k.Trials = 1, 5
+	res, err := r.Run(t.Context(), k)
+	if err != nil || res.Status != record.OK || res.ID != id {
+		t.Fatalf("%s %s (%s), %v", res.ID, res.Status, res.Reason, err)
+	}
+	const images, filters = 4 * (4*4*32 + 4*4*40), 4 * 40 * 32
+	if res.PackedBytes <= filters || res.Bytes != images+res.PackedBytes || res.WorkingSetBytes != res.Bytes {
+		t.Errorf("%d bytes packed, %d in all, working set %d; images have %d, filters %d", res.PackedBytes, res.Bytes, res.WorkingSetBytes, images, filters)
+	}
+}
