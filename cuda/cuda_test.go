@@ -286,7 +286,7 @@ func TestTheDeviceFillsTheBitsOfFillValue(t *testing.T) {
 	add := func(d record.DType, f op.Fill, r, pitch int64, dims ...int64) {
 		p.Tensors = append(p.Tensors, op.Tensor{Name: fmt.Sprintf("t%d", len(p.Tensors)), Role: op.In, DType: d, Dims: dims, Pitch: pitch, Fill: f, IntRange: r})
 	}
-	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32, record.INT64} {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32, record.INT64, record.FP8E4M3} {
 		for _, f := range []op.Fill{op.FillUniform, op.FillPositive, op.FillWide, op.FillBalanced, op.FillBytes} {
 			if f == op.FillBytes && d.Size() != 1 {
 				continue

@@ -64,7 +64,7 @@ func (d *device) Info() record.Device {
 func (d *device) Kernels(o op.Op) ([]backend.KernelInfo, error) {
 	all := d.b.candidates(o, "")
 	if len(all) == 0 {
-		return nil, backend.Unsupported("no CPU kernel is registered for %s at %s", o.Name(), o.DType())
+		return nil, d.b.noKernel(o)
 	}
 	var out []backend.KernelInfo
 	var missing []string

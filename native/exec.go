@@ -215,7 +215,7 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 		if forced != "" {
 			return candidate{}, nil, backend.Unsupported("no CPU kernel %q for %s at %s", forced, st.Op.Name(), st.Op.DType())
 		}
-		return candidate{}, nil, backend.Unsupported("no CPU kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
+		return candidate{}, nil, e.d.b.noKernel(st.Op)
 	}
 	if e.opts.Library == "" {
 		e.prefer(all, st.Op)

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"sort"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -169,6 +170,18 @@ func (b *Backend) candidates(o op.Op, forced string) []candidate {
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
 	return out
+}
+
+// noKernel says that nothing is picked for the op, and which kernel runs when it is forced: the reference of a precision that no CPU has.
+func (b *Backend) noKernel(o op.Op) error {
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if k.Implements(o.Name(), o.DType()) && k.ISA == 0 && !strings.HasSuffix(k.Name, "_model") {
+				return backend.Unsupported("no CPU multiplies in %s: for %s there is the reference %s, which runs when it is forced (--kernel)", o.DType(), o.Name(), k.Name)
+			}
+		}
+	}
+	return backend.Unsupported("no CPU kernel is registered for %s at %s", o.Name(), o.DType())
 }
 
 // hosted lists the kernels of a vendor library for the op in a way of using it, the preferred first.

@@ -136,7 +136,7 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{gemm("--param", "m=1", "--param", "m=2"), []string{"m"}},
 		{gemm("--mode", "lukewarm"), []string{"--mode", "hot or cold"}},
 		{gemm("--kernel", "gemm_fp32_wishful"), []string{"--kernel", "ridge list kernels"}},
-		{gemm("--precision", "tf32"), []string{"tf32", "fp32"}},
+		{gemm("--precision", "int4"), []string{"int4", "fp32"}},
 		{gemm("--threads", "x"), []string{"--threads", "x", "whole number"}},
 		{[]string{"bench", "--case", "garbage"}, []string{"garbage", "device/op/dtype"}},
 		{[]string{"bench", "--case", ""}, []string{"--case", "empty"}},

@@ -25,7 +25,7 @@ func PoisonByte(pattern int) byte {
 
 // dtypes as fill_simt.cu numbers them.
 var dtypes = map[record.DType]int64{record.FP64: 0, record.FP32: 1, record.FP16: 2, record.BF16: 3,
-	record.INT8: 4, record.UINT8: 5, record.INT32: 6, record.INT64: 7}
+	record.INT8: 4, record.UINT8: 5, record.INT32: 6, record.INT64: 7, record.FP8E4M3: 8}
 
 // Launch fills the logical elements of a tensor from the stream that starts at key.
 func Launch(b kernel.Buffer, key uint64, integer bool, d kernel.Device) (kernel.Launch, error) {

@@ -4,10 +4,10 @@
 //
 // One thread an element, striding over the grid. About 20 integer multiply-adds of 64 bits an
 // element bind, not the store; a 64-bit division where rows are padded. It runs before timing only.
-#include "ridge_cuda.cuh"
+#include "ridge_narrow.cuh"
 
 enum { UNIFORM, POSITIVE, BYTES, CHASE, WIDE, BALANCED, SCALES };                // op.Fill
-enum { D_FP64, D_FP32, D_FP16, D_BF16, D_INT8, D_UINT8, D_INT32, D_INT64 }; // cuda/fill/fill.go
+enum { D_FP64, D_FP32, D_FP16, D_BF16, D_INT8, D_UINT8, D_INT32, D_INT64, D_FP8E4M3 }; // cuda/fill/fill.go
 
 __device__ __forceinline__ uint64_t mix64(uint64_t x) {
   x ^= x >> 30;
@@ -79,6 +79,7 @@ RIDGE_KERNEL(fill_simt, 256)
       case D_FP32: ((float *)ptr)[o] = (float)v; break;
       case D_FP16: ((ridge_fp16 *)ptr)[o] = element<ridge_fp16>::store((float)v); break;
       case D_BF16: ((ridge_bf16 *)ptr)[o] = element<ridge_bf16>::store((float)v); break;
+      case D_FP8E4M3: ((ridge_e4m3 *)ptr)[o] = element<ridge_e4m3>::store((float)v); break;
       case D_INT8: ((signed char *)ptr)[o] = (signed char)rint(v); break;
       case D_UINT8: ((unsigned char *)ptr)[o] = v > 0 ? (unsigned char)rint(v) : 0; break;
       case D_INT32: ((int32_t *)ptr)[o] = (int32_t)rint(v); break;

@@ -45,15 +45,16 @@ __device__ __forceinline__ void gemm_block(const GemmShape &g, const TA *a, cons
     }
 }
 
-// stride_*: elements between the matrices of a batch; the product is blockIdx.z. d and bias may be null.
-#define RIDGE_GEMM_SIMT(entry, TA, TB, TC)                                                                                              \
+// stride_*: elements between the matrices of a batch; the product is blockIdx.z. d and bias are of type TE and may be null.
+#define RIDGE_GEMM_SIMT(entry, TA, TB, TC) RIDGE_GEMM_SIMT_WITH(entry, TA, TB, TB, TC)
+#define RIDGE_GEMM_SIMT_WITH(entry, TA, TB, TE, TC)                                                                                              \
   RIDGE_KERNEL(entry, 256)                                                                                                              \
   (int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t stride_a, int64_t stride_b, int64_t stride_c,        \
-   int64_t transposed, int64_t act, double alpha, double beta, const TA *a, const TB *b, const TB *d, const TB *bias, TC *c) {          \
-    typedef element<TB>::wide wide;                                                                                                     \
+   int64_t transposed, int64_t act, double alpha, double beta, const TA *a, const TB *b, const TE *d, const TE *bias, TC *c) {          \
+    typedef element<TE>::wide wide;                                                                                                     \
     const GemmShape g = {m, n, k, lda, ldb, ldc, transposed != 0};                                                                      \
     const int64_t z = blockIdx.z;                                                                                                       \
-    const Epilogue<TB> e = {d ? d + z * m * n : d, bias, (wide)alpha, (wide)beta, (int)act};                                            \
+    const Epilogue<TE> e = {d ? d + z * m * n : d, bias, (wide)alpha, (wide)beta, (int)act};                                            \
     gemm_block(g, a + z * stride_a, b + z * stride_b, e, c + z * stride_c);                                                             \
   }                                                                                                                                     \
   RIDGE_ENTRY(entry)

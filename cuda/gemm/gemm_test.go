@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { cudatest.Main(m) }
 // Empty products, tails of every dimension, one and several tiles (128×128×16, fp64 128×64×8), pitches, all epilogues.
 func TestProductsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
-	for _, d := range []record.DType{record.FP32, record.BF16, record.FP16, record.FP64} {
+	for _, d := range []record.DType{record.FP32, record.BF16, record.FP16, record.FP64, record.TF32, record.FP8E4M3} {
 		for _, shape := range []string{
 			"m=0,n=5,k=3", "m=3,n=0,k=3", "m=5,n=7,k=0", "m=1,n=1,k=1", "m=17,n=33,k=15", "m=130,n=140,k=17", "m=128,n=128,k=64",
 			"m=5,n=9,k=40,tb=1", "m=131,n=129,k=33,tb=1,alpha=-2,beta=1", "m=9,n=11,k=13,lda=20,ldb=17,ldc=19,alpha=3,beta=1",
@@ -25,7 +25,7 @@ func TestProductsMatchTheExpectation(t *testing.T) {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
-	for _, d := range []record.DType{record.FP32, record.BF16} {
+	for _, d := range []record.DType{record.FP32, record.BF16, record.TF32, record.FP8E4M3} {
 		for _, act := range op.Activations {
 			ops = append(ops, cudatest.Op(t, "linear", d, "m=13,n=21,k=30,act="+act))
 		}
@@ -61,18 +61,19 @@ func TestProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 		"m=6,n=5,k=16,batch=2,ldb=16,ldc=7", "m=6,n=5,k=16,batch=2,ldb=16,ldc=7,tb=1",
 	}
 	var ops []op.Op
-	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64, record.INT8, record.U8S8} {
+	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64, record.INT8, record.U8S8, record.TF32, record.FP32} {
 		for _, shape := range shapes {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
-	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64} {
+	for _, d := range []record.DType{record.BF16, record.FP16, record.FP64, record.TF32, record.FP32} {
 		for _, shape := range []string{"m=20,n=24,k=48,alpha=-2,beta=1", "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25", "m=6,n=16,k=32,batch=3,beta=1"} {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
 	for _, act := range op.Activations {
-		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=13,n=21,k=32,act="+act))
+		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=13,n=21,k=32,act="+act), cudatest.Op(t, "linear", record.TF32, "m=13,n=21,k=32,act="+act),
+			cudatest.Op(t, "linear", record.FP32, "m=13,n=21,k=32,act="+act))
 	}
 	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
 		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=647,k=80"+p))
@@ -90,11 +91,12 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	}
 	across := []string{"m=16,n=16,k=32", "m=130,n=144,k=96", "m=17,n=39,k=45,lda=48,ldb=48", "m=300,n=647,k=80,ldb=656", "m=70,n=328,k=464", "m=6,n=16,k=32,batch=3"}
 	var ops []op.Op
-	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.U8S8} {
+	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.U8S8, record.TF32} {
 		for _, shape := range shapes {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
+	ops = append(ops, cudatest.Op(t, "gemm", record.TF32, "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25"), cudatest.Op(t, "linear", record.TF32, "m=130,n=300,k=68,act=silu"))
 	for _, d := range []record.DType{record.BF16, record.FP16} {
 		for _, shape := range append(across, "m=20,n=24,k=48,alpha=-2,beta=1", "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25", "m=6,n=17,k=32,ldb=24,batch=3,beta=1") {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))

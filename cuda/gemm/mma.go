@@ -12,6 +12,9 @@ import (
 var (
 	mmaTiles     = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 4, Cost: 1}, {Suffix: "_wide", Rows: 128, Cols: 256, Warps: 8, Cost: 1.85}}
 	mmaTilesFP64 = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 64, Warps: 4, Cost: 1}}
+	mmaTilesTF32 = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 8, Cost: 1}}
+	// Of gemm_fp32_sm80_3xtf32.cu: one warp a scheduler hides less.
+	mmaTiles3xTF32 = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 8, Cost: 1}, {Suffix: "_small", Rows: 128, Cols: 64, Warps: 4, Cost: 0.6}}
 )
 
 // mma plans gemm and linear on tensor cores.
@@ -24,10 +27,29 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, err
 	}
 	list := mmaTiles
-	if g.D == record.FP64 {
+	switch g.D {
+	case record.FP64:
 		list = mmaTilesFP64
+	case record.TF32:
+		list = mmaTilesTF32
 	}
 	return mmaPlan("gemm_"+string(g.D)+"_sm80", g, b, list, d)
+}
+
+// mma3xTF32 plans fp32 as three products of tf32 where those are faster than one on the fp32 units: the rates of the other chips' tensor cores
+// say that they are not (8.6, 8.9, 12.0), or have no published figure.
+func mma3xTF32(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	g, ok := o.(*op.Gemm)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
+	}
+	if d.Capability != 80 && d.Capability != 90 {
+		return kernel.Plan{}, kernel.Shape("compute capability %d.%d: three products of tf32 are not known to be faster there than one of fp32", d.Capability/10, d.Capability%10)
+	}
+	if err := whole(b[:2]); err != nil {
+		return kernel.Plan{}, err
+	}
+	return mmaPlan("gemm_fp32_sm80_3xtf32", g, b, mmaTiles3xTF32, d)
 }
 
 // whole refuses operands whose rows do not begin at multiples of 16 bytes.

@@ -6,6 +6,7 @@ import (
 
 	"ridge/cuda/kernel"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
 // wgmmaTile is a tile of an entry of gemm_wgmma.cuh. cost is its time where the tensor cores or, of the narrow one, the second-level cache bind.
@@ -31,8 +32,8 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: an empty matrix has no tensor map", g.M, g.N, g.K)
 	case g.M > most || g.N > most || g.K > most || g.Batch > most:
 		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d batch=%d: tiles have 32-bit coordinates", g.M, g.N, g.K, g.Batch)
-	case !g.D.Float() && !g.TransB:
-		return kernel.Plan{}, kernel.Shape("B is stored [K,N]: wgmma takes bytes along k alone (tb=1)")
+	case b[0].Tensor.DType.Size() != 2 && !g.TransB:
+		return kernel.Plan{}, kernel.Shape("B is stored [K,N]: wgmma takes %s along k alone (tb=1)", map[int64]string{1: "bytes", 4: "words"}[b[0].Tensor.DType.Size()])
 	case wgmmaShared+wgmmaBarriers > d.SharedMax:
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
 	}
@@ -75,7 +76,11 @@ func operandMap(t kernel.Buffer, g *op.Gemm, along, lines int64, box, boxLines u
 	if pitch >= 1<<40 || lines > (1<<40-1)/pitch {
 		return kernel.Arg{}, kernel.Shape("rows of %s lie %d bytes apart and its matrices %d rows: tensor maps take strides below 2^40 bytes", t.Tensor.Name, pitch, lines)
 	}
-	return kernel.Map(kernel.TensorMap{DType: t.Tensor.DType, Address: t.Address, Dims: []uint64{uint64(along), uint64(lines), uint64(g.Batch)},
+	d := t.Tensor.DType
+	if g.D == record.TF32 {
+		d = g.D // of fp32: rounded on the way
+	}
+	return kernel.Map(kernel.TensorMap{DType: d, Address: t.Address, Dims: []uint64{uint64(along), uint64(lines), uint64(g.Batch)},
 		Strides: []uint64{uint64(pitch), uint64(pitch * lines)}, Box: []uint32{box, boxLines, 1}}), nil
 }
 

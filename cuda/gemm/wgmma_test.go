@@ -20,6 +20,8 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 		{DType: record.FP16, Params: "m=4096 n=4096 k=64", Device: h200, Entry: "gemm_fp16_sm90_nn", Blocks: 132, Shared: 230400},
 		{DType: record.INT8, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_int8_sm90_nt", Blocks: 132, Shared: 230400},
 		{DType: record.U8S8, Params: "m=64 n=64 k=64 tb=1", Device: h200, Entry: "gemm_u8s8_sm90_nt_narrow", Blocks: 1, Shared: 230400},
+		{DType: record.TF32, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_tf32_sm90_nt", Blocks: 132, Shared: 230400},
+		{DType: record.TF32, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes words along k alone"},
 		{DType: record.INT8, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes bytes along k alone"},
 		{DType: record.BF16, Params: "m=0 n=8 k=8", Device: h200, Entry: "an empty matrix has no tensor map"},
 		{DType: record.BF16, Params: "m=8 n=8 k=0", Device: h200, Entry: "an empty matrix has no tensor map"},

@@ -39,6 +39,18 @@ RIDGE_MMA_OF(MmaUnsignedBytes, RIDGE_MMA_U8S8, "mma.sync.aligned.m16n8k32.row.co
 #undef RIDGE_MMA_OF
 #undef RIDGE_MMA
 
+// C = A·B of tf32: the old C is not read.
+__device__ __forceinline__ void mma_tf32_first(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {
+#if defined(RIDGE_MODEL)
+  for (int i = 0; i < 4; i++) c[i] = 0;
+  MmaTf32::mma(c, a, b);
+#else
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
+      : "=f"(c[0]), "=f"(c[1]), "=f"(c[2]), "=f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]), "f"(0.0f));
+#endif
+}
+
 // Two 16-bit elements as mma takes them, the lower column in the lower bits.
 template <class T> struct Pair;
 template <> struct Pair<ridge_bf16> {

@@ -81,6 +81,14 @@ template <class MMA, class A_, class B_, class ACROSS> struct Operands : MMA {
   static __device__ __forceinline__ int b_at(int lane, int column0) {
     return SIZE == 8 ? place(column0 + lane / 4, lane % 4 / 2) + lane % 2 * 8 : place(column0 + lane / 16 * 8 + lane % 8, lane / 8 % 2);
   }
+  // A step of 32 bytes of k: fragments of 16 rows each, of 8 columns each in pairs.
+  template <int RM, int RN>
+  static __device__ __forceinline__ void multiply(typename MMA::sum (&acc)[RM][RN][4], word (&a)[RM][MMA::A], word (&b)[RN / 2][2][MMA::B]) {
+#pragma unroll
+    for (int i = 0; i < RM; i++)
+#pragma unroll
+      for (int j = 0; j < RN; j++) MMA::mma(acc[i][j], a[i], b[j / 2][j % 2]);
+  }
   static __device__ __forceinline__ void read_a(word (&a)[MMA::A], shared_at from) {
     if constexpr (SIZE == 8) {
       load_shared(a[0], from);
@@ -180,10 +188,7 @@ template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COL
           __syncthreads();
           read(0, t + 1, 0);
         }
-#pragma unroll
-        for (int i = 0; i < RM; i++)
-#pragma unroll
-          for (int j = 0; j < RN; j++) P::mma(acc[i][j], fa[step][i], fb[step][j / 2][j % 2]);
+        P::multiply(acc, fa[step], fb[step]);
       }
     }
   }
@@ -239,7 +244,6 @@ template <class P, bool ALONG, int ROWS_, int COLS_, int WARP_ROWS, int WARP_COL
 
 typedef Operands<MmaBf16, ridge_bf16, ridge_bf16, HalvesAcross> ProductBf16;
 typedef Operands<MmaFp16, ridge_fp16, ridge_fp16, HalvesAcross> ProductFp16;
-typedef Operands<MmaTf32, float, float, WordsAcross<4>> ProductTf32;
 typedef Operands<MmaBytes, unsigned char, unsigned char, BytesAcross> ProductBytes;
 typedef Operands<MmaUnsignedBytes, unsigned char, unsigned char, BytesAcross> ProductUnsignedBytes;
 typedef Operands<MmaFp64, double, double, WordsAcross<8>> ProductFp64;

@@ -37,6 +37,10 @@ struct HopperFp16 {
   typedef WgmmaFp16Across across;
   static constexpr int SIZE = 2;
 };
+struct HopperTf32 { // words lie along k alone too
+  typedef WgmmaTf32 along;
+  static constexpr int SIZE = 4;
+};
 struct HopperBytes { // no instruction takes bytes across
   typedef WgmmaBytes along;
   static constexpr int SIZE = 1;

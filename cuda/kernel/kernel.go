@@ -25,8 +25,9 @@ type Kernel struct {
 	BoundC      float64
 	RoundedC    float64
 	IntExact    bool
-	FLOPShare   float64 // 0: all of the op's FLOP
-	PeakISA     string  // of a peak probe: the isa of its row
+	FLOPShare   float64      // 0: all of the op's FLOP
+	Computes    record.DType // of the multiplications, where it is not DType (backend.KernelInfo)
+	PeakISA     string       // of a peak probe: the isa of its row
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
@@ -78,11 +79,11 @@ type Arg struct {
 // TensorMap describes a tensor and the tiles in which the device's copy engine brings it to shared memory
 // (RIDGE_TENSOR_MAP of ptx_tma.cuh), swizzled by 128 bytes; outside the tensor are zeros.
 type TensorMap struct {
-	DType   record.DType
-	Address uint64   // 16-byte aligned
-	Dims    []uint64 // elements, the fastest dimension first
-	Strides []uint64 // bytes, of all dimensions but the first; multiples of 16 below 2^40
-	Box     []uint32 // elements of a tile, 1 to 256; at most 128 bytes of the first dimension
+	DType   record.DType // tf32: fp32 in memory, which the engine rounds
+	Address uint64       // 16-byte aligned
+	Dims    []uint64     // elements, the fastest dimension first
+	Strides []uint64     // bytes, of all dimensions but the first; multiples of 16 below 2^40
+	Box     []uint32     // elements of a tile, 1 to 256; at most 128 bytes of the first dimension
 }
 
 // Map is a tensor map as a parameter.
@@ -171,7 +172,7 @@ func (k Kernel) ISA() []string {
 // Info describes the kernel for listings and results; missing says why this device cannot run it.
 func (k Kernel) Info(opName string, missing error) backend.KernelInfo {
 	return backend.KernelInfo{Name: k.Name, Op: opName, DType: k.DType, Accumulate: k.Accumulate, ISA: k.ISA(), Portable: len(k.ISA()) == 0,
-		BoundC: k.BoundC, RoundedC: k.RoundedC, IntExact: k.IntExact, FLOPShare: k.FLOPShare, PeakISA: k.PeakISA, Available: missing}
+		BoundC: k.BoundC, RoundedC: k.RoundedC, IntExact: k.IntExact, FLOPShare: k.FLOPShare, Computes: k.Computes, PeakISA: k.PeakISA, Available: missing}
 }
 
 // MaxGrid is the most blocks along x; y and z take 65535.

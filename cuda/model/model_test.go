@@ -173,6 +173,9 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_elements_no_barrier", "read of 16 bytes at byte"},
 		{"fault_elements_beyond", "read of 2 bytes at byte 768 of a device allocation (768 bytes): out of bounds"},
 		{"fault_copy_left", "the thread ends before its asynchronous copies are waited for"},
+		{"fault_none_rounded", "[" + good + "] <nil>"},
+		{"fault_not_rounded", "[-1 -1"},
+		{"fault_low_bits_of_tf32", "[-1 -1"},
 		{"fault_none_hopper", "[" + good + "] <nil>"},
 		{"fault_none_hopper_written", "[" + good + "] <nil>"},
 		{"fault_hopper_no_full_wait", "read of 16 bytes at byte"},                           // uninitialised, on its way, or not ordered

@@ -44,6 +44,11 @@ func Family() kernel.Family {
 		{Name: "peak_bf16_sm80", Ops: "peak", DType: record.BF16, Accumulate: record.FP32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_bf16_sm80")},
 		{Name: "peak_int8_sm80", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_int8_sm80")},
 		{Name: "peak_u8s8_sm80", Ops: "peak", DType: record.U8S8, Accumulate: record.INT32, Least: 80, IntExact: true, PeakISA: "mma", Plan: peak("mma", "peak_u8s8_sm80")},
+		{Name: "peak_bf16_sm90", Ops: "peak", DType: record.BF16, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_bf16_sm90")},
+		{Name: "peak_fp16_sm90", Ops: "peak", DType: record.FP16, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_fp16_sm90")},
+		{Name: "peak_tf32_sm90", Ops: "peak", DType: record.TF32, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_tf32_sm90")},
+		{Name: "peak_int8_sm90", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_int8_sm90")},
+		{Name: "peak_u8s8_sm90", Ops: "peak", DType: record.U8S8, Accumulate: record.INT32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_u8s8_sm90")},
 		{Name: "shared_int32_simt", Ops: "shared_memory", DType: record.INT32, Accumulate: record.INT32, IntExact: true, Plan: shared},
 	}}
 }
@@ -67,6 +72,19 @@ func peak(isa, entry string) func(op.Op, []kernel.Buffer, kernel.Device) (kernel
 		return kernel.Plan{Launches: []kernel.Launch{{Entry: entry,
 			Grid: [3]int64{kernel.Blocks(p.Chunks(), 8, int64(8*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
 			Args: append([]kernel.Arg{kernel.Ptr(b[0])}, kernel.Ints(p.Instructions, p.Row.Chunk)...)}}}, nil
+	}
+}
+
+// peakWgmma gives each chunk a warpgroup, two a block.
+func peakWgmma(entry string) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error) {
+	const operands = 1024 + 64*128 + 128*128 // bytes, with what aligns them
+	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+		p, err := peak("wgmma", entry)(o, b, d)
+		if err == nil {
+			chunks := o.(*op.Peak).Chunks()
+			p.Launches[0].Grid[0], p.Launches[0].Shared = kernel.Blocks(chunks, 2, int64(2*d.SMs)), operands
+		}
+		return p, err
 	}
 }
 

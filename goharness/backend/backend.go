@@ -63,10 +63,12 @@ type KernelInfo struct {
 	BoundC     float64 // c of op.Expectation
 	RoundedC   float64 // r of op.Expectation; 0: no computed operand is rounded to the dtype
 	IntExact   bool    // whether small integers are exact for it
-	FLOPShare  float64 // of the op's FLOP, what the algorithm executes at least (Winograd); 0 and 1: all of it
-	PeakISA    string  // of a peak probe: the isa of its row, where ISA does not tell
-	Available  error   // nil, or why this machine cannot run it
-	Doc        string
+	FLOPShare  float64 // of the op's FLOP, what the algorithm executes at least (Winograd; above 1: 3×TF32); 0 and 1: all of it
+	// Computes is the precision of the multiplications where it is not DType: ceilings of that one bound the kernel.
+	Computes  record.DType
+	PeakISA   string // of a peak probe: the isa of its row, where ISA does not tell
+	Available error  // nil, or why this machine cannot run it
+	Doc       string
 	// PassedOver, of an executable's kernel, names the kernels that would have been picked
 	// before it, had PrepareOptions.Exclude not ruled them out; the preferred one first.
 	PassedOver []string

@@ -108,7 +108,7 @@ func energyRooflines(results []record.Result) []record.EnergyRoofline {
 			continue
 		}
 		j, u := r.Energy.PerLaunch()
-		by[r.DType] = append(by[r.DType], power.Launch{FLOPs: float64(r.Executed()), Bytes: float64(r.Bytes), Joules: j, Uncertainty: u,
+		by[r.ComputedIn()] = append(by[r.ComputedIn()], power.Launch{FLOPs: float64(r.Executed()), Bytes: float64(r.Bytes), Joules: j, Uncertainty: u,
 			Seconds: float64(r.Energy.WindowNS) / 1e9 / r.Energy.Launches})
 	}
 	var out []record.EnergyRoofline

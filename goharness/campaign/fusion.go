@@ -152,7 +152,7 @@ func (c *campaign) dispatchNS() float64 {
 // stepLimit is the least time of one step of a comparison.
 func (c *campaign) stepLimit(o op.Op, r *record.Result) *record.ResultCeiling {
 	t := op.TrafficOf(o)
-	step := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
+	step := record.Result{DType: o.DType(), Computes: r.Computes, Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
 		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs, Conditions: r.Conditions}
 	return c.model.Floor(&step)
 }

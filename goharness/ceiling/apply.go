@@ -27,7 +27,7 @@ func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
 	compute := 0.0
 	if r.FLOPs > 0 {
-		if c := m.Compute("", r.DType, r.Threads); c != nil {
+		if c := m.Compute("", r.ComputedIn(), r.Threads); c != nil {
 			rc.ComputeGFLOPS = c.Measured.Value
 			compute = float64(r.Executed()) / c.Measured.Value
 		}

@@ -28,7 +28,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 	if !r.Status.Counts() || r.Time == nil {
 		return Finding{}
 	}
-	arms := []work{{r.ISA, r.Time.MedianNS, r.Executed(), r.Bytes}}
+	arms := []work{{r.ISA, r.ComputedIn(), r.Time.MedianNS, r.Executed(), r.Bytes}}
 	if len(r.Arms) > 0 {
 		arms = nil // Time is that of the first arm
 	}
@@ -38,7 +38,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 			if isa == "" {
 				isa = r.ISA // a document from before arms had their own
 			}
-			arms = append(arms, work{isa, a.Time.MedianNS, a.Executed(), a.Bytes})
+			arms = append(arms, work{isa, a.ComputedIn(r.DType), a.Time.MedianNS, a.Executed(), a.Bytes})
 		}
 	}
 	for _, w := range arms {
@@ -55,9 +55,10 @@ func (m *Model) Judge(r *record.Result) Finding {
 	return Finding{}
 }
 
-// work of one launch and its time.
+// work of one launch, the precision that it multiplies in, and its time.
 type work struct {
 	isa          string
+	dtype        record.DType
 	ns           float64
 	flops, bytes int64
 }
@@ -90,7 +91,7 @@ func (m *Model) judgeCompute(r *record.Result, w work) Finding {
 	if w.flops == 0 || r.Suite == "peak" {
 		return Finding{}
 	}
-	c, factor := m.computeLimit(w.isa, r.DType, r.Threads)
+	c, factor := m.computeLimit(w.isa, w.dtype, r.Threads)
 	if c == nil {
 		return Finding{}
 	}
@@ -189,7 +190,7 @@ func (m *Model) Review(results []record.Result) {
 			warn(r, fmt.Sprintf("%.2f of the measured ceiling: the probe of %s was slower than this kernel", r.Ceiling.Fraction, r.Ceiling.Bound))
 		}
 		if len(m.list) > 0 && r.FLOPs > 0 && r.Ceiling.ComputeGFLOPS == 0 && r.Suite != "peak" {
-			warn(r, fmt.Sprintf("no arithmetic probe at %s and %d threads: its fraction of the peak is unknown", r.DType, r.Threads))
+			warn(r, fmt.Sprintf("no arithmetic probe at %s and %d threads: its fraction of the peak is unknown", r.ComputedIn(), r.Threads))
 		}
 	}
 }

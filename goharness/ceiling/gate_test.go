@@ -47,12 +47,19 @@ func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
 		}), "1000 GFLOPS"},
 		{"Winograd above the probe by the definition's count", change(result(700e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs = 175e6 }), ""},
 		{"Winograd faster than its own products", change(result(900e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs = 225e6 }), "225 GFLOPS"},
+		{"3xTF32 of fp32 is bounded by the probe of tf32, with three products", change(result(300e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs, r.Computes = 900e6, record.TF32 }), ""},
+		{"3xTF32 faster than its three products", change(result(400e6, 0, 0, 1e6), func(r *record.Result) { r.ExecutedFLOPs, r.Computes = 1200e6, record.TF32 }), "avx2 tf32 probe"},
+		{"an arm of 3xTF32", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
+			r.Arms = []record.Arm{{Name: "simt", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "3xtf32", Time: timeOf(1e6), FLOPs: 300e6, ExecutedFLOPs: 900e6, Computes: record.TF32}}
+		}), ""},
 		{"an arm that does less work may be faster", change(result(100e6, 0, 0, 1e6), func(r *record.Result) {
 			r.Arms = []record.Arm{{Name: "direct", Time: timeOf(1e6), FLOPs: 100e6}, {Name: "winograd", Time: timeOf(4.5e5), FLOPs: 44e6}}
 		}), ""},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			f := probed().Judge(&tc.r)
+			m := probed()
+			compute(m, "avx2", record.TF32, 2, 1000)
+			f := m.Judge(&tc.r)
 			if f.Suspect != (tc.suspect != "") || !strings.Contains(f.Reason, tc.suspect) {
 				t.Errorf("suspect %v, reason %q; want %q", f.Suspect, f.Reason, tc.suspect)
 			}

@@ -26,15 +26,17 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 	}
 	out := &record.FusionLimit{DispatchNS: l.DispatchNS * float64(len(p.Steps))}
 	longest := out.DispatchNS
+	of := *r
+	of.Computes = a.Computes // the result's is the first arm's
 	out.Bound = "dispatch"
 	for _, s := range p.Steps {
-		c := l.Step(s.Op, r)
+		c := l.Step(s.Op, &of)
 		if c == nil || c.Bound == "unknown" {
 			return nil
 		}
 		floor := c.FloorNS
 		if c.Bound == "compute" && a.FLOPs > 0 && a.ExecutedFLOPs > 0 {
-			floor *= float64(a.ExecutedFLOPs) / float64(a.FLOPs) // an algorithm that needs fewer (Winograd)
+			floor *= float64(a.ExecutedFLOPs) / float64(a.FLOPs) // an algorithm that needs fewer (Winograd) or more (3×TF32)
 		}
 		out.FloorNS += floor
 		if floor > longest {

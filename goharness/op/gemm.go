@@ -38,13 +38,16 @@ var gemmDTypes = map[record.DType][4]record.DType{
 	record.BF16: {record.BF16, record.BF16, record.BF16, record.FP32},
 	record.INT8: {record.INT8, record.INT8, record.INT32, record.INT32},
 	record.U8S8: {record.UINT8, record.INT8, record.INT32, record.INT32},
+	// Stored as fp32; A and B are rounded to tf32 on the way into the product (operand).
+	record.TF32:    {record.FP32, record.FP32, record.FP32, record.FP32},
+	record.FP8E4M3: {record.FP8E4M3, record.FP8E4M3, record.BF16, record.FP32},
 }
 
 // GemmSpec declares gemm.
 func GemmSpec() Spec {
 	return Spec{
 		Name: "gemm", Family: "gemm", Suite: "gemm", Item: "matrix product", Metric: "gflops",
-		Doc: "C[M,N] = alpha*A[M,K]*B[K,N] + beta*D[M,N], row-major; int8 and u8s8 accumulate in int32 and store it",
+		Doc: "C[M,N] = alpha*A[M,K]*B[K,N] + beta*D[M,N], row-major; int8 and u8s8 accumulate in int32 and store it; tf32 rounds the fp32 elements of A and B to 10 bits of fraction, fp8_e4m3 stores bf16",
 		Params: []ParamSpec{
 			{Name: "m", Doc: "rows of A and C", Min: 0, Max: maxDim},
 			{Name: "n", Doc: "columns of B and C", Min: 0, Max: maxDim},
@@ -58,7 +61,7 @@ func GemmSpec() Spec {
 			{Name: "batch", Doc: "products of this shape, their matrices one after another", Default: "1", Min: 1, Max: maxDim},
 			{Name: "packed", Doc: "1: B is packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
-		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8},
+		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8, record.TF32, record.FP8E4M3},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
 				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch"), Packed: v.Bool("packed")}
@@ -87,7 +90,7 @@ func LinearSpec() Spec {
 			{Name: "requant", Doc: "1: int8 output, one fp32 scale per output feature (int8 alone; act none or relu)", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "packed", Doc: "1: W is packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
-		DTypes: []record.DType{record.FP32, record.BF16, record.INT8},
+		DTypes: []record.DType{record.FP32, record.BF16, record.INT8, record.TF32, record.FP8E4M3},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "linear", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Alpha: 1, TransB: true, Batch: 1,
 				Bias: v.Bool("bias"), Act: v.Str("act"), Requant: v.Bool("requant"), Packed: v.Bool("packed"), D: d, params: v.List()}
@@ -225,21 +228,35 @@ func (g *Gemm) IntegerExact() (bool, string) {
 	return true, ""
 }
 
+// operand is element i of A (0) or B (1) as it enters the product, and how far off it may be: at tf32 rounded to nearest, where a
+// tie may go either way.
+func (g *Gemm) operand(in *Inputs, t int, i int64) (v, tie float64) {
+	v = in.At(t, i)
+	if g.D == record.TF32 {
+		return Round(record.TF32, v), tieTF32(v)
+	}
+	return v, 0
+}
+
 // Expect computes one dot product in float64. Integer sums wrap as int32 accumulators do.
 func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	row, col := i/g.N, i%g.N // row of all matrices
-	var sum, mag float64
+	var sum, mag, ties float64
 	first := row / g.M * g.K * g.N
 	ai, bi, step := row*g.K, first+col, g.N
 	if g.TransB {
 		bi, step = first+col*g.K, 1
 	}
 	for k := int64(0); k < g.K; k++ {
-		p := in.At(0, ai+k) * in.At(1, bi+k*step)
-		sum += p
-		mag += math.Abs(p)
+		a, tieA := g.operand(in, 0, ai+k)
+		b, tieB := g.operand(in, 1, bi+k*step)
+		sum += a * b
+		mag += math.Abs(a * b)
+		if tieA+tieB != 0 {
+			ties += tieA*(math.Abs(b)+tieB) + tieB*math.Abs(a)
+		}
 	}
-	sum, mag = sum*g.Alpha, mag*math.Abs(g.Alpha)
+	sum, mag, ties = sum*g.Alpha, mag*math.Abs(g.Alpha), ties*math.Abs(g.Alpha)
 	next := 2
 	add := func(v float64) { sum, mag, next = sum+v, mag+math.Abs(v), next+1 }
 	if g.Beta != 0 {
@@ -254,17 +271,24 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	if !g.D.Float() {
 		sum = wrapInt32(sum)
 	}
-	return activate(g.Act, sum, mag)
+	e := activate(g.Act, sum, mag)
+	if ties != 0 {
+		e.Tiny = steepest * ties
+	}
+	return e
 }
 
+// steepest is above the largest slope of an activation (GELU 1.129, SiLU 1.1).
+const steepest = 1.13
+
 // activate applies an activation to an expectation. The error of its argument passes
-// through with a slope of at most 1.13 (GELU's and SiLU's largest derivatives: 1.129, 1.1).
+// through with its slope.
 func activate(act string, x, mag float64) Expectation {
 	y := Activate(act, x)
 	if act == "none" || act == "relu" {
 		return Expectation{Value: y, Magnitude: mag}
 	}
-	return Expectation{Value: y, Magnitude: 1.13*mag + math.Abs(x)}
+	return Expectation{Value: y, Magnitude: steepest*mag + math.Abs(x)}
 }
 
 // Activate is the activation function in float64, at infinities its limit.
@@ -302,16 +326,17 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 		}
 	}
 	res := make([]Expectation, g.Batch*g.M)
-	var bx, bm []float64
+	var bx, bm, bt []float64
 	for m := range res {
 		if int64(m)%g.M == 0 {
-			bx, bm = g.projectB(in, int64(m)/g.M, x)
+			bx, bm, bt = g.projectB(in, int64(m)/g.M, x)
 		}
-		var s, a float64
+		var s, a, ties float64
 		for k := int64(0); k < g.K; k++ {
-			v := in.At(0, int64(m)*g.K+k)
+			v, tie := g.operand(in, 0, int64(m)*g.K+k)
 			s += v * bx[k]
 			a += math.Abs(v) * bm[k]
+			ties += tie*(math.Abs(bx[k])+bt[k]) + math.Abs(v)*bt[k]
 		}
 		s, a = s*g.Alpha+addX, a*math.Abs(g.Alpha)+addM
 		if g.Beta != 0 {
@@ -320,24 +345,25 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 				s, a = s+v*x[n], a+math.Abs(v)
 			}
 		}
-		res[m] = Expectation{Value: s, Magnitude: a}
+		res[m] = Expectation{Value: s, Magnitude: a, Tiny: ties * math.Abs(g.Alpha)}
 	}
 	return res
 }
 
-// projectB is op(B)·x of one product and the same of the magnitudes.
-func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm []float64) {
-	bx, bm = make([]float64, g.K), make([]float64, g.K)
+// projectB is op(B)·x of one product, the same of the magnitudes and of the ties.
+func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm, bt []float64) {
+	bx, bm, bt = make([]float64, g.K), make([]float64, g.K), make([]float64, g.K)
 	for n := int64(0); n < g.N; n++ {
 		for k := int64(0); k < g.K; k++ {
 			i := k*g.N + n
 			if g.TransB {
 				i = n*g.K + k
 			}
-			v := in.At(1, product*g.K*g.N+i)
+			v, tie := g.operand(in, 1, product*g.K*g.N+i)
 			bx[k] += v * x[n]
 			bm[k] += math.Abs(v)
+			bt[k] += tie
 		}
 	}
-	return bx, bm
+	return bx, bm, bt
 }

@@ -133,7 +133,7 @@ type Expectation struct {
 	Value     float64
 	Magnitude float64
 	Rounded   float64 // the change of Value, in units of a computed operand's roundoff, as the root of the sum of squares
-	Tiny      float64 // absolute slack for flush-to-zero of denormals; usually 0
+	Tiny      float64 // absolute slack, for flush-to-zero of denormals and for operands that lie halfway between two tf32; usually 0
 }
 
 // Op is one operation with all its parameters fixed.

@@ -10,9 +10,9 @@ import (
 
 // PeakISAs are the instruction sets of the op peak, in the order of RIDGE_PROBE_* in
 // native/include/ridge_probe.h. Those of GPUs are not among those: simt, the arithmetic units that are no tensor cores, ex2, their
-// special function units, and mma, the tensor cores by mma.sync.
+// special function units, mma, the tensor cores by mma.sync, and wgmma, those of 9.0 by warpgroups.
 var PeakISAs = []string{"portable", "sse2", "avx2", "avx512", "avx512fp16", "avx512bf16", "avx512vnni", "avxvnni", "amx",
-	"neon", "dotprod", "bf16arm", "i8mm", "sve", "simt", "ex2", "mma"}
+	"neon", "dotprod", "bf16arm", "i8mm", "sve", "simt", "ex2", "mma", "wgmma"}
 
 // PeakUnit is the number that instructions must be a multiple of (RIDGE_PROBE_UNIT).
 const PeakUnit = 672
@@ -39,6 +39,7 @@ const (
 	tileChunk   = PeakUnit * 64
 	warpChunk   = PeakUnit * 64
 	slowChunk   = PeakUnit * 8 // of instructions that a scheduler starts every 8 cycles
+	groupChunk  = PeakUnit * 2 // of instructions that take a multiprocessor 64 cycles
 )
 
 // peakRows: operations per instruction follow from the definition of each instruction in
@@ -87,6 +88,11 @@ var peakRows = []PeakRow{
 	{"mma", record.BF16, "mma.sync m16n8k16 bf16, sums fp32", 16 * 8 * 16 * 2, slowChunk},
 	{"mma", record.INT8, "mma.sync m16n8k32 s8", 16 * 8 * 32 * 2, slowChunk},
 	{"mma", record.U8S8, "mma.sync m16n8k32 u8·s8", 16 * 8 * 32 * 2, slowChunk},
+	{"wgmma", record.TF32, "wgmma m64n128k8 tf32, sums fp32", 64 * 128 * 8 * 2, groupChunk},
+	{"wgmma", record.FP16, "wgmma m64n128k16 f16, sums fp32", 64 * 128 * 16 * 2, groupChunk},
+	{"wgmma", record.BF16, "wgmma m64n128k16 bf16, sums fp32", 64 * 128 * 16 * 2, groupChunk},
+	{"wgmma", record.INT8, "wgmma m64n128k32 s8", 64 * 128 * 32 * 2, groupChunk},
+	{"wgmma", record.U8S8, "wgmma m64n128k32 u8·s8", 64 * 128 * 32 * 2, groupChunk},
 }
 
 // PeakRows lists every legal combination of instruction set and precision.
@@ -168,7 +174,7 @@ func (p *Peak) Accumulate() record.DType {
 	switch {
 	case !p.Row.DType.Float():
 		return record.INT32
-	case p.Row.DType == record.BF16 || p.Row.DType == record.TF32 || p.Row.ISA == "amx" || p.Row.ISA == "mma" && p.Row.DType == record.FP16:
+	case p.Row.DType == record.BF16 || p.Row.DType == record.TF32 || p.Row.ISA == "amx" || (p.Row.ISA == "mma" || p.Row.ISA == "wgmma") && p.Row.DType == record.FP16:
 		return record.FP32
 	}
 	return p.Row.DType

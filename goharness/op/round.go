@@ -8,13 +8,17 @@ import (
 )
 
 // Round gives the value of x after one rounding to the dtype (nearest, ties to even;
-// integers saturate).
+// integers and fp8 saturate). A tf32 is stored as the fp32 of the same value.
 func Round(d record.DType, x float64) float64 {
 	switch d {
 	case record.FP64:
 		return x
-	case record.FP32, record.TF32:
+	case record.FP32:
 		return float64(float32(x))
+	case record.TF32:
+		return roundTF32(float32(x))
+	case record.FP8E4M3:
+		return math.Min(e4m3Max, math.Max(-e4m3Max, roundTo(x, 4, -6, math.MaxFloat64)))
 	case record.FP16:
 		return roundTo(x, 11, -14, 65504)
 	case record.BF16:
@@ -29,6 +33,26 @@ func Round(d record.DType, x float64) float64 {
 		return math.RoundToEven(x)
 	}
 	return x
+}
+
+// roundTF32 keeps 10 bits of the fraction. Infinities and NaN stay.
+func roundTF32(x float32) float64 {
+	b := math.Float32bits(x)
+	if b>>23&255 != 255 {
+		b = (b + 0xfff + b>>13&1) &^ 0x1fff
+	}
+	return float64(math.Float32frombits(b))
+}
+
+// tieTF32 is the distance of the two tf32 numbers that x lies halfway between; 0 when it lies nearer to one. Instructions differ
+// in which they take: cvt.rna the larger one, copies by TMA the even one.
+func tieTF32(x float64) float64 {
+	b := math.Float32bits(float32(x))
+	if b&0x1fff != 0x1000 || b>>23&255 == 255 {
+		return 0
+	}
+	low := b &^ 0x1fff
+	return math.Abs(float64(math.Float32frombits(low+0x2000)) - float64(math.Float32frombits(low)))
 }
 
 // wrapInt32 is the int32 that 32-bit two's complement accumulators hold for a whole number: what
@@ -68,6 +92,8 @@ func Decode(d record.DType, b []byte) float64 {
 		return halfToFloat(binary.LittleEndian.Uint16(b))
 	case record.BF16:
 		return float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b)) << 16))
+	case record.FP8E4M3:
+		return e4m3ToFloat(b[0])
 	case record.INT8:
 		return float64(int8(b[0]))
 	case record.UINT8:
@@ -92,6 +118,8 @@ func Encode(d record.DType, b []byte, x float64) {
 		binary.LittleEndian.PutUint16(b, floatToHalf(x))
 	case record.BF16:
 		binary.LittleEndian.PutUint16(b, uint16(math.Float32bits(float32(x))>>16))
+	case record.FP8E4M3:
+		b[0] = floatToE4M3(x)
 	case record.INT8:
 		b[0] = byte(int8(x))
 	case record.UINT8:
@@ -140,4 +168,40 @@ func floatToHalf(x float64) uint16 {
 	}
 	f, e := math.Frexp(x) // f in [0.5, 1)
 	return sign | uint16(e+14)<<10 | (uint16(math.Ldexp(f, 11)) & 1023)
+}
+
+// e4m3Max is the largest number of fp8_e4m3, which has no infinity.
+const e4m3Max = 448
+
+// e4m3ToFloat: a sign, 4 bits of exponent (bias 7), 3 of fraction; all ones is NaN (Micikevicius et al. 2022).
+func e4m3ToFloat(b byte) float64 {
+	sign := 1.0
+	if b&0x80 != 0 {
+		sign = -1
+	}
+	e, m := int(b>>3&15), float64(b&7)
+	switch {
+	case e == 15 && m == 7:
+		return math.NaN()
+	case e == 0:
+		return sign * math.Ldexp(m, -9)
+	}
+	return sign * math.Ldexp(8+m, e-10)
+}
+
+// floatToE4M3 encodes a value already rounded to fp8_e4m3.
+func floatToE4M3(x float64) byte {
+	var sign byte
+	if math.Signbit(x) {
+		sign = 0x80
+		x = -x
+	}
+	switch {
+	case math.IsNaN(x):
+		return sign | 0x7f
+	case x < 0x1p-6:
+		return sign | byte(math.Ldexp(x, 9))
+	}
+	f, e := math.Frexp(x) // f in [0.5, 1)
+	return sign | byte(e+6)<<3 | byte(math.Ldexp(f, 4))&7
 }

@@ -233,7 +233,7 @@ func (b *builder) suites() error {
 	var ops []string             // the selected
 	found := false
 	for _, r := range rows() {
-		if b.o.Quick && !r.quick || !b.wanted(r.suite, r.op) {
+		if b.o.Quick && !r.quick || r.tensor && b.onCPU() || !b.wanted(r.suite, r.op) {
 			continue
 		}
 		spec, ok := b.o.Ops.Spec(r.op)
@@ -354,7 +354,7 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 		return nil
 	}
 	b.seen[c.ID] = true
-	if !slices.Contains(spec.DTypes, d) {
+	if !slices.Contains(spec.DTypes, d) || b.lacks(d) {
 		c.SkipReason, c.Unsupported = noPrecision(d), true
 		b.cases = append(b.cases, c)
 		return nil
@@ -372,6 +372,14 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	c.BudgetNS = b.o.Budget(o.FLOPs())
 	b.cases = append(b.cases, c)
 	return nil
+}
+
+func (b *builder) onCPU() bool { return b.o.Device == "cpu" }
+
+// lacks reports whether an op has a precision that no CPU multiplies in: there its kernels are references, which run when they are
+// forced by name.
+func (b *builder) lacks(d record.DType) bool {
+	return b.onCPU() && b.o.Kernel == "" && (d == record.TF32 || d == record.FP8E4M3)
 }
 
 // noPrecision says why no CPU has a precision.

@@ -13,6 +13,7 @@ type row struct {
 	dtypes         []record.DType // nil: all of the op
 	quick          bool
 	unsupported    bool // also list the precisions that no CPU has
+	tensor         bool // of precisions that CPUs lack: left out there
 	dram           bool // sized by the last-level cache: skipped where that is unknown
 	one            bool // at one thread too
 }
@@ -48,6 +49,7 @@ var (
 	fp64  = []record.DType{record.FP64}
 	bf16  = []record.DType{record.BF16}
 	other = []record.DType{record.FP64, record.FP16, record.BF16, record.INT8, record.U8S8}
+	units = []record.DType{record.TF32, record.FP8E4M3} // of tensor cores alone
 )
 
 // rows is the list of all suites: the registry. A suite is a function in a file of its own.
@@ -77,6 +79,10 @@ func gemmSuite() []row {
 	cube(4096, fp32, false)
 	cube(4096, other, false)
 	cube(8192, fp32, false)
+	for _, n := range []int64{2048, 4096, 8192} {
+		cube(n, units, n == 4096)
+		out[len(out)-1].tensor = true
+	}
 	add(1, 4096, 4096, "token generation", fp32, true)
 	add(1, 4096, 4096, "token generation", other, false)
 	add(32, 2048, 2048, "small batch", fp32, true)
@@ -95,6 +101,7 @@ func linearSuite() []row {
 			out = append(out, row{suite: "linear", op: "linear", use: "transformer layer, act " + act, quick: i == 0 && act == "relu" || i == 1 && act == "gelu",
 				dtypes: []record.DType{record.FP32, record.BF16}, params: fixed("m=%d,n=%d,k=%d,act=%s", s[0], s[2], s[1], act)})
 		}
+		out = append(out, row{suite: "linear", op: "linear", use: "transformer layer, act gelu", tensor: true, dtypes: units, params: fixed("m=%d,n=%d,k=%d,act=gelu", s[0], s[2], s[1])})
 		out = append(out, row{suite: "linear", op: "linear", use: "quantised layer", dtypes: []record.DType{record.INT8},
 			params: fixed("m=%d,n=%d,k=%d,act=relu,requant=1", s[0], s[2], s[1])})
 	}

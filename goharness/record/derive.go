@@ -23,7 +23,7 @@ func (u UserPeaks) compute(r *Result) bool {
 	if of == "" {
 		of = FP32
 	}
-	return u.GFLOPS > 0 && !r.Probe() && (r.DType == of || r.DType == U8S8 && of == INT8)
+	return u.GFLOPS > 0 && !r.Probe() && (r.ComputedIn() == of || r.DType == U8S8 && of == INT8)
 }
 
 // bandwidth reports whether the given bandwidth is that of a result: for working sets in DRAM.
@@ -193,7 +193,7 @@ func theoreticalCompute(r *Result, ceilings []Ceiling) float64 {
 	best := 0.0
 	for i := range ceilings {
 		c := &ceilings[i]
-		if c.Kind == CeilingCompute && c.Device == r.Device && c.DType == r.DType && c.Threads == r.Threads &&
+		if c.Kind == CeilingCompute && c.Device == r.Device && c.DType == r.ComputedIn() && c.Threads == r.Threads &&
 			(r.ISA == "" || c.ISA == r.ISA) && c.Theoretical.Unavailable == "" {
 			best = max(best, c.Theoretical.Value)
 		}

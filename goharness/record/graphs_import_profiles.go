@@ -352,6 +352,8 @@ func (m *graphsImport) carry(p graphsRow, r *Result) bool {
 		bad("status", "unknown status %q", clip(string(c.Status), 40))
 	case c.Status.Counts() != (r.Time != nil):
 		bad("status", "%s goes not with the precision's numbers", c.Status)
+	case c.Computes != "" && !c.Computes.Known():
+		bad("computes", "unknown precision %q", clip(string(c.Computes), 40))
 	case min(c.FLOPs, c.ExecutedFLOPs, c.Bytes, c.WorkingSetBytes, c.Batch, c.Items) < 0:
 		bad("flops", "a count is negative")
 	}
@@ -359,7 +361,7 @@ func (m *graphsImport) carry(p graphsRow, r *Result) bool {
 		bad("ceiling", "a number is negative")
 	}
 	r.Suite, r.UseCase, r.Kernel, r.ISA, r.Accumulate, r.Status, r.Reason = c.Suite, c.UseCase, c.Kernel, c.ISA, c.Accumulate, c.Status, c.Reason
-	r.FLOPs, r.ExecutedFLOPs, r.Bytes, r.WorkingSetBytes, r.Items, r.ItemUnit, r.Batch = c.FLOPs, c.ExecutedFLOPs, c.Bytes, c.WorkingSetBytes, c.Items, c.ItemUnit, c.Batch
+	r.FLOPs, r.ExecutedFLOPs, r.Computes, r.Bytes, r.WorkingSetBytes, r.Items, r.ItemUnit, r.Batch = c.FLOPs, c.ExecutedFLOPs, c.Computes, c.Bytes, c.WorkingSetBytes, c.Items, c.ItemUnit, c.Batch
 	r.Ceiling = c.Ceiling
 	if len(c.Params) > 0 {
 		r.Params = c.Params

@@ -91,6 +91,7 @@ type graphsCarried struct {
 	P99NS           float64           `json:"p99_ns,omitempty"`
 	FLOPs           int64             `json:"flops"`
 	ExecutedFLOPs   int64             `json:"executed_flops,omitempty"`
+	Computes        DType             `json:"computes,omitempty"`
 	Bytes           int64             `json:"bytes"`
 	WorkingSetBytes int64             `json:"working_set_bytes,omitempty"`
 	Batch           int64             `json:"batch,omitempty"`
@@ -104,7 +105,7 @@ const graphsResultsKey = "results"
 
 func carriedOf(r *Result) graphsCarried {
 	c := graphsCarried{CaseID: r.ID, Params: r.Params, Suite: r.Suite, UseCase: r.UseCase, Kernel: r.Kernel, ISA: r.ISA, Accumulate: r.Accumulate, Status: r.Status, Reason: r.Reason,
-		FLOPs: r.FLOPs, ExecutedFLOPs: r.ExecutedFLOPs, Bytes: r.Bytes, WorkingSetBytes: r.WorkingSetBytes, Batch: r.Batch, Items: r.Items, ItemUnit: r.ItemUnit}
+		FLOPs: r.FLOPs, ExecutedFLOPs: r.ExecutedFLOPs, Computes: r.Computes, Bytes: r.Bytes, WorkingSetBytes: r.WorkingSetBytes, Batch: r.Batch, Items: r.Items, ItemUnit: r.ItemUnit}
 	if r.Status.Counts() && r.Time != nil {
 		t := r.Time
 		c.MedianNS, c.CI95NS, c.MADNS, c.P90NS, c.P95NS, c.P99NS = t.MedianNS, t.CI95NS, t.MADNS, t.P90NS, t.P95NS, t.P99NS

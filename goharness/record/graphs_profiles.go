@@ -182,7 +182,7 @@ func (x graphsExport) precision(r graphsMember, fp32 *Result) graphsPrecision {
 func (x graphsExport) efficiency(r *Result) *float64 {
 	if r.FLOPs > 0 && !streams(r) {
 		run := r.GFLOPS * float64(r.Executed()) / float64(r.FLOPs)
-		return quotient(&run, x.theoretical(r.DType))
+		return quotient(&run, x.theoretical(r.ComputedIn()))
 	}
 	_, peak := x.dram()
 	return quotient(&r.BandwidthGBps, peak)

@@ -23,17 +23,30 @@ var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOu
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
 
-// Executed is the arithmetic that must have been done: FLOPs, but for algorithms that need less.
+// Executed is the arithmetic that must have been done: FLOPs, but for algorithms that need less (Winograd) or more (3×TF32).
 func (r *Result) Executed() int64 { return executed(r.FLOPs, r.ExecutedFLOPs) }
 
 // Executed is the arm's, as the result's.
 func (a *Arm) Executed() int64 { return executed(a.FLOPs, a.ExecutedFLOPs) }
 
-func executed(flops, fewer int64) int64 {
-	if fewer > 0 {
-		return fewer
+func executed(flops, other int64) int64 {
+	if other > 0 {
+		return other
 	}
 	return flops
+}
+
+// ComputedIn is the precision whose ceilings bound the result.
+func (r *Result) ComputedIn() DType { return computedIn(r.DType, r.Computes) }
+
+// ComputedIn is the arm's, of a result at d.
+func (a *Arm) ComputedIn(d DType) DType { return computedIn(d, a.Computes) }
+
+func computedIn(d, computes DType) DType {
+	if computes != "" {
+		return computes
+	}
+	return d
 }
 
 // Param is one parameter of an op, in the op's declared order.
@@ -69,7 +82,8 @@ type Result struct {
 	Time         *Time         `json:"time,omitempty"`
 
 	FLOPs           int64  `json:"flops"`
-	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is fewer than flops (Winograd); ceilings are held against it"`
+	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is not flops: fewer (Winograd) or more (3xTF32); ceilings are held against it"`
+	Computes        DType  `json:"computes,omitempty" jsonschema:"description=precision of the kernel's multiplications where it is not dtype (3xTF32 of fp32: tf32); its ceilings are that one's"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
 	PackedBytes     int64  `json:"packed_bytes,omitempty" jsonschema:"description=of an operand packed beforehand outside the timed window (packed=1): bytes of the kernel's copy, which bytes counts in the operand's place"`
 	WorkingSetBytes int64  `json:"working_set_bytes"`
@@ -182,7 +196,8 @@ type Arm struct {
 	Verification  *Verification    `json:"verification,omitempty"`
 	Time          *Time            `json:"time,omitempty"`
 	FLOPs         int64            `json:"flops"`
-	ExecutedFLOPs int64            `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is fewer than flops (Winograd); ceilings are held against it"`
+	ExecutedFLOPs int64            `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is not flops: fewer (Winograd) or more (3xTF32); ceilings are held against it"`
+	Computes      DType            `json:"computes,omitempty" jsonschema:"description=as of a result"`
 	Bytes         int64            `json:"bytes"`
 
 	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`

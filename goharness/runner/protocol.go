@@ -101,9 +101,11 @@ type PreparedArm struct {
 	// PassedOver are quarantined kernels that would have been picked otherwise.
 	PassedOver []string `json:"passed_over,omitempty"`
 	FLOPs      int64    `json:"flops"`
-	// ExecutedFLOPs, where the kernels' algorithms execute fewer; else 0.
+	// ExecutedFLOPs, where the kernels' algorithms execute fewer or more; else 0.
 	ExecutedFLOPs int64 `json:"executed_flops,omitempty"`
-	Bytes         int64 `json:"bytes"`
+	// Computes, where a kernel multiplies in another precision than the op's; else "".
+	Computes record.DType `json:"computes,omitempty"`
+	Bytes    int64        `json:"bytes"`
 	// PackedBytes of operands packed beforehand, which count in Bytes in their place.
 	PackedBytes int64 `json:"packed_bytes,omitempty"`
 	Sets        int   `json:"sets"` // buffer sets it rotates through

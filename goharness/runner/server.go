@@ -247,6 +247,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 				part *= k.FLOPShare
 			}
 			executed += part
+			if k.Computes != "" {
+				pa.Computes = k.Computes
+			}
 			pa.Kernels, pa.Ops = append(pa.Kernels, k.Name), append(pa.Ops, k.Op)
 			pa.PassedOver = append(pa.PassedOver, k.PassedOver...)
 			if len(k.ISA) > len(pa.ISA) {
@@ -265,7 +268,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 				}
 			}
 		}
-		if n := int64(executed); n < pa.FLOPs {
+		if n := int64(executed); n < pa.FLOPs || pa.Computes != "" {
 			pa.ExecutedFLOPs = n
 		}
 		out.Arms = append(out.Arms, pa)

@@ -3,7 +3,19 @@
 #include <math.h>
 #include <string.h>
 
-static const int element_size[] = {8, 4, 2, 2, 1, 1, 4, 8};
+static const int element_size[] = {8, 4, 2, 2, 1, 1, 4, 8, 1};
+
+// To the nearest fp8_e4m3, ties to even, saturated to 448.
+static uint8_t float_to_e4m3(float f) {
+  const uint32_t u = ridge_float_as_u32(f), sign = u >> 24 & 0x80, a = u & 0x7fffffffu;
+  if (a > 0x7f800000u) return (uint8_t)(sign | 0x7f);
+  if (a < 0x3c800000u) { // below 2^-6: denormal, steps of 2^-9; adding 2^14 puts the rounding point of the sum there
+    const float r = ridge_u32_as_float(a) + 0x1p14f;
+    return (uint8_t)(sign | (ridge_float_as_u32(r) - 0x46800000u));
+  }
+  const uint32_t r = (a + 0x7ffff + (a >> 20 & 1)) >> 20;
+  return (uint8_t)(sign | (r > 0x43e ? 0x7e : r - (120 << 3)));
+}
 
 typedef struct feistel {
   uint64_t key, n, mask;
@@ -123,6 +135,7 @@ static void fill_balanced(const ridge_fill_args *a, char *row, int64_t i0, int64
     case RIDGE_D_FP32: BALANCED(float, (float)v) break;
     case RIDGE_D_FP16: BALANCED(uint16_t, ridge_float_to_fp16((float)v)) break;
     case RIDGE_D_BF16: BALANCED(uint16_t, ridge_float_to_bf16((float)v)) break;
+    case RIDGE_D_FP8E4M3: BALANCED(uint8_t, float_to_e4m3((float)v)) break;
     case RIDGE_D_INT32: BALANCED(int32_t, (int32_t)v) break;
     case RIDGE_D_INT64: BALANCED(int64_t, v) break;
     default: BALANCED(int8_t, (int8_t)v) break;
@@ -145,6 +158,7 @@ static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n
     // the conversion to 16 bits is the only rounding.
     case RIDGE_D_FP16: FILL_ROW(uint16_t, ridge_float_to_fp16((float)v)) break;
     case RIDGE_D_BF16: FILL_ROW(uint16_t, ridge_float_to_bf16((float)v)) break;
+    case RIDGE_D_FP8E4M3: FILL_ROW(uint8_t, float_to_e4m3((float)v)) break;
     // Random values are rounded to the nearest even integer; uint8 has no negative ones.
 #define WHOLE(v) (a->integer ? (v) : rint(v))
     case RIDGE_D_INT32: FILL_ROW(int32_t, (int32_t)WHOLE(v)) break;

@@ -39,7 +39,7 @@ func PoisonByte(pattern int) byte {
 var dtypes = map[record.DType]C.int32_t{
 	record.FP64: C.RIDGE_D_FP64, record.FP32: C.RIDGE_D_FP32, record.FP16: C.RIDGE_D_FP16,
 	record.BF16: C.RIDGE_D_BF16, record.INT8: C.RIDGE_D_INT8, record.UINT8: C.RIDGE_D_UINT8,
-	record.INT32: C.RIDGE_D_INT32, record.INT64: C.RIDGE_D_INT64,
+	record.INT32: C.RIDGE_D_INT32, record.INT64: C.RIDGE_D_INT64, record.FP8E4M3: C.RIDGE_D_FP8E4M3,
 }
 
 // Args makes the arguments that fill tensor t at ptr from the stream that starts at key

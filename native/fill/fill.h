@@ -3,6 +3,8 @@
 #define RIDGE_FILL_KERNEL_H
 #include "../include/ridge_fill.h"
 
+enum { RIDGE_D_FP8E4M3 = RIDGE_D_INT64 + 1 }; // a further dtype of ridge_fill_args
+
 // SPMD over ridge_fill_args. Writes the logical elements (or poison) and always poisons the
 // row padding and the guard bytes on both sides. Touching by the team's threads places the
 // pages where the kernels will use them.

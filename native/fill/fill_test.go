@@ -15,7 +15,7 @@ import (
 	"ridge/native/team"
 )
 
-var stored = []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32, record.INT64}
+var stored = []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32, record.INT64, record.FP8E4M3}
 
 // lead is the bytes before the first element: the guard, and an odd element more so that
 // nothing relies on alignment beyond the element's.
@@ -219,7 +219,7 @@ func TestArgsRefuseWhatCannotBeFilled(t *testing.T) {
 }
 
 func TestPoisonIsNotANumber(t *testing.T) {
-	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.FP8E4M3} {
 		b := make([]byte, 8)
 		for i := range b {
 			b[i] = fill.PoisonByte(0)

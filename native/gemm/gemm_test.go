@@ -57,7 +57,7 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 		shape(33, 35, 1100), // full tiles of every 8-bit variant over two K blocks
 	}
 	var ops []op.Op
-	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8, record.TF32, record.FP8E4M3} {
 		list := slices.Concat(any, bytes)
 		if d.Float() {
 			list = slices.Concat(any, float)
@@ -109,7 +109,7 @@ func TestBatchesOfProducts(t *testing.T) {
 
 func TestLinearKernelsApplyBiasAndActivation(t *testing.T) {
 	var ops []op.Op
-	for _, d := range []record.DType{record.FP32, record.BF16} {
+	for _, d := range []record.DType{record.FP32, record.BF16, record.TF32, record.FP8E4M3} {
 		for _, act := range op.Activations {
 			ops = append(ops, kerneltest.Op(t, "linear", d, shape(11, 21, 33, "act", act)))
 		}
@@ -292,5 +292,26 @@ func TestIntegerSumsThatLeaveInt32WrapAsExpected(t *testing.T) {
 	defer func() { _ = e.Release() }()
 	if v, err := runner.Verify(context.Background(), e, p, seed, runner.DefaultEffort); err != nil || !v.Passed {
 		t.Errorf("%+v, %v", v.Mismatch, err)
+	}
+}
+
+// No CPU multiplies in these precisions: nothing is picked for them, and what is forced says that it is a reference.
+func TestReferencesOfTensorPrecisionsRunWhenForcedAlone(t *testing.T) {
+	dev, err := native.New().Open("cpu", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	for d, want := range map[record.DType]string{record.TF32: "gemm_tf32_portable", record.FP8E4M3: "gemm_fp8_e4m3_portable"} {
+		o := kerneltest.Op(t, "gemm", d, shape(5, 7, 9))
+		if _, err := dev.Kernels(o); !backend.IsUnsupported(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want unsupported with the reference %s", d, err, want)
+		}
+		if _, err := dev.Prepare(op.Single(o), backend.PrepareOptions{}); !backend.IsUnsupported(err) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want unsupported with the reference %s", d, err, want)
+		}
+		if err := kerneltest.One(dev, o, want, 0); err != nil {
+			t.Errorf("%s forced: %v", d, err)
+		}
 	}
 }

@@ -29,12 +29,13 @@ RIDGE_INLINE double act_double(double x, int act) {
   const TA *a = A + z * (g)->stride_a + i * (g)->lda;                                      \
   const TB *b = B + z * (g)->stride_b + ((g)->trans_b ? j * (g)->ldb : j)
 
-// One kernel: T stored type, S accumulator type, LOAD to accumulator, STORE from double or S.
-#define GEMM_FLOAT(name, T, S, LOAD, STORE)                                                \
+// One kernel: T stored type of A and B, with LOAD to the accumulator type S; TC that of the others, LOAD_C, and STORE from double or S.
+#define GEMM_MIXED(name, T, TC, S, LOAD, LOAD_C, STORE)                                    \
   int ridge_##name(const void *args, const ridge_ctx *ctx) {                               \
     const ridge_gemm_args *g = args;                                                       \
-    const T *A = g->A, *B = g->B, *D = g->D, *bias = g->bias, *res = g->residual;          \
-    T *C = g->C;                                                                           \
+    const T *A = g->A, *B = g->B;                                                          \
+    const TC *D = g->D, *bias = g->bias, *res = g->residual;                               \
+    TC *C = g->C;                                                                          \
     int64_t from, to;                                                                      \
     GEMM_ROWS(g, ctx);                                                                     \
     for (int64_t r = from; r < to; r++)                                                    \
@@ -44,14 +45,28 @@ RIDGE_INLINE double act_double(double x, int act) {
         for (int64_t k = 0; k < g->K; k++) acc += (S)LOAD(a[k]) * (S)LOAD(b[k * step]);    \
         double v = g->alpha * (double)acc;                                                 \
         const int64_t at = z * g->stride_c + i * g->ldc + j;                               \
-        if (g->beta != 0) v += g->beta * (double)LOAD(D[z * g->stride_d + i * g->ldd + j]); \
-        if (bias) v += (double)LOAD(bias[j]);                                              \
+        if (g->beta != 0) v += g->beta * (double)LOAD_C(D[z * g->stride_d + i * g->ldd + j]); \
+        if (bias) v += (double)LOAD_C(bias[j]);                                            \
         v = act_double(v, g->act);                                                         \
-        if (res) v += (double)LOAD(res[at]);                                               \
+        if (res) v += (double)LOAD_C(res[at]);                                             \
         C[at] = STORE(v);                                                                  \
       }                                                                                    \
     return RIDGE_OK;                                                                       \
   }
+
+#define GEMM_FLOAT(name, T, S, LOAD, STORE) GEMM_MIXED(name, T, T, S, LOAD, LOAD, STORE)
+
+// fp32 rounded to tf32: 10 bits of fraction, ties to even; infinities and NaN stay.
+RIDGE_INLINE float tf32_of(float x) {
+  const uint32_t u = ridge_float_as_u32(x);
+  return (u & 0x7f800000u) == 0x7f800000u ? x : ridge_u32_as_float((u + 0xfff + (u >> 13 & 1)) & 0xffffe000u);
+}
+
+// fp8_e4m3: bias 7, denormals, all ones is NaN.
+RIDGE_INLINE float e4m3_to_float(uint8_t b) {
+  if ((b & 0x7f) == 0x7f) return NAN;
+  return ridge_u32_as_float((uint32_t)(b & 0x80) << 24 | (uint32_t)(b & 0x7f) << 20) * 0x1p120f;
+}
 
 #define GEMM_INT(name, TA)                                                                 \
   int ridge_##name(const void *args, const ridge_ctx *ctx) {                               \
@@ -80,6 +95,8 @@ GEMM_FLOAT(gemm_fp64_portable, double, double, IDENTITY, (double))
 GEMM_FLOAT(gemm_fp32_portable, float, float, IDENTITY, (float))
 GEMM_FLOAT(gemm_fp16_portable, ridge_fp16, float, ridge_fp16_to_float, ridge_float_to_fp16)
 GEMM_FLOAT(gemm_bf16_portable, ridge_bf16, float, ridge_bf16_to_float, ridge_float_to_bf16)
+GEMM_MIXED(gemm_tf32_portable, float, float, float, tf32_of, IDENTITY, (float))
+GEMM_MIXED(gemm_fp8_e4m3_portable, uint8_t, ridge_bf16, float, e4m3_to_float, ridge_bf16_to_float, ridge_float_to_bf16)
 GEMM_INT(gemm_int8_portable, int8_t)
 GEMM_INT(gemm_u8s8_portable, uint8_t)
 

@@ -28,6 +28,17 @@ char *place(const Tile &t, size_t at) {
   return t.to + at + (t.swizzle == 3 ? (intptr_t)(p ^ (p >> 7 & 7) << 4) - (intptr_t)p : 0);
 }
 
+// CU_TENSOR_MAP_DATA_TYPE_TFLOAT32: fp32 is rounded to 10 bits of fraction on its way, ties to even (seen on 12.0 by Triton's tests), where
+// cvt.rna takes the larger one.
+void round_to_tf32(std::vector<char> &data) {
+  for (size_t i = 0; i < data.size(); i += 4) {
+    uint32_t u;
+    memcpy(&u, &data[i], 4);
+    if ((u & 0x7f800000u) != 0x7f800000u) u = (u + 0xfff + (u >> 13 & 1)) & 0xffffe000u;
+    memcpy(&data[i], &u, 4);
+  }
+}
+
 } // namespace
 
 void bulk_reset() { flying.clear(); }
@@ -78,6 +89,7 @@ extern "C" void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t ba
     access(p, (size_t)(end - first) * m.size, READ, 1);
     memcpy(&t.data[l * line + (size_t)first * m.size], p, (size_t)(end - first) * m.size);
   }
+  if (m.dtype == 11) round_to_tf32(t.data);
   for (size_t i = 0; i < t.data.size(); i += 16) access(place(t, i), 16, WRITE, 16);
   for (size_t i = 0; i < t.data.size(); i += 16) shared_mark(place(t, i), 16, IN_FLIGHT);
   flying.push_back(std::move(t));

@@ -3,6 +3,7 @@
 // B[k][n] = (3k + n) % 5 and set y to 64 if every sum is right, to −1 if not.
 #include "ptx_cp_async.cuh"
 #include "ptx_mma.cuh"
+#include "ptx_tf32.cuh"
 
 __device__ __forceinline__ int place(int row, int chunk, int f) { return (2 * row + (chunk ^ f)) * 16; } // four rows to 128 bytes
 
@@ -69,3 +70,21 @@ FAULTY(fault_narrow_cut_off, 4, mine + 4 * tid, 14, copy_wait<0>(), __syncthread
 FAULTY(fault_elements_no_barrier, 2, RIGHT, NOTHING, NOTHING, RIGHT_F, NOTHING, true, NOTHING)
 FAULTY(fault_elements_beyond, 2, tid < 15 ? mine + 4 * tid : y + 192, 16, NOTHING, __syncthreads(), RIGHT_F, NOTHING, true, NOTHING)
 FAULTY(fault_copy_left, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOTHING, true, __syncthreads(); if (tid < 16) copy_async(at + 16 * tid, mine, 0))
+
+// 8 products of v = 1 + 3·2^-12 at tf32 by 1, and of what v leaves over: tf32 has 1 + 2^-10 for v, and the rest is -2^-12. Cut off, v would be 1.
+#define ROUNDED(name, BIG, LEFT)                                                                                          \
+  RIDGE_KERNEL(name, 64)(const float *x, float *y, int64_t n) {                                                           \
+    const float v = 1.0f + 3 * 0x1p-12f;                                                                                  \
+    const unsigned big = BIG, rest = __float_as_uint(v - LEFT), one = __float_as_uint(1.0f);                              \
+    (void)x, (void)n;                                                                                                     \
+    const unsigned a[4] = {big, big, big, big}, r[4] = {rest, rest, rest, rest}, b[2] = {one, one};                       \
+    float c[4] = {}, d[4];                                                                                                \
+    MmaTf32::mma(c, a, b);                                                                                                \
+    mma_tf32_first(d, r, b);                                                                                              \
+    y[64 * blockIdx.x + threadIdx.x] = c[0] == 8 * (1 + 0x1p-10f) && d[3] == -8 * 0x1p-12f ? 64.0f : -1.0f;               \
+  }                                                                                                                       \
+  RIDGE_ENTRY(name)
+
+ROUNDED(fault_none_rounded, tf32_of(v), tf32_value(big))
+ROUNDED(fault_not_rounded, __float_as_uint(v), tf32_value(tf32_of(v)))
+ROUNDED(fault_low_bits_of_tf32, tf32_of(v), __uint_as_float(big))

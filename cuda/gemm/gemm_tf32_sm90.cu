@@ -1,0 +1,9 @@
+// gemm and linear at tf32 with fp32 sums on Hopper's tensor cores, B along k alone (wgmma takes words so): see gemm_wgmma.cuh. The operands are rounded on
+// their way: tensor maps of tf32 make TMA round each fp32 to nearest, ties to even, which costs nothing; as they lie, wgmma would cut them off.
+//
+// As many bytes and cycles as bf16 for half the k (a stage has 32, 1024 cycles for 128 × 256 × 32 at 2048 FLOP a cycle), so the same shares bind.
+// Predicted of the tf32 roof at the clock held: 4096³ (128 stages a tile) 0.89 to 0.92, 8192³ 0.91 to 0.94. not yet measured.
+#include "gemm_wgmma.cuh"
+
+RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt, HopperTf32, float, true, 256)
+RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt_narrow, HopperTf32, float, true, 128)
