@@ -1,5 +1,31 @@
 // The body of attention_DTYPE_sm90.cu: o[i,:] = Σ_j softmax_j(scale·q[i,:]·k[j,:])·v[j,:] on Hopper's tensor cores, as attention_simt.cuh's attention
 // (causal: j ≤ i + skv − sq, groups of heads, a query that sees no key gives 0); d = 64, 128 or 256, tensors at multiples of 16 bytes, sq and skv > 0.
+//
+// FLOP: 4·d + 6 a visible pair. Bytes: q and o once, k and v once for a block's queries (from L2).
+// Design: FlashAttention-3 (Shah et al. 2024). A thread of the first warpgroup orders q, k and v by TMA; each of two (d = 64: three) others has 64 queries,
+// whose scores, weights and outputs never leave its registers. Within a warpgroup a tile's q·kᵀ is issued before the tile before's weights·v, so that
+// its softmax runs beside a product; the warpgroups take turns to issue (named barriers), so that it also runs beside the others' products. Weights are rounded to bf16
+// as they go to wgmma from registers, the sum is that of the rounded ones. Tiles that no query of a block sees are left out, those at the mask's edge are masked.
+// A block an SM; the hardware gives out the next one. Causal: those with the most keys first, over as many heads as L2 holds (wgmma.go).
+//
+// Counts a tile of keys, an SM; a scheduler has one warp of each warpgroup (disassembled, without masks and changes of base, which few tiles have):
+//   d                                64 (192 × 128)   128 (128 × 128)   256 (128 × 80)
+//   wgmma, cycles of the tensor cores    1536             2048              2560
+//   ex2, cycles of 8 a warp              1440 (15 of 16)  1024              640       the 16th by a polynomial
+//   issue slots of a scheduler           1430             910               730
+//   shared memory, bytes a cycle         101              112               122       of 128: wgmma 80 to 90, TMA the rest
+//   L2, bytes a cycle                    21               32                32        of 64
+//   a warpgroup's own way: q·kᵀ, maximum, ex2, rounding, some
+//                                        1200             1650              1600      cycles, within the tile's: the turns come round in time
+// so tensor cores bind at d = 128 and 256; at d = 64 three pipes are nearly full at once. Beside that a block of 8192 keys (131072 cycles at d = 128, causal half of it) loses
+// some 3500: its start with the first tiles of k (2500) and its end (1000), 0.974 (0.95); causal edges 0.985 (d = 64: 0.97); whole rounds of blocks of 132 SMs.
+// Predicted of the roof at the clock held, 8k, full and causal: d = 128 0.74 to 0.84 and 0.69 to 0.79; d = 64 0.55 to 0.66 and 0.51 to 0.62; d = 256 0.65 to 0.76
+// and 0.62 to 0.73. not yet measured.
+// Registers: 240 (d = 64: 160) for consumers, 24 (32) for the producer; no spill. In flight: one tile of k and one of v and more (d = 64: three each, 128: two), 80 KB and more.
+//
+// Versions: 1 as described; 2 base of the exponents kept until a maximum passes it by 4: 34 to 130 instructions a tile fewer; 3 the wait for the next k before the one for
+// weights·v: ptxas had put all ex2 behind both. Next: a column of ones beside v, so that wgmma sums the weights (d = 64: 130 of 475 instructions for 0.06 of
+// its wgmma); k and v by multicast to two blocks; the end of a block under the next one's start.
 #ifndef RIDGE_ATTENTION_WGMMA_CUH
 #define RIDGE_ATTENTION_WGMMA_CUH
 
@@ -106,24 +132,34 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     }
   }
 
-  // Takes the scores of the lane's row h into the running maximum and turns them into weights 2^(c·(score − maximum)). Gives the factor of what was summed before.
-  static __device__ __forceinline__ float weigh(float (&score)[KEYS / 2], int h, float c, float &top) {
-    float now = top;
+  // The largest score of the lane's row h, which its four lanes share.
+  static __device__ __forceinline__ float largest(const float (&score)[KEYS / 2], int h) {
+    float top = fmaxf(score[2 * h], score[2 * h + 1]);
 #pragma unroll
-    for (int j = 0; j < KEYS / 8; j++) now = fmaxf(now, fmaxf(score[4 * j + 2 * h], score[4 * j + 2 * h + 1]));
-    now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 1));
-    now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 2));
-    const float base = now == -INFINITY ? 0.0f : now * c, factor = exp2_fast(top * c - base); // 0 while nothing was seen
+    for (int j = 1; j < KEYS / 8; j++) top = fmaxf(top, fmaxf(score[4 * j + 2 * h], score[4 * j + 2 * h + 1]));
+    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
+    return fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+  }
+
+  // Scores become weights 2^(c·score − base). base is at most 4 below the row's maximum in these units: weights up to 16 are as exact as weights up to 1, and what
+  // was summed before has seldom to be brought to a new base. True: it has, by factor.
+  static __device__ __forceinline__ bool weigh(float (&score)[KEYS / 2], float c, float (&base)[2], float (&sum)[2], float (&factor)[2]) {
+    const float top[2] = {largest(score, 0) * c, largest(score, 1) * c};
+    const bool changed = __ballot_sync(0xffffffffu, top[0] > base[0] + 4 || top[1] > base[1] + 4) != 0;
+    if (changed) {
 #pragma unroll
-    for (int j = 0; j < KEYS / 8; j++)
-#pragma unroll
-      for (int e = 0; e < 2; e++) {
-        float &s = score[4 * j + 2 * h + e];
-        const float x = fmaf(s, c, -base);
-        s = EACH > 0 && (2 * j + e) % (EACH > 0 ? EACH : 1) == 0 ? exp2_polynomial(x) : exp2_fast(x);
+      for (int h = 0; h < 2; h++) {
+        const float now = fmaxf(base[h], top[h]);
+        factor[h] = exp2_fast(base[h] - now);
+        base[h] = now, sum[h] *= factor[h];
       }
-    top = now;
-    return factor;
+    }
+#pragma unroll
+    for (int i = 0; i < KEYS / 2; i++) {
+      const float x = fmaf(score[i], c, -base[i / 2 % 2]);
+      score[i] = EACH > 0 && i % (EACH > 0 ? EACH : 1) == 0 ? exp2_polynomial(x) : exp2_fast(x);
+    }
+    return changed;
   }
 
   // The weights as pairs of bf16, as wgmma takes them; the lane's parts of the sums are those of the rounded ones.
@@ -165,12 +201,11 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, PART, 1024);
     const float c = a.scale * 1.44269504f; // log2 e
     const int visible = a.causal ? min(a.skv, row0 + a.skv - a.sq + 1) : a.skv; // keys that the warp's first query sees
-    float out[D / 2] = {}, score[KEYS / 2], top[2] = {-INFINITY, -INFINITY}, sum[2] = {}, factor[2];
+    float out[D / 2] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
     unsigned weight[KEYS / 16][4];
     auto take = [&](int n) { // scores of tile n
       if ((n + 1) * KEYS > visible) mask(a, score, n * KEYS + lane % 4 * 2, row0 + lane / 4);
-#pragma unroll
-      for (int h = 0; h < 2; h++) factor[h] = weigh(score, h, c, top[h]), sum[h] *= factor[h];
+      return weigh(score, c, base, sum, factor);
     };
     if (w.tiles > 0) {
       Slot ks, vs;
@@ -197,7 +232,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
         wgmma_settled(score);
         if (lane == 0) mbarrier_arrive(at.k_empty + 8 * ks.at);
         ks.next();
-        take(n);
+        const bool changed = take(n);
         wgmma_settled(score);
         if (n + 1 < w.tiles) mbarrier_wait(at.k_full + 8 * ks.at, ks.phase); // here, because ptxas calculates the weights behind a wgmma_wait with no branch before it
         wgmma_wait<0>();
@@ -205,8 +240,10 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
         if (lane == 0) mbarrier_arrive(at.v_empty + 8 * vs.at);
         vs.next();
         round(score, weight, sum);
+        if (changed) {
 #pragma unroll
-        for (int i = 0; i < D / 2; i++) out[i] *= factor[i / 2 % 2];
+          for (int i = 0; i < D / 2; i++) out[i] *= factor[i / 2 % 2];
+        }
       }
       if (GROUPS > 1 && group == 0) named_barrier(TURN, 256); // the turn that is left
       mbarrier_wait(at.v_full + 8 * vs.at, vs.phase);

@@ -14,7 +14,7 @@ __device__ __forceinline__ float exp2_fast(float x) {
 #endif
 }
 
-// 2^x for x ≤ 0 on the pipes of multiplications and additions, eight instructions: x = n + f, n whole and f in [-1/2, 1/2]; 2^f is a polynomial, the best of
+// 2^x for x < 128 on the pipes of multiplications and additions, eight instructions: x = n + f, n whole and f in [-1/2, 1/2]; 2^f is a polynomial, the best of
 // degree 3 that is 1 at 0, with a relative error of 1.02e-4 (a twentieth of what rounding to bf16 changes at most); n is added to the exponent. 0 at -127 and below.
 __device__ __forceinline__ float exp2_polynomial(float x) {
   x = fmaxf(x, -127.0f);
