@@ -3,3 +3,4 @@
 
 RIDGE_CONV_WGMMA(conv2d_bf16_sm90_nhwc, HopperBf16, ridge_bf16, 256)
 RIDGE_CONV_WGMMA(conv2d_bf16_sm90_nhwc_narrow, HopperBf16, ridge_bf16, 128)
+RIDGE_CONV_WGMMA(conv2d_bf16_sm90_nhwc_slim, HopperBf16, ridge_bf16, 64)

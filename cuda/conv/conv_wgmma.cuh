@@ -4,16 +4,17 @@
 // Rows of the product are output pixels, in boxes of w × h pixels of n images, at most 128 (wgmma.go picks the box that covers y with the fewest). The windows' pixels of one
 // tap are such a box of x too, so that TMA fetches them as they are, with zeros outside of the image: no thread calculates an address. k runs over taps and then
 // channels, 64 at a time, as the filters [K,R·S,C] lie. What a box leaves of 128 rows is zeros, written once.
-// FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 128 or 256 filters a stage.
+// FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 64, 128 or 256 filters a stage.
 //
 // Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
-// of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
+// of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
 // at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
-// Predicted over its layers of stride 1 with 128 and more output channels, of the roof at the clock held: 0.6 to 0.75 where tiles fill the SMs several times.
+// Predicted over its layers of stride 1, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
 // not yet measured.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
 
+#include "ptx_wgmma_registers.cuh"
 #include "ridge_epilogue.cuh"
 #include "ridge_wgmma_tile.cuh"
 
@@ -25,6 +26,19 @@ struct ConvBoxes {
 
 template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COLS> {
   typedef WgmmaTile<P, true, COLS> T;
+
+  // As WgmmaTile's, which has no wgmma of 64 columns.
+  template <bool FIRST> static __device__ __forceinline__ void stage(float (&acc)[COLS / 2], uint64_t a, uint64_t b) {
+    if constexpr (COLS > 64) {
+      T::template stage<FIRST>(acc, a, b);
+    } else {
+      wgmma_fence();
+      wgmma_shared<FIRST>(acc, a, b);
+#pragma unroll
+      for (int k = 1; k < 4; k++) wgmma_shared<false>(acc, a + 2 * k, b + 2 * k);
+      wgmma_commit();
+    }
+  }
 
   struct Corner { // the first pixel and channel of a tile
     int n, h, w, column;
@@ -97,11 +111,11 @@ template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COL
         if (++slot == T::STAGES) slot = 0, phase ^= 1;
       };
       mbarrier_wait(full + 8 * slot, phase);
-      T::template stage<true>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
+      stage<true>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
       next();
       for (int s = 1; s < steps; s++) {
         mbarrier_wait(full + 8 * slot, phase);
-        T::template stage<false>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
+        stage<false>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
         wgmma_wait<1>();
         if (lane == 0) mbarrier_arrive(empty + 8 * last);
         next();

@@ -9,18 +9,18 @@ import (
 	"ridge/goharness/op"
 )
 
-// wgmmaTiles are the entries of conv_wgmma.cuh: channels of a tile, and its time where the tensor cores or, of the narrow one, the second-level cache bind.
+// wgmmaTiles are the entries of conv_wgmma.cuh: channels of a tile, and its time where the tensor cores or, of the narrow one, the second-level cache or, of the slim one, shared memory bind.
 var wgmmaTiles = []struct {
 	suffix string
 	cols   int64
 	cost   float64
-}{{"", 256, 2}, {"_narrow", 128, 1.1}}
+}{{"", 256, 2}, {"_narrow", 128, 1.1}, {"_slim", 64, 0.875}}
 
 // Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
-const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 64, 384, 1024 + 196608 + 8*4096, 96
+const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 64, 384, 1024 + 196608 + 8*4096, 128
 
 // Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
-const wgmmaLeastIn, wgmmaLeastOut = 32, 65
+const wgmmaLeastIn, wgmmaLeastOut = 32, 33
 
 // pixelView is what wgmma sees of a convolution: an image of output pixels, and the strides of x, in pixels, from one to the next.
 type pixelView struct {

@@ -1,4 +1,4 @@
-// wgmma (9.0) of bf16 as attention takes it: see ptx_wgmma.cuh, whose fences, groups and waits hold here too. The weights of keys come from
+// wgmma (9.0) of bf16 as attention and convolutions of few channels take it: see ptx_wgmma.cuh, whose fences, groups and waits hold here too. Attention's weights come from
 // registers, so that they never leave them; C lies in registers as there.
 //
 // A from registers: lane l of warp w has, with g = l / 4 and t = l % 4, A(16w + g, 2t..) in a[0], A(16w + g + 8, 2t..) in a[1], A(16w + g, 2t + 8..) in
@@ -48,26 +48,29 @@ __device__ __forceinline__ void wgmma_registers(float (&c)[128], unsigned (&a)[4
 }
 #undef RIDGE_WGMMA_REGISTERS
 
-// C[64,N] = A[64,16]·B[16,N] (FIRST) or with C added, both from shared memory, along k; N = 80 or 128.
-template <bool FIRST> __device__ __forceinline__ void wgmma_shared(float (&c)[40], uint64_t a, uint64_t b) {
+// C[64,N] = A[64,16]·B[16,N] (FIRST) or with C added, both from shared memory, along k; N = 64, 80 or 128.
 #if defined(RIDGE_MODEL)
-  ridge_model_wgmma(RIDGE_WGMMA_BF16, 80, c, a, b, 0, !FIRST, __FILE__, __LINE__);
+#define RIDGE_WGMMA_SHARED(N, COUNT, A, B) ridge_model_wgmma(RIDGE_WGMMA_BF16, N, c, a, b, 0, !FIRST, __FILE__, __LINE__)
 #else
-#define RIDGE_WGMMA_SHARED(KEEP, C)                                                                                       \
-  asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, " KEEP ", 0;\n"                                                   \
-               "wgmma.mma_async.sync.aligned.m64n80k16.f32.bf16.bf16 " RIDGE_REGISTERS_40 ", %40, %41, keep, 1, 1, 0, 0;\n}" \
-               : RIDGE_SUMS_40(C)                                                                                         \
-               : "l"(a), "l"(b))
 #define RIDGE_NEW_FLOAT(x) "=f"(x)
-  if constexpr (FIRST)
-    RIDGE_WGMMA_SHARED("0", RIDGE_NEW_FLOAT);
-  else
-    RIDGE_WGMMA_SHARED("1", RIDGE_FLOAT);
-#undef RIDGE_WGMMA_SHARED
-#undef RIDGE_NEW_FLOAT
+#define RIDGE_WGMMA_SHARED_OF(N, COUNT, A, B, KEEP, C)                                                                     \
+  asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, " KEEP ", 0;\n"                                                    \
+               "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.bf16.bf16 " RIDGE_REGISTERS_##COUNT ", %" #A ", %" #B        \
+               ", keep, 1, 1, 0, 0;\n}"                                                                                   \
+               : RIDGE_SUMS_##COUNT(C)                                                                                    \
+               : "l"(a), "l"(b))
+#define RIDGE_WGMMA_SHARED(N, COUNT, A, B)                          \
+  if constexpr (FIRST)                                              \
+    RIDGE_WGMMA_SHARED_OF(N, COUNT, A, B, "0", RIDGE_NEW_FLOAT);    \
+  else                                                              \
+    RIDGE_WGMMA_SHARED_OF(N, COUNT, A, B, "1", RIDGE_FLOAT)
 #endif
-}
+template <bool FIRST> __device__ __forceinline__ void wgmma_shared(float (&c)[32], uint64_t a, uint64_t b) { RIDGE_WGMMA_SHARED(64, 32, 32, 33); }
+template <bool FIRST> __device__ __forceinline__ void wgmma_shared(float (&c)[40], uint64_t a, uint64_t b) { RIDGE_WGMMA_SHARED(80, 40, 40, 41); }
 template <bool FIRST> __device__ __forceinline__ void wgmma_shared(float (&c)[64], uint64_t a, uint64_t b) { WgmmaBf16::mma<FIRST>(c, a, b); }
+#undef RIDGE_WGMMA_SHARED
+#undef RIDGE_WGMMA_SHARED_OF
+#undef RIDGE_NEW_FLOAT
 #undef RIDGE_FLOAT
 
 // The compiler reads the sums behind a wgmma_wait that covered them, or has calculated these values here.
