@@ -18,6 +18,7 @@ func Family() kernel.Family {
 		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 3, Plan: simt},
 		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 3, Plan: simt},
 		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 3, RoundedC: 8, Plan: mma},
+		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 3, RoundedC: 8, Plan: wgmma},
 	}}
 }
 

@@ -41,7 +41,33 @@ func TestAttentionOnTensorCoresMatchesTheExpectation(t *testing.T) {
 			ops = append(ops, cudatest.Op(t, "attention", record.BF16, shape+d))
 		}
 	}
+	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0") // 9.0 has kernels of its own
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}
+
+// On Hopper's tensor cores: blocks of 192 queries (d = 64) or 128, tiles of 128 keys (d = 256: 80), one, several and more than a ring of stages, whole and in
+// part; masks that begin before, in and behind a tile and a block, queries that see nothing; groups of heads; more and fewer keys than queries.
+func TestAttentionOnHopperMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for d, shapes := range map[string][]string{
+		",d=64": {
+			"b=1,heads=1,sq=1", "b=2,heads=3,sq=17", "b=1,heads=1,sq=192,skv=128", "b=1,heads=2,sq=200,skv=300", "b=1,heads=4,kv_heads=2,sq=9,skv=270", "b=1,heads=1,sq=65,skv=1290",
+			"b=1,heads=1,sq=400,causal=1", "b=2,heads=2,kv_heads=1,sq=40,skv=300,causal=1", "b=1,heads=3,sq=330,skv=60,causal=1", "b=1,heads=1,sq=128,skv=640,causal=1",
+		},
+		",d=128": {
+			"b=1,heads=1,sq=1", "b=2,heads=3,sq=17", "b=1,heads=1,sq=128,skv=128", "b=1,heads=2,sq=130,skv=300", "b=1,heads=4,kv_heads=2,sq=9,skv=270", "b=1,heads=1,sq=65,skv=1040",
+			"b=1,heads=1,sq=300,causal=1", "b=2,heads=2,kv_heads=1,sq=40,skv=300,causal=1", "b=1,heads=3,sq=330,skv=60,causal=1",
+		},
+		",d=256": {
+			"b=1,heads=1,sq=1", "b=1,heads=2,sq=130,skv=170", "b=1,heads=4,kv_heads=2,sq=9,skv=80", "b=1,heads=1,sq=65,skv=500", "b=1,heads=1,sq=200,causal=1",
+			"b=1,heads=2,kv_heads=1,sq=40,skv=200,causal=1", "b=1,heads=1,sq=330,skv=60,causal=1",
+		},
+	} {
+		for _, shape := range shapes {
+			ops = append(ops, cudatest.Op(t, "attention", record.BF16, shape+d))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
 func TestPartsOfAttentionMatchTheExpectation(t *testing.T) {

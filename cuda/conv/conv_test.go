@@ -81,5 +81,23 @@ func TestConvolutionsOnTensorCoresMatchTheExpectation(t *testing.T) {
 			ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, shape+e))
 		}
 	}
+	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0") // 9.0 has kernels of its own
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}
+
+// As above for wgmma, whose tiles are boxes of 128 pixels by 64, 128 or 256 channels and whose stages are 64 channels of a tap: boxes that fill a tile and that do not, of
+// several images, tails of every side; windows with padding and dilation; more tiles than multiprocessors (4); more stages than there is room for.
+func TestConvolutionsOnHopperMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"n=1,c=32,h=1,w=1,k=72,r=1", "n=1,c=40,h=9,w=7,k=70,pad=1", "n=3,c=64,h=5,w=6,k=130,pad=1", "n=2,c=72,h=8,w=9,k=300,r=1", "n=2,c=32,h=11,w=13,k=80,r=1,stride=2", "n=1,c=48,h=11,w=11,k=67,dilation=3,pad=3",
+		"n=1,c=32,h=13,w=12,k=66,r=2,s=3,pad=2", "n=9,c=32,h=3,w=3,k=128,pad=1", "n=1,c=136,h=30,w=20,k=256,r=3,pad=1", "n=5,c=32,h=12,w=12,k=65,r=1", "n=1,c=136,h=13,w=14,k=64,pad=1", "n=9,c=64,h=9,w=11,k=640,r=1", "n=1,c=32,h=4,w=5,k=80,r=1,pad=1",
+	} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, shape+",layout=nhwc"))
+	}
+	for _, act := range op.Activations {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=75,pad=1,layout=nhwc,bias=1,residual=1,act="+act))
+	}
+	ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,residual=1"))
+	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }

@@ -10,7 +10,6 @@ import (
 
 // Tiles by shape and device, and what goes to the portable tier: the stem of three channels, nchw, small groups, operands off 16 bytes, sizes beyond 32 bits.
 func TestTensorCoresTakeTheConvolutionsTheyCan(t *testing.T) {
-	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
 	plantest.Launches(t, "conv2d", mma, []plantest.Case{
 		{DType: record.BF16, Params: "n=32 c=256 h=14 w=14 k=1024 r=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm80_nhwc", Blocks: 392, Shared: 65536},
 		{DType: record.BF16, Params: "n=32 c=64 h=56 w=56 k=64 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm80_nhwc_slim", Blocks: 784, Shared: 49152},

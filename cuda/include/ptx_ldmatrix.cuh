@@ -66,6 +66,14 @@ __device__ __forceinline__ void load_shared(unsigned (&out)[4], shared_at from) 
 #endif
 }
 
+__device__ __forceinline__ void store_shared(shared_at to, unsigned word) {
+#if defined(RIDGE_MODEL)
+  ridge_model_banks(to, 4, __FILE__, __LINE__);
+  *(unsigned *)to = word;
+#else
+  asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
+#endif
+}
 __device__ __forceinline__ void store_shared(shared_at to, unsigned first, unsigned second) {
 #if defined(RIDGE_MODEL)
   ridge_model_banks(to, 8, __FILE__, __LINE__);

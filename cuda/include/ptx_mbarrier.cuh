@@ -77,6 +77,15 @@ __device__ __forceinline__ void named_barrier(unsigned id, unsigned threads) {
 #endif
 }
 
+// Arrives at it without waiting: what was done before lies before what those do who wait at it.
+__device__ __forceinline__ void named_barrier_arrive(unsigned id, unsigned threads) {
+#if defined(RIDGE_MODEL)
+  ridge_model_named_barrier_arrive(id, threads);
+#else
+  asm volatile("bar.arrive %0, %1;" ::"r"(id), "r"(threads) : "memory");
+#endif
+}
+
 // Gives registers of each thread back or takes them, by a whole warpgroup: a multiple of 8. The kernel is a RIDGE_KERNEL_ALONE.
 template <int REGISTERS> __device__ __forceinline__ void registers_fewer() {
 #if !defined(RIDGE_MODEL)

@@ -27,6 +27,18 @@ __device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &m
 #endif
 }
 
+// The same of a 4-dimensional tensor.
+__device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &map, shared_at bar, int x, int y, int z, int w) {
+#if defined(RIDGE_MODEL)
+  const int at[4] = {x, y, z, w};
+  ridge_model_tma_load(to, &map, bar, at, 4);
+#else
+  asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
+               "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "r"(w)
+               : "memory");
+#endif
+}
+
 // Brings the map itself nearer.
 __device__ __forceinline__ void tma_prefetch(const ridge_tensor_map &map) {
 #if !defined(RIDGE_MODEL)

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
-	cudatest.Main(m, faults, more("tensor"), more("hopper"))
+	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"))
 }
 
 const blocks, threads = 3, 64
@@ -198,6 +198,23 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_no_proxy_fence", "no fence.proxy.async between a thread's write and a read past it"},
 		{"fault_hopper_barrier_is_data", "an mbarrier lies there"},
 		{"fault_hopper_named_count", "wait in bar.sync at ptx_mbarrier.cuh"},
+		{"fault_none_hopper_registers", "[" + good + "] <nil>"},
+		{"fault_hopper_registers_touched", "the registers of A of a wgmma that has not been waited for were written"},
+		{"fault_hopper_registers_next", "the registers of A of a wgmma that has not been waited for were written"},
+		{"fault_hopper_registers_read", "[-1 -1"},
+		{"fault_hopper_registers_behind_fence", "no wgmma.fence since the registers of A were written"},
+		{"fault_hopper_registers_sums_behind_fence", "no wgmma.fence since the sums were written"},
+		{"fault_hopper_registers_no_fence", "no wgmma.fence since the registers were read or written"},
+		{"fault_hopper_registers_sums_touched", "the sums of a wgmma that has not been waited for were written"},
+		{"fault_hopper_registers_swapped", "[-1 -1"},
+		{"fault_hopper_registers_full_phase", "read of 16 bytes at byte"},
+		{"fault_hopper_registers_early_release", "of shared memory: a"}, // wgmma that goes on, or race
+		{"fault_hopper_registers_short_wait", "the registers of A of a wgmma that has not been waited for were written"},
+		{"fault_none_hopper_turns", "[" + good + "] <nil>"},
+		{"fault_hopper_turns_no_arrive", "wait in bar.sync at ptx_mbarrier.cuh"},
+		{"fault_hopper_turns_twice", "bar.arrive: the thread arrives a second time before the others have come"},
+		{"fault_hopper_turns_written_behind", "read of 4 bytes at byte"}, // uninitialised, or a race
+		{"fault_hopper_turns_count", "threads have arrived at it with another count"},
 	} {
 		for _, order := range cudatest.Orders {
 			c := exec.Command(exe)

@@ -1,5 +1,5 @@
 // mbarrier: a phase completes when all arrivals have come and as many bytes as were expected; a thread that waits for a phase's parity
-// goes on when the phase that runs has the other one. Named barriers (bar.sync id, count) are here too.
+// goes on when the phase that runs has the other one. Named barriers (bar.sync and bar.arrive id, count) are here too.
 #include <stdio.h>
 
 #include <map>
@@ -25,9 +25,29 @@ std::map<uintptr_t, Barrier> barriers;
 
 struct Named {
   unsigned count = 0, generation = 0;
-  std::vector<unsigned> waiting;
+  std::vector<unsigned> come, waiting; // those who have arrived, and those of them who wait
+  Seen known;                          // what they have seen
 };
 Named named[16];
+
+// The running thread arrives at a named barrier; true: it is the last one.
+bool come_to(Named &n, unsigned count, bool waits, const std::string &what) {
+  if (count == 0 || count % 32) fail(719, what + ": expected whole warps");
+  order_start();
+  if (!n.come.empty() && n.count != count) fail(719, what + ": threads have arrived at it with another count");
+  for (unsigned t : n.come)
+    if (t == running()) fail(719, what + ": the thread arrives a second time before the others have come");
+  n.count = count;
+  n.come.push_back(running());
+  if (waits) n.waiting.push_back(running());
+  order_release(running(), n.known);
+  if (n.come.size() < count) return false;
+  for (unsigned t : n.waiting) order_acquire(t, n.known);
+  n.come.clear(), n.waiting.clear(), n.known.clear();
+  n.generation++;
+  wake(&n);
+  return true;
+}
 
 void settle(uintptr_t at, Barrier &b) {
   if (b.missing || b.bytes) return;
@@ -125,19 +145,15 @@ void ridge_model_mbarrier_wait(uintptr_t at, unsigned parity, const char *file, 
 }
 
 void ridge_model_named_barrier(unsigned id, unsigned count, const char *file, int line) {
-  if (id >= 16 || count == 0 || count % 32) fail(719, "bar.sync: expected barrier 0 to 15 and whole warps");
-  order_start();
+  if (id >= 16) fail(719, "bar.sync: expected barrier 0 to 15");
   Named &n = named[id];
-  if (!n.waiting.empty() && n.count != count) fail(719, "bar.sync: threads wait at it with another count");
-  n.count = count;
-  n.waiting.push_back(running());
-  if (n.waiting.size() < count) {
-    for (const unsigned g = n.generation; n.generation == g;) wait_at(&n, "bar.sync", file, line);
-    return;
-  }
-  order_together(n.waiting);
-  n.waiting.clear();
-  n.generation++;
-  wake(&n);
+  const unsigned g = n.generation;
+  if (come_to(n, count, true, "bar.sync")) return;
+  while (n.generation == g) wait_at(&n, "bar.sync", file, line);
+}
+
+void ridge_model_named_barrier_arrive(unsigned id, unsigned count) {
+  if (id >= 16) fail(719, "bar.arrive: expected barrier 0 to 15");
+  come_to(named[id], count, false, "bar.arrive");
 }
 }

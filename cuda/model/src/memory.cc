@@ -51,7 +51,7 @@ Region *find_global(char *p) {
 bool conflict(uint32_t thread, uint32_t epoch, uint32_t sync, uint32_t time, const Who &me, const Times &t) {
   if (thread == NONE || epoch < t.launch) return false;
   if (epoch < t.block) return true; // an earlier block of this launch
-  const bool known = me.seen && thread < order_ids && time != 0 && me.seen[thread] >= time;
+  const bool known = me.seen && thread < order_ids && me.seen[thread] >= (time ? time : 1); // 0: before order.cc kept any, so before its first release
   if (thread >= first_barrier && thread < order_ids) return !known; // a copy is known by its mbarrier alone
   if (epoch < t.epoch || thread == me.thread) return false; // a barrier of this block lies between
   bool same_warp = thread != MANY && (thread - 1) / 32 == (me.thread - 1) / 32;

@@ -1,6 +1,8 @@
 // wgmma.mma_async: D[64,N] += A[64,K]·B[K,N] by four warps, A and B in shared memory by descriptors (PTX ISA 9.7.16.5), each warp for 16 rows.
 // At its worst: the operands are read, and the sums written, at the wait. Until then registers hold poison, and the operands must neither be
 // written nor be on their way; a stage that is given back before the wait is found by the order of the read and the next write.
+// A may lie in registers, which hold poison until the wait too. Registers that a thread writes behind its last wgmma.fence are found when a wgmma takes them
+// that had them before.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,26 +19,24 @@ namespace {
 struct Call {
   ridge_wgmma kind;
   int n;
-  uint32_t *sums;
+  uint32_t *sums, *words; // words: of A in registers, nullptr: a is its descriptor
   uint64_t a, b;
   bool across, keep; // B along its columns; the sums are added to
 };
 
-struct Sums {
-  uint32_t *registers[32];
+// Registers of a wgmma that goes on, of sums or of A, and what is in them.
+struct Registers {
+  uint32_t *at[32];
   std::vector<uint32_t> values[32];
   int pending = 0;
 };
-
-struct Operation {
-  Call call;
-  uint32_t *key; // lane 0's registers
-};
+typedef std::map<uint32_t *, Registers> Held; // by lane 0's
 
 struct Warp {
-  std::map<uint32_t *, Sums> sums;
-  std::vector<Operation> open;
-  std::deque<std::vector<Operation>> committed;
+  Held sums, words;
+  std::map<uint32_t *, std::vector<uint32_t>> fenced_values[32]; // of a lane: what its registers held at the last fence, or when a wgmma gave them back
+  std::vector<Call> open;
+  std::deque<std::vector<Call>> committed;
   std::vector<Call> log; // what it issued, which its warpgroup must issue too
   bool fenced = false;
 };
@@ -64,6 +64,40 @@ char *address(uint64_t d, int row, int k, int size, bool across) {
                               : (uintptr_t)row / 8 * stride + (uintptr_t)row % 8 * 128 + (uintptr_t)(k * size);
   const uintptr_t p = start + at;
   return shared_at_offset(p ^ (p >> 7 & 7) << 4);
+}
+
+// The lanes' registers go to a wgmma: they keep poison until it is done.
+void take(Held &held, uint32_t *const (&at)[32], int count, const char *which) {
+  Registers &r = held[at[0]];
+  Warp &w = warps[running() / 32];
+  for (int l = 0; l < 32; l++) {
+    if (r.pending == 0) {
+      const auto known = w.fenced_values[l].find(at[l]);
+      if (known != w.fenced_values[l].end() && (int)known->second.size() == count && memcmp(known->second.data(), at[l], (size_t)count * 4))
+        fail(719, std::string("wgmma: no wgmma.fence since the ") + which + " were written");
+      r.at[l] = at[l];
+      r.values[l].assign(at[l], at[l] + count);
+    }
+    for (int i = 0; i < count; i++) {
+      if (r.pending > 0 && at[l][i] != poison) fail(719, std::string("wgmma: the ") + which + " of a wgmma that has not been waited for were written");
+      at[l][i] = poison;
+    }
+  }
+  r.pending++;
+}
+
+// One wgmma with them is done.
+void give_back(Held &held, uint32_t *key, const char *which) {
+  Registers &r = held.at(key);
+  if (--r.pending > 0) return;
+  Warp &w = warps[running() / 32];
+  for (int l = 0; l < 32; l++) {
+    for (size_t i = 0; i < r.values[l].size(); i++)
+      if (r.at[l][i] != poison) fail(719, std::string("wgmma: the ") + which + " of a wgmma that has not been waited for were written");
+    memcpy(r.at[l], r.values[l].data(), r.values[l].size() * 4);
+    w.fenced_values[l][r.at[l]] = r.values[l];
+  }
+  held.erase(key);
 }
 
 void check_descriptor(uint64_t d, const char *which) {
@@ -110,20 +144,26 @@ float number(ridge_wgmma kind, const char *p) {
   }
 }
 
+// Element (row, k) of A in registers: four of each lane, of rows l / 4 and l / 4 + 8, for the lower and the upper half of k.
+const char *element(const Registers &a, int row, int k, int size) {
+  const int per = 4 / size, half = 16 / size;
+  const uint32_t *words = a.values[row % 8 * 4 + k % half / per].data();
+  return (const char *)(words + row / 8 + k / half * 2) + k % per * size;
+}
+
 // The warp's 16 rows of one operation. What nobody found out of the order in which wgmma adds is taken as mma.sync's: products of one
 // instruction and the sum are aligned and cut off together.
-void calculate(const Operation &o, unsigned warp) {
-  const Call &c = o.call;
+void calculate(const Call &c, unsigned warp) {
   const int size = size_of(c.kind), depth = 32 / size, row0 = (int)(warp % 4) * 16;
   std::vector<float> a((size_t)(16 * depth)), b((size_t)(c.n * depth));
-  chunks(c.a, row0, 16, size, false, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
+  if (!c.words) chunks(c.a, row0, 16, size, false, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
   chunks(c.b, 0, c.n, size, c.across, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
   const ridge_wgmma kind_b = c.kind == RIDGE_WGMMA_U8S8 ? RIDGE_WGMMA_S8 : c.kind;
   for (int k = 0; k < depth; k++) {
-    for (int r = 0; r < 16; r++) a[(size_t)(r * depth + k)] = number(c.kind, address(c.a, row0 + r, k, size, false));
+    for (int r = 0; r < 16; r++) a[(size_t)(r * depth + k)] = number(c.kind, c.words ? element(warps[warp].words.at(c.words), r, k, size) : address(c.a, row0 + r, k, size, false));
     for (int j = 0; j < c.n; j++) b[(size_t)(j * depth + k)] = number(kind_b, address(c.b, j, k, size, c.across));
   }
-  Sums &s = warps[warp].sums.at(o.key);
+  Registers &s = warps[warp].sums.at(c.sums);
   for (int r = 0; r < 16; r++)
     for (int j = 0; j < c.n; j++) {
       uint32_t &sum = s.values[r % 8 * 4 + j % 8 / 2][(size_t)(j / 8 * 4 + r / 8 * 2 + j % 2)];
@@ -138,9 +178,8 @@ void calculate(const Operation &o, unsigned warp) {
         sum = __float_as_uint(block_sum(terms, depth, c.keep ? __uint_as_float(sum) : 0.0f));
       }
     }
-  if (--s.pending > 0) return;
-  for (int l = 0; l < 32; l++) memcpy(s.registers[l], s.values[l].data(), s.values[l].size() * 4);
-  warps[warp].sums.erase(o.key);
+  give_back(warps[warp].sums, c.sums, "sums");
+  if (c.words) give_back(warps[warp].words, c.words, "registers of A");
 }
 
 void issue(void *const lanes[32]) {
@@ -149,35 +188,30 @@ void issue(void *const lanes[32]) {
   const Call c = *(Call *)lanes[0];
   for (int l = 1; l < 32; l++) {
     const Call &o = *(Call *)lanes[l];
-    if (o.kind != c.kind || o.n != c.n || o.a != c.a || o.b != c.b || o.keep != c.keep) fail(719, "wgmma: the lanes of a warp give different arguments");
+    if (o.kind != c.kind || o.n != c.n || o.a != c.a || o.b != c.b || o.keep != c.keep || !o.words != !c.words) fail(719, "wgmma: the lanes of a warp give different arguments");
   }
   if (!w.fenced) fail(719, "wgmma: no wgmma.fence since the registers were read or written");
-  check_descriptor(c.a, "A"), check_descriptor(c.b, "B");
+  if (!c.words) check_descriptor(c.a, "A");
+  check_descriptor(c.b, "B");
   const int size = size_of(c.kind);
-  chunks(c.a, (int)(warp % 4) * 16, 16, size, false, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
-  chunks(c.b, 0, c.n, size, c.across, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
-  reading(c.a, (int)(warp % 4) * 16, 16, size, false, warp, 1, 0);
-  reading(c.b, 0, c.n, size, c.across, warp, 1, 0);
-  Sums &s = w.sums[c.sums];
-  for (int l = 0; l < 32; l++) {
-    uint32_t *registers = ((Call *)lanes[l])->sums;
-    if (s.pending == 0) {
-      s.registers[l] = registers;
-      s.values[l].assign(registers, registers + c.n / 2);
-    }
-    for (int i = 0; i < c.n / 2; i++) {
-      if (s.pending > 0 && registers[i] != poison) fail(719, "wgmma: the sums of a wgmma that has not been waited for were written");
-      registers[i] = poison;
-    }
+  uint32_t *sums[32], *words[32];
+  for (int l = 0; l < 32; l++) sums[l] = ((Call *)lanes[l])->sums, words[l] = ((Call *)lanes[l])->words;
+  if (c.words) {
+    take(w.words, words, 4, "registers of A");
+  } else {
+    chunks(c.a, (int)(warp % 4) * 16, 16, size, false, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
+    reading(c.a, (int)(warp % 4) * 16, 16, size, false, warp, 1, 0);
   }
-  s.pending++;
-  w.open.push_back({c, c.sums});
+  chunks(c.b, 0, c.n, size, c.across, [&](char *p) { access(p, 16, ASYNC_READ, 16); });
+  reading(c.b, 0, c.n, size, c.across, warp, 1, 0);
+  take(w.sums, sums, c.n / 2, "sums");
+  w.open.push_back(c);
   w.log.push_back(c);
   for (unsigned o = warp / 4 * 4; o < warp / 4 * 4 + 4 && o < warps.size(); o++) {
     const std::vector<Call> &log = warps[o].log;
     if (log.size() < w.log.size()) continue;
     const Call &other = log[w.log.size() - 1];
-    if (other.a != c.a || other.b != c.b || other.keep != c.keep) fail(719, "wgmma: the warps of a warpgroup give different arguments");
+    if (other.a != c.a || other.b != c.b || other.keep != c.keep || !other.words != !c.words) fail(719, "wgmma: the warps of a warpgroup give different arguments");
   }
 }
 
@@ -188,16 +222,22 @@ void wait(void *const lanes[32]) {
   for (unsigned l = 0; l < 32; l++) all.push_back(warp * 32 + l);
   const uint32_t time = order_who(warp * 32, 0).time + 1; // after what its lanes gave away until now
   for (; w.committed.size() > pending; w.committed.pop_front()) {
-    for (const Operation &o : w.committed.front()) {
-      calculate(o, warp);
-      const int size = size_of(o.call.kind);
-      reading(o.call.a, (int)(warp % 4) * 16, 16, size, false, warp, -1, time);
-      reading(o.call.b, 0, o.call.n, size, o.call.across, warp, -1, time);
+    for (const Call &c : w.committed.front()) {
+      calculate(c, warp);
+      const int size = size_of(c.kind);
+      if (!c.words) reading(c.a, (int)(warp % 4) * 16, 16, size, false, warp, -1, time);
+      reading(c.b, 0, c.n, size, c.across, warp, -1, time);
     }
   }
   order_count(warp * 32); // its time is `time` from here on, and its lanes know of it
   order_together(all);
   w.fenced = w.sums.size() > 0;
+}
+
+void multiply(Call c, const char *file, int line) {
+  order_start();
+  if (running() / 128 * 128 + 128 > block_threads()) fail(719, "wgmma: a warpgroup is four whole warps");
+  warp_together(&c, issue, "wgmma.mma_async", file, line);
 }
 
 } // namespace
@@ -232,13 +272,18 @@ using namespace ridge_model;
 extern "C" {
 
 void ridge_model_wgmma(ridge_wgmma kind, int n, void *sums, uint64_t a, uint64_t b, int across, int keep, const char *file, int line) {
-  order_start();
-  Call c{kind, n, (uint32_t *)sums, a, b, across != 0, keep != 0};
-  if (running() / 128 * 128 + 128 > block_threads()) fail(719, "wgmma: a warpgroup is four whole warps");
-  warp_together(&c, issue, "wgmma.mma_async", file, line);
+  multiply({kind, n, (uint32_t *)sums, nullptr, a, b, across != 0, keep != 0}, file, line);
 }
 
-void ridge_model_wgmma_fence(void) { warps[running() / 32].fenced = true; }
+void ridge_model_wgmma_registers(ridge_wgmma kind, int n, void *sums, uint32_t *a, uint64_t b, int across, int keep, const char *file, int line) {
+  multiply({kind, n, (uint32_t *)sums, a, 0, b, across != 0, keep != 0}, file, line);
+}
+
+void ridge_model_wgmma_fence(void) {
+  Warp &w = warps[running() / 32];
+  w.fenced = true;
+  for (auto &r : w.fenced_values[running() % 32]) r.second.assign(r.first, r.first + r.second.size());
+}
 
 void ridge_model_wgmma_commit(void) {
   if (running() % 32) return; // once a warp; all its lanes are at the last wgmma together

@@ -1,0 +1,305 @@
+// The body of attention_DTYPE_sm90.cu: o[i,:] = Σ_j softmax_j(scale·q[i,:]·k[j,:])·v[j,:] on Hopper's tensor cores, as attention_simt.cuh's attention
+// (causal: j ≤ i + skv − sq, groups of heads, a query that sees no key gives 0); d = 64, 128 or 256, tensors at multiples of 16 bytes, sq and skv > 0.
+//
+// FLOP: 4·d + 6 a visible pair. Bytes: q and o once, k and v once for a block's queries (from L2).
+// Design: FlashAttention-3 (Shah et al. 2024). A thread of the first warpgroup orders q, k and v by TMA; each of two (d = 64: three) others has 64 queries,
+// whose scores, weights and outputs never leave its registers. Within a warpgroup a tile's q·kᵀ is issued before the tile before's weights·v, so that
+// its softmax runs beside a product; the warpgroups take turns to issue (named barriers), so that it also runs beside the others' products. Weights are rounded to bf16
+// as they go to wgmma from registers, the sum is that of the rounded ones. Tiles that no query of a block sees are left out, those at the mask's edge are masked.
+// A block an SM; the hardware gives out the next one. Causal: those with the most keys first, over as many heads as L2 holds (wgmma.go).
+//
+// Counts a tile of keys, an SM; a scheduler has one warp of each warpgroup (disassembled, without masks and changes of base, which few tiles have):
+//   d                                64 (192 × 128)   128 (128 × 128)   256 (128 × 80)
+//   wgmma, cycles of the tensor cores    1536             2048              2560
+//   ex2, cycles of 8 a warp              1440 (15 of 16)  1024              640       the 16th by a polynomial
+//   issue slots of a scheduler           1430             910               730
+//   shared memory, bytes a cycle         101              112               122       of 128: wgmma 80 to 90, TMA the rest
+//   L2, bytes a cycle                    21               32                32        of 64
+//   a warpgroup's own way: q·kᵀ, maximum, ex2, rounding, some
+//                                        1200             1650              1600      cycles, within the tile's: the turns come round in time
+// so tensor cores bind at d = 128 and 256; at d = 64 three pipes are nearly full at once. Beside that a block of 8192 keys (131072 cycles at d = 128, causal half of it) loses
+// some 3500: its start with the first tiles of k (2500) and its end (1000), 0.974 (0.95); causal edges 0.985 (d = 64: 0.97); whole rounds of blocks of 132 SMs.
+// Predicted of the roof at the clock held, 8k, full and causal: d = 128 0.74 to 0.84 and 0.69 to 0.79; d = 64 0.55 to 0.66 and 0.51 to 0.62; d = 256 0.65 to 0.76
+// and 0.62 to 0.73. not yet measured.
+// Registers: 240 (d = 64: 160) for consumers, 24 (32) for the producer; no spill. In flight: one tile of k and one of v and more (d = 64: three each, 128: two), 80 KB and more.
+//
+// Versions: 1 as described; 2 base of the exponents kept until a maximum passes it by 4: 34 to 130 instructions a tile fewer; 3 the wait for the next k before the one for
+// weights·v: ptxas had put all ex2 behind both. Next: a column of ones beside v, so that wgmma sums the weights (d = 64: 130 of 475 instructions for 0.06 of
+// its wgmma); k and v by multicast to two blocks; the end of a block under the next one's start.
+#ifndef RIDGE_ATTENTION_WGMMA_CUH
+#define RIDGE_ATTENTION_WGMMA_CUH
+
+#include "ptx_ex2.cuh"
+#include "ptx_mma.cuh"
+#include "ptx_tma.cuh"
+#include "ptx_wgmma_registers.cuh"
+
+struct HopperHeads {
+  int64_t heads, h, hkv; // query heads of all sequences, and heads of one
+  int sq, skv;
+  bool causal;
+  float scale;
+};
+
+// D columns; a block has GROUPS · 64 queries, tiles of KEYS keys, STAGES of them for k and as many for v. Every EACH-th weight is calculated by a polynomial (0: none).
+template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttention {
+  static constexpr int QUERIES = 64 * GROUPS, THREADS = 128 * (GROUPS + 1);
+  static constexpr int Q_PART = QUERIES * 128, PART = KEYS * 128; // 64 columns of all rows
+  static constexpr int Q_BYTES = D / 64 * Q_PART, TILE = D / 64 * PART, SHARED = 1024 + Q_BYTES + 2 * STAGES * TILE;
+  static constexpr int TURN = 1, DONE = TURN + GROUPS; // named barriers: one a consumer each
+  static_assert(D % 64 == 0 && KEYS % 16 == 0, "parts of 64 columns, steps of 16 keys");
+
+  // One of STAGES, and the parity of the barrier's phase that it is in.
+  struct Slot {
+    int at = 0;
+    unsigned phase = 0;
+    __device__ __forceinline__ void next() {
+      if (++at == STAGES) at = 0, phase ^= 1;
+    }
+  };
+
+  struct Room { // in shared memory; a barrier for each stage: the bytes are there, and every warp has waited for what read them
+    shared_at q, k, v, q_full, k_full, k_empty, v_full, v_empty;
+  };
+
+  // What a block does: queries from `first` of a head, and the tiles of keys that some of them sees.
+  struct Work {
+    int64_t head;
+    int first, kv, tiles;
+  };
+
+  // `together` heads take turns, so that their k and v stay in the second-level cache; of those, blocks with the most keys come first.
+  static __device__ __forceinline__ Work work_of(const HopperHeads &a, int64_t together) {
+    const int64_t blocks = (a.sq + QUERIES - 1) / QUERIES, set = blockIdx.x / (together * blocks), within = blockIdx.x - set * together * blocks;
+    const int64_t count = min(together, a.heads - set * together);
+    Work w;
+    w.head = set * together + within % count;
+    w.first = (int)(blocks - 1 - within / count) * QUERIES;
+    w.kv = (int)(w.head / a.h * a.hkv + w.head % a.h / (a.h / a.hkv));
+    const int seen = a.causal ? max(0, min(a.skv, w.first + QUERIES + a.skv - a.sq)) : a.skv;
+    w.tiles = (seen + KEYS - 1) / KEYS;
+    return w;
+  }
+
+  static __device__ __forceinline__ void load(shared_at to, const ridge_tensor_map &map, shared_at full, shared_at empty, Slot &slot, int row, int head) {
+    const shared_at bar = full + 8 * slot.at;
+    mbarrier_wait(empty + 8 * slot.at, slot.phase ^ 1);
+    mbarrier_expect(bar, TILE);
+#pragma unroll
+    for (int c = 0; c < D / 64; c++) tma_load(to + slot.at * TILE + c * PART, map, bar, 64 * c, row, head);
+    slot.next();
+  }
+
+  // In the order in which they are used: a tile of v is read after the scores of the next tile.
+  static __device__ __forceinline__ void produce(const Work &w, const Room &at, const ridge_tensor_map &q, const ridge_tensor_map &k, const ridge_tensor_map &v) {
+    Slot ks, vs;
+    mbarrier_expect(at.q_full, Q_BYTES);
+#pragma unroll
+    for (int c = 0; c < D / 64; c++) tma_load(at.q + c * Q_PART, q, at.q_full, 64 * c, w.first, (int)w.head);
+    load(at.k, k, at.k_full, at.k_empty, ks, 0, w.kv);
+    for (int n = 1; n < w.tiles; n++) {
+      load(at.k, k, at.k_full, at.k_empty, ks, n * KEYS, w.kv);
+      load(at.v, v, at.v_full, at.v_empty, vs, (n - 1) * KEYS, w.kv);
+    }
+    load(at.v, v, at.v_full, at.v_empty, vs, (w.tiles - 1) * KEYS, w.kv);
+  }
+
+  // score = q·kᵀ of a tile, as a group.
+  static __device__ __forceinline__ void scores(float (&score)[KEYS / 2], uint64_t q, uint64_t k) {
+    wgmma_shared<true>(score, q, k);
+#pragma unroll
+    for (int s = 1; s < D / 16; s++) wgmma_shared<false>(score, q + (s / 4 * Q_PART >> 4) + s % 4 * 2, k + (s / 4 * PART >> 4) + s % 4 * 2);
+    wgmma_commit();
+  }
+
+  // out += weights·v of a tile, as a group.
+  static __device__ __forceinline__ void outputs(float (&out)[D / 2], unsigned (&weight)[KEYS / 16][4], uint64_t v) {
+#pragma unroll
+    for (int s = 0; s < KEYS / 16; s++) wgmma_registers(out, weight[s], v + s * (16 * 128 >> 4));
+    wgmma_commit();
+  }
+
+  // Scores of the lane's keys become minus infinity where there is no key or it is masked.
+  static __device__ __forceinline__ void mask(const HopperHeads &a, float (&score)[KEYS / 2], int key, int query) {
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const int end = a.causal ? min(a.skv, query + 8 * h + a.skv - a.sq + 1) : a.skv, left = end - key; // keys that are seen from this lane's first
+#pragma unroll
+      for (int j = 0; j < KEYS / 8; j++)
+#pragma unroll
+        for (int e = 0; e < 2; e++)
+          if (8 * j + e >= left) score[4 * j + 2 * h + e] = -INFINITY;
+    }
+  }
+
+  // The largest score of the lane's row h, which its four lanes share.
+  static __device__ __forceinline__ float largest(const float (&score)[KEYS / 2], int h) {
+    float top = fmaxf(score[2 * h], score[2 * h + 1]);
+#pragma unroll
+    for (int j = 1; j < KEYS / 8; j++) top = fmaxf(top, fmaxf(score[4 * j + 2 * h], score[4 * j + 2 * h + 1]));
+    top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 1));
+    return fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
+  }
+
+  // Scores become weights 2^(c·score − base). base is at most 4 below the row's maximum in these units: weights up to 16 are as exact as weights up to 1, and what
+  // was summed before has seldom to be brought to a new base. True: it has, by factor.
+  static __device__ __forceinline__ bool weigh(float (&score)[KEYS / 2], float c, float (&base)[2], float (&sum)[2], float (&factor)[2]) {
+    const float top[2] = {largest(score, 0) * c, largest(score, 1) * c};
+    const bool changed = __ballot_sync(0xffffffffu, top[0] > base[0] + 4 || top[1] > base[1] + 4) != 0;
+    if (changed) {
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const float now = fmaxf(base[h], top[h]);
+        factor[h] = exp2_fast(base[h] - now);
+        base[h] = now, sum[h] *= factor[h];
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < KEYS / 2; i++) {
+      const float x = fmaf(score[i], c, -base[i / 2 % 2]);
+      score[i] = EACH > 0 && i % (EACH > 0 ? EACH : 1) == 0 ? exp2_polynomial(x) : exp2_fast(x);
+    }
+    return changed;
+  }
+
+  // The weights as pairs of bf16, as wgmma takes them; the lane's parts of the sums are those of the rounded ones.
+  static __device__ __forceinline__ void round(const float (&score)[KEYS / 2], unsigned (&weight)[KEYS / 16][4], float (&sum)[2]) {
+    float add[2] = {};
+#pragma unroll
+    for (int i = 0; i < KEYS / 4; i++) {
+      const unsigned w = Pair<ridge_bf16>::of(score[2 * i], score[2 * i + 1]);
+      weight[i / 4][i % 4] = w;
+      add[i % 2] += Pair<ridge_bf16>::low(w) + Pair<ridge_bf16>::high(w);
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) sum[h] += add[h];
+  }
+
+  // A warp's 16 rows leave through the room of its queries, as they lay there, in pieces of 128 bytes and more.
+  static __device__ __forceinline__ void store(const float (&out)[D / 2], const float (&inverse)[2], shared_at mine, int rows, ridge_bf16 *o) {
+    const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+#pragma unroll
+      for (int j = 0; j < D / 8; j++)
+        store_shared(mine + j / 8 * Q_PART + (g + 8 * h) * 128 + ((j % 8 ^ g) << 4) + 4 * t,
+                     Pair<ridge_bf16>::of(out[4 * j + 2 * h] * inverse[h], out[4 * j + 2 * h + 1] * inverse[h]));
+    __syncwarp();
+    constexpr int CHUNKS = D / 8, APART = 32 / CHUNKS; // of 16 bytes a row, and rows at once
+    const int chunk = lane % CHUNKS;
+#pragma unroll
+    for (int r = lane / CHUNKS; r < 16; r += APART) {
+      unsigned words[4];
+      load_shared(words, mine + chunk / 8 * Q_PART + r * 128 + ((chunk % 8 ^ r % 8) << 4));
+      if (r < rows) store_pack((pack<unsigned> *)(o + r * D) + chunk, pack<unsigned>{{words[0], words[1], words[2], words[3]}});
+    }
+  }
+
+  static __device__ __forceinline__ void consume(const HopperHeads &a, const Work &w, const Room &at, int group, ridge_bf16 *o) {
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, next = group + 1 == GROUPS ? 0 : group + 1;
+    const int row0 = w.first + 64 * group + 16 * warp; // of the warp
+    const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, PART, 1024);
+    const float c = a.scale * 1.44269504f; // log2 e
+    const int visible = a.causal ? min(a.skv, row0 + a.skv - a.sq + 1) : a.skv; // keys that the warp's first query sees
+    float out[D / 2] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
+    unsigned weight[KEYS / 16][4];
+    auto take = [&](int n) { // scores of tile n
+      if ((n + 1) * KEYS > visible) mask(a, score, n * KEYS + lane % 4 * 2, row0 + lane / 4);
+      return weigh(score, c, base, sum, factor);
+    };
+    if (w.tiles > 0) {
+      Slot ks, vs;
+      mbarrier_wait(at.q_full, 0);
+      mbarrier_wait(at.k_full, 0);
+      if (GROUPS > 1 && group == GROUPS - 1) named_barrier_arrive(TURN, 256); // the first one's turn
+      wgmma_fence();
+      scores(score, q, k);
+      wgmma_wait<0>();
+      wgmma_settled(score);
+      if (lane == 0) mbarrier_arrive(at.k_empty);
+      ks.next();
+      take(0);
+      round(score, weight, sum);
+      if (w.tiles > 1) mbarrier_wait(at.k_full + 8 * ks.at, ks.phase);
+      for (int n = 1; n < w.tiles; n++) {
+        if (GROUPS > 1) named_barrier(TURN + group, 256);
+        wgmma_fence();
+        scores(score, q, k + ks.at * (TILE >> 4));
+        mbarrier_wait(at.v_full + 8 * vs.at, vs.phase);
+        outputs(out, weight, v + vs.at * (TILE >> 4));
+        if (GROUPS > 1) named_barrier_arrive(TURN + next, 256);
+        wgmma_wait<1>();
+        wgmma_settled(score);
+        if (lane == 0) mbarrier_arrive(at.k_empty + 8 * ks.at);
+        ks.next();
+        const bool changed = take(n);
+        wgmma_settled(score);
+        if (n + 1 < w.tiles) mbarrier_wait(at.k_full + 8 * ks.at, ks.phase); // here, because ptxas calculates the weights behind a wgmma_wait with no branch before it
+        wgmma_wait<0>();
+        wgmma_settled(out);
+        if (lane == 0) mbarrier_arrive(at.v_empty + 8 * vs.at);
+        vs.next();
+        round(score, weight, sum);
+        if (changed) {
+#pragma unroll
+          for (int i = 0; i < D / 2; i++) out[i] *= factor[i / 2 % 2];
+        }
+      }
+      if (GROUPS > 1 && group == 0) named_barrier(TURN, 256); // the turn that is left
+      mbarrier_wait(at.v_full + 8 * vs.at, vs.phase);
+      wgmma_fence();
+      outputs(out, weight, v + vs.at * (TILE >> 4));
+      wgmma_wait<0>();
+      wgmma_settled(out);
+    }
+    float inverse[2];
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      float all = sum[h];
+      all += __shfl_xor_sync(0xffffffffu, all, 1);
+      all += __shfl_xor_sync(0xffffffffu, all, 2);
+      inverse[h] = all > 0 ? 1 / all : 0.0f;
+    }
+    named_barrier(DONE + group, 128); // all four warps' wgmma have read the queries
+    store(out, inverse, at.q + group * 8192 + warp * 2048, a.sq - row0, o + (w.head * a.sq + row0) * D);
+  }
+
+  static __device__ __forceinline__ void attend(const HopperHeads &a, int64_t together, const ridge_tensor_map &q, const ridge_tensor_map &k, const ridge_tensor_map &v,
+                                                ridge_bf16 *o) {
+    RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
+    RIDGE_SHARED(uint64_t, bars, [1 + 4 * STAGES]);
+    Room at;
+    at.q = (shared_address(dynamic) + 1023) & ~(shared_at)1023, at.k = at.q + Q_BYTES, at.v = at.k + STAGES * TILE;
+    at.q_full = shared_address(bars), at.k_full = at.q_full + 8, at.k_empty = at.k_full + 8 * STAGES, at.v_full = at.k_empty + 8 * STAGES, at.v_empty = at.v_full + 8 * STAGES;
+    const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0);
+    if (tid == 0) {
+      mbarrier_init(at.q_full, 1);
+      for (int s = 0; s < STAGES; s++) {
+        mbarrier_init(at.k_full + 8 * s, 1), mbarrier_init(at.v_full + 8 * s, 1);
+        mbarrier_init(at.k_empty + 8 * s, 4 * GROUPS), mbarrier_init(at.v_empty + 8 * s, 4 * GROUPS);
+      }
+      mbarrier_init_fence();
+      tma_prefetch(q), tma_prefetch(k), tma_prefetch(v);
+    }
+    __syncthreads();
+    const Work w = work_of(a, together);
+    if (group == 0) {
+      registers_fewer<GROUPS == 2 ? 24 : 32>();
+      if (tid == 0 && w.tiles > 0) produce(w, at, q, k, v);
+      return;
+    }
+    registers_more<GROUPS == 2 ? 240 : 160>();
+    consume(a, w, at, group - 1, o);
+  }
+};
+
+#define RIDGE_ATTENTION_WGMMA(entry, D, GROUPS, KEYS, STAGES, EACH)                                                                        \
+  RIDGE_KERNEL_ALONE(entry, (WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::THREADS))                                                       \
+  (RIDGE_TENSOR_MAP(q), RIDGE_TENSOR_MAP(k), RIDGE_TENSOR_MAP(v), int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t skv,           \
+   int64_t causal, int64_t together, double scale, ridge_bf16 *o) {                                                                         \
+    const HopperHeads a = {heads, h, hkv, (int)sq, (int)skv, causal != 0, (float)scale};                                                    \
+    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::attend(a, together, q, k, v, o);                                                         \
+  }                                                                                                                                        \
+  RIDGE_ENTRY(entry)
+
+#endif

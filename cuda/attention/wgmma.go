@@ -1,0 +1,68 @@
+package attention
+
+import (
+	"fmt"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+)
+
+// wgmmaShape is an entry of attention_wgmma.cuh: warpgroups of 64 queries that a block has, keys of a tile and tiles of k and of v in shared memory.
+type wgmmaShape struct{ groups, keys, stages int64 }
+
+var wgmmaDims = map[int64]wgmmaShape{64: {3, 128, 4}, 128: {2, 128, 3}, 256: {2, 80, 2}}
+
+// shared is the dynamic shared memory of a block with d columns, and barriers the bytes of its mbarriers (WgmmaAttention).
+func (s wgmmaShape) shared(d int64) int64 { return 1024 + (64*s.groups+2*s.stages*s.keys)*2*d }
+func (s wgmmaShape) barriers() int64      { return 8 * (1 + 4*s.stages) }
+
+// wgmma plans attention on Hopper's tensor cores.
+func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	a, ok := o.(*op.Attention)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no attention", o.Name())
+	}
+	s, ok := wgmmaDims[a.Dim]
+	switch {
+	case !ok:
+		return kernel.Plan{}, kernel.Shape("d=%d: 64, 128 and 256 are taken", a.Dim)
+	case a.B == 0 || a.Sq == 0 || a.Skv == 0:
+		return kernel.Plan{}, kernel.Shape("b=%d sq=%d skv=%d: an empty tensor has no tensor map", a.B, a.Sq, a.Skv)
+	case a.Sq > mmaSequence || a.Skv > mmaSequence:
+		return kernel.Plan{}, kernel.Shape("%d queries, %d keys: at most %d are taken", a.Sq, a.Skv, mmaSequence)
+	case s.shared(a.Dim)+s.barriers() > int64(d.SharedMax):
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", s.shared(a.Dim)+s.barriers(), d.SharedMax)
+	}
+	for _, x := range b {
+		if x.Address%16 != 0 {
+			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
+		}
+	}
+	queries := 64 * s.groups
+	tiles, heads := (a.Sq+queries-1)/queries, op.Product(a.B, a.H)
+	if heads > kernel.MaxGrid/tiles {
+		return kernel.Plan{}, kernel.Shape("%d heads of %d queries: at most %d tiles of %d queries are taken", heads, a.Sq, kernel.MaxGrid, queries)
+	}
+	args := []kernel.Arg{headMap(b[0], a.Dim, a.Sq, heads, queries), headMap(b[1], a.Dim, a.Skv, a.B*a.HKV, s.keys), headMap(b[2], a.Dim, a.Skv, a.B*a.HKV, s.keys)}
+	args = append(args, kernel.Ints(heads, a.H, a.HKV, a.Sq, a.Skv)...)
+	args = append(args, kernel.Bool(a.Causal), kernel.Int(together(a, d)), kernel.Float(a.Scale()), kernel.Ptr(b[3]))
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: fmt.Sprintf("attention_%s_sm90_d%d", a.D, a.Dim), Grid: [3]int64{tiles * heads, 1, 1},
+		Block: [3]int64{128 * (s.groups + 1), 1, 1}, Shared: s.shared(a.Dim), Args: args}}}, nil
+}
+
+// headMap is the tensor map of heads of rows of d elements, in tiles of 64 columns (a swizzled row of 128 bytes) of so many rows.
+func headMap(t kernel.Buffer, d, rows, heads, tile int64) kernel.Arg {
+	pitch := uint64(d * t.Tensor.DType.Size())
+	return kernel.Map(kernel.TensorMap{DType: t.Tensor.DType, Address: t.Address, Dims: []uint64{uint64(d), uint64(rows), uint64(heads)},
+		Strides: []uint64{pitch, pitch * uint64(rows)}, Box: []uint32{64, uint32(tile), 1}})
+}
+
+// together is how many query heads take turns. Blocks of unequal length end together when those of many heads begin with the longest; the heads' k and v must
+// stay in half of the second-level cache meanwhile. Without a mask all are as long, and one head after the other reads the least.
+func together(a *op.Attention, d kernel.Device) int64 {
+	if !a.Causal {
+		return 1
+	}
+	kv := op.Product(2*a.D.Size(), a.Skv, a.Dim)
+	return max(1, min(a.B*a.H, op.Product(d.L2Bytes/2/kv, a.H/a.HKV)))
+}

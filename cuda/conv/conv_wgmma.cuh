@@ -1,0 +1,152 @@
+// The body of conv2d_DTYPE_sm90.cu: convolution on Hopper's tensor cores as a product that is never laid out (implicit GEMM), nhwc, formula and epilogue as
+// conv_simt.cuh has them; one group, stride 1 or a window of one tap without padding, channels a multiple of 8 (wgmma.go asks).
+//
+// Rows of the product are output pixels, in boxes of w × h pixels of n images, at most 128 (wgmma.go picks the box that covers y with the fewest). The windows' pixels of one
+// tap are such a box of x too, so that TMA fetches them as they are, with zeros outside of the image: no thread calculates an address. k runs over taps and then
+// channels, 64 at a time, as the filters [K,R·S,C] lie. What a box leaves of 128 rows is zeros, written once.
+// FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 64, 128 or 256 filters a stage.
+//
+// Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
+// of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
+// at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
+// Predicted over its layers of stride 1, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
+// not yet measured.
+#ifndef RIDGE_CONV_WGMMA_CUH
+#define RIDGE_CONV_WGMMA_CUH
+
+#include "ptx_wgmma_registers.cuh"
+#include "ridge_epilogue.cuh"
+#include "ridge_wgmma_tile.cuh"
+
+struct ConvBoxes {
+  int n, h, w, k, c; // of y, and the channels of x
+  int taps_h, taps_w, pad, dilation;
+  int box_n, box_h, box_w;
+};
+
+template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COLS> {
+  typedef WgmmaTile<P, true, COLS> T;
+
+  // As WgmmaTile's, which has no wgmma of 64 columns.
+  template <bool FIRST> static __device__ __forceinline__ void stage(float (&acc)[COLS / 2], uint64_t a, uint64_t b) {
+    if constexpr (COLS > 64) {
+      T::template stage<FIRST>(acc, a, b);
+    } else {
+      wgmma_fence();
+      wgmma_shared<FIRST>(acc, a, b);
+#pragma unroll
+      for (int k = 1; k < 4; k++) wgmma_shared<false>(acc, a + 2 * k, b + 2 * k);
+      wgmma_commit();
+    }
+  }
+
+  struct Corner { // the first pixel and channel of a tile
+    int n, h, w, column;
+  };
+  static __device__ __forceinline__ Corner corner(const ConvBoxes &v, int64_t tile, int64_t down, int64_t across) {
+    const TilePlace at = tile_place(tile, down, across);
+    const int wide = (v.w + v.box_w - 1) / v.box_w, high = (v.h + v.box_h - 1) / v.box_h, row = (int)at.row;
+    return {row / (wide * high) * v.box_n, row / wide % high * v.box_h, row % wide * v.box_w, (int)at.column * COLS};
+  }
+
+  static __device__ __forceinline__ void produce(const ConvBoxes &v, int64_t down, int64_t across, shared_at stages, shared_at full, shared_at empty,
+                                                 const ridge_tensor_map &x, const ridge_tensor_map &filters) {
+    tma_prefetch(x);
+    tma_prefetch(filters);
+    const unsigned bytes = (unsigned)(v.box_n * v.box_h * v.box_w + COLS) * 128;
+    int slot = 0;
+    unsigned phase = 0;
+    for (int64_t t = blockIdx.x; t < down * across; t += gridDim.x) {
+      const Corner at = corner(v, t, down, across);
+      for (int i = 0; i < v.taps_h; i++)
+        for (int j = 0; j < v.taps_w; j++)
+          for (int c = 0; c < v.c; c += T::STEP) {
+            const shared_at to = stages + slot * T::STAGE, bar = full + 8 * slot;
+            mbarrier_wait(empty + 8 * slot, phase ^ 1);
+            mbarrier_expect(bar, bytes);
+            tma_load(to, x, bar, c, at.w + j * v.dilation - v.pad, at.h + i * v.dilation - v.pad, at.n);
+            tma_load(to + T::A_BYTES, filters, bar, c, i * v.taps_w + j, at.column);
+            if (++slot == T::STAGES) slot = 0, phase ^= 1;
+          }
+    }
+  }
+
+  static __device__ __forceinline__ void convolve(const ConvBoxes &v, const ridge_tensor_map &x, const ridge_tensor_map &filters, const Epilogue<TE> &e, TE *y) {
+    RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
+    RIDGE_SHARED(uint64_t, bars, [2 * T::STAGES]);
+    const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * T::STAGES;
+    const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), rows = v.box_n * v.box_h * v.box_w;
+    const int steps = v.taps_h * v.taps_w * ((v.c + T::STEP - 1) / T::STEP);
+    const int64_t down = (int64_t)((v.w + v.box_w - 1) / v.box_w) * ((v.h + v.box_h - 1) / v.box_h) * ((v.n + v.box_n - 1) / v.box_n);
+    const int64_t across = (v.k + COLS - 1) / COLS;
+    if (tid == 0) {
+      for (int s = 0; s < T::STAGES; s++) {
+        mbarrier_init(full + 8 * s, 1);
+        mbarrier_init(empty + 8 * s, 8);
+      }
+      mbarrier_init_fence();
+    }
+    constexpr unsigned zeros[4] = {};
+    for (int s = 0; s < T::STAGES; s++)
+      for (int at = rows * 128 + tid * 16; at < T::A_BYTES; at += WGMMA_THREADS * 16) store_shared(stages + s * T::STAGE + at, zeros);
+    proxy_fence();
+    __syncthreads();
+    if (group == 0) {
+      registers_fewer<40>();
+      if (tid == 0) produce(v, down, across, stages, full, empty, x, filters);
+      return;
+    }
+    registers_more<232>();
+    const int lane = tid % 32, warp = tid / 32 - 4;
+    const uint64_t from_x = wgmma_operand(stages + (group - 1) * 8192, 16, 1024), from_filters = wgmma_operand(stages + T::A_BYTES, 16, 1024);
+    const shared_at mine = stages + T::STAGES * T::STAGE + warp * T::STAGING;
+    constexpr int N = 16 / sizeof(TE);
+    const bool packed = (uintptr_t)y % 16 == 0 && v.k % N == 0 && e.packs(v.k);
+    int slot = 0, last = 0;
+    unsigned phase = 0;
+    for (int64_t t = blockIdx.x; t < down * across; t += gridDim.x) {
+      float acc[COLS / 2];
+      auto next = [&] {
+        last = slot;
+        if (++slot == T::STAGES) slot = 0, phase ^= 1;
+      };
+      mbarrier_wait(full + 8 * slot, phase);
+      stage<true>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
+      next();
+      for (int s = 1; s < steps; s++) {
+        mbarrier_wait(full + 8 * slot, phase);
+        stage<false>(acc, from_x + slot * (T::STAGE >> 4), from_filters + slot * (T::STAGE >> 4));
+        wgmma_wait<1>();
+        if (lane == 0) mbarrier_arrive(empty + 8 * last);
+        next();
+      }
+      wgmma_done(acc);
+      if (lane == 0) mbarrier_arrive(empty + 8 * last);
+      const Corner at = corner(v, t, down, across);
+      T::template each<N>(acc, mine, [&](int row, int column, const Run<float, N> &sums) {
+        const unsigned of = 16 * warp + row, line = of / (unsigned)v.box_w, n = at.n + line / (unsigned)v.box_h;
+        const unsigned h = at.h + line % (unsigned)v.box_h, w = at.w + of % (unsigned)v.box_w;
+        const int channel = at.column + column;
+        if ((int)of >= rows || (int)n >= v.n || (int)h >= v.h || (int)w >= v.w || channel >= v.k) return;
+        const int64_t to = (((int64_t)n * v.h + h) * v.w + w) * v.k + channel;
+        const Run<float, N> all = e.template all<N>(sums, to, channel, v.k - channel, packed);
+        Run<TE, N> out;
+#pragma unroll
+        for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(all.at[i]);
+        store_run(y + to, out, v.k - channel, packed);
+      });
+    }
+  }
+};
+
+#define RIDGE_CONV_WGMMA(entry, P, E, COLS)                                                                                               \
+  RIDGE_KERNEL_ALONE(entry, WGMMA_THREADS)                                                                                                \
+  (RIDGE_TENSOR_MAP(x), RIDGE_TENSOR_MAP(filters), int64_t n, int64_t h, int64_t w, int64_t k, int64_t c, int64_t taps_h, int64_t taps_w, \
+   int64_t pad, int64_t dilation, int64_t box_n, int64_t box_h, int64_t box_w, int64_t act, const E *bias, const E *residual, E *y) {     \
+    const ConvBoxes v = {(int)n, (int)h, (int)w, (int)k, (int)c, (int)taps_h, (int)taps_w, (int)pad, (int)dilation, (int)box_n, (int)box_h, \
+                         (int)box_w};                                                                                                      \
+    WgmmaConv<E, P, COLS>::convolve(v, x, filters, Epilogue<E>{residual, bias, 1, 1, (int)act}, y);                                       \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(entry)
+
+#endif

@@ -1,0 +1,110 @@
+package conv
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"ridge/cuda/kernel"
+	"ridge/goharness/op"
+)
+
+// wgmmaTiles are the entries of conv_wgmma.cuh: channels of a tile, and its time where the tensor cores or, of the narrow one, the second-level cache or, of the slim one, shared memory bind.
+var wgmmaTiles = []struct {
+	suffix string
+	cols   int64
+	cost   float64
+}{{"", 256, 2}, {"_narrow", 128, 1.1}, {"_slim", 64, 0.875}}
+
+// Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
+const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 64, 384, 1024 + 196608 + 8*4096, 128
+
+// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
+const wgmmaLeastIn, wgmmaLeastOut = 32, 33
+
+// pixelView is what wgmma sees of a convolution: an image of output pixels, and the strides of x, in pixels, from one to the next.
+type pixelView struct {
+	n, h, w     int64 // of y
+	xh, xw      int64 // of x
+	right, down int64
+	image       int64
+}
+
+// wgmma plans conv2d on Hopper's tensor cores.
+func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	c, ok := o.(*op.Conv)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
+	}
+	pointwise := c.R == 1 && c.S == 1 && c.Pad == 0
+	size, most := c.D.Size(), int64(math.MaxInt32)
+	switch {
+	case !c.NHWC:
+		return kernel.Plan{}, kernel.Shape("layout=nchw: nhwc is taken")
+	case c.Groups != 1:
+		return kernel.Plan{}, kernel.Shape("groups=%d: one is taken", c.Groups)
+	case c.N == 0:
+		return kernel.Plan{}, kernel.Shape("n=0: an empty tensor has no tensor map")
+	case c.Stride != 1 && !pointwise:
+		return kernel.Plan{}, kernel.Shape("stride=%d with a window of %d x %d and pad=%d: a stride is taken with one tap and pad=0", c.Stride, c.R, c.S, c.Pad)
+	case c.C < wgmmaLeastIn || c.C*size%16 != 0:
+		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, wgmmaLeastIn)
+	case c.K < wgmmaLeastOut:
+		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, wgmmaLeastOut)
+	case op.Product(c.N, c.H, c.W, c.C) >= 1<<38 || op.Product(c.K, c.R, c.S, c.C) >= 1<<38:
+		return kernel.Plan{}, kernel.Shape("x of %d elements, filters of %d: fewer than 2^38 are taken", op.Product(c.N, c.H, c.W, c.C), op.Product(c.K, c.R, c.S, c.C))
+	case op.Product(c.N, c.Ho, c.Wo) > most || max(c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad) > most || op.Product(c.R, c.S) > most:
+		return kernel.Plan{}, kernel.Shape("%d output pixels, c=%d, k=%d, a padded image of %d x %d: tiles have 32-bit coordinates",
+			op.Product(c.N, c.Ho, c.Wo), c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad)
+	case wgmmaShared+wgmmaBarriers > d.SharedMax:
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
+	}
+	for _, x := range b[:2] {
+		if x.Address%16 != 0 {
+			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
+		}
+	}
+	p := pixelView{n: c.N, h: c.Ho, w: c.Wo, xh: c.H, xw: c.W, right: 1, down: c.W, image: c.H * c.W}
+	switch {
+	case pointwise && c.Stride == 1: // pixels are rows of a matrix
+		p = pixelView{n: 1, h: 1, w: c.N * c.H * c.W, xh: 1, xw: c.N * c.H * c.W, right: 1, down: c.N * c.H * c.W, image: c.N * c.H * c.W}
+	case pointwise:
+		p.xh, p.xw, p.right, p.down = c.Ho, c.Wo, c.Stride, c.Stride*c.W
+	}
+	bn, bh, bw, down := box(p.n, p.h, p.w)
+	tile, blocks := wgmmaTiles[0], int64(0)
+	for i, least := 0, 0.0; i < len(wgmmaTiles); i++ {
+		t, sms := wgmmaTiles[i], int64(max(1, d.SMs))
+		all := down * ((c.K + t.cols - 1) / t.cols)
+		if time := float64((all+sms-1)/sms) * t.cost; i == 0 || time < least {
+			tile, blocks, least = t, min(all, sms), time
+		}
+	}
+	pixel := uint64(c.C * size)
+	x := kernel.TensorMap{DType: c.D, Address: b[0].Address, Dims: []uint64{uint64(c.C), uint64(p.xw), uint64(p.xh), uint64(p.n)},
+		Strides: []uint64{uint64(p.right) * pixel, uint64(p.down) * pixel, uint64(p.image) * pixel}, Box: []uint32{wgmmaDepth, uint32(bw), uint32(bh), uint32(bn)}}
+	taps := uint64(c.R * c.S)
+	filters := kernel.TensorMap{DType: c.D, Address: b[1].Address, Dims: []uint64{uint64(c.C), taps, uint64(c.K)},
+		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{wgmmaDepth, 1, uint32(tile.cols)}}
+	ptr := map[string]kernel.Arg{} // a missing one is a null pointer
+	for _, t := range b {
+		ptr[t.Tensor.Name] = kernel.Ptr(t)
+	}
+	args := append([]kernel.Arg{kernel.Map(x), kernel.Map(filters)}, kernel.Ints(p.n, p.h, p.w, c.K, c.C, c.R, c.S, c.Pad, c.Dilation, bn, bh, bw)...)
+	args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))), ptr["bias"], ptr["residual"], ptr["y"])
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "conv2d_" + string(c.D) + "_sm90_nhwc" + tile.suffix, Grid: [3]int64{blocks, 1, 1},
+		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil
+}
+
+// box is the box of at most 128 output pixels of which the fewest cover y, and how many do; the widest of those.
+func box(n, h, w int64) (bn, bh, bw, count int64) {
+	for x := min(w, wgmmaRows); x > 0; x-- {
+		for y := min(h, wgmmaRows/x); y > 0; y-- {
+			z := min(n, wgmmaRows/(x*y))
+			if all := ((w + x - 1) / x) * ((h + y - 1) / y) * ((n + z - 1) / z); count == 0 || all < count {
+				bn, bh, bw, count = z, y, x, all
+			}
+		}
+	}
+	return bn, bh, bw, count
+}
