@@ -92,6 +92,9 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 		if tc.want != record.OK {
 			continue
 		}
+		if m := res.DeviceMemory; m == nil || m.EndBytes <= m.StartBytes || m.PeakBytes < m.EndBytes || m.ReservedBytes < m.EndBytes {
+			t.Errorf("%s: memory %+v", tc.id, m)
+		}
 		c := res.Conditions
 		if !res.Verification.Passed || res.Kernel != "stream_fp32_simt" || res.Time == nil || res.Time.MedianNS <= 0 {
 			t.Errorf("%s: kernel %s, verification %+v, time %+v", tc.id, res.Kernel, res.Verification, res.Time)
@@ -258,6 +261,36 @@ func TestADeviceOfAnotherGenerationGetsNoKernelThatItCannotRun(t *testing.T) {
 	}
 }
 
+// Two arrays of 64 bytes with lead and guard; what an earlier case left is held for the next.
+func TestADevicesMemoryIsWhatItsBuffersAndTheirReserveHold(t *testing.T) {
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r := d.(backend.Reserver)
+	prepare := func(shape string) int64 {
+		e, err := d.Prepare(op.Single(cudatest.Op(t, "copy", record.FP32, shape)), backend.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = e.Release() }()
+		return d.MemoryInUse()
+	}
+	large := prepare("rows=1,cols=1000")
+	if held, peak := r.MemoryReserved(); large != 2*(256+4000+64) || held != large || peak != large {
+		t.Errorf("in use %d, held %d, peak %d", large, held, peak)
+	}
+	small := prepare("rows=1,cols=16")
+	if held, peak := r.MemoryReserved(); small != 2*(256+64+64) || held != large+small || peak != small {
+		t.Errorf("in use %d, held %d, peak %d after %d", small, held, peak, large)
+	}
+	d.(backend.Trimmer).Trim()
+	if held, peak := r.MemoryReserved(); held != 0 || peak != 0 {
+		t.Errorf("after everything was returned: held %d, peak %d", held, peak)
+	}
+}
+
 func TestDevicesDescribeThemselves(t *testing.T) {
 	ds, err := cuda.New().Devices()
 	if err != nil || len(ds) != 1 {
@@ -267,7 +300,7 @@ func TestDevicesDescribeThemselves(t *testing.T) {
 	want := map[string]string{"compute_capability": "9.0", "multiprocessors": "4", "boost_clock_mhz": "1980", "memory_clock_mhz": "3201",
 		"memory_bus_bits": "6144", "l2_bytes": "4194304", "shared_bytes_per_block": "232448",
 		"theoretical_fp32_gflops": "2028", "theoretical_bf16_tensor_gflops": "32440", "theoretical_bandwidth_gbps": "4917",
-		"pci":    "0001:41:00.0",
+		"pci": "0001:41:00.0", "devices": "1", record.FactSimulated: "fake driver of the tests: kernels run in the CPU execution model",
 		"driver": "CUDA 13.0 (fake driver of the tests: kernels run in the CPU execution model)"}
 	for k, v := range want {
 		if d.Facts[k] != v {

@@ -4,6 +4,7 @@
 //   RIDGE_FAKE_DEVICES=N        devices counted (default 1; 0: cuInit says no device)
 //   RIDGE_FAKE_MEMORY=BYTES     memory of the device (default 1 GiB)
 //   RIDGE_FAKE_CAPABILITY=M.N   compute capability (default 9.0)
+//   RIDGE_FAKE_SMS=N            multiprocessors (default 4)
 //   RIDGE_FAKE_FAIL=WHAT:KERNEL:N  the Nth launch (from 1) of a kernel in this process fails: illegal, timeout,
 //                               lost, ecc, oom, hang (never returns) or abort (ends the process)
 //   RIDGE_FAKE_FAIL_ONCE=FILE   … in the first process alone, which makes FILE
@@ -248,9 +249,10 @@ API int cuDeviceTotalMem_v2(size_t *n, int) { return *n = memory(), SUCCESS; }
 API int cuDeviceGetAttribute(int *v, int what, int) {
   int major = 9, minor = 0;
   if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
-  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 4},
+  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000},
                                             {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0},
                                             {33, 0x41},   {34, 0},     {50, 1}};
+  if (what == 16) return *v = (int)number("RIDGE_FAKE_SMS", 4), SUCCESS;
   if (what == 75) return *v = major, SUCCESS;
   if (what == 76) return *v = minor, SUCCESS;
   auto it = values.find(what);
