@@ -22,8 +22,16 @@ type block struct {
 // block has the size asked for and no more, so that tools that check bounds see every access beside it.
 // Its methods are called on the device's thread.
 type arena struct {
-	inUse int64
-	free  map[int64][]block
+	inUse    int64
+	reserved int64 // from the driver
+	peak     int64 // of inUse
+	free     map[int64][]block
+}
+
+// uses counts n more bytes in use.
+func (a *arena) uses(n int64) {
+	a.inUse += n
+	a.peak = max(a.peak, a.inUse)
 }
 
 // alignment of allocations by the driver.
@@ -33,7 +41,7 @@ func (a *arena) take(n int64) (block, error) {
 	if list := a.free[n]; len(list) > 0 {
 		b := list[len(list)-1]
 		a.free[n] = list[:len(list)-1]
-		a.inUse += n
+		a.uses(n)
 		return b, nil
 	}
 	p, err := cu.MemAlloc(n)
@@ -48,7 +56,8 @@ func (a *arena) take(n int64) (block, error) {
 	if err != nil {
 		return block{}, fail(fmt.Sprintf("allocate %d bytes", n), err)
 	}
-	a.inUse += n
+	a.reserved += n
+	a.uses(n)
 	return block{p, n}, nil
 }
 
@@ -70,6 +79,7 @@ func (a *arena) trim() {
 	for _, list := range a.free {
 		for _, b := range list {
 			_ = cu.MemFree(b.ptr) // fails when the context is lost, which the next call says
+			a.reserved -= b.size
 		}
 	}
 	a.free = nil

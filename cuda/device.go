@@ -203,6 +203,16 @@ func (d *device) Synchronize() error {
 
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
+// MemoryReserved is what the arena holds from the driver, and the most that was in use since the last call.
+func (d *device) MemoryReserved() (held, peak int64) {
+	_ = d.do(func() error {
+		held, peak = d.mem.reserved, d.mem.peak
+		d.mem.peak = d.mem.inUse
+		return nil
+	})
+	return held, peak
+}
+
 // Trim returns released buffers to the driver.
 func (d *device) Trim() { _ = d.do(func() error { d.mem.trim(); return nil }) }
 
