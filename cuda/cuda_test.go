@@ -117,6 +117,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 		{"long ones are not", long, "", record.LaunchStream, "long beside a launch", "all", ""},
 		{"launches on a stream", "cuda:0/dispatch/fp64/-/threads=1/hot", "", record.LaunchStream, "are what is measured", "", ""},
 		{"launches in a graph", "cuda:0/dispatch_graph/fp64/-/threads=1/hot", "", record.LaunchGraph, "are what is measured", "all", ""},
+		{"tasks of a kernel that stays", "cuda:0/dispatch_persistent/fp64/-/threads=1/hot", "", record.LaunchResident, "are what is measured", "none: each of ", ""},
 		{"a queue that is full before it is filled", long, "queue:2", record.LaunchStream, "long beside", "not filled beforehand: the blocking kernel gave up after", "its samples were thrown away"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -134,7 +135,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 			if ns, ok := res.Conditions.EventResolutionNS.Get(); !ok || !(ns > 0) {
 				t.Errorf("resolution of events: %+v", res.Conditions.EventResolutionNS)
 			}
-			if gated := tc.fault != "queue:2"; strings.Contains(l.Clock, "opening") != gated {
+			if gated := tc.fault != "queue:2" && tc.path != record.LaunchResident; strings.Contains(l.Clock, "opening") != gated {
 				t.Errorf("clock anchored by %q", l.Clock)
 			}
 		})
@@ -239,6 +240,18 @@ func TestADeviceThatFailsCostsOneCase(t *testing.T) {
 				t.Errorf("a kernel set aside: %s (%s), want skipped", again.Status, again.Reason)
 			}
 		})
+	}
+}
+
+// The host stops handing over tasks as soon as the kernel that stays has failed.
+func TestAFailureUnderAKernelThatStaysCostsOneCase(t *testing.T) {
+	r := newRunner(t, "RIDGE_FAKE_FAIL=illegal:dispatch_fp64_simt_persistent:2", "RIDGE_FAKE_FAIL_ONCE="+filepath.Join(t.TempDir(), "failed"))
+	res := run(t, r, "cuda:0/dispatch_persistent/fp64/-/threads=1/hot")
+	if res.Status != record.Crashed || !strings.Contains(res.Reason, "CUDA_ERROR_ILLEGAL_ADDRESS (700)") || r.Quarantined()["dispatch_fp64_simt_persistent"] == "" {
+		t.Errorf("%s (%s), set aside %v", res.Status, res.Reason, r.Quarantined())
+	}
+	if next := run(t, r, fillCase); next.Status != record.OK {
+		t.Errorf("the next case: %s (%s)", next.Status, next.Reason)
 	}
 }
 

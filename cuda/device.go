@@ -30,6 +30,7 @@ type device struct {
 	modules map[string]cu.Module
 	entries map[string]cu.Function
 	mem     arena
+	pinned  arena  // of the host
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
 	gate    *driver.Gate // nil until it is needed
@@ -46,7 +47,7 @@ func open(b *Backend, s driver.State, ordinal int, o backend.OpenOptions) (*devi
 	if err != nil {
 		return nil, err
 	}
-	d := &device{b: b, state: s, id: id, graphs: o.Graphs, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
+	d := &device{b: b, state: s, id: id, graphs: o.Graphs, pinned: arena{host: true}, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
 	ready := make(chan error)
 	go d.serve(ready)
 	if err := <-ready; err != nil {
@@ -148,6 +149,10 @@ func (d *device) entry(image, name string) (cu.Function, error) {
 // launch turns a planned launch into one for the driver. Called on the device's thread.
 func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Launch, error) {
 	out := driver.Launch{Shared: uint32(l.Shared)}
+	if k := l.Copy; k != nil {
+		out.Copy = &driver.Copy{To: k.To.Address, From: k.From.Address, Bytes: uint64(k.From.Tensor.StorageBytes()), ToDevice: k.From.Tensor.Host}
+		return out, nil
+	}
 	for i := range 3 {
 		limit := int64(kernel.MaxGrid)
 		if i > 0 {
@@ -214,7 +219,13 @@ func (d *device) MemoryReserved() (held, peak int64) {
 }
 
 // Trim returns released buffers to the driver.
-func (d *device) Trim() { _ = d.do(func() error { d.mem.trim(); return nil }) }
+func (d *device) Trim() {
+	_ = d.do(func() error {
+		d.mem.trim()
+		d.pinned.trim()
+		return nil
+	})
+}
 
 // LLCBytes is the second-level cache.
 func (d *device) LLCBytes() int64 { return d.id.limits.L2Bytes }
@@ -353,6 +364,7 @@ func (d *device) Close() error {
 			_ = m.Unload() // fails when the context is lost; releasing it frees everything
 		}
 		d.mem.trim()
+		d.pinned.trim()
 		_ = driver.FreePinned(d.staging)
 		_ = d.stream.Destroy()
 		return fail("release the primary context", d.id.dev.ReleasePrimaryCtx())

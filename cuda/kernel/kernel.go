@@ -27,6 +27,7 @@ type Kernel struct {
 	IntExact    bool
 	FLOPShare   float64 // 0: all of the op's FLOP
 	PeakISA     string  // of a peak probe: the isa of its row
+	Engine      bool    // the device's copy engines do it: it has no source
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
@@ -66,7 +67,11 @@ type Launch struct {
 	Cluster [3]int64 // zero: none
 	Shared  int64    // dynamic shared memory in bytes
 	Args    []Arg
+	Copy    *Copy // in place of a launch
 }
+
+// Copy of a whole tensor to another place of as many bytes, by the device's copy engines. One of the two lies with the host.
+type Copy struct{ To, From Buffer }
 
 // Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {

@@ -31,7 +31,7 @@ func acceleratorPlan(o *plan.Options, a record.Device) {
 	if o.PeakChunks = warpsPerSM * sms; a.Facts[record.FactSimulated] != "" {
 		o.PeakChunks, traffic = 1, 1<<20
 	}
-	o.Extra = extraProbes(sms, fact(a, "shared_bytes_per_block"), traffic)
+	o.Extra = append(extraProbes(sms, fact(a, "shared_bytes_per_block"), traffic), copyProbes(a.Facts[record.FactSimulated] != "")...)
 }
 
 // acceleratorModel sets the ceilings of a device, and its results, beside its published peaks. A device that does not say what the formulas need
@@ -81,10 +81,32 @@ func extraProbes(sms, shared, traffic int64) []plan.Extra {
 		{Ceiling: record.Ceiling{Kind: record.CeilingLatency, Level: "L1", Unit: "ns"},
 			Op: "chase", DType: record.INT64, Params: map[string]string{"bytes": fmt.Sprint(firstLevelChase), "steps": "16384"}},
 		{Ceiling: record.Ceiling{Kind: record.CeilingLaunch, Access: "graph", Unit: "ns"}, Op: "dispatch_graph", DType: record.FP64, Params: map[string]string{}},
+		{Ceiling: record.Ceiling{Kind: record.CeilingLaunch, Access: "persistent", Unit: "ns"}, Op: "dispatch_persistent", DType: record.FP64, Params: map[string]string{}},
 	}
 	if bytes := min(shared, 64<<10) / 2 / 16 * 16; bytes > 0 { // two blocks fit into a multiprocessor
 		out = append(out, plan.Extra{Ceiling: record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelShared, Access: "read", Unit: "GB/s", CapacityBytes: sms * shared},
 			Op: "shared_memory", DType: record.INT32, Params: map[string]string{"blocks": fmt.Sprint(4 * sms), "bytes": fmt.Sprint(bytes), "passes": passes(4 * bytes)}})
+	}
+	return out
+}
+
+// copySizes of the probes of the link to the host; the first is so small that its time is that of a copy of nothing.
+var copySizes = []int64{4, 64 << 10, 1 << 20, 16 << 20, 256 << 20}
+
+// copyProbes are copies from and to page-locked memory of the host: of one number for the latency, of rising sizes for the bandwidth.
+func copyProbes(short bool) []plan.Extra {
+	var out []plan.Extra
+	for _, access := range []string{record.AccessToDevice, record.AccessToHost} {
+		for i, n := range copySizes {
+			if short && n > 64<<10 {
+				break
+			}
+			c := record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: access, Unit: "GB/s"}
+			if i == 0 {
+				c.Kind, c.Unit = record.CeilingLatency, "ns"
+			}
+			out = append(out, plan.Extra{Ceiling: c, Op: "copy_" + access, DType: record.FP32, Params: map[string]string{"bytes": fmt.Sprint(n)}})
+		}
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -159,6 +160,26 @@ func TestWhatADevicesSensorsShowedIsInTheConditions(t *testing.T) {
 		}
 		if !strings.Contains(strings.Join(r.Warnings, ";"), tc.warns) {
 			t.Errorf("%s: warnings %q", tc.name, r.Warnings)
+		}
+	}
+}
+
+func TestTheLinkToTheHostIsWhatTheMeterTells(t *testing.T) {
+	for _, tc := range []struct {
+		name  string
+		notes map[string]string
+		want  string // the theoretical row
+	}{
+		{"known", map[string]string{power.NotePCIeGeneration: "5", power.NotePCIeLanes: "16"}, "63 GB/s"},
+		{"a reason", map[string]string{power.NotePCIeGeneration: "not supported by this GPU", power.NotePCIeLanes: "16"}, "0 GB/s"},
+		{"no meter", nil, "0 GB/s"},
+	} {
+		c := &campaign{setting: ceiling.Setting{GPU: &ceiling.GPU{}}}
+		c.doc.Devices = []record.Device{{ID: "cuda:0"}}
+		c.linkOf(tc.notes)
+		got := c.setting.Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: record.AccessToHost})
+		if text := fmt.Sprintf("%.0f GB/s", got.Value); text != tc.want || (got.Value == 0) != (c.doc.Devices[0].Facts["pcie_lanes"] == "") {
+			t.Errorf("%s: %s, %v", tc.name, text, c.doc.Devices[0].Facts)
 		}
 	}
 }

@@ -3,7 +3,9 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -43,9 +45,28 @@ func (c *campaign) openBoard(ctx context.Context) {
 	if b.observer != nil {
 		notes = b.observer.Meter().Facts().Notes
 	}
+	c.linkOf(notes)
 	b.beside, b.disturb = besides(*c.cfg.Accelerator, notes)
 	for _, d := range b.disturb {
 		c.cfg.View.Warn("%s: %s", c.cfg.Plan.Device, d)
+	}
+}
+
+// linkOf takes over what a meter tells of the device's link to the host.
+func (c *campaign) linkOf(notes map[string]string) {
+	generation, lanes := notes[power.NotePCIeGeneration], notes[power.NotePCIeLanes]
+	g, err := strconv.Atoi(generation)
+	n, err2 := strconv.Atoi(lanes)
+	if err != nil || err2 != nil {
+		return // a reason, or nothing
+	}
+	d := &c.doc.Devices[0]
+	if d.Facts = maps.Clone(d.Facts); d.Facts == nil {
+		d.Facts = map[string]string{}
+	}
+	d.Facts["pcie_generation"], d.Facts["pcie_lanes"] = generation, lanes
+	if c.setting.GPU != nil {
+		c.setting.GPU.PCIeGeneration, c.setting.GPU.PCIeLanes = g, n
 	}
 }
 

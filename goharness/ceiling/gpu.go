@@ -15,6 +15,8 @@ type GPU struct {
 	BoostGHz   float64 // the highest clock that the driver reports; no promise under load
 	MemoryGHz  float64 // of the memory's command clock, two transfers a cycle
 	BusBits    int
+	// PCIeGeneration and PCIeLanes of its link to the host.
+	PCIeGeneration, PCIeLanes int
 }
 
 // GPUOf reads it from what a device says of itself.
@@ -73,6 +75,8 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 		return g.compute(c, clockGHz)
 	case c.Kind == record.CeilingBandwidth && c.Level == DRAM:
 		return g.dram()
+	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelHost:
+		return g.link()
 	case c.Kind == record.CeilingBandwidth:
 		return record.Theoretical{Unavailable: "no formula: the caches' width per cycle has no published figure"}
 	}
@@ -112,6 +116,24 @@ func (g GPU) dram() record.Theoretical {
 		Formula: "2 transfers × memory clock × bus width / 8",
 		Inputs:  map[string]float64{"memory_clock_ghz": g.MemoryGHz, "bus_bits": float64(g.BusBits)},
 		Source:  "the driver's device attributes"}
+}
+
+// pcieRates are the transfers of a lane in 10⁹ bits per second and the share of them that is data: 128b/130b from generation 3 on, of generation 6
+// the 236 bytes of data in a flit of 256 (PCI Express Base Specification).
+var pcieRates = map[int]struct{ gbits, data float64 }{3: {8, 128. / 130}, 4: {16, 128. / 130}, 5: {32, 128. / 130}, 6: {64, 236. / 256}}
+
+// link is what PCI Express carries in one direction.
+func (g GPU) link() record.Theoretical {
+	if g.PCIeGeneration == 0 || g.PCIeLanes == 0 {
+		return record.Theoretical{Unavailable: "the driver tells no generation and width of the PCI Express link: measured only"}
+	}
+	r, known := pcieRates[g.PCIeGeneration]
+	if !known {
+		return record.Theoretical{Unavailable: fmt.Sprintf("no row for PCI Express of generation %d: measured only", g.PCIeGeneration)}
+	}
+	return record.Theoretical{Value: r.gbits * r.data * float64(g.PCIeLanes) / 8, Formula: "transfers × share of data × lanes / 8, one direction",
+		Inputs: map[string]float64{"generation": float64(g.PCIeGeneration), "gbits_per_lane": r.gbits, "data_share": r.data, "lanes": float64(g.PCIeLanes)},
+		Source: "PCI Express Base Specification; generation and width from NVML, the most that device and system can do"}
 }
 
 // row is the table's name of an instruction set: tensor cores have one rate, however they are told to work.
@@ -177,6 +199,8 @@ func (g GPU) diagnose(x record.Ceiling) string {
 		return "not measured: " + x.Measured.Unavailable
 	case x.Theoretical.Value == 0:
 		return "measured only: " + x.Theoretical.Unavailable
+	case x.Level == record.LevelHost:
+		return fmt.Sprintf("%.0f %% of the link: headers of packets and acknowledgements take 10 to 15 %%; the host's memory and a link that is narrower than its slot the rest", 100*x.Ratio)
 	case x.Kind == record.CeilingBandwidth:
 		return fmt.Sprintf("%.0f %% of the bus: refresh, turnarounds between reads and writes, and error correction take the rest", 100*x.Ratio)
 	case x.Ratio > 1.03:

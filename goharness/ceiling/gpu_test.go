@@ -153,3 +153,24 @@ func TestCachesThatALaunchBeginsWithEmptyHoldNothingOfItsFirstPass(t *testing.T)
 		}
 	}
 }
+
+func TestTheLinkToTheHostFollowsFromGenerationAndLanes(t *testing.T) {
+	for _, tc := range []struct {
+		generation, lanes int
+		want              float64 // GB/s; 0: unavailable
+		says              string
+	}{
+		{5, 16, 63.02, "one direction"},
+		{4, 16, 31.51, "one direction"},
+		{3, 8, 7.877, "one direction"},
+		{6, 16, 118, "one direction"},
+		{0, 16, 0, "tells no generation and width"},
+		{9, 16, 0, "no row for PCI Express of generation 9"},
+	} {
+		g := GPU{PCIeGeneration: tc.generation, PCIeLanes: tc.lanes}
+		got := g.Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: record.AccessToDevice}, 0)
+		if math.Abs(got.Value-tc.want) > tc.want/1e3 || !strings.Contains(got.Formula+got.Unavailable, tc.says) {
+			t.Errorf("generation %d, %d lanes: %+v, want %v", tc.generation, tc.lanes, got, tc.want)
+		}
+	}
+}

@@ -21,6 +21,15 @@ const ISASparse = "tensor 2:4 sparse"
 // LevelShared is the scratchpads of a GPU's multiprocessors.
 const LevelShared = "shared"
 
+// LevelHost is the link between a device with memory of its own and the host.
+const LevelHost = "host"
+
+// Accesses of LevelHost.
+const (
+	AccessToDevice = "h2d"
+	AccessToHost   = "d2h"
+)
+
 // TensorISA reports whether an instruction set is one of tensor cores: only a probe of its own instructions and precision bounds its kernels.
 func TensorISA(isa string) bool { return isa == ISAMma || isa == ISAWgmma || isa == ISATcgen05 }
 
@@ -30,9 +39,9 @@ type Ceiling struct {
 	Device      string      `json:"device"`
 	Kind        string      `json:"kind" jsonschema:"enum=compute,enum=bandwidth,enum=latency,enum=launch"`
 	DType       DType       `json:"dtype,omitempty"`
-	Level       string      `json:"level,omitempty" jsonschema:"description=L1 L2 L3 DRAM; of a GPU also shared"`
+	Level       string      `json:"level,omitempty" jsonschema:"description=L1 L2 L3 DRAM; of a GPU also shared and host (the link to it)"`
 	ISA         string      `json:"isa,omitempty"`
-	Access      string      `json:"access,omitempty" jsonschema:"description=read; write; nt_write; copy; triad"`
+	Access      string      `json:"access,omitempty" jsonschema:"description=read; write; nt_write; copy; triad; of host h2d and d2h; of a launch graph or persistent"`
 	Threads     int         `json:"threads"`
 	Unit        string      `json:"unit" jsonschema:"description=GFLOPS; GOPS; GB/s (10^9 bytes per second); ns"`
 	Theoretical Theoretical `json:"theoretical"`

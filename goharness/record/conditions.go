@@ -75,6 +75,8 @@ type Board struct {
 const (
 	LaunchStream = "stream" // one by one
 	LaunchGraph  = "graph"  // each sample as one graph
+	// LaunchResident: a kernel that stays on the device takes them one by one from memory that it shares with the host.
+	LaunchResident = "resident"
 )
 
 // Launching is how samples reached a device that runs what is enqueued to it.

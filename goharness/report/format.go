@@ -33,7 +33,7 @@ func metricOf(r *record.Result) metric {
 		}
 	}
 	switch {
-	case r.Op == "chase" || r.Op == "dispatch" || r.Op == "dispatch_graph":
+	case r.Op == "chase" || strings.HasPrefix(r.Op, "dispatch"):
 		return plainTime
 	case r.FLOPs > 0:
 		return computeRate
