@@ -34,7 +34,8 @@ type device struct {
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
 	gate    *driver.Gate // nil until it is needed
-	graphs  string       // backend.GraphsOn or GraphsOff
+	tuning  backend.Tuning
+	graphs  string // backend.GraphsOn or GraphsOff
 	// resolution of the events in ns; 0: not measured yet
 	resolution float64
 }
@@ -47,7 +48,7 @@ func open(b *Backend, s driver.State, ordinal int, o backend.OpenOptions) (*devi
 	if err != nil {
 		return nil, err
 	}
-	d := &device{b: b, state: s, id: id, graphs: o.Graphs, pinned: arena{host: true}, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
+	d := &device{b: b, state: s, id: id, graphs: o.Graphs, tuning: o.Tuning, pinned: arena{host: true}, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
 	ready := make(chan error)
 	go d.serve(ready)
 	if err := <-ready; err != nil {

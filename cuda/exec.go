@@ -71,11 +71,15 @@ func (e *executable) prepare() error {
 		if err != nil {
 			return err
 		}
+		params, limits, err := e.params(k, st.Op)
+		if err != nil {
+			return fmt.Errorf("plan %s: %w", k.Name, err)
+		}
 		info := k.Info(st.Op.Name(), nil)
-		info.PassedOver, images[i] = aside, k.Name
+		info.PassedOver, info.Params, images[i] = aside, params, k.Name
 		e.kernels = append(e.kernels, info)
 		for s := range e.sets {
-			p, err := k.Plan(st.Op, e.bound(s, st), e.d.id.limits)
+			p, err := k.Plan(st.Op, e.bound(s, st), limits)
 			if err != nil {
 				return fmt.Errorf("plan %s: %w", k.Name, err)
 			}
@@ -170,14 +174,18 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 		}
 		return kernel.Kernel{}, nil, backend.Unsupported("no CUDA kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
-	if len(e.opts.Params) > 0 {
-		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels have no parameters to set")
+	if forced == "" {
+		e.prefer(all, st.Op)
 	}
 	var why, aside []string
 	for _, k := range all {
 		err := k.Runs(e.d.id.limits.Capability)
+		limits := e.d.id.limits
 		if err == nil {
-			_, err = k.Plan(st.Op, e.bound(0, st), e.d.id.limits)
+			_, limits, err = e.params(k, st.Op)
+		}
+		if err == nil {
+			_, err = k.Plan(st.Op, e.bound(0, st), limits)
 		}
 		switch {
 		case err != nil:

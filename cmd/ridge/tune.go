@@ -83,7 +83,14 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	if len(names) == 0 {
 		names = tune.Ops[:1]
 	}
-	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes); err != nil {
+	own := device != "cpu"
+	if own && n > 1 {
+		return fail(fmt.Errorf("--threads %d: the threads of the host are not what --device %s has; leave it out", n, device))
+	}
+	if own {
+		n = 1 // orders everything
+	}
+	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes, own); err != nil {
 		return fail(err)
 	}
 	budget := c.Duration("budget")
@@ -147,12 +154,18 @@ func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device,
 		if b.Name() != platform {
 			continue
 		}
-		tuner, ok := b.(backend.Tuner)
-		if !ok {
-			return nil, nil, fmt.Errorf("--device %s: the kernels of platform %s have no parameters to search", id, platform)
-		}
 		dev, err := b.Open(id, o)
-		return tuner, dev, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if tuner, ok := b.(backend.Tuner); ok {
+			return tuner, dev, nil
+		}
+		if tuner, ok := dev.(backend.Tuner); ok { // what can be tried depends on the device
+			return tuner, dev, nil
+		}
+		_ = dev.Close()
+		return nil, nil, fmt.Errorf("--device %s: the kernels of platform %s have no parameters to search", id, platform)
 	}
 	return nil, nil, fmt.Errorf("--device %q: this build has no platform %q", id, platform)
 }

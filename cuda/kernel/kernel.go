@@ -45,6 +45,9 @@ type Device struct {
 	SMs        int
 	SharedMax  int // bytes of shared memory that a block may ask for
 	L2Bytes    int64
+	// TileCols is the columns of the tile that a search has found; 0: the kernel chooses. A kernel that has no such tile refuses the plan, one that
+	// has no choice of tiles makes the same as ever.
+	TileCols int64
 }
 
 // Buffer is the device memory of one op tensor.
