@@ -102,6 +102,11 @@ func (d *device) Space(o op.Op, name string, _ backend.Caches, _ int) (backend.S
 	return s, found && tunable
 }
 
+// Takes reports whether a kernel of the list of Kernels takes an op's shape, when its operands are aligned.
+func (d *device) Takes(o op.Op, name string) bool {
+	return slices.ContainsFunc(d.b.candidates(o, name), func(k kernel.Kernel) bool { return plans(k, o, d.id.limits) })
+}
+
 // plans reports whether a kernel takes an op with aligned operands.
 func plans(k kernel.Kernel, o op.Op, d kernel.Device) bool {
 	ts := o.Tensors()

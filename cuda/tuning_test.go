@@ -4,6 +4,7 @@ package cuda_test
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,6 +13,7 @@ import (
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
+	"ridge/goharness/tune"
 )
 
 // prepared gives the kernel and its parameters of a product under a tuning, or the error.
@@ -64,6 +66,28 @@ func TestASearchTriesTheTilesOfEachKernel(t *testing.T) {
 	}
 	if s, ok := d.(backend.Tuner).Space(cudatest.Op(t, "relu", record.FP32, "rows=3,cols=3"), "map_fp32_simt", backend.Caches{}, 1); ok {
 		t.Errorf("a function of elements can be searched: %+v", s)
+	}
+}
+
+// The kernel that runs a shape without tuning begins the search, whatever stands before it in the list and does not take the shape.
+func TestEveryShapeOfASearchHasSomethingToTry(t *testing.T) {
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	targets, err := tune.Targets(op.Builtin(), tune.Ops, []record.DType{record.BF16, record.INT8}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range targets {
+		out, candidates, err := tune.Plan(tune.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), Tuner: d.(backend.Tuner), Kernels: func(o op.Op) ([]backend.KernelInfo, error) {
+			all, err := d.Kernels(o)
+			return slices.DeleteFunc(all, func(k backend.KernelInfo) bool { return !d.(interface{ Takes(op.Op, string) bool }).Takes(o, k.Name) }), err
+		}}, x)
+		if err != nil || out.Default == "" || len(candidates) < 2 || out.Class == "" {
+			t.Errorf("%v: default %q of class %q, candidates %v, %v", x, out.Default, out.Class, candidates, err)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -134,6 +135,11 @@ func newTuning(c *cli.Context) (*tuning, error) {
 		if kernels[kernelsKey(what)], err = dev.Kernels(what); err != nil {
 			return fail(fmt.Errorf("tune %v: %w", x, err))
 		}
+		if d, ok := dev.(interface {
+			Takes(o op.Op, kernel string) bool
+		}); ok { // its list does not depend on the shape
+			kernels[kernelsKey(what)] = slices.DeleteFunc(kernels[kernelsKey(what)], func(k backend.KernelInfo) bool { return !d.Takes(what, k.Name) })
+		}
 	}
 	t.o = tune.Options{Device: device, Threads: len(cpus), Ops: op.Builtin(), Caches: tune.Caches(host, wh.LLCReached(cpus)), Tuner: b,
 		Kernels: func(o op.Op) ([]backend.KernelInfo, error) { return kernels[kernelsKey(o)], nil }, Budget: budget / time.Duration(len(t.targets)), Now: time.Now, Revision: revision,
@@ -145,7 +151,7 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	return t, nil
 }
 
-func kernelsKey(o op.Op) string { return o.Name() + " " + string(o.DType()) }
+func kernelsKey(o op.Op) string { return fmt.Sprint(o.Name(), o.DType(), o.Params()) }
 
 // openTuner finds the platform of a device and opens it.
 func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device, error) {
