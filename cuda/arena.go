@@ -5,6 +5,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -12,18 +13,37 @@ import (
 	"ridge/goharness/backend"
 )
 
-// block is device memory.
+// block is device memory, or page-locked memory of the host, which the device reaches at the same address.
 type block struct {
 	ptr  cu.DevicePtr
 	size int64
+	host bool
+}
+
+// free returns it to the driver.
+func (b block) free() {
+	if b.host {
+		_ = driver.FreePinnedAt(uint64(b.ptr))
+		return
+	}
+	_ = cu.MemFree(b.ptr)
 }
 
 // arena hands out device memory and keeps released blocks for the next case of the same sizes. A
 // block has the size asked for and no more, so that tools that check bounds see every access beside it.
 // Its methods are called on the device's thread.
 type arena struct {
-	inUse int64
-	free  map[int64][]block
+	inUse    int64
+	reserved int64 // from the driver
+	peak     int64 // of inUse
+	free     map[int64][]block
+	host     bool // page-locked memory of the host
+}
+
+// uses counts n more bytes in use.
+func (a *arena) uses(n int64) {
+	a.inUse += n
+	a.peak = max(a.peak, a.inUse)
 }
 
 // alignment of allocations by the driver.
@@ -33,13 +53,16 @@ func (a *arena) take(n int64) (block, error) {
 	if list := a.free[n]; len(list) > 0 {
 		b := list[len(list)-1]
 		a.free[n] = list[:len(list)-1]
-		a.inUse += n
+		a.uses(n)
 		return b, nil
 	}
-	p, err := cu.MemAlloc(n)
+	p, err := a.alloc(n)
 	if outOfMemory(err) {
 		a.trim() // the released blocks may be what is missing
-		p, err = cu.MemAlloc(n)
+		p, err = a.alloc(n)
+	}
+	if outOfMemory(err) && a.host {
+		return block{}, &backend.MemoryError{Need: n, What: "page-locked memory of the host: " + driver.Wrap(err).Error()}
 	}
 	if outOfMemory(err) {
 		left, _, _ := cu.MemInfo()
@@ -48,8 +71,17 @@ func (a *arena) take(n int64) (block, error) {
 	if err != nil {
 		return block{}, fail(fmt.Sprintf("allocate %d bytes", n), err)
 	}
-	a.inUse += n
-	return block{p, n}, nil
+	a.reserved += n
+	a.uses(n)
+	return block{p, n, a.host}, nil
+}
+
+func (a *arena) alloc(n int64) (cu.DevicePtr, error) {
+	if !a.host {
+		return cu.MemAlloc(n)
+	}
+	b, err := driver.Pinned(n)
+	return cu.DevicePtr(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), err
 }
 
 func outOfMemory(err error) bool {
@@ -69,7 +101,8 @@ func (a *arena) give(b block) {
 func (a *arena) trim() {
 	for _, list := range a.free {
 		for _, b := range list {
-			_ = cu.MemFree(b.ptr) // fails when the context is lost, which the next call says
+			b.free() // fails when the context is lost, which the next call says
+			a.reserved -= b.size
 		}
 	}
 	a.free = nil

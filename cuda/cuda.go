@@ -56,7 +56,9 @@ func (b *Backend) Devices() ([]record.Device, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, id.record(state))
+		d := id.record(state)
+		d.Facts[record.FactDevices] = strconv.Itoa(n)
+		out = append(out, d)
 	}
 	return out, nil
 }

@@ -92,6 +92,9 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 		if tc.want != record.OK {
 			continue
 		}
+		if m := res.DeviceMemory; m == nil || m.EndBytes <= m.StartBytes || m.PeakBytes < m.EndBytes || m.ReservedBytes < m.EndBytes {
+			t.Errorf("%s: memory %+v", tc.id, m)
+		}
 		c := res.Conditions
 		if !res.Verification.Passed || res.Kernel != "stream_fp32_simt" || res.Time == nil || res.Time.MedianNS <= 0 {
 			t.Errorf("%s: kernel %s, verification %+v, time %+v", tc.id, res.Kernel, res.Verification, res.Time)
@@ -114,6 +117,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 		{"long ones are not", long, "", record.LaunchStream, "long beside a launch", "all", ""},
 		{"launches on a stream", "cuda:0/dispatch/fp64/-/threads=1/hot", "", record.LaunchStream, "are what is measured", "", ""},
 		{"launches in a graph", "cuda:0/dispatch_graph/fp64/-/threads=1/hot", "", record.LaunchGraph, "are what is measured", "all", ""},
+		{"tasks of a kernel that stays", "cuda:0/dispatch_persistent/fp64/-/threads=1/hot", "", record.LaunchResident, "are what is measured", "none: each of ", ""},
 		{"a queue that is full before it is filled", long, "queue:2", record.LaunchStream, "long beside", "not filled beforehand: the blocking kernel gave up after", "its samples were thrown away"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -131,7 +135,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 			if ns, ok := res.Conditions.EventResolutionNS.Get(); !ok || !(ns > 0) {
 				t.Errorf("resolution of events: %+v", res.Conditions.EventResolutionNS)
 			}
-			if gated := tc.fault != "queue:2"; strings.Contains(l.Clock, "opening") != gated {
+			if gated := tc.fault != "queue:2" && tc.path != record.LaunchResident; strings.Contains(l.Clock, "opening") != gated {
 				t.Errorf("clock anchored by %q", l.Clock)
 			}
 		})
@@ -239,6 +243,18 @@ func TestADeviceThatFailsCostsOneCase(t *testing.T) {
 	}
 }
 
+// The host stops handing over tasks as soon as the kernel that stays has failed.
+func TestAFailureUnderAKernelThatStaysCostsOneCase(t *testing.T) {
+	r := newRunner(t, "RIDGE_FAKE_FAIL=illegal:dispatch_fp64_simt_persistent:2", "RIDGE_FAKE_FAIL_ONCE="+filepath.Join(t.TempDir(), "failed"))
+	res := run(t, r, "cuda:0/dispatch_persistent/fp64/-/threads=1/hot")
+	if res.Status != record.Crashed || !strings.Contains(res.Reason, "CUDA_ERROR_ILLEGAL_ADDRESS (700)") || r.Quarantined()["dispatch_fp64_simt_persistent"] == "" {
+		t.Errorf("%s (%s), set aside %v", res.Status, res.Reason, r.Quarantined())
+	}
+	if next := run(t, r, fillCase); next.Status != record.OK {
+		t.Errorf("the next case: %s (%s)", next.Status, next.Reason)
+	}
+}
+
 func TestADeviceLostWhileInputsAreMadeCostsOneCase(t *testing.T) {
 	// Verify sees it first, so the kernel of the case is blamed for it;
 	// the message names the tensor, and the run goes on.
@@ -258,6 +274,36 @@ func TestADeviceOfAnotherGenerationGetsNoKernelThatItCannotRun(t *testing.T) {
 	}
 }
 
+// Two arrays of 64 bytes with lead and guard; what an earlier case left is held for the next.
+func TestADevicesMemoryIsWhatItsBuffersAndTheirReserveHold(t *testing.T) {
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	r := d.(backend.Reserver)
+	prepare := func(shape string) int64 {
+		e, err := d.Prepare(op.Single(cudatest.Op(t, "copy", record.FP32, shape)), backend.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = e.Release() }()
+		return d.MemoryInUse()
+	}
+	large := prepare("rows=1,cols=1000")
+	if held, peak := r.MemoryReserved(); large != 2*(256+4000+64) || held != large || peak != large {
+		t.Errorf("in use %d, held %d, peak %d", large, held, peak)
+	}
+	small := prepare("rows=1,cols=16")
+	if held, peak := r.MemoryReserved(); small != 2*(256+64+64) || held != large+small || peak != small {
+		t.Errorf("in use %d, held %d, peak %d after %d", small, held, peak, large)
+	}
+	d.(backend.Trimmer).Trim()
+	if held, peak := r.MemoryReserved(); held != 0 || peak != 0 {
+		t.Errorf("after everything was returned: held %d, peak %d", held, peak)
+	}
+}
+
 func TestDevicesDescribeThemselves(t *testing.T) {
 	ds, err := cuda.New().Devices()
 	if err != nil || len(ds) != 1 {
@@ -267,7 +313,7 @@ func TestDevicesDescribeThemselves(t *testing.T) {
 	want := map[string]string{"compute_capability": "9.0", "multiprocessors": "4", "boost_clock_mhz": "1980", "memory_clock_mhz": "3201",
 		"memory_bus_bits": "6144", "l2_bytes": "4194304", "shared_bytes_per_block": "232448",
 		"theoretical_fp32_gflops": "2028", "theoretical_bf16_tensor_gflops": "32440", "theoretical_bandwidth_gbps": "4917",
-		"pci":    "0001:41:00.0",
+		"pci": "0001:41:00.0", "devices": "1", record.FactSimulated: "fake driver of the tests: kernels run in the CPU execution model",
 		"driver": "CUDA 13.0 (fake driver of the tests: kernels run in the CPU execution model)"}
 	for k, v := range want {
 		if d.Facts[k] != v {

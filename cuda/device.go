@@ -30,10 +30,12 @@ type device struct {
 	modules map[string]cu.Module
 	entries map[string]cu.Function
 	mem     arena
+	pinned  arena  // of the host
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
 	gate    *driver.Gate // nil until it is needed
-	graphs  string       // backend.GraphsOn or GraphsOff
+	tuning  backend.Tuning
+	graphs  string // backend.GraphsOn or GraphsOff
 	// resolution of the events in ns; 0: not measured yet
 	resolution float64
 }
@@ -46,7 +48,7 @@ func open(b *Backend, s driver.State, ordinal int, o backend.OpenOptions) (*devi
 	if err != nil {
 		return nil, err
 	}
-	d := &device{b: b, state: s, id: id, graphs: o.Graphs, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
+	d := &device{b: b, state: s, id: id, graphs: o.Graphs, tuning: o.Tuning, pinned: arena{host: true}, calls: make(chan func()), modules: map[string]cu.Module{}, entries: map[string]cu.Function{}}
 	ready := make(chan error)
 	go d.serve(ready)
 	if err := <-ready; err != nil {
@@ -148,6 +150,10 @@ func (d *device) entry(image, name string) (cu.Function, error) {
 // launch turns a planned launch into one for the driver. Called on the device's thread.
 func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Launch, error) {
 	out := driver.Launch{Shared: uint32(l.Shared)}
+	if k := l.Copy; k != nil {
+		out.Copy = &driver.Copy{To: k.To.Address, From: k.From.Address, Bytes: uint64(k.From.Tensor.StorageBytes()), ToDevice: k.From.Tensor.Host}
+		return out, nil
+	}
 	for i := range 3 {
 		limit := int64(kernel.MaxGrid)
 		if i > 0 {
@@ -204,8 +210,24 @@ func (d *device) Synchronize() error {
 
 func (d *device) MemoryInUse() int64 { return d.mem.inUse }
 
+// MemoryReserved is what the arena holds from the driver, and the most that was in use since the last call.
+func (d *device) MemoryReserved() (held, peak int64) {
+	_ = d.do(func() error {
+		held, peak = d.mem.reserved, d.mem.peak
+		d.mem.peak = d.mem.inUse
+		return nil
+	})
+	return held, peak
+}
+
 // Trim returns released buffers to the driver.
-func (d *device) Trim() { _ = d.do(func() error { d.mem.trim(); return nil }) }
+func (d *device) Trim() {
+	_ = d.do(func() error {
+		d.mem.trim()
+		d.pinned.trim()
+		return nil
+	})
+}
 
 // LLCBytes is the second-level cache.
 func (d *device) LLCBytes() int64 { return d.id.limits.L2Bytes }
@@ -344,6 +366,7 @@ func (d *device) Close() error {
 			_ = m.Unload() // fails when the context is lost; releasing it frees everything
 		}
 		d.mem.trim()
+		d.pinned.trim()
 		_ = driver.FreePinned(d.staging)
 		_ = d.stream.Destroy()
 		return fail("release the primary context", d.id.dev.ReleasePrimaryCtx())

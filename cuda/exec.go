@@ -34,7 +34,9 @@ type executable struct {
 	sets    [][]buffer
 	scratch block
 	list    *driver.List
-	ways    ways
+	// resident, of a program that is handed to a kernel that stays on the device, in place of list.
+	resident *driver.Resident
+	ways     ways
 
 	mu     sync.Mutex
 	mirror map[string][]byte // of set 0, guards included; dropped when the device writes
@@ -69,11 +71,15 @@ func (e *executable) prepare() error {
 		if err != nil {
 			return err
 		}
+		params, limits, err := e.params(k, st.Op)
+		if err != nil {
+			return fmt.Errorf("plan %s: %w", k.Name, err)
+		}
 		info := k.Info(st.Op.Name(), nil)
-		info.PassedOver, images[i] = aside, k.Name
+		info.PassedOver, info.Params, images[i] = aside, params, k.Name
 		e.kernels = append(e.kernels, info)
 		for s := range e.sets {
-			p, err := k.Plan(st.Op, e.bound(s, st), e.d.id.limits)
+			p, err := k.Plan(st.Op, e.bound(s, st), limits)
 			if err != nil {
 				return fmt.Errorf("plan %s: %w", k.Name, err)
 			}
@@ -103,6 +109,10 @@ func (e *executable) prepare() error {
 		}
 	}
 	var err error
+	if e.only("dispatch_persistent") {
+		e.resident, err = driver.NewResident(launches[0][0], residentLimit)
+		return err
+	}
 	e.list, err = driver.NewList(launches)
 	return err
 }
@@ -116,13 +126,21 @@ func (e *executable) allocate() ([]buffer, error) {
 		}
 		size := t.DType.Size() // a device has no access to an element across a multiple of its size
 		lead := alignment + (e.opts.Misalign+size-1)/size*size
-		b, err := e.d.mem.take(lead + t.StorageBytes() + fill.Guard)
+		b, err := e.d.home(t.Host).take(lead + t.StorageBytes() + fill.Guard)
 		if err != nil {
 			return set, fmt.Errorf("tensor %s of %d bytes: %w", t.Name, t.StorageBytes(), err)
 		}
 		set = append(set, buffer{block: b, ptr: b.ptr + cu.DevicePtr(lead), t: t, key: op.Key(e.opts.Seed, n)})
 	}
 	return set, nil
+}
+
+// home of a tensor: the device's memory, or page-locked memory of the host.
+func (d *device) home(host bool) *arena {
+	if host {
+		return &d.pinned
+	}
+	return &d.mem
 }
 
 func (b buffer) kernel(t op.Tensor) kernel.Buffer {
@@ -159,14 +177,18 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 	if name := op.PackedOperand(st.Op); name != "" {
 		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels pack no operand beforehand (packed=1 asks for %s)", name)
 	}
-	if len(e.opts.Params) > 0 {
-		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels have no parameters to set")
+	if forced == "" {
+		e.prefer(all, st.Op)
 	}
 	var why, aside []string
 	for _, k := range all {
 		err := k.Runs(e.d.id.limits.Capability)
+		limits := e.d.id.limits
 		if err == nil {
-			_, err = k.Plan(st.Op, e.bound(0, st), e.d.id.limits)
+			_, limits, err = e.params(k, st.Op)
+		}
+		if err == nil {
+			_, err = k.Plan(st.Op, e.bound(0, st), limits)
 		}
 		switch {
 		case err != nil:
@@ -272,7 +294,13 @@ func (e *executable) names() string {
 
 // Run executes n launches on set 0.
 func (e *executable) Run(n int) error {
-	return e.change("run", func() error { return fail("kernel "+e.names(), e.list.Run(e.d.stream, n)) })
+	return e.change("run", func() error {
+		if e.resident != nil {
+			_, err := e.handOver(driver.Timing{Lead: 0, Launches: n, Samples: 1})
+			return err
+		}
+		return fail("kernel "+e.names(), e.list.Run(e.d.stream, n))
+	})
 }
 
 // host gives the bytes of a tensor of set 0 with its guards, copied once after each change.
@@ -331,9 +359,13 @@ func (e *executable) Release() error {
 			e.list.Free()
 			e.list = nil
 		}
+		if e.resident != nil {
+			_ = e.resident.Free()
+			e.resident = nil
+		}
 		for _, set := range e.sets {
 			for _, b := range set {
-				e.d.mem.give(b.block)
+				e.d.home(b.block.host).give(b.block)
 			}
 		}
 		e.sets = nil

@@ -78,6 +78,9 @@ func (id identity) record(s driver.State) record.Device {
 		"driver":             driverVersion(s),
 		"pci":                id.pci,
 	}
+	if s.Fake != "" {
+		facts[record.FactSimulated] = s.Fake
+	}
 	for name, x := range map[string]float64{"boost_clock_mhz": c.BoostGHz * 1e3, "memory_clock_mhz": c.MemoryGHz * 1e3,
 		"memory_bus_bits": float64(c.BusBits), "l2_bytes": float64(id.limits.L2Bytes), "shared_bytes_per_block": float64(id.limits.SharedMax)} {
 		if x > 0 {

@@ -51,6 +51,11 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 	var out []backend.Sample
 	lead, untimed := launches, 0
 	err := e.change("measure", func() error {
+		if e.resident != nil {
+			var err error
+			out, err = e.measureResident(ctx, launches, samples)
+			return err
+		}
 		for len(out) < samples {
 			if err := ctx.Err(); err != nil {
 				return err

@@ -2,6 +2,8 @@ package main
 
 import (
 	"io/fs"
+	"slices"
+	"strings"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/campaign"
@@ -24,9 +26,14 @@ var extraBackends []backend.Backend
 
 func nativeCompiler() (compiler, flags string) { return native.Compiler() }
 
-// peaks lists the arithmetic peaks that the CPU can be probed for.
-func peaks() []plan.Peak {
-	out := campaign.Peaks(backends()[0].Kernels())
+// peaks lists the arithmetic peaks that a device can be probed for.
+func peaks(device string) []plan.Peak {
+	platform, _, _ := strings.Cut(device, ":")
+	i := slices.IndexFunc(backends(), func(b backend.Backend) bool { return b.Name() == platform })
+	if i < 0 {
+		return nil // checkDevice says so
+	}
+	out := campaign.Peaks(backends()[i].Kernels())
 	for i := range out {
 		if out[i].ISA == "sve" {
 			out[i].VL = native.SVEBits()

@@ -218,7 +218,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 	}
 	p := &cfg.Plan
 	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), fusion.WithPatterns(op.Builtin(), fusion.Builtin())
-	p.Peaks = peaks()
+	p.Peaks = peaks(p.Device)
 	cfg.Libraries = libraries(p.Device)
 	if err := checkDevice(p.Device); err != nil {
 		return fail(err)

@@ -167,7 +167,7 @@ func listCases(c *cli.Context) error {
 	host := machine.Read(machine.Source{})
 	free, _, _ := h.FreeMemory()
 	p, err := plan.Build(plan.Options{Device: "cpu", Quick: c.Bool("quick"), Threads: len(cpus), Ops: op.Builtin(), LLC: h.LLCBytes(), Memory: free,
-		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: peaks()})
+		Levels: campaign.Levels(host, cpus), Levels1: campaign.Levels(host, cpus[:1]), Peaks: peaks("cpu")})
 	if err != nil {
 		return err
 	}

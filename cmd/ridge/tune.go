@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -83,7 +84,14 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	if len(names) == 0 {
 		names = tune.Ops[:1]
 	}
-	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes); err != nil {
+	own := device != "cpu"
+	if own && n > 1 {
+		return fail(fmt.Errorf("--threads %d: the threads of the host are not what --device %s has; leave it out", n, device))
+	}
+	if own {
+		n = 1 // orders everything
+	}
+	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes, own); err != nil {
 		return fail(err)
 	}
 	budget := c.Duration("budget")
@@ -127,6 +135,11 @@ func newTuning(c *cli.Context) (*tuning, error) {
 		if kernels[kernelsKey(what)], err = dev.Kernels(what); err != nil {
 			return fail(fmt.Errorf("tune %v: %w", x, err))
 		}
+		if d, ok := dev.(interface {
+			Takes(o op.Op, kernel string) bool
+		}); ok { // its list does not depend on the shape
+			kernels[kernelsKey(what)] = slices.DeleteFunc(kernels[kernelsKey(what)], func(k backend.KernelInfo) bool { return !d.Takes(what, k.Name) })
+		}
 	}
 	t.o = tune.Options{Device: device, Threads: len(cpus), Ops: op.Builtin(), Caches: tune.Caches(host, wh.LLCReached(cpus)), Tuner: b,
 		Kernels: func(o op.Op) ([]backend.KernelInfo, error) { return kernels[kernelsKey(o)], nil }, Budget: budget / time.Duration(len(t.targets)), Now: time.Now, Revision: revision,
@@ -138,7 +151,7 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	return t, nil
 }
 
-func kernelsKey(o op.Op) string { return o.Name() + " " + string(o.DType()) }
+func kernelsKey(o op.Op) string { return fmt.Sprint(o.Name(), o.DType(), o.Params()) }
 
 // openTuner finds the platform of a device and opens it.
 func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device, error) {
@@ -147,12 +160,18 @@ func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device,
 		if b.Name() != platform {
 			continue
 		}
-		tuner, ok := b.(backend.Tuner)
-		if !ok {
-			return nil, nil, fmt.Errorf("--device %s: the kernels of platform %s have no parameters to search", id, platform)
-		}
 		dev, err := b.Open(id, o)
-		return tuner, dev, err
+		if err != nil {
+			return nil, nil, err
+		}
+		if tuner, ok := b.(backend.Tuner); ok {
+			return tuner, dev, nil
+		}
+		if tuner, ok := dev.(backend.Tuner); ok { // what can be tried depends on the device
+			return tuner, dev, nil
+		}
+		_ = dev.Close()
+		return nil, nil, fmt.Errorf("--device %s: the kernels of platform %s have no parameters to search", id, platform)
 	}
 	return nil, nil, fmt.Errorf("--device %q: this build has no platform %q", id, platform)
 }

@@ -61,7 +61,8 @@ func newMachine(t *testing.T, env ...string) *machine {
 		t.Fatal(err)
 	}
 	m := &machine{t: t, out: filepath.Join(t.TempDir(), "out"), bin: t.TempDir()}
-	m.env = append(append(os.Environ(), "RIDGE="+ridge, driver.LibraryEnv+"="+lib, "SHAPES=tiny", "PYTHON="+python, "PYTHONDONTWRITEBYTECODE=1",
+	// Little memory: nothing DRAM-sized is probed, which the model would take minutes for.
+	m.env = append(append(os.Environ(), "RIDGE_FAKE_MEMORY=50331648", "RIDGE_FAKE_SMS=1", "RIDGE="+ridge, driver.LibraryEnv+"="+lib, "SHAPES=tiny", "PYTHON="+python, "PYTHONDONTWRITEBYTECODE=1",
 		"PYTHONPATH="+filepath.Join(root, "cuda", "devicecheck", "testdata"), "PATH="+m.bin+":"+os.Getenv("PATH")), env...)
 	return m
 }

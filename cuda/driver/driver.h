@@ -11,8 +11,11 @@ int ridge_driver_open(const char *path, const char **msg, const char **fake);
 const char *ridge_error_name(int rc);
 const char *ridge_error_string(int rc);
 
-// One kernel launch. params point to 8-byte slots, or to a 128-byte tensor map.
+// One kernel launch, or a copy between page-locked memory of the host and the device. params point to 8-byte slots, or to a 128-byte tensor map.
+enum { RIDGE_NO_COPY, RIDGE_TO_DEVICE, RIDGE_TO_HOST };
 typedef struct ridge_launch {
+  int copy; // RIDGE_NO_COPY: a launch
+  uint64_t to, from, bytes;
   void *function;
   uint32_t grid[3], block[3], cluster[3]; // cluster 0,0,0 and 1,1,1: none
   uint32_t shared;                        // dynamic shared memory in bytes
@@ -48,6 +51,20 @@ typedef struct ridge_timing {
 // Enqueues the lead, then samples batches of executions between events, opens the gate, and waits.
 int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets, ridge_timing *t);
 
+// Tasks for a resident kernel(result, door, first, count, limit), whose slots of first and count are filled by who asks.
+typedef struct ridge_handover {
+  const ridge_launch *kernel;
+  volatile uint64_t *door; // [0] the task handed over last, [1] the one done last
+  uint64_t first;
+  int lead, launches, samples;
+  int64_t limit_ns; // for the answer to one task
+  int64_t *edges;   // CLOCK_MONOTONIC at the beginning of the first sample and at the end of each
+  int gave_up;      // no answer came in time
+} ridge_handover;
+
+// Launches the kernel and hands it lead + samples * launches tasks, each when the one before was answered.
+int ridge_hand_over(void *stream, ridge_handover *h);
+
 // The times in ns of n events recorded one after another, since the first.
 int ridge_event_times(void *stream, void **events, int n, double *ns);
 
@@ -63,6 +80,7 @@ int ridge_graph_free(void *exec);
 // Page-locked host memory.
 int ridge_pinned(void **p, uint64_t bytes);
 int ridge_pinned_free(void *p);
+int ridge_pinned_free_at(uint64_t address);
 
 // Encodes a tiled tensor map of 128 bytes at map (64-byte aligned) for TMA loads: rank dimensions,
 // the fastest first; strides in bytes of dimensions 1..rank-1.

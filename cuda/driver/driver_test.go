@@ -364,3 +364,94 @@ func TestOnlyErrorsThatAContextDoesNotSurviveCountAsLost(t *testing.T) {
 		}
 	}
 }
+
+// resident makes a kernel that stays, with its result.
+func resident(t *testing.T, limit time.Duration) (*driver.Resident, cu.DevicePtr) {
+	t.Helper()
+	y, err := cu.MemAlloc(8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := driver.NewResident(driver.Launch{Function: function(t, "dispatch_fp64_simt_persistent", "dispatch_fp64_simt_persistent"), Grid: [3]uint32{1, 1, 1},
+		Block: [3]uint32{32, 1, 1}, Params: []uint64{uint64(y)}}, limit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Free() })
+	return r, y
+}
+
+func TestAResidentKernelAnswersEveryTask(t *testing.T) {
+	s := context(t)
+	r, y := resident(t, time.Minute)
+	for _, q := range []driver.Timing{{Launches: 1, Samples: 1}, {Lead: 3, Launches: 5, Samples: 4}} {
+		edges, err := r.HandOver(s, q)
+		if err != nil || len(edges) != q.Samples+1 {
+			t.Fatalf("%v, %v", edges, err)
+		}
+		for i := range q.Samples {
+			if edges[i+1] <= edges[i] {
+				t.Errorf("edges %v", edges)
+			}
+		}
+		var done float64
+		if err := cu.MemcpyDtoH(unsafe.Pointer(&done), y, 8); err != nil || done != 1 {
+			t.Errorf("the task's result is %v, %v", done, err)
+		}
+	}
+	if _, err := r.HandOver(s, driver.Timing{Samples: 1}); err == nil {
+		t.Error("a sample without a task was measured")
+	}
+}
+
+// A kernel that ends without an answer does not leave the host waiting.
+func TestAResidentKernelThatEndsEarlyIsAnError(t *testing.T) {
+	s := context(t)
+	r, _ := resident(t, time.Nanosecond) // it gives up between two tasks
+	if edges, err := r.HandOver(s, driver.Timing{Launches: 100000, Samples: 1}); err == nil || !strings.Contains(err.Error(), "did not answer within 1ns") {
+		t.Errorf("%v, %v", edges, err)
+	}
+}
+
+// Both directions, launch by launch and in a graph.
+func TestCopiesCrossTheLink(t *testing.T) {
+	s := context(t)
+	host, err := driver.Pinned(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = driver.FreePinned(host) }()
+	on, err := cu.MemAlloc(64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := uint64(uintptr(unsafe.Pointer(&host[0])))
+	l, err := driver.NewList([][]driver.Launch{{{Copy: &driver.Copy{To: uint64(on), From: at, Bytes: 32, ToDevice: true}},
+		{Copy: &driver.Copy{To: at + 32, From: uint64(on), Bytes: 32}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Free()
+	for i := range host[:32] {
+		host[i] = byte(i + 1)
+	}
+	if err := l.Run(s, 1); err != nil || string(host[32:]) != string(host[:32]) {
+		t.Errorf("%v, %v", host, err)
+	}
+	host[0] = 99
+	g, err := l.Graph(s, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := g.Run(s, 1); err != nil || host[32] != 99 {
+		t.Errorf("in a graph: %v, %v", host, err)
+	}
+	bad, err := driver.NewList([][]driver.Launch{{{Copy: &driver.Copy{To: uint64(on) + 48, From: at, Bytes: 32, ToDevice: true}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bad.Free()
+	if err := bad.Run(s, 1); err == nil {
+		t.Error("a copy beyond the memory's end was made")
+	}
+}

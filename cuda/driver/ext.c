@@ -3,6 +3,7 @@
 // What gorgonia.org/cu lacks: error texts, function attributes, launches with clusters, graphs,
 // page-locked memory, tensor maps, and the timed loop, in which no Go may run.
 #include <cuda.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <time.h>
 
@@ -29,6 +30,8 @@ int ridge_allow_shared(void *function, uint32_t bytes) {
 }
 
 static CUresult launch(CUstream stream, const ridge_launch *l) {
+  if (l->copy == RIDGE_TO_DEVICE) return cuMemcpyHtoDAsync(l->to, (const void *)(uintptr_t)l->from, l->bytes, stream);
+  if (l->copy == RIDGE_TO_HOST) return cuMemcpyDtoHAsync((void *)(uintptr_t)l->to, l->from, l->bytes, stream);
   const uint32_t *g = l->grid, *b = l->block, *c = l->cluster;
   if ((uint64_t)c[0] * c[1] * c[2] <= 1)
     return cuLaunchKernel((CUfunction)l->function, g[0], g[1], g[2], b[0], b[1], b[2], l->shared, stream, l->params, NULL);
@@ -124,6 +127,61 @@ int ridge_measure(void *stream, const ridge_launch *list, int per_set, int sets,
   return CUDA_SUCCESS;
 }
 
+// The wait for the resident kernel's end lies on a thread of its own, so that an error is told while the host hands over; it sleeps.
+struct end {
+  CUcontext context;
+  CUevent event;
+  int rc, done;
+};
+
+static void *await(void *p) {
+  struct end *e = p;
+  int rc = cuCtxSetCurrent(e->context);
+  if (rc == CUDA_SUCCESS) rc = cuEventSynchronize(e->event);
+  e->rc = rc;
+  __atomic_store_n(&e->done, 1, __ATOMIC_SEQ_CST);
+  return NULL;
+}
+
+// hand_over_one gives a task and waits for its answer: 0, or 1 when none came in time or the kernel ended.
+static int hand_over_one(ridge_handover *h, struct end *e, uint64_t task) {
+  const int64_t start = monotonic();
+  __atomic_store_n(&h->door[0], task, __ATOMIC_SEQ_CST);
+  for (unsigned turn = 0; __atomic_load_n(&h->door[1], __ATOMIC_SEQ_CST) != task; turn++)
+    if (turn % 1024 == 1023 && (__atomic_load_n(&e->done, __ATOMIC_SEQ_CST) || monotonic() - start > h->limit_ns))
+      return __atomic_load_n(&h->door[1], __ATOMIC_SEQ_CST) != task;
+  return 0;
+}
+
+int ridge_hand_over(void *stream, ridge_handover *h) {
+  CUstream s = (CUstream)stream;
+  struct end e = {0};
+  void *event = NULL;
+  pthread_t waiter;
+  h->gave_up = 0;
+  TRY(cuCtxGetCurrent(&e.context));
+  TRY(ridge_events(&event, 1));
+  e.event = event;
+  CUresult rc = launch(s, h->kernel);
+  if (rc == CUDA_SUCCESS) rc = cuEventRecord(e.event, s);
+  if (rc != CUDA_SUCCESS || pthread_create(&waiter, NULL, await, &e) != 0) {
+    if (rc == CUDA_SUCCESS) rc = CUDA_ERROR_OPERATING_SYSTEM;
+    cuStreamSynchronize(s); // the kernel gives up by itself; the first error is the one to tell
+    ridge_events_free(&event, 1);
+    return rc;
+  }
+  uint64_t task = h->first;
+  for (int i = 0; i < h->lead && !h->gave_up; i++) h->gave_up = hand_over_one(h, &e, ++task);
+  h->edges[0] = monotonic();
+  for (int k = 0; k < h->samples && !h->gave_up; k++) {
+    for (int i = 0; i < h->launches && !h->gave_up; i++) h->gave_up = hand_over_one(h, &e, ++task);
+    h->edges[k + 1] = monotonic();
+  }
+  pthread_join(waiter, NULL);
+  ridge_events_free(&event, 1);
+  return e.rc;
+}
+
 int ridge_event_times(void *stream, void **events, int n, double *ns) {
   for (int i = 0; i < n; i++) TRY(cuEventRecord((CUevent)events[i], (CUstream)stream));
   TRY(cuStreamSynchronize((CUstream)stream));
@@ -178,6 +236,7 @@ int ridge_graph_free(void *exec) { return cuGraphExecDestroy((CUgraphExec)exec);
 
 int ridge_pinned(void **p, uint64_t bytes) { return cuMemHostAlloc(p, bytes, CU_MEMHOSTALLOC_PORTABLE); }
 int ridge_pinned_free(void *p) { return cuMemFreeHost(p); }
+int ridge_pinned_free_at(uint64_t address) { return cuMemFreeHost((void *)(uintptr_t)address); }
 
 int ridge_tensor_map(void *map, int dtype, int rank, uint64_t address, const uint64_t *dims, const uint64_t *strides,
                      const uint32_t *box, int swizzle) {

@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Launch is one kernel launch. Params are 8-byte slots, or tensor maps.
+// Launch is one kernel launch, or a copy. Params are 8-byte slots, or tensor maps.
 type Launch struct {
 	Function cu.Function
 	Grid     [3]uint32
@@ -23,6 +23,13 @@ type Launch struct {
 	Shared   uint32    // dynamic shared memory in bytes
 	Params   []uint64
 	Maps     map[int][128]byte // encoded tensor maps, by the number of the parameter that they are instead
+	Copy     *Copy             // in place of a launch
+}
+
+// Copy of bytes between the device and page-locked memory of the host.
+type Copy struct {
+	To, From, Bytes uint64
+	ToDevice        bool
 }
 
 // List is launches in C memory: sets of the same number of launches each.
@@ -57,6 +64,13 @@ func NewList(sets [][]Launch) (*List, error) {
 		}
 		for i, x := range set {
 			c := &all[s*l.perSet+i]
+			if k := x.Copy; k != nil {
+				c.to, c.from, c.bytes, c.copy = C.uint64_t(k.To), C.uint64_t(k.From), C.uint64_t(k.Bytes), C.RIDGE_TO_HOST
+				if k.ToDevice {
+					c.copy = C.RIDGE_TO_DEVICE
+				}
+				continue
+			}
 			c.function = handle(&x.Function)
 			for d := range 3 {
 				c.grid[d], c.block[d], c.cluster[d] = C.uint32_t(x.Grid[d]), C.uint32_t(x.Block[d]), C.uint32_t(x.Cluster[d])
@@ -124,6 +138,9 @@ func Pinned(n int64) ([]byte, error) {
 
 // FreePinned gives memory of Pinned back.
 func FreePinned(b []byte) error { return check(C.ridge_pinned_free(unsafe.Pointer(&b[0]))) }
+
+// FreePinnedAt does so by the address.
+func FreePinnedAt(address uint64) error { return check(C.ridge_pinned_free_at(C.uint64_t(address))) }
 
 // Swizzle128 is CU_TENSOR_MAP_SWIZZLE_128B.
 const Swizzle128 = 3

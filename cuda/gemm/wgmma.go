@@ -41,6 +41,9 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, err
 	}
 	tile, blocks := wgmmaGrid(g, d)
+	if tile.cols == 0 {
+		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns", d.TileCols)
+	}
 	x, c := bind(b), b[len(b)-1]
 	step := uint32(wgmmaDepth / b[0].Tensor.DType.Size())
 	a, err := operandMap(b[0], g, g.K, g.M, step, wgmmaRows)
@@ -87,9 +90,12 @@ func operandMap(t kernel.Buffer, g *op.Gemm, along, lines int64, box, boxLines u
 // wgmmaGrid picks the tile that is done first when each multiprocessor takes tiles in turn, and the blocks: one a multiprocessor, no more than tiles.
 func wgmmaGrid(g *op.Gemm, d kernel.Device) (best wgmmaTile, blocks int64) {
 	least, sms := 0.0, int64(max(1, d.SMs))
-	for i, t := range wgmmaTiles {
+	for _, t := range wgmmaTiles {
+		if d.TileCols != 0 && t.cols != d.TileCols {
+			continue
+		}
 		all := float64((g.M+wgmmaRows-1)/wgmmaRows) * float64((g.N+t.cols-1)/t.cols) * float64(g.Batch)
-		if time := math.Ceil(all/float64(sms)) * t.cost; i == 0 || time < least {
+		if time := math.Ceil(all/float64(sms)) * t.cost; best.cols == 0 || time < least {
 			best, blocks, least = t, int64(min(all, float64(sms))), time
 		}
 	}

@@ -28,6 +28,7 @@ type Kernel struct {
 	FLOPShare   float64      // 0: all of the op's FLOP
 	Computes    record.DType // of the multiplications, where it is not DType (backend.KernelInfo)
 	PeakISA     string       // of a peak probe: the isa of its row
+	Engine      bool         // the device's copy engines do it: it has no source
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
@@ -45,6 +46,9 @@ type Device struct {
 	SMs        int
 	SharedMax  int // bytes of shared memory that a block may ask for
 	L2Bytes    int64
+	// TileCols is the columns of the tile that a search has found; 0: the kernel chooses. A kernel that has no such tile refuses the plan, one that
+	// has no choice of tiles makes the same as ever.
+	TileCols int64
 }
 
 // Buffer is the device memory of one op tensor.
@@ -67,7 +71,11 @@ type Launch struct {
 	Cluster [3]int64 // zero: none
 	Shared  int64    // dynamic shared memory in bytes
 	Args    []Arg
+	Copy    *Copy // in place of a launch
 }
+
+// Copy of a whole tensor to another place of as many bytes, by the device's copy engines. One of the two lies with the host.
+type Copy struct{ To, From Buffer }
 
 // Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {

@@ -30,7 +30,7 @@ func (t MmaTile) Tiles(m, n int64) (int64, error) {
 func PickMmaTile(list []MmaTile, m, n, batch int64, d Device) (best MmaTile, tiles int64, err error) {
 	least := 0.0
 	for _, t := range list {
-		if t.Shared() > int64(d.SharedMax) {
+		if t.Shared() > int64(d.SharedMax) || d.TileCols != 0 && t.Cols != d.TileCols {
 			continue
 		}
 		all, err := t.Tiles(m, n)
@@ -41,6 +41,9 @@ func PickMmaTile(list []MmaTile, m, n, batch int64, d Device) (best MmaTile, til
 		if time := float64(rounds) * t.Cost; best.Warps == 0 || time < least {
 			best, tiles, least = t, all, time
 		}
+	}
+	if best.Warps == 0 && d.TileCols != 0 {
+		return best, 0, Shape("this device has no tile of %d columns", d.TileCols)
 	}
 	if best.Warps == 0 {
 		return best, 0, Shape("a block takes %d bytes of shared memory, this device gives %d", list[0].Shared(), d.SharedMax)

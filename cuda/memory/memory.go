@@ -23,7 +23,13 @@ func Family() kernel.Family {
 		{Name: "transpose_int8_simt", Ops: "layout", DType: record.INT8, Accumulate: record.INT8, IntExact: true, Plan: transpose},
 		{Name: "bandwidth_fp32_simt", Ops: "bandwidth", DType: record.FP32, Accumulate: record.FP32, BoundC: 1, IntExact: true, Plan: bandwidth},
 		{Name: "chase_int64_simt", Ops: "chase", DType: record.INT64, Accumulate: record.INT64, IntExact: true, Plan: chase},
+		{Name: "copy_fp32_engine", Ops: "copy_h2d copy_d2h", DType: record.FP32, Accumulate: record.FP32, IntExact: true, Engine: true, Plan: hostCopy},
 	}}
+}
+
+// hostCopy crosses the link to the host.
+func hostCopy(_ op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	return kernel.Plan{Launches: []kernel.Launch{{Copy: &kernel.Copy{To: b[1], From: b[0]}}}}, nil
 }
 
 // entries of a stream kernel by op.

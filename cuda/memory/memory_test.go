@@ -77,3 +77,14 @@ func TestAChaseEndsWhereItsCycleLeads(t *testing.T) {
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
+
+// One number, and a tail.
+func TestCopiesBetweenHostAndDeviceMoveEveryByte(t *testing.T) {
+	var ops []op.Op
+	for _, name := range []string{"copy_h2d", "copy_d2h"} {
+		for _, p := range []string{"bytes=4", "bytes=40012"} {
+			ops = append(ops, cudatest.Op(t, name, record.FP32, p))
+		}
+	}
+	cudatest.All(t, cuda.New(), ops)
+}

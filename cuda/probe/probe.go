@@ -33,6 +33,7 @@ func Clock(out uint64, load bool, d kernel.Device) kernel.Launch {
 func Family() kernel.Family {
 	return kernel.Family{Name: "probe", Kernels: []kernel.Kernel{
 		{Name: "dispatch_fp64_simt", Ops: "dispatch dispatch_graph", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: dispatch},
+		{Name: "dispatch_fp64_simt_persistent", Ops: "dispatch_persistent", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: persistent},
 		{Name: "peak_fp64_simt", Ops: "peak", DType: record.FP64, Accumulate: record.FP64, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp64_simt")},
 		{Name: "peak_fp32_simt", Ops: "peak", DType: record.FP32, Accumulate: record.FP32, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp32_simt")},
 		{Name: "peak_fp16_simt", Ops: "peak", DType: record.FP16, Accumulate: record.FP16, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp16_simt")},
@@ -56,6 +57,12 @@ func Family() kernel.Family {
 // dispatch gives each multiprocessor a warp.
 func dispatch(_ op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	return kernel.Plan{Launches: []kernel.Launch{{Entry: "dispatch_fp64_simt", Grid: [3]int64{int64(max(1, d.SMs)), 1, 1}, Block: [3]int64{32, 1, 1},
+		Args: []kernel.Arg{kernel.Ptr(b[0])}}}}, nil
+}
+
+// persistent is one thread that stays; the driver adds the parameters behind the result (driver.NewResident).
+func persistent(_ op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: "dispatch_fp64_simt_persistent", Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1},
 		Args: []kernel.Arg{kernel.Ptr(b[0])}}}}, nil
 }
 

@@ -104,6 +104,9 @@ type Device interface {
 // the system, so that its free memory tells what a case can really have.
 type Trimmer interface{ Trim() }
 
+// Reserver is a Device whose driver hands out memory: the bytes held from it now, and the most that buffers held at once since the last call.
+type Reserver interface{ MemoryReserved() (held, peak int64) }
+
 // Barrier is a Device whose threads wait for each other after each step. BarrierNS is how long that takes, in nanoseconds: it tells how far
 // apart their CPUs are. An error where there is one thread.
 type Barrier interface{ BarrierNS() (float64, error) }

@@ -14,7 +14,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"time"
 
 	"ridge/goharness/backend"
@@ -49,8 +48,7 @@ type Config struct {
 	// Libraries are the vendor libraries that are tried as baselines of fusion patterns, where they are installed.
 	Libraries []backend.LibraryWays
 	NoProbes  bool // measure no ceilings: results are then held against nothing
-	// Accelerator describes the device where it is not the host's CPU. Its ceilings are not probed
-	// yet: results are held against nothing, and the document says so.
+	// Accelerator describes the device where it is not the host's CPU.
 	Accelerator *record.Device
 	View        View // nil: nobody listens
 	Now         func() time.Time
@@ -106,6 +104,7 @@ type campaign struct {
 	done        map[string]record.Result
 	asked       map[string]record.Case // as they were measured in this run, with their baselines
 	energy      *energy                // nil: not asked for
+	board       *board                 // nil: the device is the host's CPU
 	shown       map[string]bool        // ids that are in the document
 	resumed     int
 	asking      string // id of the case in flight
@@ -151,6 +150,8 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 	}
 	c.openEnergy(ctx)
 	defer c.closeEnergy()
+	c.openBoard(ctx)
+	defer c.closeBoard()
 	err := c.measure(ctx)
 	c.assemble(err == nil)
 	if c.journal != nil {
@@ -224,10 +225,7 @@ func (c *campaign) begin(ctx context.Context) error {
 	if c.plan, err = plan.Build(*o); err != nil {
 		return err
 	}
-	if cfg.Accelerator != nil && !cfg.NoProbes {
-		c.plan.Warnings = append(c.plan.Warnings, "the ceilings of "+o.Device+" are not probed: its results are held against nothing")
-	}
-	if cfg.NoProbes || cfg.Accelerator != nil {
+	if cfg.NoProbes {
 		c.plan.Probes = nil
 	}
 	if cfg.ProbesFor == nil && o.ProbesOnly && len(o.Fusion) > 0 {
@@ -241,6 +239,14 @@ func (c *campaign) begin(ctx context.Context) error {
 	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
 	c.model.LLC = o.LLC
 	c.setting = setting(host, seats, clocks)
+	if cfg.Accelerator != nil {
+		if c.setting.GPU, err = acceleratorModel(c.model, *cfg.Accelerator); err != nil {
+			c.plan.Warnings = append(c.plan.Warnings, "no theoretical peaks of "+o.Device+": "+err.Error())
+		}
+		if c.simulated() {
+			c.plan.Warnings = append(c.plan.Warnings, o.Device+" is simulated ("+cfg.Accelerator.Facts[record.FactSimulated]+"): its times say nothing about any hardware, and the gate refuses none")
+		}
+	}
 	c.doc.Devices = []record.Device{{ID: o.Device, Platform: "cpu", Name: host.CPU.Model, ISA: host.CPU.Features, Threads: o.Threads}}
 	if v, ok := host.Memory.TotalBytes.Get(); ok {
 		c.doc.Devices[0].Memory = v
@@ -368,17 +374,7 @@ func notRun(created string) record.Preflight {
 func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
 	o := &c.cfg.Plan
 	if a := c.cfg.Accelerator; a != nil {
-		if n, err := strconv.ParseInt(a.Facts["l2_bytes"], 10, 64); err == nil {
-			o.LLC = n
-		}
-		o.Levels = []ceiling.Level{{Name: ceiling.DRAM}}
-		if o.LLC > 0 {
-			o.Levels = []ceiling.Level{{Name: "L2", Capacity: o.LLC}, {Name: ceiling.DRAM}}
-		}
-		o.Levels1 = o.Levels
-		if o.Memory == 0 {
-			o.Memory = a.Memory / 10 * 9 // the driver keeps some; what is free is asked before each case
-		}
+		acceleratorPlan(o, *a)
 		return
 	}
 	if o.Levels == nil {
@@ -398,7 +394,10 @@ func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
 func Peaks(kernels []backend.KernelInfo) []plan.Peak {
 	var out []plan.Peak
 	for _, k := range kernels {
-		p := plan.Peak{ISA: runner.ISATag(k.ISA), DType: k.DType}
+		p := plan.Peak{ISA: k.PeakISA, DType: k.DType}
+		if p.ISA == "" {
+			p.ISA = runner.ISATag(k.ISA)
+		}
 		if k.Op == "peak" && k.Available == nil && !slices.Contains(out, p) {
 			out = append(out, p)
 		}
@@ -445,7 +444,7 @@ func affinity(cfg Config) string {
 	return cfg.Affinity
 }
 
-// fingerprint of the plan: the threads' places and the ids in order with the effort of each.
+// fingerprint of the plan: the threads' places, graphs where they are off, and the ids in order with the effort of each.
 // A resumed run must ask the same.
 func fingerprint(p plan.Plan, affinity, graphs string) string {
 	h := sha256.New()

@@ -18,6 +18,21 @@ func (m *Model) Apply(r *record.Result) {
 	if r.Ceiling = rc; rc.FloorNS > 0 {
 		rc.Fraction = rc.FloorNS / r.Time.MedianNS
 	}
+	if m.GPU == nil || r.FLOPs == 0 {
+		return
+	}
+	got := float64(r.Executed()) / r.Time.MedianNS
+	share := func(clock float64, source string) *record.Held {
+		t := m.GPU.Peak(r.ComputedIn(), clock)
+		if t.Value == 0 {
+			return nil
+		}
+		return &record.Held{ClockGHz: t.Inputs["clock_ghz"], Value: t.Value, Ratio: got / t.Value, Source: source}
+	}
+	rc.Nominal = share(0, "the driver's highest clock")
+	if ghz, source := heldClock(r); ghz > 0 {
+		rc.Held = share(ghz, source)
+	}
 }
 
 // Floor is the least time that a result's work and traffic can take, whether it was timed or not:
@@ -27,7 +42,7 @@ func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 	rc := &record.ResultCeiling{Bound: "unknown", Source: "measured"}
 	compute := 0.0
 	if r.FLOPs > 0 {
-		if c := m.Compute("", r.ComputedIn(), r.Threads); c != nil {
+		if c := m.bounding(r.ISA, r.ComputedIn(), r.Threads); c != nil {
 			rc.ComputeGFLOPS = c.Measured.Value
 			compute = float64(r.Executed()) / c.Measured.Value
 		}
@@ -85,12 +100,13 @@ func (m *Model) memoryTime(r *record.Result, level string) float64 {
 		return float64(bytes) / b.Measured.Value
 	}
 	last, transition := strings.CutSuffix(level, "-"+DRAM)
+	bytes := m.beyond(r.Bytes, r.WorkingSetBytes)
 	if !transition {
-		return at(level, r.Bytes)
+		return at(level, bytes)
 	}
 	var inner int64
 	for _, l := range m.levels(r.Threads) {
 		inner += l.Capacity
 	}
-	return math.Max(at(last, r.Bytes), at(DRAM, crossing(r.Bytes, r.WorkingSetBytes, inner)))
+	return math.Max(at(last, bytes), at(DRAM, crossing(bytes, r.WorkingSetBytes, inner)))
 }

@@ -69,8 +69,11 @@ type work struct {
 const intPerFP32 = 4
 
 // computeLimit is the probe that bounds a kernel and the factor on it. A portable kernel is
-// whatever the compiler made of it, so the best probe of any instruction set bounds it.
+// whatever the compiler made of it, so the best probe of any instruction set bounds it; one of tensor cores only the probe of its own.
 func (m *Model) computeLimit(isa string, d record.DType, threads int) (*record.Ceiling, float64) {
+	if record.TensorISA(isa) {
+		return m.Compute(isa, d, threads), 1
+	}
 	if isa == "portable" {
 		isa = ""
 	}
@@ -119,14 +122,29 @@ func crossing(bytes, workingSet, inner int64) int64 {
 	return max(0, bytes-k*inner)
 }
 
+// beyond is how many of a launch's bytes must leave the caches that hold something during it alone: each byte of the working set once, and
+// of every further time what cannot have stayed.
+func (m *Model) beyond(bytes, workingSet int64) int64 {
+	unique := min(bytes, workingSet)
+	if m.Within == 0 || unique <= 0 {
+		return bytes
+	}
+	again := (bytes - 1) / unique
+	if stays := min(m.Within, unique); again <= bytes/stays {
+		return max(unique, bytes-again*stays)
+	}
+	return unique
+}
+
 // judgeMemory: what must cross a level's boundary goes no faster than the fastest sample of
 // any probe of that level. Neighbours on a shared cache slow whole probes for minutes, and a
 // median under them is no physical limit; a sample of 200 µs that was faster is a proof that
 // the hardware can.
 func (m *Model) judgeMemory(r *record.Result, w work) Finding {
 	var inner int64
+	bytes := m.beyond(w.bytes, r.WorkingSetBytes)
 	for _, l := range m.levels(r.Threads) {
-		cross := crossing(w.bytes, r.WorkingSetBytes, inner)
+		cross := crossing(bytes, r.WorkingSetBytes, inner)
 		if best, rate := m.fastest(l.Name, r.Threads); best != nil && cross > 0 {
 			floor := float64(cross) / rate
 			if w.ns*Slack < floor {

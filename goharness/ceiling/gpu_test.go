@@ -22,7 +22,7 @@ func TestTheoreticalPeaksOfAGPUFollowFromItsCapability(t *testing.T) {
 		want  float64 // GFLOP/s or GB/s; 0: unavailable
 		says  string  // part of the source or the reason
 	}{
-		{"bf16 at the clock under load", h200, compute("tensor", record.BF16), 1.83, 989.4e3, "measured under load"},
+		{"bf16 at the clock under load", h200, compute("tensor", record.BF16), 1.83, 989.4e3, "the clock held"},
 		{"bf16 at the boost clock", h200, compute("tensor", record.BF16), 0, 1070.5e3, "boost clock"},
 		{"fp32", h200, compute("simt", record.FP32), 1.98, 66.9e3, "Programming Guide"},
 		{"int8", h200, compute("tensor", record.INT8), 1.83, 1978.9e3, "dense"},
@@ -35,6 +35,142 @@ func TestTheoreticalPeaksOfAGPUFollowFromItsCapability(t *testing.T) {
 		got := tc.g.Theory(tc.c, tc.clock)
 		if math.Abs(got.Value-tc.want) > 1e-3*tc.want || !strings.Contains(got.Source+got.Unavailable, tc.says) || (tc.want == 0) != (got.Unavailable != "") {
 			t.Errorf("%s: %+v, want %g (%s)", tc.name, got, tc.want, tc.says)
+		}
+	}
+}
+
+// The fixture's clock held is 1.83 GHz of 1.98: the row at the nominal clock, the row at the clock held, and what the gap is.
+func TestCeilingsOfAGPUStandBesideTheClockHeld(t *testing.T) {
+	h200 := GPU{Capability: 90, SMs: 132, BoostGHz: 1.98, MemoryGHz: 3.201, BusBits: 6144}
+	for _, tc := range []struct {
+		name         string
+		isa          string
+		dtype        record.DType
+		gflops, held float64 // held: the ratio at the clock held; 0: no clock is known
+		diagnosis    string
+	}{
+		{"all but the clock", "simt", record.FP32, 61e3, 0.986, "91 % at the nominal 1980 MHz, 99 % at the 1830 MHz held: the clock is the gap"},
+		{"mma.sync", record.ISAMma, record.BF16, 620e3, 0.627, "mma.sync does not reach the tensor cores' whole rate"},
+		{"half", "simt", record.FP64, 15.4e3, 0.498, "half of the row"},
+		{"no clock", "simt", record.FP32, 61e3, 0, "the clock held is not known"},
+	} {
+		m := NewModel("cuda:0", nil, nil)
+		m.GPU = &h200
+		c := record.Ceiling{Kind: record.CeilingCompute, ISA: tc.isa, DType: tc.dtype, Threads: 1}
+		r := record.Result{Status: record.OK, FLOPs: int64(tc.gflops * 1e6), Time: &record.Time{MedianNS: 1e6, MinNS: 1e6, CI95NS: [2]float64{1e6, 1e6}},
+			Conditions: &record.Conditions{ClockAfterGHz: record.Unknown[float64]("a test")}}
+		if tc.held > 0 {
+			r.Conditions.Board = &record.Board{Source: "test", ClockMHz: 1830}
+		}
+		m.Probe(c, r, "initial")
+		m.Diagnose(Setting{GPU: &h200})
+		got := m.Ceilings()[0]
+		if (got.Held != nil) != (tc.held > 0) || got.Held != nil && math.Abs(got.Held.Ratio-tc.held) > 2e-3 || !strings.Contains(got.Diagnosis, tc.diagnosis) {
+			t.Errorf("%s: held %+v, %q", tc.name, got.Held, got.Diagnosis)
+		}
+		if got.Theoretical.Inputs["clock_ghz"] != 1.98 {
+			t.Errorf("%s: the row assumes %v GHz", tc.name, got.Theoretical.Inputs["clock_ghz"])
+		}
+	}
+}
+
+func TestSparsePeaksAreRowsOfTheirOwn(t *testing.T) {
+	rows := GPU{Capability: 90, SMs: 132, BoostGHz: 1.83}.Unprobed()
+	for _, x := range rows {
+		if x.DType == record.FP64 || x.ISA != record.ISASparse || x.Measured.Unavailable == "" {
+			t.Errorf("%+v", x)
+		}
+		if got := (GPU{Capability: 90, SMs: 132, BoostGHz: 1.83}).Theory(x, 0); x.DType == record.BF16 && math.Abs(got.Value-1978.9e3) > 1e3 {
+			t.Errorf("sparse bf16: %+v, want 1979 TFLOP/s", got)
+		}
+	}
+	if len(rows) != 6 {
+		t.Errorf("%d rows, want tf32, fp16, bf16, two of fp8 and int8", len(rows))
+	}
+	if got := (GPU{Capability: 130, SMs: 132, BoostGHz: 2}).Unprobed(); len(got) != 0 {
+		t.Errorf("an unknown capability has %v", got)
+	}
+}
+
+// A probe of mma.sync says nothing of wgmma, nor one of fp32's units of sums of three TF32 products.
+func TestTensorCoresAreBoundedByTheProbeOfTheirOwnInstructions(t *testing.T) {
+	m := NewModel("cuda:0", nil, nil)
+	probe := func(isa string, d record.DType, gflops float64) {
+		m.Probe(record.Ceiling{Kind: record.CeilingCompute, ISA: isa, DType: d, Threads: 1},
+			record.Result{Status: record.OK, FLOPs: int64(gflops * 1e6), Time: &record.Time{MedianNS: 1e6, MinNS: 1e6, CI95NS: [2]float64{1e6, 1e6}}}, "initial")
+	}
+	probe("simt", record.FP32, 60e3)
+	probe(record.ISAMma, record.BF16, 600e3)
+	for _, tc := range []struct {
+		isa     string
+		dtype   record.DType
+		gflops  float64
+		suspect bool
+		known   bool // whether a fraction is given
+	}{
+		{record.ISAMma, record.BF16, 500e3, false, true},
+		{record.ISAMma, record.BF16, 700e3, true, true},
+		{record.ISAWgmma, record.BF16, 700e3, false, false},
+		{record.ISAWgmma, record.FP32, 150e3, false, false},
+		{"portable", record.FP32, 65e3, true, true},
+		{"portable", record.BF16, 65e3, false, true},
+	} {
+		r := record.Result{Status: record.OK, ISA: tc.isa, DType: tc.dtype, Threads: 1, FLOPs: int64(tc.gflops * 1e6), Time: &record.Time{MedianNS: 1e6}}
+		if f := m.Judge(&r); f.Suspect != tc.suspect {
+			t.Errorf("%s %s at %g: %+v", tc.isa, tc.dtype, tc.gflops, f)
+		}
+		if rc := m.Floor(&r); (rc.FloorNS > 0) != tc.known {
+			t.Errorf("%s %s: %+v", tc.isa, tc.dtype, rc)
+		}
+	}
+}
+
+// What a launch reads again may come from the multiprocessors' own caches; what it reads first may not: they are empty when it begins.
+func TestCachesThatALaunchBeginsWithEmptyHoldNothingOfItsFirstPass(t *testing.T) {
+	m := NewModel("cuda:0", []Level{{Name: "L2", Capacity: 50 * mib}, {Name: DRAM}}, nil)
+	m.Within = 33 * mib
+	bandwidth(m, "L2", "read", 1, 5000)
+	bandwidth(m, DRAM, "read", 1, 4000)
+	for _, tc := range []struct {
+		name              string
+		bytes, workingSet int64
+		gbps              float64
+		suspect           string
+		fraction          float64 // 0: not looked at
+	}{
+		{"one pass at the speed of L2", 20 * mib, 20 * mib, 5000, "", 1},
+		{"one pass faster than L2", 20 * mib, 20 * mib, 5500, "through L2", 0},
+		{"many passes over what the multiprocessors hold", 100 * 6 * mib, 6 * mib, 20000, "", 0.04},
+		{"many passes over twice what they hold", 10 * 66 * mib, 66 * mib, 20000, "through L2", 0},
+	} {
+		r := record.Result{DType: record.FP32, Threads: 1, Mode: record.Hot, Status: record.OK, Time: timeOf(float64(tc.bytes) / tc.gbps),
+			Bytes: tc.bytes, ReadBytes: tc.bytes, WorkingSetBytes: tc.workingSet}
+		if f := m.Judge(&r); f.Suspect != (tc.suspect != "") || !strings.Contains(f.Reason, tc.suspect) {
+			t.Errorf("%s: suspect %v, %q", tc.name, f.Suspect, f.Reason)
+		}
+		if m.Apply(&r); tc.fraction > 0 && math.Abs(r.Ceiling.Fraction-tc.fraction) > 1e-3 {
+			t.Errorf("%s: fraction %v, want %v", tc.name, r.Ceiling.Fraction, tc.fraction)
+		}
+	}
+}
+
+func TestTheLinkToTheHostFollowsFromGenerationAndLanes(t *testing.T) {
+	for _, tc := range []struct {
+		generation, lanes int
+		want              float64 // GB/s; 0: unavailable
+		says              string
+	}{
+		{5, 16, 63.02, "one direction"},
+		{4, 16, 31.51, "one direction"},
+		{3, 8, 7.877, "one direction"},
+		{6, 16, 118, "one direction"},
+		{0, 16, 0, "tells no generation and width"},
+		{9, 16, 0, "no row for PCI Express of generation 9"},
+	} {
+		g := GPU{PCIeGeneration: tc.generation, PCIeLanes: tc.lanes}
+		got := g.Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: record.AccessToDevice}, 0)
+		if math.Abs(got.Value-tc.want) > tc.want/1e3 || !strings.Contains(got.Formula+got.Unavailable, tc.says) {
+			t.Errorf("generation %d, %d lanes: %+v, want %v", tc.generation, tc.lanes, got, tc.want)
 		}
 	}
 }

@@ -29,7 +29,11 @@ type Model struct {
 	Levels1 []Level
 	// LLC is the aggregate last-level cache of all usable CPUs in bytes; 0: the largest one
 	// that Levels and Levels1 name.
-	LLC  int64
+	LLC int64
+	// Within is what caches hold during a launch, and lose at its end, in bytes: those of a GPU's multiprocessors.
+	Within int64
+	// GPU, of a device with published rates, sets results beside its theoretical peaks.
+	GPU  *GPU
 	list []record.Ceiling
 }
 
@@ -94,6 +98,9 @@ func (m *Model) Probe(c record.Ceiling, r record.Result, why string) {
 		p.Time = time.Now().UTC().Format(time.RFC3339)
 	}
 	p.Value, p.CI95, p.Best = figure(c.Kind, r)
+	if m.GPU != nil {
+		p.ClockGHz, p.ClockSource = heldClock(&r)
+	}
 	m.enter(x, p)
 }
 
@@ -176,6 +183,29 @@ func (m *Model) Compute(isa string, d record.DType, threads int) *record.Ceiling
 		}
 	}
 	return best
+}
+
+// bounding is the best measured compute ceiling that bounds a kernel of an instruction set. Tensor cores are bounded by the probe of their
+// own instructions alone, all else by the best of all.
+func (m *Model) bounding(isa string, d record.DType, threads int) *record.Ceiling {
+	if record.TensorISA(isa) {
+		return m.Compute(isa, d, threads)
+	}
+	return m.Compute("", d, threads)
+}
+
+// heldClock is the clock that a device held during a result, and where it comes from; 0 when nobody knows.
+func heldClock(r *record.Result) (ghz float64, source string) {
+	if r.Conditions == nil {
+		return 0, ""
+	}
+	if d := r.Conditions.Board; d != nil && d.ClockMHz > 0 {
+		return d.ClockMHz * 1e-3, d.Source + ", median while it was timed"
+	}
+	if v, ok := r.Conditions.ClockAfterGHz.Get(); ok {
+		return v, "measured right after it"
+	}
+	return 0, ""
 }
 
 // serves reports whether a probe's precision bounds results of dtype d: 16-bit inputs may

@@ -32,6 +32,8 @@ type Setting struct {
 	// NoRow says why the table's row does not hold for the first n threads; "": it does.
 	// nil: it always does.
 	NoRow func(threads int) string
+	// GPU gives the formulas of a device in place of the table's rows.
+	GPU *GPU
 }
 
 func (s Setting) cores(threads int) float64 {
@@ -60,6 +62,9 @@ func (s Setting) clock(c record.Ceiling) (ghz float64, why string) {
 
 // Theory gives the formula's value for a ceiling, or why there is none.
 func (s Setting) Theory(c record.Ceiling) record.Theoretical {
+	if s.GPU != nil {
+		return s.GPU.Theory(c, 0)
+	}
 	switch c.Kind {
 	case record.CeilingCompute:
 		return s.compute(c)
@@ -111,6 +116,11 @@ func (m *Model) Diagnose(s Setting) {
 		x := &m.list[i]
 		x.Theoretical = s.Theory(*x)
 		m.relate(x)
+		if s.GPU != nil {
+			x.Held = s.GPU.held(*x)
+			x.Diagnosis = s.GPU.diagnose(*x)
+			continue
+		}
 		x.Diagnosis = m.diagnose(x, s)
 	}
 }

@@ -21,10 +21,12 @@ func Builtin() *Registry {
 		SharedSpec(),
 		DispatchSpec(),
 		DispatchGraphSpec(),
+		DispatchPersistentSpec(),
 		ClockSpec(),
 	).
 		With(ElementwiseSpecs()...).
 		With(MemorySpecs()...).
+		With(CopySpecs()...).
 		With(StreamSpecs()...).
 		With(Blas1Specs()...).
 		With(ReductionSpecs()...).

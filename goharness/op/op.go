@@ -50,6 +50,8 @@ type Tensor struct {
 	Dims  []int64
 	Pitch int64 // elements between rows; 0 means Dims[len-1]
 	Fill  Fill
+	// Host: on a device with memory of its own it lies in page-locked memory of the host.
+	Host bool
 	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
 	// ones); 0 means 3. FillScales: the exponent, 0 to 126.
 	IntRange int64

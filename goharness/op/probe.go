@@ -232,6 +232,12 @@ func DispatchGraphSpec() Spec {
 	return launchSpec("dispatch_graph", "an empty kernel, many times in one graph: the time of a launch where the host takes no part. Only devices with graphs have it")
 }
 
+// DispatchPersistentSpec declares dispatch_persistent.
+func DispatchPersistentSpec() Spec {
+	return launchSpec("dispatch_persistent", "an empty task for a kernel that stays on the device: from the host's word in memory that both reach to the answer. "+
+		"Only devices with memory of their own have it")
+}
+
 func launchSpec(name, doc string) Spec {
 	return Spec{
 		Name: name, Family: "probe", Suite: "peak", Item: "launch", Metric: "ns", Doc: doc,

@@ -35,6 +35,10 @@ type Options struct {
 	LLC int64
 	// Memory that may be allocated in bytes; 0: unknown.
 	Memory int64
+	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
+	PeakChunks int64
+	// Extra are probes that the levels do not give.
+	Extra []Extra
 	// Peaks lists the instruction set and dtype pairs that the device has peak kernels for.
 	Peaks []Peak
 }
@@ -44,6 +48,14 @@ type Peak struct {
 	ISA   string
 	DType record.DType
 	VL    int // vector length in bits, SVE only
+}
+
+// Extra is a probe with its ceiling.
+type Extra struct {
+	Ceiling record.Ceiling
+	Op      string
+	DType   record.DType
+	Params  map[string]string
 }
 
 // Probe is a case that feeds a ceiling.

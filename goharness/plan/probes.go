@@ -52,7 +52,7 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			if !p.DType.Float() {
 				unit = "GOPS"
 			}
-			params, err := peakParams(p, t)
+			params, err := peakParams(p, max(int64(t), b.o.PeakChunks))
 			if err != nil {
 				return nil, nil, err
 			}
@@ -87,6 +87,11 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			}
 		}
 	}
+	for _, x := range b.o.Extra {
+		if err := add(x.Ceiling, x.Op, x.DType, x.Params, b.o.Threads, false, ""); err != nil {
+			return nil, nil, err
+		}
+	}
 	sweep, warnings, err := b.sweep(threads)
 	for _, p := range sweep { // a size that is a ceiling's probe is asked once
 		if !slices.ContainsFunc(out, func(x Probe) bool { return x.Case.ID == p.Case.ID }) {
@@ -107,13 +112,13 @@ func (b *builder) newProbe(ref record.ProgramRef, threads int) (record.Case, err
 	return c, err
 }
 
-// peakParams gives every thread one chunk of work: a chunk is what one output element proves.
-func peakParams(p Peak, threads int) (map[string]string, error) {
+// peakParams gives every thread one chunk of work, or a device so many: a chunk is what one output element proves.
+func peakParams(p Peak, chunks int64) (map[string]string, error) {
 	row, err := op.FindPeak(p.ISA, p.DType)
 	if err != nil {
 		return nil, err
 	}
-	params := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(row.Chunk * int64(threads))}
+	params := map[string]string{"isa": p.ISA, "instructions": fmt.Sprint(row.Chunk * chunks)}
 	if p.VL > 0 {
 		params["vl"] = fmt.Sprint(p.VL)
 	}

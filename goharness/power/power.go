@@ -107,6 +107,12 @@ func (s Sensors) plausible() Sensors {
 	return s
 }
 
+// Notes that say what a device's link to the host can do at most: whole numbers, or why they are not known.
+const (
+	NotePCIeGeneration = "pcie generation"
+	NotePCIeLanes      = "pcie lanes"
+)
+
 // Facts of a meter that do not change during a run.
 type Facts struct {
 	LimitWatts float64           // the power limit in force; 0: unknown

@@ -51,15 +51,32 @@ type Conditions struct {
 	PeakMemoryBytes     int64         `json:"peak_memory_bytes"`
 	MemoryBeforeBytes   int64         `json:"memory_before_bytes"`
 	MemoryAfterBytes    int64         `json:"memory_after_bytes"`
+	Board               *Board        `json:"board,omitempty" jsonschema:"description=of a device with sensors of its own: what they showed"`
 	// Of devices that are timed by events.
 	Launching         []Launching   `json:"launching,omitempty" jsonschema:"description=how the samples reached the device; of a comparison, of each arm"`
 	EventResolutionNS Fact[float64] `json:"event_resolution_ns,omitzero" jsonschema:"description=least difference that two events of the device show"`
+}
+
+// Board is what the sensors of a device showed while a case was timed; 0 and "" mean not given.
+type Board struct {
+	Source         string  `json:"source"`
+	Readings       int     `json:"readings"`
+	ClockMHz       float64 `json:"clock_mhz,omitempty" jsonschema:"description=of the multiprocessors; median"`
+	LeastClockMHz  float64 `json:"least_clock_mhz,omitempty"`
+	MemoryClockMHz float64 `json:"memory_clock_mhz,omitempty" jsonschema:"description=median"`
+	PowerWatts     float64 `json:"power_watts,omitempty" jsonschema:"description=of the moment or averaged by the board (source says which); median"`
+	TemperatureC   float64 `json:"temperature_c,omitempty" jsonschema:"description=highest"`
+	// Beside this device's work.
+	Beside      []string `json:"beside,omitempty" jsonschema:"description=what else uses the device or shares its power and its bus"`
+	Unavailable string   `json:"unavailable,omitempty"`
 }
 
 // Paths of Launching.
 const (
 	LaunchStream = "stream" // one by one
 	LaunchGraph  = "graph"  // each sample as one graph
+	// LaunchResident: a kernel that stays on the device takes them one by one from memory that it shares with the host.
+	LaunchResident = "resident"
 )
 
 // Launching is how samples reached a device that runs what is enqueued to it.

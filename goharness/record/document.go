@@ -46,6 +46,12 @@ type Device struct {
 	Facts    map[string]string `json:"facts,omitempty"`
 }
 
+// FactSimulated, of a device that the CPU stands in for, says what does.
+const FactSimulated = "simulated"
+
+// FactDevices is how many devices of the platform the machine has.
+const FactDevices = "devices"
+
 // Summary counts results by status and names the bests per suite. Invalid and wrong
 // results are never counted.
 type Summary struct {

@@ -175,6 +175,8 @@ type ResultCeiling struct {
 	FloorNS       float64 `json:"floor_ns,omitempty" jsonschema:"description=shortest time the ceilings allow"`
 	Fraction      float64 `json:"fraction" jsonschema:"description=floor_ns over the median time"`
 	Source        string  `json:"source" jsonschema:"description=measured; theoretical; or user"`
+	Nominal       *Held   `json:"nominal,omitempty" jsonschema:"description=of a GPU: its theoretical arithmetic peak at the nominal clock and the share of it that the executed operations reached"`
+	Held          *Held   `json:"held,omitempty" jsonschema:"description=the same at the clock that it held"`
 	UserFraction  float64 `json:"user_fraction,omitempty" jsonschema:"description=work over the peaks that the user gave over the median time; above 1 a given peak is too low"`
 }
 
@@ -225,4 +227,7 @@ type Ratio struct {
 type DeviceMemory struct {
 	StartBytes int64 `json:"start_bytes"`
 	EndBytes   int64 `json:"end_bytes"`
+	// Of a device with memory of its own.
+	ReservedBytes int64 `json:"reserved_bytes,omitempty" jsonschema:"description=held from the driver during the case: the buffers and blocks that are kept for later cases"`
+	PeakBytes     int64 `json:"peak_bytes,omitempty" jsonschema:"description=most that buffers of the case held at once"`
 }

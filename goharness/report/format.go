@@ -33,7 +33,7 @@ func metricOf(r *record.Result) metric {
 		}
 	}
 	switch {
-	case r.Op == "chase" || r.Op == "dispatch" || r.Op == "dispatch_graph":
+	case r.Op == "chase" || strings.HasPrefix(r.Op, "dispatch"):
 		return plainTime
 	case r.FLOPs > 0:
 		return computeRate
@@ -138,6 +138,41 @@ func ofGiven(r *record.Result) string {
 		return none
 	}
 	return percent(r.Ceiling.UserFraction)
+}
+
+// boardText is what a device's sensors showed, in one line; "" where none were looked for.
+func boardText(b *record.Board) string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Unavailable != "":
+		return "unavailable: " + b.Unavailable
+	}
+	var out []string
+	for _, x := range []struct {
+		value float64
+		text  string
+	}{{b.ClockMHz, "MHz"}, {b.LeastClockMHz, "MHz at least"}, {b.MemoryClockMHz, "MHz memory"}, {b.PowerWatts, "W"}, {b.TemperatureC, "°C"}} {
+		if x.value != 0 {
+			out = append(out, digits(x.value)+" "+x.text)
+		}
+	}
+	return strings.Join(append(out, b.Beside...), ", ") + " (" + b.Source + ", " + strconv.Itoa(b.Readings) + " readings)"
+}
+
+// ofPeak is the fraction of a GPU's theoretical arithmetic peak at its nominal clock, or at the clock that it held.
+func ofPeak(r *record.Result, held bool) string {
+	if r.Ceiling == nil || !r.Status.Counts() {
+		return none
+	}
+	h := r.Ceiling.Nominal
+	if held {
+		h = r.Ceiling.Held
+	}
+	if h == nil || h.Ratio <= 0 {
+		return none
+	}
+	return percent(h.Ratio)
 }
 
 func bound(r *record.Result) string {

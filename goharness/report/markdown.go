@@ -19,7 +19,7 @@ func writeMarkdown(w io.Writer, docs []record.Calibration) error {
 		for n := range d.Results {
 			results = append(results, gridRow{cells: append(resultCells(&d.Results[n]), remarks(&d.Results[n]))})
 		}
-		cols, results := withoutEmpty(ofGivenColumn, resultColumns, results)
+		cols, results := withoutUnused(resultColumns, results)
 		var rows [][]string
 		for _, r := range results {
 			rows = append(rows, r.cells)

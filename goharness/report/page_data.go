@@ -296,6 +296,7 @@ func conditionsText(c *record.Conditions) string {
 	add("driver", c.Driver)
 	add("priority", c.Priority)
 	add("throttled", fact(c.Throttled, func(s string) string { return s }))
+	add("board", boardText(c.Board))
 	if c.BufferSets > 1 {
 		add("buffer sets", strconv.Itoa(c.BufferSets))
 	}

@@ -73,8 +73,20 @@ func section(name string, cols []column, rows []gridRow, o Options) string {
 	return name + "\n" + grid(cols, rows, o)
 }
 
-// ofGivenColumn is left out where the user gave no peak.
-const ofGivenColumn = "of given peak"
+// ofGivenColumn is left out where the user gave no peak; ofPeakColumn and atClockColumn where the device has no theoretical peak by its clock.
+const (
+	ofGivenColumn = "of given peak"
+	ofPeakColumn  = "of peak"
+	atClockColumn = "of peak@clock"
+)
+
+// withoutUnused leaves out those of the columns that only some documents have when no row has anything in them.
+func withoutUnused(cols []column, rows []gridRow) ([]column, []gridRow) {
+	for _, name := range []string{ofGivenColumn, ofPeakColumn, atClockColumn} {
+		cols, rows = withoutEmpty(name, cols, rows)
+	}
+	return cols, rows
+}
 
 // withoutEmpty leaves out the column of that name when no row has anything in it.
 func withoutEmpty(name string, cols []column, rows []gridRow) ([]column, []gridRow) {
@@ -93,7 +105,8 @@ var resultColumns = []column{
 	{name: "test", drop: 6}, {name: "op", least: 10}, {name: "shape"}, {name: "use case", drop: 10, least: 12},
 	{name: "precision", drop: 1}, {name: "thr", right: true, drop: 7}, {name: "batch", right: true, drop: 12},
 	{name: "performance", right: true}, {name: "latency", right: true, drop: 4}, {name: "memory", right: true, drop: 11},
-	{name: "device", drop: 9}, {name: "kernel", drop: 8, least: 16}, {name: "of roof", right: true, drop: 3}, {name: ofGivenColumn, right: true, drop: 2}, {name: "bound", drop: 9},
+	{name: "device", drop: 9}, {name: "kernel", drop: 8, least: 16}, {name: "of roof", right: true, drop: 3}, {name: ofGivenColumn, right: true, drop: 2},
+	{name: ofPeakColumn, right: true, drop: 3}, {name: atClockColumn, right: true, drop: 2}, {name: "bound", drop: 9},
 	{name: "±", right: true, drop: 5}, {name: "status"},
 }
 
@@ -107,7 +120,7 @@ func resultCells(r *record.Result) []string {
 		batch = strconv.FormatInt(r.Batch, 10)
 	}
 	return []string{orNone(r.Suite), clean(r.Op), params(r), orNone(r.UseCase), clean(string(r.DType)), threads, batch,
-		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), ofGiven(r), bound(r), half(r),
+		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), ofGiven(r), ofPeak(r, false), ofPeak(r, true), bound(r), half(r),
 		clean(string(r.Status))}
 }
 
@@ -136,7 +149,7 @@ func remarks(r *record.Result) string {
 }
 
 func results(rs []record.Result, o Options) string {
-	cols, rows := withoutEmpty(ofGivenColumn, resultColumns, resultRows(rs, o))
+	cols, rows := withoutUnused(resultColumns, resultRows(rs, o))
 	return section("Results", cols, rows, o)
 }
 

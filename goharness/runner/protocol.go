@@ -86,6 +86,8 @@ type Prepared struct {
 	MemoryBefore    int64          `json:"memory_before"`
 	DeviceMemory    int64          `json:"device_memory"`
 	DeviceBefore    int64          `json:"device_memory_before"`
+	DeviceReserved  int64          `json:"device_memory_reserved,omitempty"`
+	DevicePeak      int64          `json:"device_memory_peak,omitempty"`
 }
 
 // PreparedArm is one program's kernels.

@@ -224,6 +224,10 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 		return nil, err
 	}
 	before := s.dev.MemoryInUse()
+	own, keeps := s.dev.(backend.Reserver)
+	if keeps {
+		own.MemoryReserved() // from here on
+	}
 	out := &Prepared{Params: ref.Reference.Params(), FLOPs: ref.FLOPs(), Bytes: ref.Bytes(),
 		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(),
 		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: op.TrafficOf(ref.Reference)}
@@ -274,6 +278,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 		out.Arms = append(out.Arms, pa)
 	}
 	out.DeviceMemory = s.dev.MemoryInUse()
+	if keeps {
+		out.DeviceReserved, out.DevicePeak = own.MemoryReserved()
+	}
 	return out, nil
 }
 

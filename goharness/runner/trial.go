@@ -102,7 +102,7 @@ func (t *trial) measure(p *Prepared) (again bool, err error) {
 		return t.faulty(suspects(p.Arms...), rep.Err)
 	}
 	timed(t.res, rep.Measured)
-	t.res.DeviceMemory = &record.DeviceMemory{StartBytes: p.DeviceBefore, EndBytes: p.DeviceMemory}
+	t.res.DeviceMemory = &record.DeviceMemory{StartBytes: p.DeviceBefore, EndBytes: p.DeviceMemory, ReservedBytes: p.DeviceReserved, PeakBytes: p.DevicePeak}
 	return false, nil
 }
 

@@ -125,16 +125,22 @@ func TestTheFingerprintIsWhatBlocksDependOn(t *testing.T) {
 }
 
 func TestTargetsCoverOpsAndPrecisions(t *testing.T) {
-	got, err := Targets(op.Builtin(), []string{"gemm", "linear"}, []record.DType{record.FP32, record.FP16})
+	got, err := Targets(op.Builtin(), []string{"gemm", "linear"}, []record.DType{record.FP32, record.FP16}, false)
 	if err != nil || len(got) != 3*len(shapes) { // linear has no fp16
 		t.Errorf("%d targets, %v", len(got), err)
 	}
+	if got, err := Targets(op.Builtin(), []string{"gemm"}, []record.DType{record.BF16}, true); err != nil || len(got) != len(shapesOfAccelerators) {
+		t.Errorf("%d targets of an accelerator, %v", len(got), err)
+	}
+	if got, err := Targets(op.Builtin(), []string{"linear"}, []record.DType{record.BF16}, true); err != nil || len(got) == 0 || len(got) >= len(shapesOfAccelerators) {
+		t.Errorf("%d targets of an op that stores B in one way, %v", len(got), err)
+	}
 	for _, bad := range [][]string{{"relu"}, {"nothing"}} {
-		if _, err := Targets(op.Builtin(), bad, []record.DType{record.FP32}); err == nil {
+		if _, err := Targets(op.Builtin(), bad, []record.DType{record.FP32}, false); err == nil {
 			t.Errorf("%v: no error", bad)
 		}
 	}
-	if _, err := Targets(op.Builtin(), []string{"linear"}, []record.DType{record.FP16}); err == nil {
+	if _, err := Targets(op.Builtin(), []string{"linear"}, []record.DType{record.FP16}, false); err == nil {
 		t.Error("linear at fp16: no error")
 	}
 }

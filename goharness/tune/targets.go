@@ -20,13 +20,30 @@ var shapes = []map[string]string{
 	{"m": "1024", "n": "1024", "k": "48"},
 }
 
+// shapesOfAccelerators stand for the classes of a device with hundreds of tensor cores: many rounds of tiles, a few, one, skinny, and a short k; B
+// stored by columns as layers of networks have it, and by rows.
+var shapesOfAccelerators = []map[string]string{
+	{"m": "8192", "n": "8192", "k": "4096"},
+	{"m": "2048", "n": "2048", "k": "4096"},
+	{"m": "1024", "n": "1024", "k": "4096"},
+	{"m": "64", "n": "8192", "k": "4096"},
+	{"m": "4096", "n": "4096", "k": "256"},
+	{"m": "8192", "n": "8192", "k": "4096", "tb": "1"},
+	{"m": "2048", "n": "2048", "k": "4096", "tb": "1"},
+	{"m": "1024", "n": "1024", "k": "4096", "tb": "1"},
+}
+
 // Ops that have parameters to search.
 var Ops = []string{"gemm", "linear"}
 
 // Targets lists the shapes to search for ops and precisions; a precision that an op does not
-// have is an error when it has none of them.
-func Targets(ops *op.Registry, names []string, dtypes []record.DType) ([]Target, error) {
+// have is an error when it has none of them. The shapes are those of the CPU, or of an accelerator.
+func Targets(ops *op.Registry, names []string, dtypes []record.DType, accelerator bool) ([]Target, error) {
 	var out []Target
+	shapes := shapes
+	if accelerator {
+		shapes = shapesOfAccelerators
+	}
 	for _, name := range names {
 		spec, ok := ops.Spec(name)
 		if !ok || !slices.Contains(Ops, name) {
@@ -39,7 +56,9 @@ func Targets(ops *op.Registry, names []string, dtypes []record.DType) ([]Target,
 			}
 			found = true
 			for _, s := range shapes {
-				out = append(out, Target{name, d, s})
+				if declares(spec, s) {
+					out = append(out, Target{name, d, s})
+				}
 			}
 		}
 		if !found {
@@ -47,6 +66,16 @@ func Targets(ops *op.Registry, names []string, dtypes []record.DType) ([]Target,
 		}
 	}
 	return out, nil
+}
+
+// declares reports whether an op has all parameters of a shape.
+func declares(spec op.Spec, shape map[string]string) bool {
+	for name := range shape {
+		if !slices.ContainsFunc(spec.Params, func(p op.ParamSpec) bool { return p.Name == name }) {
+			return false
+		}
+	}
+	return true
 }
 
 // Caches are the sizes that block sizes are computed from: L1 and L2 of one core, and of the last

@@ -4,6 +4,7 @@
 //   RIDGE_FAKE_DEVICES=N        devices counted (default 1; 0: cuInit says no device)
 //   RIDGE_FAKE_MEMORY=BYTES     memory of the device (default 1 GiB)
 //   RIDGE_FAKE_CAPABILITY=M.N   compute capability (default 9.0)
+//   RIDGE_FAKE_SMS=N            multiprocessors (default 4)
 //   RIDGE_FAKE_FAIL=WHAT:KERNEL:N  the Nth launch (from 1) of a kernel in this process fails: illegal, timeout,
 //                               lost, ecc, oom, hang (never returns) or abort (ends the process)
 //   RIDGE_FAKE_FAIL_ONCE=FILE   … in the first process alone, which makes FILE
@@ -78,11 +79,14 @@ struct alignas(64) Slot { // of a parameter
   char bytes[128];
 };
 
-struct Launch {
+struct Launch { // or a copy, where f is null
   Function *f;
   unsigned grid[3], block[3], shared;
   std::vector<Slot> slots;
   std::string ordered; // what it shall do in place of its work
+  void *to = nullptr;
+  const void *from = nullptr;
+  size_t bytes = 0;
 };
 
 struct Graph {
@@ -160,6 +164,11 @@ bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code =
 // run executes a launch; what goes wrong shows at the next wait.
 void run(const Launch &l) {
   if (sticky) return;
+  if (!l.f) {
+    memmove(l.to, l.from, l.bytes);
+    memory_written(l.to, l.bytes);
+    return;
+  }
   int code;
   if (!l.ordered.empty()) {
     code = failure(l.ordered, l.f->kernel->name), report.clear();
@@ -194,7 +203,7 @@ int waited() {
 
 // put_launch enqueues it; a refusal is told at once.
 int put_launch(Launch l) {
-  l.ordered = ordered(l.f->kernel->name);
+  if (l.f) l.ordered = ordered(l.f->kernel->name);
   if (l.ordered == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
   put([l] { run(l); });
   return SUCCESS;
@@ -202,7 +211,7 @@ int put_launch(Launch l) {
 
 int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
   if (int rc = ready()) return rc;
-  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, ""};
+  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, "", nullptr, nullptr, 0};
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
       g[0] > 2147483647u || shared > l.f->dynamic_allowed)
     return INVALID_VALUE;
@@ -248,9 +257,10 @@ API int cuDeviceTotalMem_v2(size_t *n, int) { return *n = memory(), SUCCESS; }
 API int cuDeviceGetAttribute(int *v, int what, int) {
   int major = 9, minor = 0;
   if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
-  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000}, {16, 4},
+  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000},
                                             {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0},
                                             {33, 0x41},   {34, 0},     {50, 1}};
+  if (what == 16) return *v = (int)number("RIDGE_FAKE_SMS", 4), SUCCESS;
   if (what == 75) return *v = major, SUCCESS;
   if (what == 76) return *v = minor, SUCCESS;
   auto it = values.find(what);
@@ -354,6 +364,20 @@ API int cuMemcpyHtoD_v2(Pointer d, const void *s, size_t n) {
   if (!rc) memory_written((void *)d, n);
   return rc;
 }
+namespace {
+// copies puts a copy into the stream, or into the graph that is recorded: both ends are memory that the driver knows.
+int copies(void *to, const void *from, size_t n) {
+  std::lock_guard<std::mutex> hold(lock);
+  if (int rc = ready()) return rc;
+  if (!n || !memory_at(to, n) || !memory_at(from, n)) return INVALID_VALUE;
+  Launch l{};
+  l.to = to, l.from = from, l.bytes = n;
+  if (capturing) return capturing->launches.push_back(l), SUCCESS;
+  return put_launch(l);
+}
+} // namespace
+API int cuMemcpyHtoDAsync_v2(Pointer d, const void *s, size_t n, void *) { return copies((void *)d, s, n); }
+API int cuMemcpyDtoHAsync_v2(void *d, Pointer s, size_t n, void *) { return copies(d, (void *)s, n); }
 API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { return set(p, &v, 1, n); }
 API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { return set(p, &v, 1, n); }
 
@@ -384,7 +408,7 @@ API int cuGraphLaunch(void *g, void *) { // one operation of the queue
   if (int rc = ready()) return rc;
   std::vector<Launch> all = ((Graph *)g)->launches;
   for (Launch &l : all)
-    if ((l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
+    if (l.f && (l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
   put([all] {
     for (const Launch &l : all) run(l);
   });

@@ -171,7 +171,7 @@ func (it *item) skip(m Metric) bool {
 	case GBps:
 		return it.r.Bytes == 0 || it.unusable == "" && it.value == 0
 	case Latency:
-		return it.r.Op != "chase" && it.r.Op != "dispatch" && it.r.Op != "dispatch_graph"
+		return it.r.Op != "chase" && !strings.HasPrefix(it.r.Op, "dispatch")
 	}
 	return false
 }

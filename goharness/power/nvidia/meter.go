@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -129,6 +130,13 @@ func (m *meter) start(own func(int) bool, d power.Device) error {
 		m.facts.Notes["ecc"] = map[bool]string{true: "enabled", false: "disabled"}[on == nvml.FEATURE_ENABLED]
 	} else {
 		m.facts.Notes["ecc"] = text(ret)
+	}
+	for note, ask := range map[string]func() (int, nvml.Return){power.NotePCIeGeneration: m.dev.GetMaxPcieLinkGeneration, power.NotePCIeLanes: m.dev.GetMaxPcieLinkWidth} {
+		if n, ret := ask(); ret == nvml.SUCCESS { // the most that device and system can do: an idle link is slower
+			m.facts.Notes[note] = strconv.Itoa(n)
+		} else {
+			m.facts.Notes[note] = text(ret)
+		}
 	}
 	if v, ret := m.lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
 		m.facts.Notes["driver"] = v

@@ -61,6 +61,8 @@ func h200(now func() time.Duration, lacks ...string) (*mock.Interface, *mock.Dev
 			return nvml.ClocksEventReasonSwPowerCap, nvml.SUCCESS
 		},
 		GetCurrentClocksThrottleReasonsFunc: func() (uint64, nvml.Return) { return nvml.ClocksThrottleReasonHwSlowdown, nvml.SUCCESS },
+		GetMaxPcieLinkGenerationFunc:        func() (int, nvml.Return) { return 5, nvml.SUCCESS },
+		GetMaxPcieLinkWidthFunc:             func() (int, nvml.Return) { return 16, nvml.SUCCESS },
 		GetEnforcedPowerLimitFunc:           func() (uint32, nvml.Return) { return 700_000, nvml.SUCCESS },
 		GetEccModeFunc: func() (nvml.EnableState, nvml.EnableState, nvml.Return) {
 			return nvml.FEATURE_ENABLED, nvml.FEATURE_ENABLED, nvml.SUCCESS
@@ -115,7 +117,7 @@ func TestTheEnergyOfARecordedTraceIsFound(t *testing.T) {
 	}
 	notes := m.Facts().Notes
 	if m.Name() != "nvml total energy" || m.Facts().LimitWatts != 700 || notes["ecc"] != "enabled" || notes["mig"] != "disabled" ||
-		notes["driver"] != "580.82.07" || notes["other processes"] != "pid 4242 (512 MiB)" {
+		notes["driver"] != "580.82.07" || notes["other processes"] != "pid 4242 (512 MiB)" || notes[power.NotePCIeGeneration] != "5" || notes[power.NotePCIeLanes] != "16" {
 		t.Errorf("%s, facts %+v", m.Name(), m.Facts())
 	}
 	o := power.NewObserver(m, clock.Power(), nil)
