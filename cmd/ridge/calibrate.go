@@ -115,23 +115,23 @@ func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error 
 	if err != nil {
 		return err
 	}
-	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID+".json", data); printed || err != nil {
+	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID, ".json", data); printed || err != nil {
 		return err
 	}
 	return report.WriteTables(c.App.Writer, []record.Calibration{doc}, report.Detect(c.App.Writer))
 }
 
-// deliverFile writes a document to --output, or under its name among the runs, and prints it
+// deliverFile writes a run's document to --output, or under its name among the runs, and prints it
 // where standard output is to be the document.
-func deliverFile(c *cli.Context, dataDir, name string, data []byte) (printed bool, err error) {
+func deliverFile(c *cli.Context, dataDir, run, ending string, data []byte) (printed bool, err error) {
 	out := c.String("output")
 	file := out
 	if out == "" {
-		file = filepath.Join(dataDir, "runs", name)
+		file = filepath.Join(dataDir, "runs", run+ending)
 	}
 	if file != "-" {
 		if err := record.WriteFile(file, data); err != nil {
-			return false, fmt.Errorf("write the document: %w", err)
+			return false, fmt.Errorf("write the document: %w; the run is kept: ridge history show %s --json", err, run)
 		}
 		if !c.Bool("quiet") {
 			fmt.Fprintln(c.App.ErrWriter, "document:", file)

@@ -94,7 +94,7 @@ func deliverFusion(c *cli.Context, dataDir string, doc record.Calibration) error
 	if err != nil {
 		return err
 	}
-	if printed, err := deliverFile(c, dataDir, doc.RunID+"-fusion.json", data); printed || err != nil {
+	if printed, err := deliverFile(c, dataDir, doc.RunID, "-fusion.json", data); printed || err != nil {
 		return err
 	}
 	return report.WriteFusion(c.App.Writer, profile, report.Detect(c.App.Writer))

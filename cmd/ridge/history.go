@@ -130,6 +130,9 @@ func historyShow(c *cli.Context, s *history.Store, words []string) error {
 		if !ok {
 			return fmt.Errorf("--format %q: expected a view of ridge report", c.String("format"))
 		}
+		if v.Files != nil {
+			return fmt.Errorf("--format %s writes several files: ridge history show %s --json | ridge report - --format %s --output DIR", v.Name, words[0], v.Name)
+		}
 		d, err := s.Document(c.Context, words[0])
 		if err != nil {
 			return err
@@ -220,7 +223,7 @@ func historyExport(c *cli.Context, s *history.Store, words []string) error {
 func historyImport(c *cli.Context, s *history.Store, words []string) error {
 	stored, known := 0, 0
 	for _, name := range words {
-		a, b, err := s.ImportFile(c.Context, name)
+		a, b, err := importFile(c.Context, s, name)
 		stored, known = stored+a, known+b
 		if err != nil {
 			return fmt.Errorf("history import: %w", err)
@@ -228,6 +231,15 @@ func historyImport(c *cli.Context, s *history.Store, words []string) error {
 	}
 	_, err := fmt.Fprintf(c.App.Writer, "%d runs stored, %d were there\n", stored, known)
 	return err
+}
+
+func importFile(ctx context.Context, s *history.Store, name string) (stored, known int, err error) {
+	f, err := openInput(ctx, name)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer f.Close()
+	return s.Import(ctx, name, f)
 }
 
 func historyBaseline(c *cli.Context, s *history.Store, words []string) error {

@@ -102,6 +102,7 @@ func TestHistoryRefusesBadInput(t *testing.T) {
 		{[]string{"show"}, "show"},
 		{[]string{"show", "nothing"}, `"nothing" is not in the history`},
 		{[]string{"show", "r0", "--format", "pdf"}, "--format"},
+		{[]string{"show", "r0", "--format", "plots"}, "ridge report - --format plots --output DIR"},
 		{[]string{"trend", "no such case"}, "no such case"},
 		{[]string{"trend", "gemm"}, "is in cpu/gemm"},
 		{[]string{"trend", id, "--metric", "speed"}, "--metric"},

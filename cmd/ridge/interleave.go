@@ -30,7 +30,7 @@ func interleaveFlags() []cli.Flag {
 		&cli.StringFlag{Name: "precision", Usage: "with --interleave: precisions, comma-separated"},
 		&cli.IntFlag{Name: "threads", Usage: "with --interleave: threads"},
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "with --interleave: compact, scatter, none or a CPU list such as 0,2-3"},
-		&cli.IntFlag{Name: "rounds", Value: 48, Usage: "with --interleave: most rounds of new processes (12, 24, 48, … are looked at)"},
+		&cli.IntFlag{Name: "rounds", Value: 192, Usage: "with --interleave: most rounds of new processes (12, 24, 48, … are looked at)"},
 		&cli.IntFlag{Name: "quartets", Value: 4, Usage: "with --interleave: quartets of a round"},
 		&cli.BoolFlag{Name: "force", Usage: "with --interleave: go on although another run measures"},
 	}

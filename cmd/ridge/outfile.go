@@ -5,22 +5,40 @@ import (
 	"path/filepath"
 )
 
-// outFile is written beside its place and moved there when all is in it.
+// outFile is written beside its place and moved there when all is in it. As record.WriteFile does, a link keeps pointing where
+// it points, and what is no regular file (a device, a pipe) is written to and stays what it is.
 type outFile struct {
 	*os.File
-	path string
+	path   string
+	beside bool
 }
 
 func newFile(path string) (*outFile, error) {
+	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		if err != nil {
+			return nil, err
+		}
+		return &outFile{File: f, path: path}, nil
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
-	return &outFile{f, path}, nil
+	return &outFile{f, path, true}, nil
 }
 
 // finish moves the file to its place, or removes it when err is set.
 func (f *outFile) finish(err error) error {
+	if !f.beside {
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+		return err
+	}
 	if err == nil {
 		err = f.Chmod(0o644)
 	}

@@ -41,7 +41,7 @@ func (p *past) close() {
 // read a document: a file, standard input (-), or a run of the history.
 func (p *past) read(c *cli.Context, name string) (record.Calibration, error) {
 	if _, err := os.Stat(name); name == "-" || err == nil || !errors.Is(err, fs.ErrNotExist) {
-		docs, err := readDocuments([]string{name})
+		docs, err := readDocuments(c.Context, []string{name})
 		if err != nil {
 			return record.Calibration{}, err
 		}

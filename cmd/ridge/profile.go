@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ func profileFrom(c *cli.Context) error {
 	if err := only(c, "--from", "from"); err != nil {
 		return err
 	}
-	doc, err := calibrationFrom(c.String("from"))
+	doc, err := calibrationFrom(c.Context, c.String("from"))
 	if err != nil {
 		return err
 	}
@@ -98,8 +99,8 @@ func profileFrom(c *cli.Context) error {
 	return deliverProfile(c, dir, doc, p)
 }
 
-func calibrationFrom(name string) (record.Calibration, error) {
-	d, err := readDocument(name)
+func calibrationFrom(ctx context.Context, name string) (record.Calibration, error) {
+	d, err := readDocument(ctx, name)
 	if err != nil {
 		return record.Calibration{}, fmt.Errorf("profile: %w", err)
 	}
@@ -355,9 +356,12 @@ func profileDiff(c *cli.Context) error {
 	if on := c.String("fail-on"); on != "" && on != "slower" {
 		return fmt.Errorf("--fail-on %q: expected slower", on)
 	}
+	if c.Args().Get(0) == "-" && c.Args().Get(1) == "-" {
+		return errors.New("--diff: standard input (-) can be read once; it is given twice")
+	}
 	var two [2]*pprof.Profile
 	for i := range two {
-		if two[i], err = readProfile(c.Args().Get(i)); err != nil {
+		if two[i], err = readProfile(c.Context, c.Args().Get(i)); err != nil {
 			return err
 		}
 	}
@@ -420,8 +424,8 @@ func percent(s string) (float64, error) {
 const maxProfile = 256 << 20
 
 // readProfile reads a profile, or makes that of a calibration document.
-func readProfile(name string) (*pprof.Profile, error) {
-	f, err := os.Open(name)
+func readProfile(ctx context.Context, name string) (*pprof.Profile, error) {
+	f, err := openInput(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("--diff: %w", err)
 	}

@@ -1,11 +1,9 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -44,7 +42,6 @@ func reportCommand() *cli.Command {
 			if first := slices.Index(c.Args().Slice(), "-"); first >= 0 && slices.Contains(c.Args().Slice()[first+1:], "-") {
 				return errors.New("report: standard input (-) can be read once; it is given twice")
 			}
-			debug.SetMemoryLimit(readingMemory)
 			names, traces, err := splitTraces(c.Args().Slice())
 			if err != nil {
 				return fmt.Errorf("report: %w", err)
@@ -52,7 +49,7 @@ func reportCommand() *cli.Command {
 			if len(traces) > 0 && f.Name != "plots" {
 				return fmt.Errorf("report: %s is a power trace: expected --format plots", traces[0])
 			}
-			docs, err := readDocuments(names)
+			docs, err := readDocuments(c.Context, names)
 			if err != nil {
 				return fmt.Errorf("report: %w", err)
 			}
@@ -82,15 +79,12 @@ func reportCommand() *cli.Command {
 	}
 }
 
-// readingMemory is a soft limit: the collector works harder before it.
-const readingMemory = 700 << 20
-
 // readDocuments reads documents of any kind and joins fusion profiles with the calibrations of
 // their devices.
-func readDocuments(names []string) ([]record.Calibration, error) {
+func readDocuments(ctx context.Context, names []string) ([]record.Calibration, error) {
 	var docs []record.Document
 	for _, name := range names {
-		d, err := readDocument(name)
+		d, err := readDocument(ctx, name)
 		if err != nil {
 			return nil, err
 		}
@@ -99,16 +93,12 @@ func readDocuments(names []string) ([]record.Calibration, error) {
 	return record.JoinFusion(docs)
 }
 
-func readDocument(name string) (record.Document, error) {
-	var r io.Reader = os.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return record.Document{}, err
-		}
-		defer f.Close()
-		r = f
+func readDocument(ctx context.Context, name string) (record.Document, error) {
+	r, err := openInput(ctx, name)
+	if err != nil {
+		return record.Document{}, err
 	}
+	defer r.Close()
 	d, err := record.ReadDocument(r)
 	if err != nil {
 		return d, fmt.Errorf("%s: %w", name, err)

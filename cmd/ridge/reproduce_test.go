@@ -60,7 +60,7 @@ func planned(t *testing.T, line string) ([]record.Case, error) {
 func TestEveryLineOfAReportNamesItsCase(t *testing.T) {
 	lines, lacking := map[string]string{}, map[string]bool{} // by case id
 	read := func(name string) record.Document {
-		d, err := readDocument("../../docs/benchmarks/zen3-milan/" + name)
+		d, err := readDocument(t.Context(), "../../docs/benchmarks/zen3-milan/"+name)
 		if err != nil {
 			t.Fatal(err)
 		}

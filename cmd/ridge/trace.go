@@ -31,14 +31,14 @@ func splitTraces(names []string) (documents, traces []string, err error) {
 }
 
 func beginsTrace(name string) (bool, error) {
+	if s, err := os.Stat(name); err != nil || !s.Mode().IsRegular() {
+		return false, err // a pipe can be opened and read once
+	}
 	f, err := os.Open(name)
 	if err != nil {
 		return false, err
 	}
 	defer f.Close()
-	if s, err := f.Stat(); err != nil || !s.Mode().IsRegular() {
-		return false, err // a pipe can be read once
-	}
 	start := make([]byte, 256)
 	n, err := io.ReadFull(f, start)
 	if err == io.EOF || err == io.ErrUnexpectedEOF {

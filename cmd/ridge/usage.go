@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -101,11 +102,15 @@ func checkPlace(flag, path string) error {
 			return nil
 		}
 	}
+	dir := dirOf(path)
+	if target, err := filepath.EvalSymlinks(path); err == nil { // a link keeps pointing where it points
+		dir = dirOf(target)
+	}
 	// The folder is made: a profile's path is often that of a folder for profiles.
-	if err := os.MkdirAll(dirOf(path), 0o777); err != nil {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return fmt.Errorf("%s %s: expected a directory that can be written to, or made: %w", flag, path, pathCause(err))
 	}
-	return checkWritable(flag+" "+path, dirOf(path))
+	return checkWritable(flag+" "+path, dir)
 }
 
 func dirOf(path string) string {

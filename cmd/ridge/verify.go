@@ -78,7 +78,7 @@ func deliverVerified(c *cli.Context, cfg campaign.Config, doc record.Calibration
 	if err != nil {
 		return err
 	}
-	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID+".json", data); printed || err != nil {
+	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID, ".json", data); printed || err != nil {
 		return err
 	}
 	failed, unsuited := unverified(doc.Results)

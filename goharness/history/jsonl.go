@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"ridge/goharness/record"
 )
@@ -141,14 +140,4 @@ func readLine(r *bufio.Reader) ([]byte, error) {
 			return bytes.TrimSuffix(out, []byte("\n")), err
 		}
 	}
-}
-
-// ImportFile is Import of a file.
-func (s *Store) ImportFile(ctx context.Context, path string) (stored, known int, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer f.Close()
-	return s.Import(ctx, path, f)
 }

@@ -191,28 +191,38 @@ func (w *process) Do(ctx context.Context, q Request) (Reply, error) {
 	}
 	select {
 	case got := <-w.replies:
-		if got.err != nil {
-			if errors.Is(got.err, io.EOF) {
-				return Reply{}, w.crash()
-			}
-			w.kill()
-			return Reply{}, fmt.Errorf("reply to %s: %w", q.Verb, got.err)
-		}
-		var r Reply
-		if err := json.Unmarshal(got.line, &r); err != nil {
-			w.kill()
-			return Reply{}, fmt.Errorf("reply to %s is not a JSON line: %w", q.Verb, err)
-		}
-		return r, nil
+		return w.reply(q, got)
 	case <-ctx.Done():
-		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			w.kill()
-			return Reply{}, ctx.Err()
-		}
-		e := &TimeoutError{Verb: q.Verb, After: time.Since(started), Doing: doing(w.cmd.Process.Pid)}
-		w.kill()
-		return Reply{}, e
 	}
+	select {
+	case got := <-w.replies: // it came while this process did not run: it was stopped, or its machine
+		return w.reply(q, got)
+	default:
+	}
+	if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		w.kill()
+		return Reply{}, ctx.Err()
+	}
+	e := &TimeoutError{Verb: q.Verb, After: time.Since(started), Doing: doing(w.cmd.Process.Pid)}
+	w.kill()
+	return Reply{}, e
+}
+
+// reply decodes what came of the worker for q.
+func (w *process) reply(q Request, got lineOrErr) (Reply, error) {
+	if errors.Is(got.err, io.EOF) {
+		return Reply{}, w.crash()
+	}
+	if got.err != nil {
+		w.kill()
+		return Reply{}, fmt.Errorf("reply to %s: %w", q.Verb, got.err)
+	}
+	var r Reply
+	if err := json.Unmarshal(got.line, &r); err != nil {
+		w.kill()
+		return Reply{}, fmt.Errorf("reply to %s is not a JSON line: %w", q.Verb, err)
+	}
+	return r, nil
 }
 
 func (w *process) kill() {

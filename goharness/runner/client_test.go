@@ -2,9 +2,12 @@ package runner
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"testing"
+	"time"
 
 	"ridge/goharness/record"
 )
@@ -24,5 +27,24 @@ func TestTheAnswerWithAMillionTrialsIsRead(t *testing.T) {
 	got, err := readLine(bufio.NewReaderSize(in, 64<<10))
 	if err != nil || len(got) != len(line)+1 {
 		t.Errorf("read %d of %d bytes: %v", len(got), len(line)+1, err)
+	}
+}
+
+// A process that was stopped (Ctrl-Z), or whose machine was, finds its deadline over and the answer there: the worker did its part.
+func TestAnAnswerThatIsThereCountsThoughTheDeadlineIsOver(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	over, stop := context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer stop()
+	for range 64 { // of two that are ready select takes either
+		p := &process{req: w, replies: make(chan lineOrErr, 1)}
+		p.replies <- lineOrErr{line: []byte(`{"measured":{"times":[]}}` + "\n")}
+		if got, err := p.Do(over, Request{Verb: VerbMeasure}); err != nil || got.Measured == nil {
+			t.Fatalf("%+v, %v", got, err)
+		}
 	}
 }

@@ -71,7 +71,7 @@ func main() {
 	flag.StringVar(&b.log, "log", "build/interleave.jsonl", "where comparisons are added up")
 	flag.DurationVar(&b.most, "for", 5*time.Minute, "take so long: start no comparison that may not end in that time; 0: show the log")
 	flag.IntVar(&b.cases, "cases", 4, fmt.Sprintf("cases of a comparison, the next of %d in turn", len(shapes)))
-	flag.IntVar(&b.rounds, "rounds", 48, "most rounds of a comparison")
+	flag.IntVar(&b.rounds, "rounds", 192, "most rounds of a comparison")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()

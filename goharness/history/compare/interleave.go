@@ -26,7 +26,7 @@ import (
 // 0.05/K. A case that is called or same is not measured further.
 type Builds struct {
 	A, B Build
-	// Rounds of new processes at most and Quartets in each; 0 means 48 and 4.
+	// Rounds of new processes at most and Quartets in each; 0 means 192 and 4.
 	Rounds, Quartets int
 	Threshold        float64 // 0 means 0.03
 	// Deadline of one request; nil means runner.DefaultDeadline.
@@ -63,7 +63,7 @@ const (
 	firstLook = 12
 	// leastRounds have a signed-rank interval at 95 %.
 	leastRounds                    = 6
-	defaultRounds, defaultQuartets = 48, 4
+	defaultRounds, defaultQuartets = 192, 4
 )
 
 // Interleave compares two builds on cases. The error is non-nil only when it cannot go on: a

@@ -132,14 +132,16 @@ func TestAnInterleavedSlowdownOfFivePercentIsFound(t *testing.T) {
 	}
 }
 
-// On a machine where the place of their pages moves the ratio of two processes by 3 %, many rounds find 5 % all the same.
+// On a machine where the place of their pages moves a process by 2 or 3 %, as it does an addition of 128 KiB on Zen 3, many rounds find 5 % all the same.
 func TestASlowdownIsFoundAmongProcessesThatDiffer(t *testing.T) {
 	n := measure.Noise{Name: "iid", Sigma: 0.01}
 	if cases, comparisons := trial(t, n, 0.02, 1, 30); cases > 0.01 || comparisons > 0.05 {
 		t.Errorf("one speed: %.2f %% of the cases are called, %.0f %% of the comparisons", 100*cases, 100*comparisons)
 	}
-	if cases, _ := trial(t, n, 0.02, 1.07, 20); cases < 0.95 {
-		t.Errorf("a slowdown of 7 %%: %.1f %% found", 100*cases)
+	for born, trials := range map[float64]int{0.02: 20, 0.03: 10} {
+		if cases, _ := trial(t, n, born, 1.05, trials); cases < 0.95 {
+			t.Errorf("processes differ by %.0f %%: of a slowdown of 5 %% %.1f %% are found, expected at least 95 %%", 100*born, 100*cases)
+		}
 	}
 }
 

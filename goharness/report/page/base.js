@@ -131,8 +131,9 @@ function redraw() { for (const c of charts) if (c.instance) draw(c); }
 let wait = 0;
 addEventListener("resize", () => { clearTimeout(wait); wait = setTimeout(redraw, 120); });
 darkMedia.addEventListener("change", redraw);
-// Paper: light colours, a width that fits, all charts, all rows that the filter lets through.
-const paperWidth = 700;
+// Paper: light colours, a width that fits between the margins that browsers leave on A4 (676 px at the least) and Letter with a panel's
+// frame, all charts, all rows that the filter lets through.
+const paperWidth = 650;
 addEventListener("beforeprint", () => {
   printing = true;
   for (const c of charts) c.box.style.width = paperWidth + "px";

@@ -28,7 +28,7 @@ function startTable() {
   const head = element("tr", {});
   for (const c of columns) {
     const b = element("button", {type: "button"}, c.title);
-    const th = element("th", {scope: "col", class: [c.number ? "n" : "", c.low ? "low" : "", c.wide ? "wide" : ""].join(" ").trim()}, b);
+    const th = element("th", {scope: "col", "data-title": c.title, class: [c.number ? "n" : "", c.low ? "low" : "", c.wide ? "wide" : ""].join(" ").trim()}, b);
     b.addEventListener("click", () => {
       if (state.sort === c) state.descending = !state.descending; else { state.sort = c; state.descending = Boolean(c.number); }
       for (const other of head.children) other.removeAttribute("aria-sort");
