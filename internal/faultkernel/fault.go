@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=975180f1f1ab
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=570b4b505c74
 #include "fault.h"
 */
 import "C"

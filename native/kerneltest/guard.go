@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=975180f1f1ab
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=570b4b505c74
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
