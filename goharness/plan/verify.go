@@ -114,7 +114,7 @@ func Checks(ops *op.Registry, device string, kernels []backend.KernelInfo) ([]re
 			if _, err := ops.New(k.Op, params, k.DType); err != nil {
 				return nil, fmt.Errorf("verify %s at %s, %s: %w", k.Op, k.DType, s, err)
 			}
-			if k.Op == "peak" && params["isa"] != PeakISA(k.Name) {
+			if k.Op == "peak" && params["isa"] != peakISA(k) {
 				continue // another instruction set's probe
 			}
 			c, err := NewCase(ops, device, record.ProgramRef{Op: k.Op, DType: k.DType, Params: params, Kernel: k.Name}, 1, record.Hot)
@@ -128,9 +128,13 @@ func Checks(ops *op.Registry, device string, kernels []backend.KernelInfo) ([]re
 	return out, nil
 }
 
-// PeakISA is the instruction set that a peak kernel probes: the part of its name (op_dtype_arch) that op.PeakISAs has; "" when there is none.
-func PeakISA(kernel string) string {
-	for _, part := range strings.Split(kernel, "_") {
+// peakISA is the instruction set that a peak kernel probes: what it says of itself, or the part of its name (op_dtype_arch) that
+// op.PeakISAs has; "" when there is none.
+func peakISA(k backend.KernelInfo) string {
+	if k.PeakISA != "" {
+		return k.PeakISA
+	}
+	for _, part := range strings.Split(k.Name, "_") {
 		if slices.Contains(op.PeakISAs, part) {
 			return part
 		}

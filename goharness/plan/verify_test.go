@@ -2,6 +2,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"ridge/goharness/backend"
@@ -49,8 +50,20 @@ func TestEveryOpHasShapesToBeVerifiedIn(t *testing.T) {
 	// A kernel that cannot run here is not asked, and a peak's kernel is asked for its own instruction set alone.
 	cases, err := Checks(ops, "cuda:0", []backend.KernelInfo{
 		{Name: "gemm_fp32_simt", Op: "gemm", DType: record.FP32, Available: backend.Unsupported("none")},
-		{Name: "peak_fp32_simt", Op: "peak", DType: record.FP32}})
-	if err != nil || len(cases) != 1 || cases[0].ID != "cuda:0/peak/fp32/isa=simt,instructions=672/threads=1/hot@peak_fp32_simt" {
-		t.Error(cases, err)
+		{Name: "peak_fp32_simt", Op: "peak", DType: record.FP32},
+		{Name: "peak_fp32_simt_ex2", Op: "peak", DType: record.FP32, PeakISA: "ex2"},
+		{Name: "peak_bf16_sm80", Op: "peak", DType: record.BF16, PeakISA: "mma"},
+		{Name: "peak_bf16_sm90", Op: "peak", DType: record.BF16, PeakISA: "wgmma"}})
+	var got []string
+	for _, c := range cases {
+		got = append(got, c.ID)
+	}
+	want := []string{"fp32/isa=simt,instructions=672/threads=1/hot@peak_fp32_simt", "fp32/isa=ex2,instructions=672/threads=1/hot@peak_fp32_simt_ex2",
+		"bf16/isa=mma,instructions=672/threads=1/hot@peak_bf16_sm80", "bf16/isa=wgmma,instructions=672/threads=1/hot@peak_bf16_sm90"}
+	for i := range want {
+		want[i] = "cuda:0/peak/" + want[i]
+	}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v\n%s\nwant\n%s", err, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
