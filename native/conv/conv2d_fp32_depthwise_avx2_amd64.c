@@ -8,8 +8,8 @@
 // against 4.3 of version 3. 5, outputs fetched a row ahead, no tests in the plain end: 9.6; 5x5 5.8, 7x7 3.7 (before: 0.8, 0.5).
 // 6, read in place in register blocks, no ring: 19.8 where version 5 had 10.3 and a copy 51 in the same rounds (busy core); 5x5 8.3 against 6.6.
 // 7, bias, residual and ReLU on the registers: with bias and ReLU 1.13 to 1.16 of the time without (2.06 and 1.92 in version 6, through memory).
-// NCHW, us of two threads at 4x128x56x56, 3x3: 1, a row of nine FMA in a chain for each vector, rows copied: 816. 2, blocks of four rows: 340 (5x5 2.2 to 2.9 times
-// as fast, 3x3/2 2). 3, rows read in place (3x3/1): 255, NHWC beside it 269; with bias and ReLU 271 (788).
+// NCHW, us of two threads at 4x128x56x56, 3x3: 1, a row of nine FMA in a chain for each vector, rows copied: 816. 2, blocks of four rows: 340 (5x5 2.6 to 3 times
+// as fast, 3x3/2 1.9, 7x7 images 2.8). 3, rows read in place (3x3/1): 255, NHWC beside it 269; with bias and ReLU 271 (788).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8

@@ -35,17 +35,6 @@ RIDGE_INLINE int64_t nchw_elements(const ridge_conv_args *a) {
   return apart_elements((ring_rows(a) + 1) * phase_length(a) * a->stride_w + ceil_div(a->R * a->S, 16) * 16 + indices + 16);
 }
 
-// Lanes 1, 3, 5, ... of two neighbouring vectors.
-RIDGE_INLINE RIDGE_VT ridge_vi odd_lanes(ridge_vi a, ridge_vi b) {
-#if RIDGE_VL == 4
-  return __builtin_shufflevector(a, b, 1, 3, 5, 7);
-#elif RIDGE_VL == 8
-  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
-#else
-  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
-#endif
-}
-
 // What the rows of one plane share.
 typedef struct plane {
   const xt *x, *end;  // its pixels; the end of all

@@ -54,6 +54,17 @@ RIDGE_INLINE RIDGE_VT ridge_vi even_lanes(ridge_vi a, ridge_vi b) {
 #endif
 }
 
+// Lanes 1, 3, 5, ... of two neighbouring vectors.
+RIDGE_INLINE RIDGE_VT ridge_vi odd_lanes(ridge_vi a, ridge_vi b) {
+#if RIDGE_VL == 4
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7);
+#elif RIDGE_VL == 8
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15);
+#else
+  return __builtin_shufflevector(a, b, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+#endif
+}
+
 #if !defined(CONV_INT8)
 // The activations in fp32, errors of a few u*|x|: sigmoid forms over 2^x, and
 // erfc by Abramowitz and Stegun 7.1.26 (absolute error 1.5e-7 = 2.5 u).
