@@ -32,6 +32,14 @@ type energyFlag struct {
 func (f *energyFlag) IsBoolFlag() bool { return true }
 func (f *energyFlag) String() string   { return strings.Join(f.cases, ",") }
 
+// Get is what an error about the flag shows of it.
+func (f *energyFlag) Get() any {
+	if len(f.cases) == 0 {
+		return f.on
+	}
+	return f.String()
+}
+
 func (f *energyFlag) Set(s string) error {
 	switch s {
 	case "true", "":

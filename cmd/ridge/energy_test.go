@@ -108,7 +108,7 @@ func checkEnergy(t *testing.T, r record.Result) {
 	for _, d := range e.Domains {
 		domains = append(domains, fmt.Sprintf("%s %v", d.Name, d.InTotal))
 	}
-	if want := []string{"package-0 true", "package-0/dram true", "psys false"}; !slices.Equal(domains, want) || e.Meter != "rapl-powercap" {
+	if want := []string{"package-0 true", "psys false", "package-0/dram true"}; !slices.Equal(domains, want) || e.Meter != "rapl-powercap" {
 		t.Errorf("%s: %s, domains %q, want %q", r.ID, e.Meter, domains, want)
 	}
 	p, flops := r.Metrics.Power, float64(r.FLOPs)*e.Launches
@@ -195,7 +195,7 @@ func TestTheEnergyOfARunIsShownInAllItsViews(t *testing.T) {
 
 	// The reports of the document.
 	code, insights, stderr := ridge(t, "report", out, "--format", "insights")
-	for _, want := range []string{"80 W on average over 2 results with energy", "GFLOPS/W", "idle 80 W", "rapl-powercap"} {
+	for _, want := range []string{"80.0 W on average over 2 results with energy", "GFLOPS/W", "idle 80.0 W", "rapl-powercap"} {
 		if code != exitOK || !strings.Contains(insights, want) {
 			t.Errorf("insights: exit code %d%s, no %q in:\n%s", code, stderr, want, insights)
 		}

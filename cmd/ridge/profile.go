@@ -251,7 +251,9 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 	case "full":
 		cfg.Plan.Quick = false
 	default:
-		cfg.Plan.Operations = splitList(suite)
+		if cfg.Plan.Operations = splitList(suite); len(cfg.Plan.Operations) == 0 {
+			return fmt.Errorf("--suite %q: expected quick, full or some of %s", suite, strings.Join(plan.SuiteNames(), ","))
+		}
 		for _, name := range cfg.Plan.Operations {
 			if !slices.Contains(plan.SuiteNames(), name) {
 				return fmt.Errorf("--suite %q: expected quick, full or some of %s", name, strings.Join(plan.SuiteNames(), ","))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -140,6 +141,9 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 		{[]string{"frobnicate"}, []string{"frobnicate"}},
 		{[]string{"frobnicate", "--m", "8"}, []string{"frobnicate"}},
 		{[]string{"--suite", "nothing"}, []string{"--suite", "nothing", "quick"}},
+		{[]string{"--suite", ","}, []string{"--suite", "expected quick, full"}},
+		{[]string{"--from", doc, "--energy"}, []string{"--energy true: does not go with --from"}},
+		{[]string{"--diff", "--energy=all", doc, doc}, []string{"--energy all: does not go with --diff"}},
 		{[]string{"--suite", "quick", "gemm"}, []string{"--suite", "gemm"}},
 		{[]string{"--suite", "quick", "--m", "8"}, []string{"--suite", "quick"}},
 		{[]string{"--from", bad}, []string{bad}},
@@ -206,7 +210,8 @@ func TestAProfileThatCannotBeWrittenLeavesTheOlderOne(t *testing.T) {
 	if code, _, stderr := ridge(t, "profile", "--from", again, "--output", out); code != exitOK {
 		t.Errorf("as it says: exit code %d: %s", code, stderr)
 	}
-	if code, _, stderr := ridge(t, append(full, "--native")...); code == exitOK || !strings.Contains(stderr, "repeat the command with another --output") {
+	long := append(slices.Clone(full), "--native", "--trials", "400")
+	if code, _, stderr := ridge(t, long...); code == exitOK || !strings.Contains(stderr, "repeat the command with another --output") {
 		t.Errorf("--native: exit code %d: %s", code, stderr)
 	}
 }
