@@ -144,7 +144,7 @@ bench-interleave: build
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/slowworker ./internal/slowworker
 	$(GO) build -o build/interleavebench ./internal/interleavebench
 	build/interleavebench $(INTERLEAVE)
-# Flags: -rate 1000 (default: that of ridge profile --native here) -budget 40s.
+# Flags: -rate 500 (that of ridge profile --native in a virtual machine; default 1000) -budget 40s.
 OVERHEAD ?=
 profile-overhead: compiler
 	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/sampleoverhead ./internal/sampleoverhead

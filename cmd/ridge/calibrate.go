@@ -87,7 +87,14 @@ func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibratio
 		if werr != nil {
 			err = fmt.Errorf("%w (and %w)", err, werr)
 		}
-		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; go on with the same options and --resume %s", err, doc.RunID)}
+		again := "go on with the same options and --resume " + doc.RunID
+		if c.Bool("native") { // samples are in no journal
+			again = "a native profile cannot be resumed: repeat the command, or sample less"
+		}
+		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; %s", err, again)}
+	}
+	if t, ok := cfg.EnergyOf.Trace.(*lateFile); ok && t.err != nil && werr == nil {
+		werr = fmt.Errorf("--power-trace %w; the results are kept: ridge history show %s", t.err, doc.RunID)
 	}
 	return doc, werr
 }

@@ -12,6 +12,7 @@ import (
 
 	"ridge/goharness/campaign"
 	"ridge/goharness/machine"
+	"ridge/goharness/measure"
 	"ridge/goharness/power"
 	"ridge/goharness/record"
 )
@@ -19,7 +20,8 @@ import (
 // extraMeters are those of platforms that build tags bring.
 var extraMeters []power.Source
 
-func meters() []power.Source { return append(power.Builtin(), extraMeters...) }
+// meters are all that are looked for. Tests put fixtures in their place.
+var meters = func() []power.Source { return append(power.Builtin(), extraMeters...) }
 
 // energyFlag is --energy, --energy=all or --energy=ID[,ID…], which may be repeated.
 type energyFlag struct {
@@ -29,6 +31,14 @@ type energyFlag struct {
 
 func (f *energyFlag) IsBoolFlag() bool { return true }
 func (f *energyFlag) String() string   { return strings.Join(f.cases, ",") }
+
+// Get is what an error about the flag shows of it.
+func (f *energyFlag) Get() any {
+	if len(f.cases) == 0 {
+		return f.on
+	}
+	return f.String()
+}
 
 func (f *energyFlag) Set(s string) error {
 	switch s {
@@ -147,11 +157,11 @@ func meterFacts(ctx context.Context) []machine.MeterFact {
 					f.Domains = append(f.Domains, x.Name)
 				}
 			}
-			_, err = m.Read(ctx)
-			if err != nil {
+			o := power.NewObserver(m, power.Clock{Now: measure.MonotonicNow, Sleep: power.Sleep}, nil) // does not wait for a driver that hangs
+			if _, err := o.Read(ctx); err != nil {
 				f.Missing = err.Error()
 			}
-			_ = m.Close()
+			o.Close()
 		}
 		out = append(out, f)
 	}

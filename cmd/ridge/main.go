@@ -31,6 +31,7 @@ var version, revision = "dev", "unknown"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow (ulimit -f) is an error of its writing, as a full disk is
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 )
@@ -57,26 +58,38 @@ func (f *outFile) finish(err error) error {
 	return err
 }
 
-// lateFile is made, and an older one replaced, when something is first written to it.
+// lateFile is begun when something is first written to it, and takes the place of an older one when it is closed and whole.
 type lateFile struct {
 	path string
-	f    *os.File
+	f    *outFile
+	err  error // the first that kept it from being written
 }
 
-func (l *lateFile) Write(b []byte) (int, error) {
-	if l.f == nil {
-		f, err := os.Create(l.path)
-		if err != nil {
-			return 0, err
-		}
-		l.f = f
+func (l *lateFile) Write(b []byte) (n int, err error) {
+	if l.err != nil {
+		return 0, l.err
 	}
-	return l.f.Write(b)
+	if l.f == nil {
+		l.f, l.err = newFile(l.path)
+	}
+	if l.err == nil {
+		n, l.err = l.f.Write(b)
+	}
+	if l.err != nil {
+		l.err = fmt.Errorf("%s: %w", l.path, pathCause(l.err)) // without the name of the file beside it
+	}
+	return n, l.err
 }
 
+// Close has no news of what a Write has told.
 func (l *lateFile) Close() error {
 	if l.f == nil {
 		return nil
 	}
-	return l.f.Close()
+	err, told := l.f.finish(l.err), l.err != nil
+	if l.f = nil; told || err == nil {
+		return nil
+	}
+	l.err = fmt.Errorf("%s: %w", l.path, pathCause(err))
+	return l.err
 }

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -250,7 +251,9 @@ func profileCases(c *cli.Context, cfg *campaign.Config) error {
 	case "full":
 		cfg.Plan.Quick = false
 	default:
-		cfg.Plan.Operations = splitList(suite)
+		if cfg.Plan.Operations = splitList(suite); len(cfg.Plan.Operations) == 0 {
+			return fmt.Errorf("--suite %q: expected quick, full or some of %s", suite, strings.Join(plan.SuiteNames(), ","))
+		}
 		for _, name := range cfg.Plan.Operations {
 			if !slices.Contains(plan.SuiteNames(), name) {
 				return fmt.Errorf("--suite %q: expected quick, full or some of %s", name, strings.Join(plan.SuiteNames(), ","))
@@ -303,10 +306,16 @@ func locateKernel() func(string) (profile.Source, bool) {
 	}
 }
 
+// fileName is what the name of a run may be to name a file.
+var fileName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,199}$`)
+
 // deliverProfile writes the file and prints what costs most.
 func deliverProfile(c *cli.Context, dataDir string, doc record.Calibration, p *pprof.Profile) error {
 	name := c.String("output")
 	if name == "" {
+		if !fileName.MatchString(doc.RunID) { // of a document that others wrote
+			return fmt.Errorf("run_id %.60q cannot be the name of a file: give --output", doc.RunID)
+		}
 		name = filepath.Join(dataDir, "runs", doc.RunID+".pb.gz")
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return fmt.Errorf("--data-dir %s: %w", dataDir, err)
@@ -321,6 +330,12 @@ func deliverProfile(c *cli.Context, dataDir string, doc record.Calibration, p *p
 		return err
 	}
 	if err := record.WriteFile(name, b.Bytes()); err != nil {
+		switch {
+		case c.Bool("native"):
+			err = fmt.Errorf("%w; what was sampled is lost: repeat the command with another --output", err)
+		case !c.IsSet("from"):
+			err = fmt.Errorf("%w; the run is kept: ridge profile --from %s", err, filepath.Join(dataDir, "runs", doc.RunID+".json"))
+		}
 		return fmt.Errorf("write the profile: %w", err)
 	}
 	if !c.Bool("quiet") {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 
@@ -105,6 +107,39 @@ func TestAPatternIsSampledInBothItsPrograms(t *testing.T) {
 	}
 	if len(arms) != 2 || arms["fused"] == 0 || arms["unfused"] == 0 {
 		t.Errorf("ticks by arm: %v", arms)
+	}
+}
+
+// Samples are in no journal: the message must not name a flag that is refused. What was sampled until then is in the file, or there is none.
+func TestAnInterruptedNativeProfileSaysToRepeatIt(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "f.pb.gz")
+	cmd := process(t, "profile", "--native", "gemm", "--m", "64,80,96,112,128,144,160,176", "--n", "512", "--k", "512", "--precision", "fp32", "--threads", "1",
+		"--warmup", "1", "--trials", "400", "--output", out, "--data-dir", t.TempDir())
+	stderr, err := cmd.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }).Stop()
+	var said []string
+	for sc := bufio.NewScanner(stderr); sc.Scan(); {
+		if said = append(said, sc.Text()); len(said) == 1 { // the first of eight results
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	_ = cmd.Wait()
+	last := said[len(said)-1]
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || strings.Contains(last, "--resume") || !strings.Contains(last, "repeat the command") {
+		t.Errorf("exit code %d: %q", code, said)
+	}
+	if _, err := os.Stat(out); err == nil {
+		if err := readPprof(t, out).CheckValid(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

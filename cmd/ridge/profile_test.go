@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -119,15 +120,30 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 	if err := os.WriteFile(torn, []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3}, 0o644); err != nil {
 		t.Fatal(err)
 	}
+	elsewhere := calibrationFile(t, func(doc *record.Calibration) { doc.RunID = "../../elsewhere" })
 	for _, tc := range []struct {
 		args []string
 		want []string
 	}{
+		{[]string{"--from", elsewhere}, []string{"../../elsewhere", "--output"}}, // the file would not lie among the runs
+		{[]string{"--from", torn}, []string{torn}},
+		{[]string{"--from", t.TempDir()}, []string{"is a directory"}},
+		{[]string{"--from", "/dev/zero"}, []string{"/dev/zero is a device"}},
+		{[]string{"--from", doc, "--output", t.TempDir()}, []string{"--output", "is a directory"}},
+		{[]string{"--from", doc, "--output", filepath.Join(bad, "below")}, []string{"--output", "not a directory"}},
+		{[]string{"gemm", "--m", "9223372036854775807", "--n", "8", "--k", "8"}, []string{"gemm", "9223372036854775807"}},
+		{[]string{"gemm", "--m", "4294967296", "--n", "4294967296", "--k", "4294967296"}, []string{"gemm", "4294967296"}},
+		{[]string{"--native", "gemm", "--m", "-1", "--n", "8", "--k", "8"}, []string{"gemm", "-1"}},
+		{[]string{"--native", "--resume", "x", "gemm"}, []string{"--resume", "--native"}},
+		{[]string{"--native", "--phases", "gemm"}, []string{"--phases", "--native"}},
 		{[]string{"--diff", doc, torn}, []string{torn, "neither a profile nor"}},
 		{nil, []string{"--suite", "--from"}},
 		{[]string{"frobnicate"}, []string{"frobnicate"}},
 		{[]string{"frobnicate", "--m", "8"}, []string{"frobnicate"}},
 		{[]string{"--suite", "nothing"}, []string{"--suite", "nothing", "quick"}},
+		{[]string{"--suite", ","}, []string{"--suite", "expected quick, full"}},
+		{[]string{"--from", doc, "--energy"}, []string{"--energy true: does not go with --from"}},
+		{[]string{"--diff", "--energy=all", doc, doc}, []string{"--energy all: does not go with --diff"}},
 		{[]string{"--suite", "quick", "gemm"}, []string{"--suite", "gemm"}},
 		{[]string{"--suite", "quick", "--m", "8"}, []string{"--suite", "quick"}},
 		{[]string{"--from", bad}, []string{bad}},
@@ -156,6 +172,47 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 				t.Errorf("ridge profile %q: the error lacks %q: %s", tc.args, w, stderr)
 			}
 		}
+	}
+}
+
+// A full disk, and a file that may not grow (ulimit -f): what stood there stays, and the message says how to get the profile.
+func TestAProfileThatCannotBeWrittenLeavesTheOlderOne(t *testing.T) {
+	out, dir := filepath.Join(t.TempDir(), "f.pb.gz"), t.TempDir()
+	if err := os.WriteFile(out, []byte("an older profile"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	doc := calibrationFile(t, nil)
+	limited := func(blocks string, args ...string) (code int, said string) {
+		t.Helper()
+		cmd := process(t, args...)
+		cmd.Args = append([]string{"sh", "-c", "ulimit -f " + blocks + ` && exec "$0" "$@"`, cmd.Path}, cmd.Args[1:]...)
+		cmd.Path = "/bin/sh"
+		text, _ := cmd.CombinedOutput()
+		return cmd.ProcessState.ExitCode(), string(text)
+	}
+	code, said := limited("1", "profile", "--from", doc, "--output", out)
+	if code != exitUsage || len(lines(said)) != 1 || !strings.Contains(said, "write the profile: ") || !strings.Contains(said, "file too large") {
+		t.Errorf("exit code %d: %s", code, said)
+	}
+	if text, err := os.ReadFile(out); err != nil || string(text) != "an older profile" {
+		t.Errorf("%q, %v", text, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), ".*")); len(left) != 0 {
+		t.Errorf("left beside it: %q", left)
+	}
+	full := []string{"profile", "gemm", "--m", "64", "--n", "64", "--k", "64", "--precision", "fp32", "--threads", "1", "--warmup", "1", "--trials", "5", "--output", "/dev/full", "--data-dir", dir}
+	code, _, stderr := ridge(t, full...)
+	said = lines(stderr)[len(lines(stderr))-1]
+	_, again, kept := strings.Cut(said, "the run is kept: ridge profile --from ")
+	if code == exitOK || !kept || !strings.Contains(said, "no space left") {
+		t.Fatalf("exit code %d: %s", code, said)
+	}
+	if code, _, stderr := ridge(t, "profile", "--from", again, "--output", out); code != exitOK {
+		t.Errorf("as it says: exit code %d: %s", code, stderr)
+	}
+	long := append(slices.Clone(full), "--native", "--trials", "400")
+	if code, _, stderr := ridge(t, long...); code == exitOK || !strings.Contains(stderr, "repeat the command with another --output") {
+		t.Errorf("--native: exit code %d: %s", code, stderr)
 	}
 }
 

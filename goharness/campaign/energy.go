@@ -263,19 +263,25 @@ func (c *campaign) energies(ctx context.Context) error {
 		return err
 	}
 	e.report.Idle = idle
+	late := time.Duration(0)
 	for n, i := range chosen {
 		r := &c.doc.Results[i]
 		if r.Energy.Known() {
 			continue
 		}
-		if spent := c.cfg.Now().Sub(began); !named && e.effort.Within > 0 && spent > e.effort.Within {
-			c.setEnergy(r, nil, fmt.Sprintf("not selected: the %v for energies were used up after %d of %d cases", e.effort.Within, n, len(chosen)))
+		// The second baseline is within the time too; late is what cases took beside their windows.
+		takes := c.sustains(r)
+		if left := e.effort.Within - c.cfg.Now().Sub(began); !named && e.effort.Within > 0 && takes+late+e.effort.Idle > left {
+			c.setEnergy(r, nil, fmt.Sprintf("not selected: of the %v for energies %v were left after %d of %d cases, and this one takes %v",
+				e.effort.Within, max(0, left).Round(time.Millisecond), n, len(chosen), (takes+late+e.effort.Idle).Round(time.Millisecond)))
 			continue
 		}
+		asked := c.cfg.Now()
 		totals, reason, err := c.sustainCase(ctx, r)
 		if err != nil {
 			return err
 		}
+		late = max(late, c.cfg.Now().Sub(asked)-takes)
 		if reason != "" {
 			c.setEnergy(r, nil, reason)
 			c.cfg.View.Warn("no energy of %s: %s", r.ID, reason)

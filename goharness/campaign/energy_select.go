@@ -107,8 +107,8 @@ func energyRooflines(results []record.Result) []record.EnergyRoofline {
 		if !dram {
 			continue
 		}
-		j, u := r.Energy.PerLaunch()
-		by[r.ComputedIn()] = append(by[r.ComputedIn()], power.Launch{FLOPs: float64(r.Executed()), Bytes: float64(r.Bytes), Joules: j, Uncertainty: u,
+		j, _ := r.Energy.PerLaunch()
+		by[r.ComputedIn()] = append(by[r.ComputedIn()], power.Launch{FLOPs: float64(r.Executed()), Bytes: float64(r.Bytes), Joules: j,
 			Seconds: float64(r.Energy.WindowNS) / 1e9 / r.Energy.Launches})
 	}
 	var out []record.EnergyRoofline

@@ -97,11 +97,33 @@ const (
 	windowAtMost     = 10 * time.Second
 )
 
+// windows of a program that takes so long.
+func (c *campaign) windows(t *record.Time) power.Plan {
+	plan := c.energy.effort.Plan
+	plan.Length = max(plan.Length, min(launchesInWindow*time.Duration(t.MedianNS), windowAtMost))
+	return plan
+}
+
+// sustains is how long the loads of a result's programs last together.
+func (c *campaign) sustains(r *record.Result) time.Duration {
+	times := []*record.Time{r.Time}
+	if len(r.Arms) > 0 {
+		times = nil
+		for _, a := range r.Arms {
+			times = append(times, a.Time)
+		}
+	}
+	sum := time.Duration(0)
+	for _, t := range times {
+		sum += c.energy.observer.Needs(c.windows(t)) + watchMargin
+	}
+	return sum
+}
+
 // sustain lets the worker run while the observer takes its windows, and relates both by the monotonic clock.
 func (c *campaign) sustain(ctx context.Context, soak runner.Soak, t *record.Time, margin time.Duration) (power.Total, float64, []power.Window, error) {
 	e := c.energy
-	plan := e.effort.Plan
-	plan.Length = max(plan.Length, min(launchesInWindow*time.Duration(t.MedianNS), windowAtMost))
+	plan := c.windows(t)
 	watch, stop := context.WithCancel(ctx)
 	defer stop()
 	type soaked struct {

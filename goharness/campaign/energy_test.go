@@ -195,23 +195,37 @@ func TestTheBestAndWorstOfEachOpArePickedSuiteBySuite(t *testing.T) {
 	}
 }
 
-// The time for energies ends before the third case.
-func TestEnergiesStopWhenTheirTimeIsUsedUp(t *testing.T) {
+// A case takes 0.4 s: two windows of 20 ms behind a lead of 200 ms. Of three the first fits into the time, and nothing is begun that
+// does not: a slow program, whose windows take 10 s each, is left out from the start.
+func TestEnergiesKeepToTheirTime(t *testing.T) {
 	ids := copies(3)
-	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), ids...)
-	metered(&cfg, toyMeter(50))
-	cfg.EnergyOf.Effort.Within = 100 * time.Millisecond // two windows of 20 ms behind a lead of 200 ms
-	doc := mustRun(t, cfg)
-	known := 0
-	for _, id := range ids {
-		if e := find(t, doc, id).Energy; e.Known() {
-			known++
-		} else if !strings.Contains(e.Unavailable, "were used up after") {
-			t.Errorf("%s: %+v", id, e)
+	for _, tc := range []struct {
+		name   string
+		slow   bool
+		within time.Duration
+		known  int
+	}{{"the second does not fit", false, 850 * time.Millisecond, 1}, {"the first is slow", true, 5 * time.Second, 2}} {
+		b := &fakebackend.Backend{NS: func(p op.Program, kernel string) float64 {
+			if tc.slow && p.Bytes() == 100*8 {
+				return 4e9
+			}
+			return toyNS(p, kernel)
+		}}
+		cfg, _ := toy(t, b, t.TempDir(), ids...)
+		metered(&cfg, toyMeter(50))
+		cfg.EnergyOf.Effort.Within = tc.within
+		doc := mustRun(t, cfg)
+		known := 0
+		for _, id := range ids {
+			if e := find(t, doc, id).Energy; e.Known() {
+				known++
+			} else if !strings.HasPrefix(e.Unavailable, "not selected: of the "+tc.within.String()+" for energies ") {
+				t.Errorf("%s: %s: %+v", tc.name, id, e)
+			}
 		}
-	}
-	if known != 1 || doc.Energy.Measured != 1 || doc.Energy.Selected != 3 {
-		t.Errorf("%d known, %+v", known, doc.Energy)
+		if known != tc.known || doc.Energy.Measured != known || doc.Energy.Selected != 3 || find(t, doc, ids[0]).Energy.Known() == tc.slow {
+			t.Errorf("%s: %d known, %+v", tc.name, known, doc.Energy)
+		}
 	}
 }
 
@@ -368,5 +382,21 @@ func TestAnEnergyThatContradictsTheCeilingOrThePowerIsWarnedOf(t *testing.T) {
 		if got := strings.Join(c.crossCheck(r, 0, tc.total, e), "; "); !strings.Contains(got, tc.want) {
 			t.Errorf("%s: %q", tc.name, got)
 		}
+	}
+}
+
+// The toy's kernels take no time while they are sustained: the rate that its energy implies is far above the ceiling that was probed.
+func TestARunWhoseEnergyImpliesMoreThanTheCeilingSaysSo(t *testing.T) {
+	id := "cpu/gemm/fp32/m=16,n=16,k=16/threads=1/hot"
+	cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), id)
+	metered(&cfg, toyMeter(50))
+	r := find(t, mustRun(t, cfg), id)
+	if !r.Energy.Known() || r.Ceiling == nil || r.Ceiling.ComputeGFLOPS <= 0 {
+		t.Fatalf("energy %+v, ceiling %+v", r.Energy, r.Ceiling)
+	}
+	implied := r.Metrics.Power.GFLOPSPerWatt * r.Metrics.Power.AvgWatts
+	warned := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "above the measured ceiling of") })
+	if implied < 2*r.Ceiling.ComputeGFLOPS || !warned {
+		t.Errorf("%.4g GFLOPS implied, ceiling %.4g, warnings %q", implied, r.Ceiling.ComputeGFLOPS, r.Warnings)
 	}
 }

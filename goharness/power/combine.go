@@ -85,25 +85,48 @@ func (o *Observer) traffic(ctx context.Context) (end func() (float64, string)) {
 
 // moves begins to count what the host's memory controllers move.
 func (o *Observer) moves() (end func() (float64, string)) {
-	if o.controllers == nil {
+	m := o.controllers
+	if m == nil {
 		return func() (float64, string) { return 0, o.noControllers }
 	}
-	first, err := o.controllers.Read()
+	first, err := o.readControllers(m)
 	began := o.clock.Now()
 	return func() (float64, string) {
 		if err != nil {
 			return 0, err.Error()
 		}
-		last, err := o.controllers.Read()
+		last, err := o.readControllers(m)
 		if err != nil {
 			return 0, err.Error()
 		}
-		rate, err := o.controllers.Rate(first, last, o.clock.Now()-began)
+		rate, err := m.Rate(first, last, o.clock.Now()-began)
 		if err != nil {
 			return 0, err.Error()
 		}
 		return rate, ""
 	}
+}
+
+// readControllers gives up on counters that do not answer: they are not read again, since that call still holds them.
+func (o *Observer) readControllers(m *Traffic) ([]uint64, error) {
+	type answer struct {
+		counts []uint64
+		err    error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		counts, err := m.Read()
+		got <- answer{counts, err}
+	}()
+	select {
+	case a := <-got:
+		return a.counts, a.err
+	case <-time.After(o.stall):
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.controllers, o.noControllers = nil, "the counters of the memory controllers stalled: no answer within "+o.stall.String()
+	return nil, noData("%s", o.noControllers)
 }
 
 // Idle is the baseline: one window without a load. A counter other than a package's that never moves

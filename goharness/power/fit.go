@@ -8,7 +8,7 @@ import (
 // Launch is one measured program in the terms of the energy roofline.
 type Launch struct {
 	FLOPs, Bytes, Seconds float64 // of one launch
-	Joules, Uncertainty   float64
+	Joules                float64
 }
 
 // Roofline is the fit of joules = PerFLOP·FLOPs + PerByte·bytes + Watts·seconds (Choi, Bedard, Fowler and
@@ -37,7 +37,7 @@ func FitRoofline(ls []Launch) (Roofline, error) {
 	var rows [][]float64
 	var scale [k]float64
 	for _, l := range ls {
-		if !(l.Joules > 0 && l.Seconds > 0 && l.FLOPs >= 0 && l.Bytes >= 0) {
+		if sum := l.Joules + l.Seconds + l.FLOPs + l.Bytes; !(l.Joules > 0 && l.Seconds > 0 && l.FLOPs >= 0 && l.Bytes >= 0) || math.IsInf(sum, 0) {
 			return Roofline{}, noData("a case has %v J, %v s, %v FLOP, %v bytes", l.Joules, l.Seconds, l.FLOPs, l.Bytes)
 		}
 		row := []float64{l.FLOPs / l.Joules, l.Bytes / l.Joules, l.Seconds / l.Joules, 1}
@@ -57,8 +57,12 @@ func FitRoofline(ls []Launch) (Roofline, error) {
 	}
 	r, rss := triangular(rows, k)
 	inv, ok := invert(r)
-	if !ok || norm(r)*norm(inv) > worstCondition {
-		return Roofline{}, noData("the cases are too much alike to tell the energy of a FLOP from that of a byte and of time (condition %.3g)", norm(r)*norm(inv))
+	condition := math.Inf(1)
+	if ok {
+		condition = norm(r) * norm(inv)
+	}
+	if !(condition <= worstCondition) {
+		return Roofline{}, noData("the cases are too much alike to tell the energy of a FLOP from that of a byte and of time (condition %.3g)", condition)
 	}
 	out := Roofline{Cases: len(ls), RelativeError: math.Sqrt(rss / float64(len(ls)))}
 	if out.RelativeError > worstResidual {

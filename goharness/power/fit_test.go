@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -62,6 +63,10 @@ func TestAFitThatSaysNothingIsRefused(t *testing.T) {
 	}{
 		{"few cases", launches(r, 5, 0.01, mixed), "5 cases with energy: 6 are needed"},
 		{"one intensity", launches(r, 20, 0.01, func(i int) (float64, float64) { return 1e9 * float64(i+1), 1e8 * float64(i+1) }), "too much alike"},
+		{"the same case eight times", slices.Repeat(launches(r, 1, 0, mixed), 8), "too much alike to tell the energy of a FLOP from that of a byte and of time (condition +Inf)"},
+		{"two cases, each four times", slices.Repeat(launches(r, 2, 0, mixed), 4), "(condition +Inf)"},
+		{"a power that never ends", append(launches(r, 9, 0.01, mixed), Launch{FLOPs: 1, Bytes: 1, Seconds: 1, Joules: math.Inf(1)}), "a case has +Inf J"},
+		{"negative joules, as net energies may be", append(launches(r, 9, 0.01, mixed), Launch{FLOPs: 1, Bytes: 1, Seconds: 1, Joules: -3}), "a case has -3 J"},
 		{"no arithmetic", launches(r, 20, 0.01, func(i int) (float64, float64) { return 0, 1e8 * float64(i+1) }), "no case has any FLOP"},
 		{"noise", launches(r, 20, 0.4, mixed), "poor"},
 		{"bytes too few to matter", launches(r, 20, 0.05, func(i int) (float64, float64) { return 1e9 * float64(i+1), 1e3 * float64(1+i*i%7) }), "energy of a byte is not told apart from 0"},

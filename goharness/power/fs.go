@@ -3,6 +3,7 @@ package power
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,12 +21,36 @@ type tree struct {
 func (e Env) tree() tree {
 	t := tree{root: e.Root, readFile: e.ReadFile}
 	if t.readFile == nil {
-		t.readFile = os.ReadFile
+		t.readFile = readSmall
 	}
 	return t
 }
 
 func (t tree) path(p string) string { return filepath.Join(t.root, filepath.FromSlash(p)) }
+
+// smallBytes bounds what a file of a few digits or words may hold; the kernel's own hold a page at most.
+const smallBytes = 64 << 10
+
+// readSmall reads a file of the kernel. A pipe or a device in its place might never end, or never begin.
+func readSmall(name string) ([]byte, error) {
+	st, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("it is not a file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, smallBytes+1))
+	if err == nil && len(b) > smallBytes {
+		err = fmt.Errorf("it holds more than %d bytes", smallBytes)
+	}
+	return b, err
+}
 
 // read returns a small file with surrounding white space removed.
 func (t tree) read(p string) (string, error) {

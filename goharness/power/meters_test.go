@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -64,7 +65,7 @@ func TestAnEventOfTheTotalThatFailsCostsTheMeterAndAnotherDoesNot(t *testing.T) 
 // A sum without one of the packages would be a wrong number.
 func TestAPackageWhoseCounterFailsIsNotLeftOutOfTheTotal(t *testing.T) {
 	root := fixture(t, "intel-two-socket")
-	for zone, want := range map[string]string{"intel-rapl:1": "package-1", "intel-rapl:0:1": ""} {
+	for zone, want := range map[string]string{"intel-rapl:1": "package-1", "intel-rapl:1:0": "package-1/dram", "intel-rapl:0:1": "", "intel-rapl:2": "", "intel-rapl-mmio:1": ""} {
 		bad := func(p string) ([]byte, error) {
 			if strings.HasSuffix(p, zone+"/energy_uj") {
 				return nil, errors.New("input/output error")
@@ -166,13 +167,14 @@ func TestFilesThatFailDuringTheRunGiveAReason(t *testing.T) {
 		{"amdgpu", "/sys/class/hwmon/hwmon10/energy1_input", Device{ID: "hip:1", Platform: "hip", PCI: "0000:83:00.0"}},
 	} {
 		for text, want := range map[string]string{
-			"":                                 "vanished during the run",
-			"-5":                               `reading the XX failed during the run: FILE holds "-5", not a count`,
-			"NaN":                              `holds "NaN", not a count`,
-			"1e9":                              `holds "1e9", not a count`,
-			"\x00\xff":                         "not a count",
-			"99999999999999999999999":          "not a count",
-			strings.Repeat("123456789", 10000): "1234…\", not a count",
+			"":                                "vanished during the run",
+			"-5":                              `reading the XX failed during the run: FILE holds "-5", not a count`,
+			"NaN":                             `holds "NaN", not a count`,
+			"1e9":                             `holds "1e9", not a count`,
+			"\x00\xff":                        "not a count",
+			"99999999999999999999999":         "not a count",
+			strings.Repeat("123456789", 5000): "1234…\", not a count",
+			strings.Repeat("1", 4<<20):        "FILE: it holds more than 65536 bytes",
 		} {
 			root := fixture(t, tc.fixture)
 			m, err := Find(t.Context(), Builtin(), Env{Root: root}, tc.d)
@@ -190,10 +192,106 @@ func TestFilesThatFailDuringTheRunGiveAReason(t *testing.T) {
 			_, err = m.Read(t.Context())
 			what := map[bool]string{true: "counter", false: "sensor"}[tc.d == cpu]
 			want := strings.NewReplacer("XX", what, "FILE", tc.file).Replace(want)
-			if !errors.Is(err, ErrNoData) || !strings.Contains(fmt.Sprint(err), want) || strings.Contains(want, "not a count") && strings.Contains(err.Error(), "vanished") || len(err.Error()) > 300 {
+			if !errors.Is(err, ErrNoData) || !strings.Contains(fmt.Sprint(err), want) || text != "" && strings.Contains(err.Error(), "vanished") || len(err.Error()) > 300 {
 				t.Errorf("%s with %q: %v, want %q", tc.fixture, clip(text), err, want)
 			}
 		}
+	}
+}
+
+// A pipe in the place of a counter would be waited for, a device that never ends would fill the memory.
+func TestWhatIsNotAFileIsNotRead(t *testing.T) {
+	for name, put := range map[string]func(file string) error{
+		"a pipe":       func(file string) error { return syscall.Mkfifo(file, 0o600) },
+		"a device":     func(file string) error { return os.Symlink("/dev/zero", file) },
+		"a directory":  func(file string) error { return os.Mkdir(file, 0o700) },
+		"a broken one": func(file string) error { return os.Symlink("nowhere", file) },
+	} {
+		root := fixture(t, "amd")
+		file := filepath.Join(root, powercapDir, "intel-rapl:0/energy_uj")
+		m, err := Find(t.Context(), Builtin(), Env{Root: root}, cpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(os.Remove(file), put(file)); err != nil {
+			t.Skipf("%s: %v", name, err)
+		}
+		done := make(chan error, 2)
+		go func() {
+			_, err := m.Read(t.Context())
+			done <- err
+			_, err = Find(t.Context(), Builtin(), Env{Root: root}, cpu)
+			done <- err
+		}()
+		for range 2 {
+			select {
+			case err := <-done:
+				if !errors.Is(err, ErrNoData) || len(err.Error()) > 500 || name != "a broken one" && !strings.Contains(err.Error(), "energy_uj: it is not a file") {
+					t.Errorf("%s: %v", name, err)
+				}
+			case <-time.After(5 * time.Second):
+				t.Fatalf("%s: the reading does not end", name)
+			}
+		}
+	}
+}
+
+// Memory without the processor, or one zone nobody can name, is not the energy of a CPU.
+func TestATotalWithoutItsPackagesIsNone(t *testing.T) {
+	root := fixture(t, "perf")
+	if err := os.Remove(filepath.Join(root, perfDir, "events/energy-pkg")); err != nil {
+		t.Fatal(err)
+	}
+	var value uint64
+	open := func(uint32, uint64, int) (PerfCounter, error) { return fakeCounter{&value}, nil }
+	if m, err := Find(t.Context(), Builtin(), Env{Root: root, Perf: open}, cpu); m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "no event energy-pkg") {
+		t.Errorf("events of the DRAM alone: %v", err)
+	}
+	root = fixture(t, "intel-two-socket")
+	if err := os.Remove(filepath.Join(root, powercapDir, "intel-rapl:1/name")); err != nil {
+		t.Fatal(err)
+	}
+	if m, err := Find(t.Context(), Builtin(), Env{Root: root}, cpu); m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "the zone intel-rapl:1: ") {
+		t.Errorf("a zone without a name: %v", err)
+	}
+	only := "<plist><dict><key>elapsed_ns</key><integer>100000000</integer><key>processor</key><dict><key>dram_energy</key><integer>100</integer></dict></dict></plist>"
+	env := Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(only)), nil }}
+	if m, err := Find(t.Context(), Builtin(), env, cpu); m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "names no energy of the cpu") {
+		t.Errorf("a list of the DRAM alone: %v", err)
+	}
+	// What is not in the total may be closed.
+	two := fixture(t, "intel-two-socket")
+	for _, zone := range []string{"intel-rapl:0:1/energy_uj", "intel-rapl:2/energy_uj"} {
+		if m, err := Find(t.Context(), Builtin(), Env{Root: two, ReadFile: denied(zone)}, cpu); err != nil || len(m.Facts().Notes) == 0 {
+			t.Errorf("%s closed: %v", zone, err)
+		}
+	}
+}
+
+// A stream that stops in the middle of a list: while it is open the counter stands still, at its end the meter is gone.
+func TestAStreamThatStopsWithinAListGivesNoEnergy(t *testing.T) {
+	const list = "<plist><dict><key>elapsed_ns</key><integer>100000000</integer><key>processor</key><dict><key>cpu_energy</key><integer>900</integer></dict></dict></plist>"
+	for _, tc := range []struct {
+		ends bool
+		want string
+	}{{false, "cpu did not move for"}, {true, "ended during the run"}} {
+		r, w := io.Pipe()
+		go func() {
+			_, _ = io.WriteString(w, list+"\x00"+list[:90])
+			if tc.ends {
+				_ = w.Close()
+			}
+		}()
+		m, err := Find(t.Context(), Builtin(), Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return r, nil }}, cpu)
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		o := NewObserver(m, Clock{Now: func() time.Duration { return time.Since(began) + time.Second }, Sleep: Sleep}, nil)
+		if ws, err := o.Measure(t.Context(), Plan{Windows: 1, Length: 100 * time.Millisecond}, func() float64 { return 0 }); len(ws) > 0 || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%d windows, %v, want %q", len(ws), err, tc.want)
+		}
+		o.Close()
 	}
 }
 

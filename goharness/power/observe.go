@@ -76,6 +76,8 @@ func (o *Observer) Controllers(t *Traffic, why error) {
 
 // ControllersSource names what counts the traffic; "" where nothing does.
 func (o *Observer) ControllersSource() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.controllers == nil {
 		return ""
 	}

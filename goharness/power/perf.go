@@ -84,7 +84,7 @@ func openPerf(_ context.Context, env Env, _ Device) (Meter, error) {
 			m.counters = append(m.counters, c)
 		}
 	}
-	if !someMain(m.domains) {
+	if !hasMain(m.domains, "package") {
 		_ = m.Close()
 		return nil, noRAPL(env, "no event energy-pkg under "+perfDir+"/events"+notes(m.facts.Notes), "")
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -49,14 +51,18 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 			}
 			d, err := m.zone(z)
 			var p *permissionError
-			if errors.As(err, &p) {
-				closed = p.path
-				continue
-			} else if err != nil && strings.HasPrefix(d.Name, "package") && !d.Apart && !names[d.Name] { // a total without it would be wrong
-				return nil, noData("the counter of %s: %v", d.Name, err)
-			} else if err != nil {
+			switch {
+			case err == nil:
+			case d.Apart || mmio && (d.Name == "" || names[d.Name]): // nothing of the total
 				m.facts.Notes[path.Base(z)] = err.Error()
 				continue
+			case errors.As(err, &p):
+				closed = p.path
+				continue
+			case d.Name == "":
+				return nil, noData("the zone %s: %v", path.Base(z), err)
+			default:
+				return nil, noData("the counter of %s: %v", d.Name, err)
 			}
 			if names[d.Name] {
 				m.facts.Notes[path.Base(z)] = "the same counter as the other zone " + d.Name + ": not added"
@@ -66,20 +72,25 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 			m.domains, m.files = append(m.domains, d), append(m.files, z+"/energy_uj")
 		}
 	}
-	if closed != "" { // some of the packages would be a wrong total
+	if closed != "" { // a total without it would be wrong
 		return nil, &NoData{Reason: closed + " is not readable by this user", Remedy: "chmod a+r " + powercapDir + "/*/energy_uj (as root, until the next boot), or run as root"}
 	}
-	if !someMain(m.domains) {
+	if !hasMain(m.domains, "package") {
 		return nil, noRAPL(env, fmt.Sprintf("no package counter among the %d zones of %s%s", len(zones), powercapDir, notes(m.facts.Notes)), "")
 	}
 	return m, nil
 }
 
+// notes are what was said of what is left out.
 func notes(m map[string]string) string {
-	for z, why := range m {
-		return " (" + z + ": " + why + ")"
+	var out []string
+	for _, z := range slices.Sorted(maps.Keys(m)) {
+		out = append(out, z+": "+m[z])
 	}
-	return ""
+	if len(out) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(out, ", ") + ")"
 }
 
 // noRAPL adds what a virtual machine means for the reason.
@@ -90,16 +101,12 @@ func noRAPL(env Env, reason, remedy string) error {
 	return &NoData{Reason: reason, Remedy: remedy}
 }
 
-func someMain(ds []Domain) bool {
-	for _, d := range ds {
-		if !d.Apart {
-			return true
-		}
-	}
-	return false
+// hasMain reports whether the total holds a domain whose name begins so: memory alone is not what a processor draws.
+func hasMain(ds []Domain, name string) bool {
+	return slices.ContainsFunc(ds, func(d Domain) bool { return !d.Apart && strings.HasPrefix(d.Name, name) })
 }
 
-// zone describes one zone and tries its counter. The name of a zone below a package gets the package's
+// zone describes one zone and tries its counter; what it knows it tells with an error too. The name of a zone below a package gets the package's
 // number: every socket has a dram.
 func (m *powercap) zone(z string) (Domain, error) {
 	name, err := m.fs.read(z + "/name")

@@ -146,7 +146,7 @@ func openPowermetrics(ctx context.Context, env Env, want []plistEnergy) (Meter, 
 			m.domains[k].Apart = k != i
 		}
 	}
-	if !someMain(m.domains) {
+	if !hasMain(m.domains, want[0].name) && !hasMain(m.domains, "package") {
 		_ = stream.Close()
 		return nil, noData("powermetrics names no energy of the %s on this machine", want[0].name)
 	}

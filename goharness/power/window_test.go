@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +153,54 @@ func TestCountersOfTrafficThatHangCostTheMeterAndNotTheRun(t *testing.T) {
 			}
 		case <-time.After(5 * time.Second):
 			t.Fatalf("%s: the windows never end", name)
+		}
+	}
+}
+
+// hangs is a counter of a memory controller that answers so often and then no more.
+type hangs struct{ answers int }
+
+func (c *hangs) Read() (uint64, error) {
+	if c.answers--; c.answers < 0 {
+		select {}
+	}
+	return uint64(100 - c.answers), nil
+}
+func (c *hangs) Close() error { return nil }
+
+func TestMemoryControllersThatHangCostTheirBytesAlone(t *testing.T) {
+	root := t.TempDir()
+	dir := filepath.Join(root, "sys/bus/event_source/devices/amd_umc_0")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for file, text := range map[string]string{"type": "31", "cpumask": "0"} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for answers, want := range map[int]string{0: "memory controllers stalled", 1: "memory controllers stalled", 2: ""} {
+		clock := &powertest.Clock{}
+		m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
+		o := power.NewObserver(m, clock.Power(), nil)
+		power.SetStall(o, 30*time.Millisecond)
+		o.Controllers(power.OpenTraffic(power.Env{Root: root, Perf: func(uint32, uint64, int) (power.PerfCounter, error) { return &hangs{answers}, nil }}))
+		done := make(chan error, 1)
+		go func() {
+			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, noPhase)
+			if err == nil && (!strings.Contains(ws[0].NoDRAMBytes, want) || (ws[0].DRAMBytes > 0) != (want == "")) {
+				err = fmt.Errorf("%v bytes a second, %q", ws[0].DRAMBytes, ws[0].NoDRAMBytes)
+			}
+			o.Close()
+			done <- err
+		}()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("after %d answers: %v, want %q", answers, err, want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Fatalf("after %d answers: the windows never end", answers)
 		}
 	}
 }

@@ -208,12 +208,16 @@ func duration(ns int64) string {
 }
 
 // Difference is the new profile less the old one, as go tool pprof -diff_base makes it: the old
-// samples are negative and carry the label pprof::base, to which percentages refer.
+// samples are negative and carry the label pprof::base, to which percentages refer. Sample types that one of them
+// lacks (bytes that were counted in one run alone) are left out.
 func Difference(old, fresh *pprof.Profile) (*pprof.Profile, error) {
-	base := old.Copy()
-	base.SetLabel("pprof::base", []string{"true"})
-	base.Scale(-1)
-	p, err := pprof.Merge([]*pprof.Profile{base, fresh.Copy()})
+	two := []*pprof.Profile{old.Copy(), fresh.Copy()}
+	if err := pprof.CompatibilizeSampleTypes(two); err != nil {
+		return nil, fmt.Errorf("new profile less the old one: %w", err)
+	}
+	two[0].SetLabel("pprof::base", []string{"true"})
+	two[0].Scale(-1)
+	p, err := pprof.Merge(two)
 	if err != nil {
 		return nil, fmt.Errorf("new profile less the old one: %w", err)
 	}

@@ -76,7 +76,7 @@ func (b *browser) answers(t *testing.T, c *http.Client) bool {
 		if at == "" {
 			continue
 		}
-		if r, err := c.Get(at + "/top"); err == nil {
+		if r, err := c.Get(at + "/ui/top"); err == nil {
 			r.Body.Close()
 			return true
 		}
@@ -85,7 +85,8 @@ func (b *browser) answers(t *testing.T, c *http.Client) bool {
 	return false
 }
 
-// The pages of go tool pprof -http: the flame graph, the list by function and the source.
+// The pages of go tool pprof -http: the flame graph, the list by function, who calls whom, and the source. Any address that it does
+// not know leads to the flame graph, so that the page which answers counts too.
 func TestGoToolPprofShowsItInABrowser(t *testing.T) {
 	file := written(t, build(t, document()))
 	c := &http.Client{Timeout: time.Minute}
@@ -97,15 +98,16 @@ func TestGoToolPprofShowsItInABrowser(t *testing.T) {
 		}
 		b = serve(t, file)
 	}
-	for page, want := range map[string]string{"/flamegraph": "gemm_fp32_avx2_6x16", "/flamegraph?si=energy": "Type: energy",
-		"/top": "gemm_fp32_avx2_6x16 compute", "/source?f=gemm_fp32_avx2_6x16": "gemm_fp32_avx2_6x16_amd64.c"} {
-		r, err := c.Get(b.at + page)
+	for page, want := range map[string]string{"/flamegraph": "gemm_fp32_avx2_6x16", "/flamegraph?si=energy": "Type: energy", "/top": "gemm_fp32_avx2_6x16 compute",
+		"/peek?f=gemm_fp32_avx2_6x16": "gemm_fp32_avx2_6x16 compute", "/source?f=gemm_fp32_avx2_6x16": "#define GEMM_TARGET"} {
+		r, err := c.Get(b.at + "/ui" + page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
 		r.Body.Close()
-		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(text), want) {
+		path, _, _ := strings.Cut(page, "?")
+		if err != nil || r.StatusCode != http.StatusOK || r.Request.URL.Path != "/ui"+path || !strings.Contains(string(text), want) {
 			t.Errorf("%s: status %d, %d bytes without %q (%v)", page, r.StatusCode, len(text), want, err)
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	pprof "github.com/google/pprof/profile"
+
 	"ridge/goharness/backend"
 	"ridge/goharness/record"
 )
@@ -182,6 +184,30 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 	if sum != c.Changes[0].NewNS-c.Changes[0].OldNS {
 		t.Errorf("the difference sums to %d ns, want %d", sum, c.Changes[0].NewNS-c.Changes[0].OldNS)
+	}
+}
+
+// Bytes that only one of two runs could count are in no difference; all else is.
+func TestTheDifferenceHoldsWhatBothProfilesHave(t *testing.T) {
+	doc := document()
+	known := record.Known(123456.0, "counters")
+	for i := range doc.Results {
+		if r := &doc.Results[i]; r.Energy != nil && r.Energy.Joules > 0 {
+			r.Energy.MeasuredBytes = &known
+		}
+	}
+	plain, counted := build(t, document()), build(t, doc)
+	for _, two := range [][2]*pprof.Profile{{plain, counted}, {counted, plain}} {
+		d, err := Difference(two[0], two[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(d.SampleType) != 6 || d.DefaultSampleType != DeviceTime {
+			t.Errorf("sample types %v, default %s", d.SampleType, d.DefaultSampleType)
+		}
+	}
+	if len(counted.SampleType) != 7 {
+		t.Error("the profiles themselves were changed")
 	}
 }
 

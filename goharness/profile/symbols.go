@@ -22,7 +22,7 @@ func NewSymbols(module string) *Symbols { return &Symbols{module: module, files:
 
 // object is one ELF file; an unreadable one knows nothing.
 type object struct {
-	base  uint64 // address in the file of the first executable segment, by which a mapping is shifted
+	code  []elf.ProgHeader // executable segments: which part of the file belongs at which of its addresses
 	funcs []elf.Symbol
 	units []*unit
 	data  *dwarf.Data
@@ -50,7 +50,10 @@ func (s *Symbols) Resolve(m backend.CodeMapping, address uint64) (Code, bool) {
 		o = open(m.File)
 		s.files[m.File] = o
 	}
-	at := address - m.Start + o.base
+	at, ok := o.address(address - m.Start + m.Offset)
+	if !ok {
+		return Code{}, false
+	}
 	i, exact := slices.BinarySearchFunc(o.funcs, at, func(f elf.Symbol, at uint64) int {
 		switch {
 		case f.Value < at:
@@ -79,8 +82,7 @@ func open(file string) *object {
 	defer f.Close()
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
-			o.base = p.Vaddr - p.Vaddr%max(1, p.Align)
-			break
+			o.code = append(o.code, p.ProgHeader)
 		}
 	}
 	syms, err := f.Symbols()
@@ -117,6 +119,16 @@ func open(file string) *object {
 		r.SkipChildren()
 	}
 	return o
+}
+
+// address in the file's own terms of what stands at an offset of it: a mapping may show any part of a segment.
+func (o *object) address(offset uint64) (uint64, bool) {
+	for _, p := range o.code {
+		if offset >= p.Off && offset-p.Off < p.Filesz {
+			return p.Vaddr + offset - p.Off, true
+		}
+	}
+	return 0, false
 }
 
 // unit is the one that an address lies in; nil where there is no debug information.

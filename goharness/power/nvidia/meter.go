@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,6 +201,9 @@ func (m *meter) powerNow() (uint32, bool) {
 	return binary.NativeEndian.Uint32(v[0].Value[:4]), true
 }
 
+// memoryUnknown is NVML_VALUE_NOT_AVAILABLE: what drivers say to processes that may not know, as in containers.
+const memoryUnknown = math.MaxUint64
+
 // others on the device, whose work is in every figure of it.
 func (m *meter) others(own func(int) bool) string {
 	list, ret := m.dev.GetComputeRunningProcesses()
@@ -209,7 +213,11 @@ func (m *meter) others(own func(int) bool) string {
 	var out []string
 	for _, p := range list {
 		if own == nil || !own(int(p.Pid)) {
-			out = append(out, fmt.Sprintf("pid %d (%d MiB)", p.Pid, p.UsedGpuMemory>>20))
+			memory := fmt.Sprintf("%d MiB", p.UsedGpuMemory>>20)
+			if p.UsedGpuMemory == memoryUnknown {
+				memory = "memory unknown"
+			}
+			out = append(out, fmt.Sprintf("pid %d (%s)", p.Pid, memory))
 		}
 	}
 	if len(out) == 0 {

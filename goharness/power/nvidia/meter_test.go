@@ -327,6 +327,20 @@ func TestDevicesWhoseFigureWouldBeAnothersAreRefused(t *testing.T) {
 	}
 }
 
+func TestAProcessWhoseMemoryTheDriverDoesNotTellIsNamedWithoutAFigure(t *testing.T) {
+	lib, d := h200(func() time.Duration { return 0 })
+	d.GetComputeRunningProcessesFunc = func() ([]nvml.ProcessInfo, nvml.Return) {
+		return []nvml.ProcessInfo{{Pid: 7, UsedGpuMemory: math.MaxUint64}}, nvml.SUCCESS
+	}
+	m, err := open(t, lib, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Facts().Notes["other processes"]; got != "pid 7 (memory unknown)" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestThrottleReasonsAreDecoded(t *testing.T) {
 	for bits, want := range map[uint64]string{
 		0: "", nvml.ClocksEventReasonGpuIdle: "", nvml.ClocksEventReasonSwPowerCap: "power cap",
