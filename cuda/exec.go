@@ -111,10 +111,10 @@ func (e *executable) prepare() error {
 	var err error
 	if e.only("dispatch_persistent") {
 		e.resident, err = driver.NewResident(launches[0][0], residentLimit)
-		return err
+		return fail("kernel "+e.names(), err)
 	}
 	e.list, err = driver.NewList(launches)
-	return err
+	return fail("kernel "+e.names(), err)
 }
 
 // allocate takes one set of buffers.
