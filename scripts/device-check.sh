@@ -77,15 +77,24 @@ on_signal() {
 trap on_signal TERM INT HUP
 trap 'rm -rf "$tmp"' EXIT
 
-# within SECONDS COMMAND…: its status; 124 when it was cut off, 143 when all was.
+# within SECONDS COMMAND…: its status; 124 when it was cut off, 143 when all was. What no signal ends, since it waits in the
+# driver, is left behind: the other parts go on.
 within() {
-  local n=$1 rc
+  local n=$1 rc end
   shift
+  end=$((SECONDS + n + 8))
   timeout -s TERM -k 6 "$n" "$@" </dev/null >>"$log" 2>&1 &
   child=$!
+  while kill -0 "$child" 2>/dev/null; do
+    if [ "$SECONDS" -ge "$end" ]; then
+      disown "$child"
+      child=""
+      return 137
+    fi
+    sleep 0.2
+  done
   wait "$child"
   rc=$?
-  while kill -0 "$child" 2>/dev/null; do wait "$child"; rc=$?; done # a signal ends a wait early
   child=""
   return $rc
 }
@@ -160,12 +169,12 @@ find_ridge() {
 }
 
 find_ridge
-fact ridge "$("$ridge" --version 2>&1 | head -n 1)"
-fact driver "$(timeout 10 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,mig.mode.current --format=csv,noheader 2>&1 | head -n 8)"
-fact nvcc "$(nvcc --version 2>&1 | tail -n 1)"
-fact sanitizer "$(compute-sanitizer --version 2>&1 | sed -n '$p')"
+fact ridge "$(timeout -k 1 10 "$ridge" --version 2>&1 | head -n 1)"
+fact driver "$(timeout -k 1 10 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,mig.mode.current --format=csv,noheader 2>&1 | head -n 8)"
+fact nvcc "$(timeout -k 1 10 nvcc --version 2>&1 | tail -n 1)"
+fact sanitizer "$(timeout -k 1 10 compute-sanitizer --version 2>&1 | sed -n '$p')"
 fact kernel "$(uname -srm)"
-listed=$(timeout 20 "$ridge" list devices 2>&1 </dev/null)
+listed=$(timeout -k 1 20 "$ridge" list devices 2>&1 </dev/null)
 printf '%s\n' "$listed" >>"$log"
 fact devices "$listed"
 usable=1
@@ -202,12 +211,15 @@ done
 
 # Nothing above 16 MiB: what a machine that is lent gives back.
 for f in "$out"/*; do
-  [ -f "$f" ] && [ "$(wc -c <"$f")" -gt 16000000 ] && { head -c 15000000 "$f" >"$tmp/cut" && mv "$tmp/cut" "${f%.json}.cut.txt"; [ "${f%.json}" != "$f" ] && rm -f "$f"; }
+  if [ ! -f "$f" ] || [ "$(wc -c <"$f")" -le 16000000 ]; then continue; fi
+  cut=$f
+  [ "${f%.json}" != "$f" ] && cut=${f%.json}.cut.txt # no JSON any more
+  head -c 15000000 "$f" >"$tmp/cut" && rm -f "$f" && mv "$tmp/cut" "$cut"
 done
 document
 
 echo
-if command -v "$python" >/dev/null && [ -s "$out/peers.json" ]; then "$python" "$here/device-peers.py" --table "$out/peers.json"; fi
+if command -v "$python" >/dev/null && [ -s "$out/peers.json" ]; then timeout -k 1 5 "$python" "$here/device-peers.py" --table "$out/peers.json"; fi
 printf '\n%-10s %-9s %6s  %s\n' part state seconds note
 bad=0
 for i in "${!names[@]}"; do
