@@ -20,6 +20,7 @@ import (
 // Two GPUs in one run, each in a worker of its own; the second is well, or lost.
 func TestSeveralGPUsAreMeasuredInOneRun(t *testing.T) {
 	t.Setenv("RIDGE_FAKE_DEVICES", "2")
+	t.Setenv("RIDGE_FAKE_SMS", "1") // a short clock under load
 	t.Setenv("RIDGE_FAKE_DEVICES", "2")
 	for _, lost := range []string{"", "1"} {
 		if lost != "" {

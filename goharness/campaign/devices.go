@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"ridge/goharness/record"
 )
@@ -156,7 +157,10 @@ func (t *tour) document() record.Calibration {
 		doc.Devices, doc.Ceilings = append(doc.Devices, d.Devices...), append(doc.Ceilings, d.Ceilings...)
 		doc.Results, doc.FusionProfiles = append(doc.Results, d.Results...), append(doc.FusionProfiles, d.FusionProfiles...)
 		for _, w := range d.Summary.Warnings {
-			warnings = append(warnings, c.cfg.Plan.Device+": "+w)
+			if !strings.HasPrefix(w, c.cfg.Plan.Device+" ") {
+				w = c.cfg.Plan.Device + ": " + w
+			}
+			warnings = append(warnings, w)
 		}
 		if c.lost != nil {
 			warnings = append(warnings, fmt.Sprintf("%s: it was left out: %v", c.cfg.Plan.Device, c.lost))
