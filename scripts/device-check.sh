@@ -25,8 +25,9 @@ for p in $parts; do
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || { echo "device-check: cannot make $out: give another folder" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
-rm -f "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{sanitizer,log}.txt # of an earlier check
+rm -rf "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{verify,calibration,fusion}.jsonl "$out"/{sanitizer,log}.txt "$out/running" # of an earlier check
 log=$out/log.txt
+running=$out/running # data of the part that runs, with its journal: what is there should everything be killed at once
 : >"$log"
 
 left() { echo $((total - (SECONDS - began))); }
@@ -120,7 +121,12 @@ run() {
   *) state=failed note="status $rc: $(last_line)" ;;
   esac
   [ -n "$stopped" ] && state="cut off" note="the check was ended"
-  if [ -n "$file" ] && [ ! -s "$out/$file" ]; then note="$note${note:+; }$file was not written"; [ "$state" = ok ] && state=failed; fi
+  if [ -n "$file" ] && [ ! -s "$out/$file" ]; then
+    note="$note${note:+; }$file was not written"
+    [ "$state" = ok ] && state=failed
+    for j in "$running"/runs/*.jsonl; do [ -s "$j" ] && mv "$j" "$out/${file%.json}.jsonl" && note="$note, its journal is there"; done
+  fi
+  rm -rf "$running"
   record "$name" "$state" $((SECONDS - start)) "$note"
 }
 
@@ -189,11 +195,11 @@ for p in $parts; do
   case $p in
   verify)
     # shellcheck disable=SC2086
-    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/verify" --output "$out/verify.json"
+    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$running" --output "$out/verify.json"
     ;;
   calibrate)
     # shellcheck disable=SC2086
-    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$tmp/calibrate" --output "$out/calibration.json"
+    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$running" --output "$out/calibration.json"
     ;;
   peers)
     if ! command -v "$python" >/dev/null; then record peers skipped 0 "$python is not installed here"; continue; fi
@@ -203,7 +209,7 @@ for p in $parts; do
     ;;
   fusion)
     # shellcheck disable=SC2086
-    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$tmp/fusion" --output "$out/fusion.json"
+    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
     ;;
   memcheck | racecheck) sanitize "$p" ;;
   esac
