@@ -359,6 +359,7 @@ func (d *device) Close() error {
 		if d.clock != nil {
 			d.clock.list[0].Free()
 			d.clock.list[1].Free()
+			d.clock.out.free()
 		}
 		if d.gate != nil {
 			_ = d.gate.Free()

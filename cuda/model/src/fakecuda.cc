@@ -11,27 +11,28 @@
 //   RIDGE_FAKE_CALL=N:CODE      the Nth call (from 1, since this was set) of the driver's functions does nothing and gives that CUresult;
 //                               RIDGE_FAKE_FAIL_ONCE holds for it too
 //   RIDGE_FAKE_CALLS=FILE       each call appends its function's name, and the last release of a context what was not given back
+//   RIDGE_FAKE_PRIORITY=N       the greatest priority of streams, beside the least, 0 (default -5)
 //   RIDGE_FAKE_LOST=I           device I is there and nothing can be done with it
 //   RIDGE_FAKE_FAULT=LIST       separated by commas: graph (none can be made), event:N (the Nth event from then on says a second
 //                               too early), queue:N (at most N operations wait in the stream; the call after them returns
 //                               when those have run)
 //
-// The stream is asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full.
+// Streams are asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full, that of the greatest
+// priority first.
 //
 // What it is ordered to do is read in fakeorders.cc. Every function but those of errors and of the version begins with CALL, which
 // RIDGE_FAKE_CALL counts.
 //
 // A fault that the model finds gives the CUresult a device would, and its report is appended to
 // the error's text. An error of that kind stays until the primary context is reset, as on a device.
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <functional>
+#include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,7 +48,9 @@ namespace ridge_model {
 // fakeorders.cc
 long number(const char *name, long otherwise);
 int fault_ordered(const char *word);
-bool first();
+std::string ordered(const char *kernel);
+int failure(const std::string &what, const char *kernel);
+bool keeps(int code);
 void note(const std::string &line);
 int call_ordered(const char *name);
 
@@ -98,9 +101,16 @@ thread_local void *current;
 int primary; // retained so often
 char primary_context;
 Graph *capturing;
-std::map<std::string, int> launched;
-std::deque<std::function<void()>> waiting; // in the stream
-int late;                                  // an error that the next wait tells
+struct Stream {
+  int priority; // the lower number goes first
+};
+struct Operation {
+  std::function<void()> work;
+  const Stream *stream;
+  int priority() const { return stream ? stream->priority : 0; }
+};
+std::deque<Operation> waiting; // in all streams, as they came
+int late;                      // an error that the next wait tells
 
 std::map<std::string, int> held; // by the caller: streams, events …
 
@@ -108,32 +118,6 @@ int devices() { return (int)number("RIDGE_FAKE_DEVICES", 1); }
 size_t memory() { return (size_t)number("RIDGE_FAKE_MEMORY", 1l << 30); }
 
 int ready() { return sticky ? sticky : current ? SUCCESS : INVALID_CONTEXT; }
-
-// ordered is what the environment wants a launch of a kernel to do; "": its work.
-std::string ordered(const char *kernel) {
-  const char *s = getenv("RIDGE_FAKE_FAIL");
-  if (!s) return "";
-  char what[32], name[128];
-  int nth = 1;
-  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth || !first()) return "";
-  return what;
-}
-
-// failure does what was ordered: it never comes back, or is the CUresult.
-int failure(const std::string &what, const char *kernel) {
-  if (what == "hang")
-    for (;;) sleep(1);
-  if (what == "abort") {
-    signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
-    fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
-    abort();
-  }
-  static const std::map<std::string, int> codes = {{"illegal", 700}, {"timeout", 702}, {"lost", 46}, {"ecc", 214}, {"oom", 2}};
-  auto it = codes.find(what);
-  return it == codes.end() ? 999 : it->second;
-}
-
-bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719 || code == 999; }
 
 // run executes a launch; what goes wrong shows at the next wait.
 void run(const Launch &l) {
@@ -155,35 +139,45 @@ void run(const Launch &l) {
   if (code) (keeps(code) ? sticky : late) = code;
 }
 
+// step runs what is next: of the greatest priority the oldest.
+void step() {
+  auto next = std::min_element(waiting.begin(), waiting.end(), [](const Operation &a, const Operation &b) { return a.priority() < b.priority(); });
+  auto work = std::move(next->work);
+  waiting.erase(next);
+  work();
+}
+
 void drain() {
-  while (!waiting.empty()) {
-    auto f = std::move(waiting.front());
-    waiting.pop_front();
-    f();
-  }
+  while (!waiting.empty()) step();
 }
 
-void put(std::function<void()> f) {
+bool busy(const void *stream) {
+  return std::any_of(waiting.begin(), waiting.end(), [stream](const Operation &o) { return o.stream == stream; });
+}
+
+void put(void *stream, std::function<void()> f) {
   if (int depth = fault_ordered("queue"); depth && waiting.size() >= (size_t)depth) drain();
-  waiting.push_back(std::move(f));
+  waiting.push_back({std::move(f), (const Stream *)stream});
 }
 
-// waited is the answer of a call that waits for the stream.
-int waited() {
-  drain();
+// told is the error of what has run.
+int told() {
   if (int code = late) return late = 0, code;
   return ready();
 }
 
+// waited is the answer of a call that waits for everything.
+int waited() { return drain(), told(); }
+
 // put_launch enqueues it; a refusal is told at once.
-int put_launch(Launch l) {
+int put_launch(void *stream, Launch l) {
   if (l.f) l.ordered = ordered(l.f->kernel->name);
   if (l.ordered == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
-  put([l] { run(l); });
+  put(stream, [l] { run(l); });
   return SUCCESS;
 }
 
-int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
+int enqueue(void *stream, void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
   if (int rc = ready()) return rc;
   Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, "", nullptr, nullptr, 0};
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
@@ -197,7 +191,7 @@ int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned share
   l.slots.resize(l.f->kernel->params.size());
   for (size_t i = 0; i < l.slots.size(); i++) memcpy(&l.slots[i], params[i], l.f->kernel->params[i]);
   if (capturing) return capturing->launches.push_back(l), SUCCESS;
-  return put_launch(l);
+  return put_launch(stream, l);
 }
 
 void reset() {
@@ -220,7 +214,7 @@ int ridge_model::called(const char *name) {
   if (!code) return SUCCESS;
   std::lock_guard<std::mutex> hold(lock);
   report.clear();
-  if (keeps(code)) sticky = code;
+  if (keeps(code) && primary) sticky = code; // of the context, where there is one
   return code;
 }
 #define CALL \
@@ -359,33 +353,47 @@ API int cuMemcpyHtoD_v2(Pointer d, const void *s, size_t n) {
 }
 namespace {
 // copies puts a copy into the stream, or into the graph that is recorded: both ends are memory that the driver knows.
-int copies(void *to, const void *from, size_t n) {
+int copies(void *stream, void *to, const void *from, size_t n) {
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   if (!n || !memory_at(to, n) || !memory_at(from, n)) return INVALID_VALUE;
   Launch l{};
   l.to = to, l.from = from, l.bytes = n;
   if (capturing) return capturing->launches.push_back(l), SUCCESS;
-  return put_launch(l);
+  return put_launch(stream, l);
 }
 } // namespace
-API int cuMemcpyHtoDAsync_v2(Pointer d, const void *s, size_t n, void *) { CALL; return copies((void *)d, s, n); }
-API int cuMemcpyDtoHAsync_v2(void *d, Pointer s, size_t n, void *) { CALL; return copies(d, (void *)s, n); }
+API int cuMemcpyHtoDAsync_v2(Pointer d, const void *s, size_t n, void *stream) { CALL; return copies(stream, (void *)d, s, n); }
+API int cuMemcpyDtoHAsync_v2(void *d, Pointer s, size_t n, void *stream) { CALL; return copies(stream, d, (void *)s, n); }
 API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { CALL; return set(p, &v, 1, n); }
 API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { CALL; return set(p, &v, 1, n); }
 
-API int cuStreamCreate(void **s, unsigned) { CALL; return held["stream"]++, *s = malloc(1), SUCCESS; }
+API int cuStreamCreate(void **s, unsigned) { CALL; return held["stream"]++, *s = new Stream{0}, SUCCESS; }
+API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  CALL;
+  return *least = 0, *greatest = (int)number("RIDGE_FAKE_PRIORITY", -5), SUCCESS;
+}
+API int cuStreamCreateWithPriority(void **s, unsigned, int priority) {
+  CALL;
+  return held["stream"]++, *s = new Stream{priority}, SUCCESS;
+}
 API int cuStreamDestroy_v2(void *s) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
   drain();
   held["stream"]--;
-  return free(s), SUCCESS;
+  return delete (Stream *)s, SUCCESS;
 }
-API int cuStreamSynchronize(void *) {
+API int cuStreamSynchronize(void *s) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return waited();
+  while (busy(s)) step();
+  return told();
+}
+API int cuStreamQuery(void *s) {
+  CALL;
+  std::lock_guard<std::mutex> hold(lock);
+  return busy(s) ? NOT_READY : told();
 }
 API int cuStreamBeginCapture_v2(void *, int) { CALL; return capturing = new Graph, SUCCESS; }
 API int cuStreamEndCapture(void *, void **g) { // it ends the capture also where it fails
@@ -406,13 +414,13 @@ API int cuGraphExecDestroy(void *g) {
   std::lock_guard<std::mutex> hold(lock);
   return drain(), held["executable graph"]--, delete (Graph *)g, SUCCESS;
 }
-API int cuGraphLaunch(void *g, void *) { CALL; // one operation of the queue
+API int cuGraphLaunch(void *g, void *stream) { CALL; // one operation of the queue
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   std::vector<Launch> all = ((Graph *)g)->launches;
   for (Launch &l : all)
     if (l.f && (l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
-  put([all] {
+  put(stream, [all] {
     for (const Launch &l : all) run(l);
   });
   return SUCCESS;
@@ -424,7 +432,7 @@ API int cuEventDestroy_v2(Event *e) {
   std::lock_guard<std::mutex> hold(lock);
   return drain(), held["event"]--, free(e), SUCCESS;
 }
-API int cuEventRecord(Event *e, void *) {
+API int cuEventRecord(Event *e, void *stream) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
@@ -432,16 +440,17 @@ API int cuEventRecord(Event *e, void *) {
   const int fault = fault_ordered("event");
   const bool early = fault && ++recorded == fault;
   e->recorded = true, e->done = false;
-  put([e, early] {
+  put(stream, [e, early] {
     clock_gettime(CLOCK_MONOTONIC, &e->at);
     e->at.tv_sec -= early, e->done = true;
   });
   return SUCCESS;
 }
-API int cuEventSynchronize(void *) {
+API int cuEventSynchronize(Event *e) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return waited();
+  while (e->recorded && !e->done && !waiting.empty()) step();
+  return told();
 }
 API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
   CALL;
@@ -453,12 +462,12 @@ API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
 }
 API int cuEventElapsedTime_v2(float *ms, Event *a, Event *b) { return cuEventElapsedTime(ms, a, b); }
 
-API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *,
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                        void **params, void **) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
   const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-  return enqueue(f, g, b, shared, params);
+  return enqueue(stream, f, g, b, shared, params);
 }
 
 // CUlaunchConfig and CUlaunchAttribute as cuda.h lays them out. Clusters run as independent blocks;
@@ -483,5 +492,5 @@ API int cuLaunchKernelEx(const Config *c, void *f, void **params, void **) {
     if (c->attrs[i].id == 4)
       for (int d = 0; d < 3; d++)
         if (c->grid[d] % c->attrs[i].value.cluster[d]) return INVALID_VALUE;
-  return enqueue(f, c->grid, c->block, c->shared, params);
+  return enqueue(c->stream, f, c->grid, c->block, c->shared, params);
 }

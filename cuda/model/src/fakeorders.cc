@@ -1,10 +1,12 @@
 // What the environment orders the tests' driver to do; fakecuda.cc says which variables there are.
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <map>
 #include <mutex>
 #include <string>
 
@@ -33,6 +35,34 @@ bool first() {
   if (fd >= 0) close(fd);
   return fd >= 0;
 }
+
+// ordered is what the environment wants a launch of a kernel to do; "": its work.
+std::string ordered(const char *kernel) {
+  const char *s = getenv("RIDGE_FAKE_FAIL");
+  if (!s) return "";
+  static std::map<std::string, int> launched;
+  char what[32], name[128];
+  int nth = 1;
+  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth || !first()) return "";
+  return what;
+}
+
+// failure does what was ordered: it never comes back, or is the CUresult.
+int failure(const std::string &what, const char *kernel) {
+  if (what == "hang")
+    for (;;) sleep(1);
+  if (what == "abort") {
+    signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
+    fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
+    abort();
+  }
+  static const std::map<std::string, int> codes = {{"illegal", 700}, {"timeout", 702}, {"lost", 46}, {"ecc", 214}, {"oom", 2}};
+  auto it = codes.find(what);
+  return it == codes.end() ? 999 : it->second;
+}
+
+// keeps reports an error that stays until the context is reset.
+bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719 || code == 999; }
 
 // note appends a line to RIDGE_FAKE_CALLS.
 void note(const std::string &line) {
