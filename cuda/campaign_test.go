@@ -54,7 +54,7 @@ func TestACalibrationProbesTheDevicesCeilings(t *testing.T) {
 		"compute mma fp64": 256 * 1.98, "compute mma tf32": 2048 * 1.98, "compute mma fp16": 4096 * 1.98, "compute mma bf16": 4096 * 1.98,
 		"compute mma int8": 8192 * 1.98, "compute mma u8s8": 8192 * 1.98,
 		"bandwidth L2 read": 0, "bandwidth L2 write": 0, "bandwidth L2 nt_write": 0, "bandwidth L2 copy": 0, "bandwidth L2 triad": 0,
-		"bandwidth L1 read": 0, "bandwidth shared read": 0, "latency L1": 0, "latency L2": 0, "launch": 0, "launch graph": 0, "launch persistent": 0,
+		"bandwidth L1 read": 0, "bandwidth shared read": 0, "latency L1": 0, "latency L2": 0, "launch": 0, "launch graph": 0, "launch persistent": 0, "launch priority": 0,
 		"bandwidth host h2d": 0, "bandwidth host d2h": 0, "latency host h2d": 0, "latency host d2h": 0,
 		"compute tensor 2:4 sparse bf16": unmeasured, "bandwidth DRAM read": unmeasured,
 	} {

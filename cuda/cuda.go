@@ -6,6 +6,7 @@
 package cuda
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strconv"
@@ -36,19 +37,28 @@ func (b *Backend) Name() string { return "cuda" }
 // Available says in which of three states a platform without a usable device is: no driver, a
 // driver without a device, a driver that cannot be initialised.
 func (b *Backend) Available() error {
-	_, err := driver.Open()
+	_, err := usable()
 	return err
+}
+
+// usable opens the driver. One that is there and does not start may start in another process: the device is lost to this one.
+func usable() (driver.State, error) {
+	state, err := driver.Open()
+	if err != nil && !errors.Is(err, driver.ErrNoDriver) && !errors.Is(err, driver.ErrNoDevice) {
+		err = &backend.LostError{Reason: err.Error()}
+	}
+	return state, err
 }
 
 // Devices lists cuda:0, cuda:1, …
 func (b *Backend) Devices() ([]record.Device, error) {
-	state, err := driver.Open()
+	state, err := usable()
 	if err != nil {
 		return nil, err
 	}
 	n, err := cu.NumDevices()
 	if err != nil {
-		return nil, fmt.Errorf("count the devices: %w", driver.Wrap(err))
+		return nil, fail("count the devices", err)
 	}
 	var out []record.Device
 	for i := range n {
@@ -87,13 +97,16 @@ func (b *Backend) Kernels() []backend.KernelInfo {
 
 // Open retains the primary context of a device.
 func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error) {
-	state, err := driver.Open()
+	state, err := usable()
+	if isLost(err) {
+		return nil, fmt.Errorf("device %s: %w", id, err)
+	}
 	if err != nil {
 		return nil, backend.Unsupported("device %s: %v", id, err)
 	}
 	n, err := cu.NumDevices()
 	if err != nil {
-		return nil, fmt.Errorf("device %s: count the devices: %w", id, driver.Wrap(err))
+		return nil, fail("device "+id+": count the devices", err)
 	}
 	number, ours := strings.CutPrefix(id, "cuda:")
 	ordinal, err := strconv.Atoi(number)

@@ -96,6 +96,9 @@ func TestACaseIsVerifiedAndMeasuredInAWorker(t *testing.T) {
 			t.Errorf("%s: memory %+v", tc.id, m)
 		}
 		c := res.Conditions
+		if res.Mode == record.Cold && int64(c.BufferSets)*res.WorkingSetBytes < 2*4<<20 || res.Mode == record.Hot && c.BufferSets != 1 {
+			t.Errorf("%s: %d sets of %d bytes, the second-level cache has 4 MiB", tc.id, c.BufferSets, res.WorkingSetBytes)
+		}
 		if !res.Verification.Passed || res.Kernel != "stream_fp32_simt" || res.Time == nil || res.Time.MedianNS <= 0 {
 			t.Errorf("%s: kernel %s, verification %+v, time %+v", tc.id, res.Kernel, res.Verification, res.Time)
 		}
@@ -118,6 +121,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 		{"launches on a stream", "cuda:0/dispatch/fp64/-/threads=1/hot", "", record.LaunchStream, "are what is measured", "", ""},
 		{"launches in a graph", "cuda:0/dispatch_graph/fp64/-/threads=1/hot", "", record.LaunchGraph, "are what is measured", "all", ""},
 		{"tasks of a kernel that stays", "cuda:0/dispatch_persistent/fp64/-/threads=1/hot", "", record.LaunchResident, "are what is measured", "none: each of ", ""},
+		{"launches of high priority", "cuda:0/dispatch_priority/fp64/-/threads=1/hot", "", record.LaunchPriority, "are what is measured", "on a stream of priority -5, while one of priority 0 ", ""},
 		{"a queue that is full before it is filled", long, "queue:2", record.LaunchStream, "long beside", "not filled beforehand: the blocking kernel gave up after", "its samples were thrown away"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -135,7 +139,7 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 			if ns, ok := res.Conditions.EventResolutionNS.Get(); !ok || !(ns > 0) {
 				t.Errorf("resolution of events: %+v", res.Conditions.EventResolutionNS)
 			}
-			if gated := tc.fault != "queue:2" && tc.path != record.LaunchResident; strings.Contains(l.Clock, "opening") != gated {
+			if gated := tc.fault != "queue:2" && tc.path != record.LaunchResident && tc.path != record.LaunchPriority; strings.Contains(l.Clock, "opening") != gated {
 				t.Errorf("clock anchored by %q", l.Clock)
 			}
 		})
@@ -143,6 +147,10 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 	res := run(t, newRunner(t, "RIDGE_FAKE_FAULT=graph"), "cuda:0/dispatch_graph/fp64/-/threads=1/hot")
 	if res.Status != record.Unsupported || !strings.Contains(res.Reason, "CUDA_ERROR_NOT_SUPPORTED (801)") {
 		t.Errorf("a graph that cannot be made: %s (%s), want unsupported", res.Status, res.Reason)
+	}
+	res = run(t, newRunner(t, "RIDGE_FAKE_PRIORITY=0"), "cuda:0/dispatch_priority/fp64/-/threads=1/hot")
+	if res.Status != record.Unsupported || !strings.Contains(res.Reason, "one priority of streams alone (0)") {
+		t.Errorf("a device without priorities: %s (%s), want unsupported", res.Status, res.Reason)
 	}
 }
 

@@ -86,7 +86,7 @@ func (d *device) hold(ctx cu.CUContext) (err error) {
 	if d.staging, err = driver.Pinned(stagingBytes); err != nil {
 		_ = d.stream.Destroy() // the first error is the one to tell
 	}
-	return err
+	return fail("make the staging buffer", err)
 }
 
 // do runs f on the device's thread.
@@ -200,7 +200,8 @@ func encode(m kernel.TensorMap) ([128]byte, error) {
 	if !ok {
 		return [128]byte{}, fmt.Errorf("there are no tensor maps of %s", m.DType)
 	}
-	return driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128}.Encode()
+	out, err := driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128}.Encode()
+	return out, fail("describe a tensor for TMA", err)
 }
 
 // Synchronize waits for the stream.
@@ -296,7 +297,7 @@ func (d *device) prepareClock() (*clock, error) {
 				c.list[0].Free()
 			}
 			d.mem.give(c.out)
-			return nil, fmt.Errorf("prepare the clock: %w", err)
+			return nil, fail("prepare the clock", err)
 		}
 	}
 	d.mem.inUse -= c.out.size // of no case
@@ -339,7 +340,7 @@ func (d *device) fillOne(b kernel.Buffer, key uint64, integer bool) error {
 	}
 	list, err := driver.NewList([][]driver.Launch{{x}})
 	if err != nil {
-		return err
+		return fail("fill tensor "+b.Tensor.Name, err)
 	}
 	defer list.Free()
 	return fail("fill tensor "+b.Tensor.Name, list.Run(d.stream, 1))
@@ -358,6 +359,7 @@ func (d *device) Close() error {
 		if d.clock != nil {
 			d.clock.list[0].Free()
 			d.clock.list[1].Free()
+			d.clock.out.free()
 		}
 		if d.gate != nil {
 			_ = d.gate.Free()

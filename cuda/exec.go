@@ -36,7 +36,9 @@ type executable struct {
 	list    *driver.List
 	// resident, of a program that is handed to a kernel that stays on the device, in place of list.
 	resident *driver.Resident
-	ways     ways
+	// beside, of a program whose launches are timed while another stream keeps the device busy, beside list.
+	beside *driver.Beside
+	ways   ways
 
 	mu     sync.Mutex
 	mirror map[string][]byte // of set 0, guards included; dropped when the device writes
@@ -111,10 +113,12 @@ func (e *executable) prepare() error {
 	var err error
 	if e.only("dispatch_persistent") {
 		e.resident, err = driver.NewResident(launches[0][0], residentLimit)
-		return err
+		return fail("kernel "+e.names(), err)
 	}
-	e.list, err = driver.NewList(launches)
-	return err
+	if e.list, err = driver.NewList(launches); err == nil && e.only("dispatch_priority") {
+		return e.prepareBeside(launches[0][0])
+	}
+	return fail("kernel "+e.names(), err)
 }
 
 // allocate takes one set of buffers.
@@ -362,6 +366,10 @@ func (e *executable) Release() error {
 		if e.resident != nil {
 			_ = e.resident.Free()
 			e.resident = nil
+		}
+		if e.beside != nil {
+			e.beside.Free()
+			e.beside = nil
 		}
 		for _, set := range e.sets {
 			for _, b := range set {

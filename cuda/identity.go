@@ -41,24 +41,24 @@ const (
 
 func identify(ordinal int) (identity, error) {
 	id := identity{ordinal: ordinal}
-	fail := func(what string, err error) (identity, error) {
-		return id, fmt.Errorf("device cuda:%d: %s: %w", ordinal, what, driver.Wrap(err))
+	refused := func(what string, err error) (identity, error) {
+		return id, fail(fmt.Sprintf("device cuda:%d: %s", ordinal, what), err)
 	}
 	var err error
 	if id.dev, err = cu.GetDevice(ordinal); err != nil {
-		return fail("open", err)
+		return refused("open", err)
 	}
 	if id.name, err = id.dev.Name(); err != nil {
-		return fail("name", err)
+		return refused("name", err)
 	}
 	if id.memory, err = id.dev.TotalMem(); err != nil {
-		return fail("memory", err)
+		return refused("memory", err)
 	}
 	v := map[cu.DeviceAttribute]int{}
 	for _, a := range []cu.DeviceAttribute{attrClockKHz, attrSMs, attrMemoryClockKHz, attrBusBits, attrL2Bytes, attrMajor, attrMinor, attrSharedOptin,
 		attrPCIDomain, attrPCIBus, attrPCIDevice} {
 		if v[a], err = id.dev.Attribute(a); err != nil {
-			return fail(fmt.Sprintf("attribute %d", a), err)
+			return refused(fmt.Sprintf("attribute %d", a), err)
 		}
 	}
 	capability := 10*v[attrMajor] + v[attrMinor]

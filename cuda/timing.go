@@ -56,6 +56,11 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 			out, err = e.measureResident(ctx, launches, samples)
 			return err
 		}
+		if e.beside != nil {
+			var err error
+			out, err = e.measureBeside(ctx, launches, samples)
+			return err
+		}
 		for len(out) < samples {
 			if err := ctx.Err(); err != nil {
 				return err

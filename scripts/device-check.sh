@@ -25,8 +25,9 @@ for p in $parts; do
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || { echo "device-check: cannot make $out: give another folder" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
-rm -f "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{sanitizer,log}.txt # of an earlier check
+rm -rf "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{verify,calibration,fusion}.jsonl "$out"/{sanitizer,log}.txt "$out/running" # of an earlier check
 log=$out/log.txt
+running=$out/running # data of the part that runs, with its journal: what is there should everything be killed at once
 : >"$log"
 
 left() { echo $((total - (SECONDS - began))); }
@@ -77,15 +78,24 @@ on_signal() {
 trap on_signal TERM INT HUP
 trap 'rm -rf "$tmp"' EXIT
 
-# within SECONDS COMMAND…: its status; 124 when it was cut off, 143 when all was.
+# within SECONDS COMMAND…: its status; 124 when it was cut off, 143 when all was. What no signal ends, since it waits in the
+# driver, is left behind: the other parts go on.
 within() {
-  local n=$1 rc
+  local n=$1 rc end
   shift
+  end=$((SECONDS + n + 8))
   timeout -s TERM -k 6 "$n" "$@" </dev/null >>"$log" 2>&1 &
   child=$!
+  while kill -0 "$child" 2>/dev/null; do
+    if [ "$SECONDS" -ge "$end" ]; then
+      disown "$child"
+      child=""
+      return 137
+    fi
+    sleep 0.2
+  done
   wait "$child"
   rc=$?
-  while kill -0 "$child" 2>/dev/null; do wait "$child"; rc=$?; done # a signal ends a wait early
   child=""
   return $rc
 }
@@ -111,7 +121,12 @@ run() {
   *) state=failed note="status $rc: $(last_line)" ;;
   esac
   [ -n "$stopped" ] && state="cut off" note="the check was ended"
-  if [ -n "$file" ] && [ ! -s "$out/$file" ]; then note="$note${note:+; }$file was not written"; [ "$state" = ok ] && state=failed; fi
+  if [ -n "$file" ] && [ ! -s "$out/$file" ]; then
+    note="$note${note:+; }$file was not written"
+    [ "$state" = ok ] && state=failed
+    for j in "$running"/runs/*.jsonl; do [ -s "$j" ] && mv "$j" "$out/${file%.json}.jsonl" && note="$note, its journal is there"; done
+  fi
+  rm -rf "$running"
   record "$name" "$state" $((SECONDS - start)) "$note"
 }
 
@@ -160,12 +175,12 @@ find_ridge() {
 }
 
 find_ridge
-fact ridge "$("$ridge" --version 2>&1 | head -n 1)"
-fact driver "$(timeout 10 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,mig.mode.current --format=csv,noheader 2>&1 | head -n 8)"
-fact nvcc "$(nvcc --version 2>&1 | tail -n 1)"
-fact sanitizer "$(compute-sanitizer --version 2>&1 | sed -n '$p')"
+fact ridge "$(timeout -k 1 10 "$ridge" --version 2>&1 | head -n 1)"
+fact driver "$(timeout -k 1 10 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,clocks.max.mem,power.limit,mig.mode.current --format=csv,noheader 2>&1 | head -n 8)"
+fact nvcc "$(timeout -k 1 10 nvcc --version 2>&1 | tail -n 1)"
+fact sanitizer "$(timeout -k 1 10 compute-sanitizer --version 2>&1 | sed -n '$p')"
 fact kernel "$(uname -srm)"
-listed=$(timeout 20 "$ridge" list devices 2>&1 </dev/null)
+listed=$(timeout -k 1 20 "$ridge" list devices 2>&1 </dev/null)
 printf '%s\n' "$listed" >>"$log"
 fact devices "$listed"
 usable=1
@@ -180,11 +195,11 @@ for p in $parts; do
   case $p in
   verify)
     # shellcheck disable=SC2086
-    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/verify" --output "$out/verify.json"
+    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$running" --output "$out/verify.json"
     ;;
   calibrate)
     # shellcheck disable=SC2086
-    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$tmp/calibrate" --output "$out/calibration.json"
+    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$running" --output "$out/calibration.json"
     ;;
   peers)
     if ! command -v "$python" >/dev/null; then record peers skipped 0 "$python is not installed here"; continue; fi
@@ -194,7 +209,7 @@ for p in $parts; do
     ;;
   fusion)
     # shellcheck disable=SC2086
-    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$tmp/fusion" --output "$out/fusion.json"
+    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
     ;;
   memcheck | racecheck) sanitize "$p" ;;
   esac
@@ -202,12 +217,15 @@ done
 
 # Nothing above 16 MiB: what a machine that is lent gives back.
 for f in "$out"/*; do
-  [ -f "$f" ] && [ "$(wc -c <"$f")" -gt 16000000 ] && { head -c 15000000 "$f" >"$tmp/cut" && mv "$tmp/cut" "${f%.json}.cut.txt"; [ "${f%.json}" != "$f" ] && rm -f "$f"; }
+  if [ ! -f "$f" ] || [ "$(wc -c <"$f")" -le 16000000 ]; then continue; fi
+  cut=$f
+  [ "${f%.json}" != "$f" ] && cut=${f%.json}.cut.txt # no JSON any more
+  head -c 15000000 "$f" >"$tmp/cut" && rm -f "$f" && mv "$tmp/cut" "$cut"
 done
 document
 
 echo
-if command -v "$python" >/dev/null && [ -s "$out/peers.json" ]; then "$python" "$here/device-peers.py" --table "$out/peers.json"; fi
+if command -v "$python" >/dev/null && [ -s "$out/peers.json" ]; then timeout -k 1 5 "$python" "$here/device-peers.py" --table "$out/peers.json"; fi
 printf '\n%-10s %-9s %6s  %s\n' part state seconds note
 bad=0
 for i in "${!names[@]}"; do

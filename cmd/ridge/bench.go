@@ -39,21 +39,37 @@ func caseFlags() []cli.Flag {
 }
 
 func bench(c *cli.Context) error {
-	cfg, err := config(c)
+	cfgs, err := benchConfigs(c)
 	if err != nil {
 		return err
 	}
-	if cfg.Cases, err = benchCases(c, &cfg); err != nil {
-		return err
+	for i := range cfgs {
+		cfg := &cfgs[i]
+		if cfg.Cases, err = benchCases(c, cfg); err != nil {
+			return err
+		}
+		cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")
+		// Only the ceilings of the precisions and thread counts asked for are probed.
+		cfg.Plan.ProbesOnly, cfg.ProbesFor = true, cfg.Cases
 	}
-	cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")
-	// Only the ceilings of the precisions and thread counts asked for are probed.
-	cfg.Plan.ProbesOnly, cfg.ProbesFor = true, cfg.Cases
-	doc, err := runCampaign(c, cfg)
+	doc, err := runCampaign(c, cfgs...)
 	if err != nil {
 		return err
 	}
 	return judge(doc)
+}
+
+// benchConfigs are those of --device, or of the device that --case names.
+func benchConfigs(c *cli.Context) ([]campaign.Config, error) {
+	id, err := record.ParseCaseID(c.String("case"))
+	if err != nil || c.IsSet("device") {
+		return configs(c) // benchCases says what is wrong with the case
+	}
+	if err := checkDevice(id.Device); err != nil {
+		return nil, fmt.Errorf("case %s: %w", c.String("case"), err)
+	}
+	cfg, err := configOf(c, id.Device)
+	return []campaign.Config{cfg}, err
 }
 
 // benchCases makes the cases of the command line.
@@ -79,9 +95,6 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		if k.Mode != record.Hot && k.Mode != record.Cold {
 			return nil, fmt.Errorf("case %s: mode %q: expected hot or cold", id, k.Mode)
 		}
-		if err := checkDevice(k.Device); err != nil {
-			return nil, fmt.Errorf("case %s: %w", id, err)
-		}
 		if err := checkAffinity(c.String("affinity"), k.Threads, "case "+id); err != nil {
 			return nil, err
 		}
@@ -89,7 +102,7 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 			return nil, fmt.Errorf("--kernel %s: the case names kernel %s", c.String("kernel"), forced)
 		}
 		refs, threads, mode, device = []record.ProgramRef{k.Program}, k.Threads, k.Mode, k.Device
-		cfg.Plan.Threads, cfg.Plan.Device = threads, device
+		cfg.Plan.Threads = threads
 	} else {
 		var err error
 		if refs, err = sweepRefs(c, cfg); err != nil {
@@ -117,7 +130,7 @@ func refCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, th
 	}
 	var out []record.Case
 	for _, ref := range refs {
-		kernels := kernelsFor(c, ref)
+		kernels := kernelsFor(c, device, ref)
 		if len(kernels) == 0 {
 			return nil, fmt.Errorf("--kernel all: no kernel for %s at %s can run here (ridge list kernels)", ref.Op, ref.DType)
 		}
@@ -144,14 +157,18 @@ func refCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, th
 	return out, nil
 }
 
-// kernelsFor gives the forced kernels of a case; "" lets the platform choose.
-func kernelsFor(c *cli.Context, ref record.ProgramRef) []string {
+// kernelsFor gives the forced kernels of a case, those of its device's platform; "" lets the platform choose.
+func kernelsFor(c *cli.Context, device string, ref record.ProgramRef) []string {
 	switch k := c.String("kernel"); {
 	case k == "" && ref.Kernel != "":
 		return []string{ref.Kernel}
 	case k == "all":
+		platform, _, _ := strings.Cut(device, ":")
 		var out []string
 		for _, b := range backends() {
+			if b.Name() != platform {
+				continue
+			}
 			for _, info := range b.Kernels() {
 				if info.Op == ref.Op && info.DType == ref.DType && info.Available == nil && !strings.HasSuffix(info.Name, "_model") {
 					out = append(out, info.Name)

@@ -33,56 +33,65 @@ func calibrate(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfgs, err := configs(c)
 	if err != nil {
 		return err
 	}
-	if cfg.Plan.Operations, err = list(c, "operations"); err != nil {
-		return err
+	for i := range cfgs {
+		p := &cfgs[i].Plan
+		if p.Operations, err = list(c, "operations"); err != nil {
+			return err
+		}
+		if err := checkOperations("--operations", p.Ops, p.Operations); err != nil {
+			return err
+		}
+		if p.Batches, err = batches(c); err != nil {
+			return err
+		}
+		if p.Fusion, err = patterns(c, "fusion-patterns", p.Precisions); err != nil {
+			return err
+		}
+		if err := p.CheckSelection(); err != nil {
+			return err
+		}
 	}
-	if err := checkOperations("--operations", cfg.Plan.Ops, cfg.Plan.Operations); err != nil {
-		return err
-	}
-	if cfg.Plan.Batches, err = batches(c); err != nil {
-		return err
-	}
-	if cfg.Plan.Fusion, err = patterns(c, "fusion-patterns", cfg.Plan.Precisions); err != nil {
-		return err
-	}
-	if err := cfg.Plan.CheckSelection(); err != nil {
-		return err
-	}
-	doc, err := runCampaign(c, cfg)
+	doc, err := runCampaign(c, cfgs...)
 	if err != nil {
 		return err
 	}
-	if cfg.Plan.Quick && !c.Bool("json") {
+	if c.Bool("quick") && !c.Bool("json") {
 		fmt.Fprintln(c.App.Writer, "\nThis was the quick calibration. The full one takes up to 15 minutes: ridge calibrate (or: make calibrate-full)")
 	}
 	return judge(doc)
 }
 
-// runCampaign runs a campaign with its views and writes the document.
-func runCampaign(c *cli.Context, cfg campaign.Config) (record.Calibration, error) {
-	return runThen(c, cfg, func(doc record.Calibration) error { return deliver(c, cfg, doc) })
+// runCampaign runs a campaign on each device with its views and writes the document.
+func runCampaign(c *cli.Context, cfgs ...campaign.Config) (record.Calibration, error) {
+	return runThen(c, cfgs, func(doc record.Calibration) error { return deliver(c, cfgs[0], doc) })
 }
 
-// runThen runs a campaign with its views and delivers its document, a part of it when interrupted.
-func runThen(c *cli.Context, cfg campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
-	v := newView(c)
-	takeIn(c, cfg.DataDir)
-	cfg.View, cfg.Accelerator = v, accelerator(cfg.Plan.Device)
-	doc, err := campaign.Run(c.Context, cfg)
+// runThen runs a campaign on each device with its views and delivers the document, a part of it when interrupted.
+func runThen(c *cli.Context, cfgs []campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
+	v, dir := newView(c), cfgs[0].DataDir
+	takeIn(c, dir)
+	for i := range cfgs {
+		cfgs[i].View, cfgs[i].Accelerator = v, accelerator(cfgs[i].Plan.Device)
+	}
+	doc, err := campaign.RunEach(c.Context, cfgs)
 	v.finish()
 	var pre *campaign.PreflightError
 	if errors.As(err, &pre) {
 		return doc, &exitError{exitFault, err}
 	}
-	if err != nil && !campaign.Interrupted(err) {
+	var lost *campaign.DeviceError
+	if err != nil && !campaign.Interrupted(err) && !errors.As(err, &lost) {
 		return doc, err
 	}
 	werr := deliver(doc)
-	keep(c, cfg.DataDir, doc)
+	keep(c, dir, doc)
+	if lost != nil {
+		return doc, errors.Join(&exitError{exitFault, err}, werr)
+	}
 	if err != nil {
 		if werr != nil {
 			err = fmt.Errorf("%w (and %w)", err, werr)
@@ -177,7 +186,12 @@ func newView(c *cli.Context) *view {
 	return &view{c: c, silent: c.Bool("quiet")}
 }
 
-func (v *view) Plan(probes, cases int) { v.begin(probes + cases) }
+// Plan begins a bar: the first, or that of another device.
+func (v *view) Plan(probes, cases int) {
+	v.finish()
+	v.begin(probes + cases)
+	v.round = 0
+}
 
 func (v *view) begin(cases int) {
 	o := report.Detect(v.c.App.ErrWriter)
@@ -227,7 +241,11 @@ func (v *view) Warn(format string, a ...any) {
 	fmt.Fprintf(v.c.App.ErrWriter, "warning: %s\n", oneLine(fmt.Sprintf(format, a...)))
 }
 
-func (v *view) finish() { v.progress.Finish() }
+func (v *view) finish() {
+	if v.progress != nil {
+		v.progress.Finish()
+	}
+}
 
 // checkOperations refuses names, given as what, that are neither a suite nor an op.
 func checkOperations(what string, ops *op.Registry, names []string) error {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -135,11 +136,11 @@ func counts(c *cli.Context) (warmup, trials int, err error) {
 }
 
 // graphs reads --cuda-graphs, which only a CUDA device has, of the commands that time.
-func graphs(c *cli.Context) (string, error) {
+func graphs(c *cli.Context, device string) (string, error) {
 	if !c.IsSet("cuda-graphs") {
 		return backend.GraphsOn, nil
 	}
-	g, device := c.String("cuda-graphs"), c.String("device")
+	g := c.String("cuda-graphs")
 	switch {
 	case g != backend.GraphsOn && g != backend.GraphsOff:
 		return "", fmt.Errorf("--cuda-graphs %q: expected on or off", g)
@@ -190,7 +191,7 @@ func metrics(c *cli.Context) ([]string, error) {
 func measureFlags() []cli.Flag {
 	return append(energyFlags(),
 		&cli.BoolFlag{Name: "quick", Usage: "fewer sizes and samples"},
-		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure"},
+		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure; calibrate and bench: several, comma-separated, or cuda:all, one after the other"},
 		&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
 		&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
@@ -208,8 +209,81 @@ func measureFlags() []cli.Flag {
 	)
 }
 
-// config gathers what calibrate and bench have in common.
+// deviceIDs are those that --device names: one, several at commas, all of a platform (cuda:all).
+func deviceIDs(c *cli.Context) ([]string, error) {
+	names, err := list(c, "device")
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	for _, name := range names {
+		ids := []string{name}
+		if platform, all := strings.CutSuffix(name, ":all"); all {
+			if ids = devicesOf(platform); len(ids) == 0 {
+				ids = []string{platform + ":0"} // of which checkDevice says why it is not there
+			}
+		}
+		for _, id := range ids {
+			if slices.Contains(out, id) {
+				return nil, fmt.Errorf("--device %s: %s is there twice", c.String("device"), id)
+			}
+			out = append(out, id)
+		}
+	}
+	if len(out) == 0 {
+		out = []string{c.String("device")}
+	}
+	return out, nil
+}
+
+// devicesOf lists the usable devices of a platform.
+func devicesOf(platform string) (ids []string) {
+	for _, b := range backends() {
+		if b.Name() != platform || b.Available() != nil {
+			continue
+		}
+		ds, _ := b.Devices() // checkDevice says what is wrong with it
+		for _, d := range ds {
+			ids = append(ids, d.ID)
+		}
+	}
+	return ids
+}
+
+// configs gathers what calibrate and bench have in common, for each device.
+func configs(c *cli.Context) ([]campaign.Config, error) {
+	ids, err := deviceIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	var out []campaign.Config
+	for _, id := range ids {
+		cfg, err := configOf(c, id)
+		if err != nil {
+			return nil, err
+		}
+		if cfg.Energy && len(ids) > 1 {
+			return nil, fmt.Errorf("--device %s: energy is measured on one device in a run; leave --energy and --metrics power out, or name one", c.String("device"))
+		}
+		out = append(out, cfg)
+	}
+	return out, nil
+}
+
+// config is that of a command that measures one device.
 func config(c *cli.Context) (campaign.Config, error) {
+	ids, err := deviceIDs(c)
+	if err != nil {
+		return campaign.Config{}, err
+	}
+	if len(ids) > 1 {
+		return campaign.Config{}, fmt.Errorf("--device %s: %s takes one device; calibrate and bench take several", c.String("device"), c.Command.Name)
+	}
+	return configOf(c, ids[0])
+}
+
+// configOf is that of one device.
+func configOf(c *cli.Context, device string) (campaign.Config, error) {
 	var cfg campaign.Config
 	var err error
 	fail := func(e error) (campaign.Config, error) { return campaign.Config{}, e }
@@ -217,7 +291,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 		return fail(err)
 	}
 	p := &cfg.Plan
-	p.Device, p.Quick, p.Ops = c.String("device"), c.Bool("quick"), fusion.WithPatterns(op.Builtin(), fusion.Builtin())
+	p.Device, p.Quick, p.Ops = device, c.Bool("quick"), fusion.WithPatterns(op.Builtin(), fusion.Builtin())
 	p.Peaks = peaks(p.Device)
 	cfg.Libraries = libraries(p.Device)
 	if err := checkDevice(p.Device); err != nil {
@@ -235,7 +309,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 		}
 		p.Threads = 1
 	}
-	if cfg.Graphs, err = graphs(c); err != nil {
+	if cfg.Graphs, err = graphs(c, device); err != nil {
 		return fail(err)
 	}
 	if p.Warmup, p.Trials, err = counts(c); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"ridge/goharness/campaign"
 	"ridge/goharness/fusion"
 	"ridge/goharness/record"
 	"ridge/goharness/report"
@@ -74,7 +75,7 @@ func fusionProfile(c *cli.Context) error {
 		return fmt.Errorf("--mode %q: expected hot or cold", cfg.Plan.Mode)
 	}
 	cfg.Plan.ProbesOnly = true
-	doc, err := runThen(c, cfg, func(doc record.Calibration) error { return deliverFusion(c, cfg.DataDir, doc) })
+	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error { return deliverFusion(c, cfg.DataDir, doc) })
 	if err != nil {
 		return err
 	}

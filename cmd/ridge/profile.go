@@ -165,7 +165,7 @@ func profileMeasured(c *cli.Context) error {
 	case c.Bool("phases"):
 		cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseTime
 	}
-	doc, err := runThen(c, cfg, func(doc record.Calibration) error {
+	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error {
 		data, err := record.EncodeCalibration(doc)
 		if err != nil {
 			return err

@@ -44,9 +44,9 @@ func planned(t *testing.T, line string) ([]record.Case, error) {
 	bench := benchCommand()
 	bench.Flags = append(bench.Flags, commonFlags()...)
 	bench.Action = func(c *cli.Context) error {
-		cfg, err := config(c)
+		cfgs, err := benchConfigs(c)
 		if err == nil {
-			out, err = benchCases(c, &cfg)
+			out, err = benchCases(c, &cfgs[0])
 		}
 		return err
 	}

@@ -62,7 +62,7 @@ func verify(c *cli.Context) error {
 		return fmt.Errorf("verify: no kernel that was selected can run on %s (ridge list kernels says why)", cfg.Plan.Device)
 	}
 	cfg.SkipPreflight, cfg.NoProbes, cfg.Plan.ProbesOnly = true, true, true
-	doc, err := runThen(c, cfg, func(doc record.Calibration) error { return deliverVerified(c, cfg, doc) })
+	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error { return deliverVerified(c, cfg, doc) })
 	if err != nil {
 		return err
 	}

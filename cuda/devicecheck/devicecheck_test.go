@@ -5,9 +5,11 @@ package devicecheck
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -313,6 +315,93 @@ func TestWhatIsCutOffLeavesItsPart(t *testing.T) {
 	}
 	if s, note := c.state("fusion"); s != "skipped" || !strings.Contains(note, "ended") {
 		t.Errorf("fusion: %s (%s)", s, note)
+	}
+}
+
+// What no signal ends, because it waits in the driver, costs its own time and no more.
+func TestWhatNoSignalEndsIsLeftBehind(t *testing.T) {
+	m := newMachine(t, "PARTS=verify calibrate", "SECONDS_IN_ALL=24")
+	real, err := exec.LookPath("timeout")
+	if err != nil {
+		t.Skip(err)
+	}
+	m.program("timeout", "case $* in *verify*) trap '' TERM; for i in {1..90}; do sleep 1; done ;; *) exec "+real+" \"$@\" ;; esac\n")
+	began := time.Now()
+	_, out, c := m.run()
+	if took := time.Since(began); took > 45*time.Second {
+		t.Errorf("%v for 24 s", took)
+	}
+	if s, note := c.state("verify"); s != "cut off" || !strings.Contains(note, "verify.json was not written") || len(c.Parts) != 2 {
+		t.Errorf("%+v\n%s", c.Parts, out)
+	}
+}
+
+// Killed at once, with everything that it started: what the part that ran had measured is there.
+func TestWhatIsKilledLeavesTheJournalOfItsPart(t *testing.T) {
+	m := newMachine(t, "PARTS=verify", "RIDGE_FAKE_FAIL=hang:gemv_fp64_simt:1")
+	cmd := m.command()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	journal := func() string {
+		list, _ := filepath.Glob(filepath.Join(m.out, "running", "runs", "*.jsonl"))
+		if len(list) != 1 {
+			return ""
+		}
+		b, _ := os.ReadFile(list[0])
+		return string(b)
+	}
+	for i := 0; i < 600 && strings.Count(journal(), "\n") < 4; i++ {
+		time.Sleep(100 * time.Millisecond)
+	}
+	list, _ := filepath.Glob(filepath.Join(m.out, "running", "runs", "*.jsonl"))
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", cmd.Process.Pid))
+	_ = cmd.Process.Kill()
+	for _, text := range strings.Fields(string(children)) {
+		if pid, err := strconv.Atoi(text); err == nil { // timeout leads a group with what it runs
+			_ = syscall.Kill(-pid, syscall.SIGKILL)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+	_ = cmd.Wait() // killed
+	if n := strings.Count(journal(), `"kind":"result"`); n < 2 {
+		t.Errorf("%d results in %v", n, list)
+	}
+	m.files("check.json", "log.txt")
+}
+
+// A disk without room costs the files, not the parts' names and their states on standard output.
+func TestAFullDiskLeavesTheTable(t *testing.T) {
+	m := newMachine(t, "PARTS=verify")
+	if err := os.MkdirAll(m.out, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=16k", "none", m.out).CombinedOutput(); err != nil {
+		t.Skipf("no disk of 16 KiB can be had: %v: %s", err, out)
+	}
+	defer func() { _ = exec.Command("umount", m.out).Run() }()
+	out, err := m.command().CombinedOutput()
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(string(out), "verify     failed") || !strings.Contains(string(out), "verify.json was not written") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What a machine gives back is at most 16 MiB a file.
+func TestALargeLogIsCutOff(t *testing.T) {
+	m := newMachine(t, "PARTS=verify")
+	m.program("large", "[ \"$1\" = --version ] || head -c 20000000 /dev/zero | tr '\\0' x\n")
+	for i, e := range m.env {
+		if strings.HasPrefix(e, "RIDGE=") {
+			m.env[i] = "RIDGE=" + filepath.Join(m.bin, "large")
+		}
+	}
+	if code, _, c := m.run(); code != 1 || len(c.Parts) != 1 {
+		t.Errorf("exit code %d, %+v", code, c.Parts)
+	}
+	m.files("check.json", "log.txt")
+	if list, err := os.ReadDir(m.out); err != nil || len(list) != 2 {
+		t.Errorf("%v, %v", list, err)
 	}
 }
 

@@ -65,6 +65,27 @@ typedef struct ridge_handover {
 // Launches the kernel and hands it lead + samples * launches tasks, each when the one before was answered.
 int ridge_hand_over(void *stream, ridge_handover *h);
 
+// Launches on a stream of high priority while one of low priority keeps the device busy.
+typedef struct ridge_beside {
+  void *low, *high;
+  const ridge_launch *fill; // two: the first begins, and the second, again and again, keeps the device full
+  int fills;                // launches of the second
+  const ridge_launch *kernel;
+  int lead, launches; // untimed and timed
+  void **events;      // three
+  double ns;          // of the timed launches
+  int64_t end;        // CLOCK_MONOTONIC when the host saw their end
+  int full;           // the low stream was still at work then
+} ridge_beside;
+
+// Fills the low stream, and when its first launch is done launches on the high one.
+int ridge_launch_beside(ridge_beside *b);
+
+// The priorities that streams may have; the lower number is the greater priority.
+int ridge_priorities(int *least, int *greatest);
+int ridge_stream(int priority, void **stream);
+int ridge_stream_free(void *stream);
+
 // The times in ns of n events recorded one after another, since the first.
 int ridge_event_times(void *stream, void **events, int n, double *ns);
 

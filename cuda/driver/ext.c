@@ -182,6 +182,39 @@ int ridge_hand_over(void *stream, ridge_handover *h) {
   return e.rc;
 }
 
+static CUresult launch_beside(ridge_beside *b) {
+  CUstream low = (CUstream)b->low, high = (CUstream)b->high;
+  CUevent begun = (CUevent)b->events[0], from = (CUevent)b->events[1], to = (CUevent)b->events[2];
+  TRY(launch(low, &b->fill[0]));
+  TRY(cuEventRecord(begun, low));
+  for (int i = 0; i < b->fills; i++) TRY(launch(low, &b->fill[1]));
+  TRY(cuEventSynchronize(begun)); // what follows finds the device full
+  for (int i = 0; i < b->lead; i++) TRY(launch(high, b->kernel));
+  TRY(cuEventRecord(from, high));
+  for (int i = 0; i < b->launches; i++) TRY(launch(high, b->kernel));
+  TRY(cuEventRecord(to, high));
+  TRY(cuEventSynchronize(to));
+  b->end = monotonic();
+  CUresult at_work = cuStreamQuery(low);
+  if (at_work != CUDA_ERROR_NOT_READY) TRY(at_work);
+  b->full = at_work == CUDA_ERROR_NOT_READY;
+  float ms;
+  TRY(cuEventElapsedTime(&ms, from, to));
+  b->ns = (double)ms * 1e6;
+  return CUDA_SUCCESS;
+}
+
+int ridge_launch_beside(ridge_beside *b) {
+  b->full = 0;
+  CUresult rc = launch_beside(b);
+  CUresult high = cuStreamSynchronize((CUstream)b->high), low = cuStreamSynchronize((CUstream)b->low); // nothing is left behind
+  return rc != CUDA_SUCCESS ? rc : high != CUDA_SUCCESS ? high : low;
+}
+
+int ridge_priorities(int *least, int *greatest) { return cuCtxGetStreamPriorityRange(least, greatest); }
+int ridge_stream(int priority, void **stream) { return cuStreamCreateWithPriority((CUstream *)stream, CU_STREAM_NON_BLOCKING, priority); }
+int ridge_stream_free(void *stream) { return cuStreamDestroy((CUstream)stream); }
+
 int ridge_event_times(void *stream, void **events, int n, double *ns) {
   for (int i = 0; i < n; i++) TRY(cuEventRecord((CUevent)events[i], (CUstream)stream));
   TRY(cuStreamSynchronize((CUstream)stream));

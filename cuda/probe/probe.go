@@ -29,10 +29,25 @@ func Clock(out uint64, load bool, d kernel.Device) kernel.Launch {
 		Args: []kernel.Arg{kernel.Uint(out), kernel.Int(ClockSteps)}}
 }
 
+// CrowdSteps of the chain that a block of a crowd runs: with 16 warps on each scheduler about 50 us. CrowdWaves of such blocks: about 3 ms.
+const (
+	CrowdSteps = 4096
+	CrowdWaves = 64
+)
+
+// crowdBlocks of 256 threads fill a multiprocessor, which holds 2048 threads at most from 8.0 to 12.0.
+const crowdBlocks = 8
+
+// Crowd keeps every multiprocessor full with blocks of the clock's chain, in waves one after another. out is the clock's.
+func Crowd(out uint64, waves, steps int64, d kernel.Device) kernel.Launch {
+	return kernel.Launch{Entry: "clock_simt", Grid: [3]int64{crowdBlocks * int64(max(1, d.SMs)) * waves, 1, 1}, Block: [3]int64{256, 1, 1},
+		Args: []kernel.Arg{kernel.Uint(out), kernel.Int(steps)}}
+}
+
 // Family lists the probes that are ops, one line each.
 func Family() kernel.Family {
 	return kernel.Family{Name: "probe", Kernels: []kernel.Kernel{
-		{Name: "dispatch_fp64_simt", Ops: "dispatch dispatch_graph", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: dispatch},
+		{Name: "dispatch_fp64_simt", Ops: "dispatch dispatch_graph dispatch_priority", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: dispatch},
 		{Name: "dispatch_fp64_simt_persistent", Ops: "dispatch_persistent", DType: record.FP64, Accumulate: record.FP64, IntExact: true, Plan: persistent},
 		{Name: "peak_fp64_simt", Ops: "peak", DType: record.FP64, Accumulate: record.FP64, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp64_simt")},
 		{Name: "peak_fp32_simt", Ops: "peak", DType: record.FP32, Accumulate: record.FP32, IntExact: true, PeakISA: "simt", Plan: peak("simt", "peak_fp32_simt")},

@@ -45,5 +45,5 @@ func TestEveryWordOfSharedMemoryIsReadInEveryPass(t *testing.T) {
 }
 
 func TestALaunchReachesTheDevice(t *testing.T) {
-	cudatest.All(t, cuda.New(), []op.Op{cudatest.Op(t, "dispatch", record.FP64, ""), cudatest.Op(t, "dispatch_graph", record.FP64, ""), cudatest.Op(t, "dispatch_persistent", record.FP64, "")})
+	cudatest.All(t, cuda.New(), []op.Op{cudatest.Op(t, "dispatch", record.FP64, ""), cudatest.Op(t, "dispatch_graph", record.FP64, ""), cudatest.Op(t, "dispatch_priority", record.FP64, ""), cudatest.Op(t, "dispatch_persistent", record.FP64, "")})
 }

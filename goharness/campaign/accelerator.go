@@ -82,6 +82,7 @@ func extraProbes(sms, shared, traffic int64) []plan.Extra {
 			Op: "chase", DType: record.INT64, Params: map[string]string{"bytes": fmt.Sprint(firstLevelChase), "steps": "16384"}},
 		{Ceiling: record.Ceiling{Kind: record.CeilingLaunch, Access: "graph", Unit: "ns"}, Op: "dispatch_graph", DType: record.FP64, Params: map[string]string{}},
 		{Ceiling: record.Ceiling{Kind: record.CeilingLaunch, Access: "persistent", Unit: "ns"}, Op: "dispatch_persistent", DType: record.FP64, Params: map[string]string{}},
+		{Ceiling: record.Ceiling{Kind: record.CeilingLaunch, Access: "priority", Unit: "ns"}, Op: "dispatch_priority", DType: record.FP64, Params: map[string]string{}},
 	}
 	if bytes := min(shared, 64<<10) / 2 / 16 * 16; bytes > 0 { // two blocks fit into a multiprocessor
 		out = append(out, plan.Extra{Ceiling: record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelShared, Access: "read", Unit: "GB/s", CapacityBytes: sms * shared},

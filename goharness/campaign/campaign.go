@@ -124,52 +124,48 @@ type campaign struct {
 	barrier     float64                    // of the last visit
 	beside      time.Duration              // what the first visits took beside their quartets
 	compared    int                        // comparisons in it
+	seats       []int                      // CPUs that the threads sit on
+	lost        error                      // why the device is left out from here on; nil: it is not
 }
 
 // Run measures and returns the document. On interruption the document holds what was
 // measured and the error wraps ErrInterrupted.
 func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
+	return RunEach(ctx, []Config{cfg})
+}
+
+func newCampaign(cfg Config) *campaign {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	c := &campaign{cfg: cfg, started: cfg.Now(), done: map[string]record.Result{}, asked: map[string]record.Case{}, shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
+	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch}, done: map[string]record.Result{}, asked: map[string]record.Case{},
+		shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
 		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}}
-	c.runner = &runner.Runner{Launch: cfg.Launch}
-	defer c.runner.Close()
-	defer c.closeSides()
-	defer func() {
-		if c.lock != nil {
-			_ = c.lock.Close()
-		}
-	}()
-	if err := c.begin(ctx); err != nil {
-		return c.doc, err
+}
+
+// close ends the workers and frees the device for other runs.
+func (c *campaign) close() {
+	c.closeSides()
+	c.runner.Close()
+	if c.lock != nil {
+		_ = c.lock.Close()
+		c.lock = nil
 	}
+}
+
+// measureDevice asks everything of the plan and assembles the document.
+func (c *campaign) measureDevice(ctx context.Context) error {
+	defer c.close()
 	c.openEnergy(ctx)
 	defer c.closeEnergy()
 	c.openBoard(ctx)
 	defer c.closeBoard()
 	err := c.measure(ctx)
 	c.assemble(err == nil)
-	if c.journal != nil {
-		end := record.End{Complete: err == nil, WallSeconds: cfg.Now().Sub(c.started).Seconds()}
-		if err != nil {
-			end.Reason = err.Error()
-		}
-		var full *record.WriteError
-		if !errors.As(err, &full) {
-			if werr := c.journal.Append(record.Entry{Kind: record.EntryEnd, End: &end}); werr != nil && err == nil {
-				err = werr
-			}
-		}
-		if cerr := c.journal.Close(); cerr != nil && err == nil {
-			err = cerr
-		}
-	}
-	return c.doc, err
+	return err
 }
 
 // JournalPath is where a run's journal lies.
@@ -177,15 +173,19 @@ func JournalPath(dataDir, runID string) string {
 	return filepath.Join(dataDir, "runs", runID+".jsonl")
 }
 
-// begin reads the host, checks it, plans, and opens the journal.
-func (c *campaign) begin(ctx context.Context) error {
+// prepare reads the host, plans, and takes the device for this run.
+func (c *campaign) prepare() error {
 	cfg := &c.cfg
 	host := machine.Read(cfg.Source)
 	if cfg.Hardware != "" {
 		host.Name = cfg.Hardware
 	}
+	run := c.doc // of several devices: its id
 	c.doc = record.Calibration{Schema: record.SchemaCalibration, RunID: newRunID(c.started), Created: c.started.UTC().Format(time.RFC3339),
 		Tool: cfg.Tool, Command: cfg.Command, Host: host, FusionProfiles: nil}
+	if run.RunID != "" {
+		c.doc.RunID, c.doc.Created = run.RunID, run.Created
+	}
 	wh := &WorkerHost{Source: cfg.Source, host: host}
 	wh.cpus, _ = machine.UsableCPUs(cfg.Source)
 	cpus, err := wh.CPUs(cfg.Plan.Threads, cfg.Affinity)
@@ -194,9 +194,36 @@ func (c *campaign) begin(ctx context.Context) error {
 	}
 	o := &cfg.Plan
 	o.Threads = len(cpus)
-	if err := c.lockDevice(); err != nil {
+	c.seats = wh.Seats(cpus)
+	c.hostPlan(wh, c.seats)
+	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
+	if c.plan, err = plan.Build(*o); err != nil {
 		return err
 	}
+	if cfg.NoProbes {
+		c.plan.Probes = nil
+	}
+	if cfg.ProbesFor == nil && o.ProbesOnly && len(o.Fusion) > 0 {
+		cfg.ProbesFor = c.plan.Cases
+	}
+	c.plan.Probes = neededProbes(c.plan.Probes, cfg.ProbesFor)
+	if cfg.Cases != nil {
+		c.plan.Cases = cfg.Cases
+	}
+	c.cfg.User.DType = userDType(cfg)
+	c.doc.Devices = []record.Device{{ID: o.Device, Platform: "cpu", Name: host.CPU.Model, ISA: host.CPU.Features, Threads: o.Threads}}
+	if v, ok := host.Memory.TotalBytes.Get(); ok {
+		c.doc.Devices[0].Memory = v
+	}
+	if cfg.Accelerator != nil {
+		c.doc.Devices[0] = *cfg.Accelerator
+	}
+	return c.lockDevice()
+}
+
+// begin reads the device's clocks, runs the preflight checks and sets up the ceilings.
+func (c *campaign) begin(ctx context.Context) error {
+	cfg, o := &c.cfg, &c.cfg.Plan
 	clocks, err := c.readClocks(ctx)
 	if err != nil {
 		return err
@@ -219,42 +246,20 @@ func (c *campaign) begin(ctx context.Context) error {
 			return &PreflightError{c.doc.Preflight}
 		}
 	}
-	seats := wh.Seats(cpus)
-	c.hostPlan(wh, seats)
-	o.ProbesOnly = o.ProbesOnly || cfg.Cases != nil
-	if c.plan, err = plan.Build(*o); err != nil {
-		return err
-	}
-	if cfg.NoProbes {
-		c.plan.Probes = nil
-	}
-	if cfg.ProbesFor == nil && o.ProbesOnly && len(o.Fusion) > 0 {
-		cfg.ProbesFor = c.plan.Cases
-	}
-	c.plan.Probes = neededProbes(c.plan.Probes, cfg.ProbesFor)
-	if cfg.Cases != nil {
-		c.plan.Cases = cfg.Cases
-	}
-	c.cfg.User.DType = userDType(cfg)
 	c.model = ceiling.NewModel(o.Device, o.Levels, o.Levels1)
 	c.model.LLC = o.LLC
-	c.setting = setting(host, seats, clocks)
-	if cfg.Accelerator != nil {
-		if c.setting.GPU, err = acceleratorModel(c.model, *cfg.Accelerator); err != nil {
-			c.plan.Warnings = append(c.plan.Warnings, "no theoretical peaks of "+o.Device+": "+err.Error())
-		}
-		if c.simulated() {
-			c.plan.Warnings = append(c.plan.Warnings, o.Device+" is simulated ("+cfg.Accelerator.Facts[record.FactSimulated]+"): its times say nothing about any hardware, and the gate refuses none")
-		}
+	c.setting = setting(c.doc.Host, c.seats, clocks)
+	if cfg.Accelerator == nil {
+		return nil
 	}
-	c.doc.Devices = []record.Device{{ID: o.Device, Platform: "cpu", Name: host.CPU.Model, ISA: host.CPU.Features, Threads: o.Threads}}
-	if v, ok := host.Memory.TotalBytes.Get(); ok {
-		c.doc.Devices[0].Memory = v
+	if c.setting.GPU, err = acceleratorModel(c.model, *cfg.Accelerator); err != nil {
+		c.plan.Warnings = append(c.plan.Warnings, "no theoretical peaks of "+o.Device+": "+err.Error())
 	}
-	if cfg.Accelerator != nil {
-		c.doc.Devices[0] = withClock(*cfg.Accelerator, clocks[o.Threads])
+	if c.simulated() {
+		c.plan.Warnings = append(c.plan.Warnings, o.Device+" is simulated ("+cfg.Accelerator.Facts[record.FactSimulated]+"): its times say nothing about any hardware, and the gate refuses none")
 	}
-	return c.openJournal()
+	c.doc.Devices[0] = withClock(*cfg.Accelerator, clocks[o.Threads])
+	return nil
 }
 
 // PlanCases are the cases that a campaign would measure, without those that its plan skips. Nothing is
@@ -444,20 +449,22 @@ func affinity(cfg Config) string {
 	return cfg.Affinity
 }
 
-// fingerprint of the plan: the threads' places, graphs where they are off, and the ids in order with the effort of each.
+// fingerprint of the plans of all devices: the threads' places, graphs where they are off, and the ids in order with the effort of each.
 // A resumed run must ask the same.
-func fingerprint(p plan.Plan, affinity, graphs string) string {
+func fingerprint(of ...*campaign) string {
 	h := sha256.New()
-	fmt.Fprintln(h, affinity)
-	if graphs == backend.GraphsOff {
-		fmt.Fprintln(h, "graphs", graphs)
-	}
-	add := func(c record.Case) { fmt.Fprintln(h, c.ID, c.Quick, c.Warmup, c.Trials, c.BudgetNS) }
-	for _, x := range p.Probes {
-		add(x.Case)
-	}
-	for _, x := range p.Cases {
-		add(x)
+	for _, c := range of {
+		fmt.Fprintln(h, affinity(c.cfg))
+		if c.cfg.Graphs == backend.GraphsOff {
+			fmt.Fprintln(h, "graphs", c.cfg.Graphs)
+		}
+		add := func(k record.Case) { fmt.Fprintln(h, k.ID, k.Quick, k.Warmup, k.Trials, k.BudgetNS) }
+		for _, x := range c.plan.Probes {
+			add(x.Case)
+		}
+		for _, x := range c.plan.Cases {
+			add(x)
+		}
 	}
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }

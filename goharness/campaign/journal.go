@@ -14,25 +14,38 @@ import (
 )
 
 // openJournal starts a journal, or goes on with the one to be resumed.
-func (c *campaign) openJournal() error {
-	if c.cfg.DataDir == "" {
+func (t *tour) openJournal() error {
+	first := t.stops[0]
+	if first.cfg.DataDir == "" {
 		return nil // library use without persistence
 	}
-	if c.cfg.Resume != "" {
-		return c.resume()
+	if first.cfg.Resume != "" {
+		return t.resume()
 	}
-	path := JournalPath(c.cfg.DataDir, c.doc.RunID)
+	path := JournalPath(first.cfg.DataDir, first.doc.RunID)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}
-	probes, cases := c.distinct()
-	j, err := record.Create(path, record.JournalHeader{Planned: probes + cases, RunID: c.doc.RunID, Created: c.doc.Created,
-		Command: c.cfg.Command, PlanFingerprint: fingerprint(c.plan, affinity(c.cfg), c.cfg.Graphs), Tool: &c.cfg.Tool, Host: &c.doc.Host})
+	planned := 0
+	for _, c := range t.stops {
+		probes, cases := c.distinct()
+		planned += probes + cases
+	}
+	j, err := record.Create(path, record.JournalHeader{Planned: planned, RunID: first.doc.RunID, Created: first.doc.Created,
+		Command: first.cfg.Command, PlanFingerprint: fingerprint(t.stops...), Tool: &first.cfg.Tool, Host: &first.doc.Host})
 	if err != nil {
 		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from
 	}
-	c.journal = j
+	t.keepIn(j)
 	return nil
+}
+
+// keepIn gives all devices one journal.
+func (t *tour) keepIn(j *record.Journal) {
+	t.journal = j
+	for _, c := range t.stops {
+		c.journal = j
+	}
 }
 
 // lockDevice keeps two runs of one data directory from measuring side by side on a device:
@@ -80,35 +93,42 @@ func LockDevice(dataDir, device string) (*os.File, error) {
 	return f, nil
 }
 
-// resume reads a journal: its results are not measured again, its quarantine holds.
-func (c *campaign) resume() error {
-	path := c.cfg.Resume
+// resume reads a journal: its results are not measured again, its quarantine holds, each on its device.
+func (t *tour) resume() error {
+	first := t.stops[0]
+	path := first.cfg.Resume
 	if !strings.ContainsAny(path, "/\\") && filepath.Ext(path) != ".jsonl" {
-		path = JournalPath(c.cfg.DataDir, path)
+		path = JournalPath(first.cfg.DataDir, path)
 	}
 	j, log, err := record.Resume(path)
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
 	}
 	h := log.Header
-	if h.PlanFingerprint != fingerprint(c.plan, affinity(c.cfg), c.cfg.Graphs) {
+	if h.PlanFingerprint != fingerprint(t.stops...) {
 		_ = j.Close()
 		return fmt.Errorf("resume %s: it was planned with other options or on another machine (started as: %s): repeat those options", path, strings.Join(h.Command, " "))
 	}
-	c.journal = j
-	c.doc.RunID, c.doc.Created = h.RunID, h.Created
+	t.keepIn(j)
 	for _, w := range log.Warnings {
-		c.cfg.View.Warn("journal %s: %s", path, w)
+		first.cfg.View.Warn("journal %s: %s", path, w)
 	}
-	for _, r := range log.Results() {
-		c.done[r.ID] = r
-	}
-	for _, q := range log.Quarantined() {
-		c.runner.Quarantine(q.Kernel, q.Reason)
-	}
-	for _, e := range log.Entries {
-		if e.Probe != nil {
-			c.laterProbes = append(c.laterProbes, *e.Probe)
+	for _, c := range t.stops {
+		c.doc.RunID, c.doc.Created = h.RunID, h.Created
+		for _, r := range log.Results() {
+			if r.Device == c.cfg.Plan.Device {
+				c.done[r.ID] = r
+			}
+		}
+		for _, q := range log.Quarantined() {
+			if q.Device == c.cfg.Plan.Device {
+				c.runner.Quarantine(q.Kernel, q.Reason)
+			}
+		}
+		for _, e := range log.Entries {
+			if e.Probe != nil && e.Probe.Ceiling.Device == c.cfg.Plan.Device {
+				c.laterProbes = append(c.laterProbes, *e.Probe)
+			}
 		}
 	}
 	return nil

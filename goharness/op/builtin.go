@@ -22,6 +22,7 @@ func Builtin() *Registry {
 		DispatchSpec(),
 		DispatchGraphSpec(),
 		DispatchPersistentSpec(),
+		DispatchPrioritySpec(),
 		ClockSpec(),
 	).
 		With(ElementwiseSpecs()...).

@@ -238,6 +238,12 @@ func DispatchPersistentSpec() Spec {
 		"Only devices with memory of their own have it")
 }
 
+// DispatchPrioritySpec declares dispatch_priority.
+func DispatchPrioritySpec() Spec {
+	return launchSpec("dispatch_priority", "an empty kernel on a stream of the greatest priority, while a stream of the least keeps the whole device busy: what a launch "+
+		"waits there. Only devices with priorities have it")
+}
+
 func launchSpec(name, doc string) Spec {
 	return Spec{
 		Name: name, Family: "probe", Suite: "peak", Item: "launch", Metric: "ns", Doc: doc,

@@ -48,6 +48,7 @@ var checkShapes = map[string][]string{
 	"dispatch":            {""},
 	"dispatch_graph":      {""},
 	"dispatch_persistent": {""},
+	"dispatch_priority":   {""},
 	"shared_memory":       {"blocks=3,bytes=4112,passes=3", "blocks=5,bytes=49168,passes=2"},
 	"clock":               {"multiplications=1024"},
 	"qk_softmax":          {"b=2,s=37,d=20"},

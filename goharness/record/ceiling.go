@@ -41,7 +41,7 @@ type Ceiling struct {
 	DType       DType       `json:"dtype,omitempty"`
 	Level       string      `json:"level,omitempty" jsonschema:"description=L1 L2 L3 DRAM; of a GPU also shared and host (the link to it)"`
 	ISA         string      `json:"isa,omitempty"`
-	Access      string      `json:"access,omitempty" jsonschema:"description=read; write; nt_write; copy; triad; of host h2d and d2h; of a launch graph or persistent"`
+	Access      string      `json:"access,omitempty" jsonschema:"description=read; write; nt_write; copy; triad; of host h2d and d2h; of a launch graph; persistent or priority"`
 	Threads     int         `json:"threads"`
 	Unit        string      `json:"unit" jsonschema:"description=GFLOPS; GOPS; GB/s (10^9 bytes per second); ns"`
 	Theoretical Theoretical `json:"theoretical"`

@@ -77,11 +77,13 @@ const (
 	LaunchGraph  = "graph"  // each sample as one graph
 	// LaunchResident: a kernel that stays on the device takes them one by one from memory that it shares with the host.
 	LaunchResident = "resident"
+	// LaunchPriority: one by one on a stream of the greatest priority, beside one of the least that keeps the device busy.
+	LaunchPriority = "priority"
 )
 
 // Launching is how samples reached a device that runs what is enqueued to it.
 type Launching struct {
-	Path  string `json:"path" jsonschema:"enum=stream,enum=graph"`
+	Path  string `json:"path" jsonschema:"enum=stream,enum=graph,enum=resident,enum=priority"`
 	Why   string `json:"why" jsonschema:"description=why that path"`
 	Queue string `json:"queue" jsonschema:"description=how much was enqueued before the device began: the rest may have waited for the host"`
 	Clock string `json:"clock_anchor" jsonschema:"description=the moment that places the device's times on the host's monotonic clock"`

@@ -113,18 +113,26 @@ func (r *Runner) Run(ctx context.Context, c record.Case) (record.Result, error) 
 	}
 }
 
-// Clock asks the worker for the clock of a device at a thread count, idle and under load.
+// Clock asks the worker for the clock of a device at a thread count, idle and under load. A device that is lost meanwhile is asked once
+// more, by a worker of its own.
 func (r *Runner) Clock(ctx context.Context, device string, threads int) (ClockReading, error) {
 	c := record.Case{Device: device, Threads: threads}
-	rep, err := r.do(ctx, Request{Verb: VerbClock, Case: &c}, c, nil)
-	if err != nil {
-		r.drop()
-		return ClockReading{}, fmt.Errorf("measure the clock: %w", err)
+	for again := false; ; again = true {
+		rep, err := r.do(ctx, Request{Verb: VerbClock, Case: &c}, c, nil)
+		if err != nil {
+			r.drop()
+			return ClockReading{}, fmt.Errorf("measure the clock: %w", err)
+		}
+		if rep.Err == nil {
+			return *rep.Clock, nil
+		}
+		if rep.Err.Kind == KindLost {
+			r.drop()
+		}
+		if rep.Err.Kind != KindLost || again {
+			return ClockReading{}, fmt.Errorf("measure the clock of %s: %w", device, rep.Err)
+		}
 	}
-	if rep.Err != nil {
-		return ClockReading{}, rep.Err
-	}
-	return *rep.Clock, nil
 }
 
 // do sends a request to the worker, starting one where there is none.

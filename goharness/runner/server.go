@@ -149,7 +149,10 @@ func (s *Server) open(c record.Case) error {
 		return backend.Unsupported("device %s: this build has no %s platform in it", c.Device, platform)
 	}
 	b := s.Backends[i]
-	if err := b.Available(); err != nil {
+	var lost *backend.LostError
+	if err := b.Available(); errors.As(err, &lost) {
+		return fmt.Errorf("device %s: %w", c.Device, err)
+	} else if err != nil {
 		return backend.Unsupported("device %s: %v", c.Device, err)
 	}
 	o := backend.OpenOptions{Affinity: s.Affinity, Tuning: s.Tuning, Graphs: s.Graphs}

@@ -193,7 +193,10 @@ func (s *Server) clocks(q Request) (*ClockReading, error) {
 	}
 	r := &ClockReading{IdleGHz: idle}
 	// A CPU for whose vectors there is no load is measured all the same, without that clock.
-	if r.LoadedGHz, err = s.dev.MeasureClock(true); err != nil {
+	var lost *backend.LostError
+	if r.LoadedGHz, err = s.dev.MeasureClock(true); errors.As(err, &lost) {
+		return nil, err
+	} else if err != nil {
 		r.LoadedGHz, r.LoadedUnavailable = 0, err.Error()
 	}
 	return r, nil

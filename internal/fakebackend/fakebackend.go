@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"ridge/goharness/backend"
@@ -41,6 +42,8 @@ type Backend struct {
 	IdleGHz, LoadedGHz float64
 	// Before, when set, is called at the start of each measurement of a program.
 	Before func(p op.Program)
+	// Gone are devices that are there and lost, by id.
+	Gone []string
 	// Unverified skips all arithmetic: outputs stay poison and tests bypass the verifier.
 	Unverified bool
 
@@ -83,10 +86,13 @@ func (b *Backend) Space(_ op.Op, kernel string, _ backend.Caches, _ int) (backen
 // Kernels compiled in: none, they are made up for any op (see Device.Kernels).
 func (b *Backend) Kernels() []backend.KernelInfo { return nil }
 
-// Open takes hold of the device.
+// Open takes hold of the device, or of one with a number behind its name (toy:1).
 func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error) {
-	if id != b.Name() {
+	if platform, _, _ := strings.Cut(id, ":"); platform != b.Name() {
 		return nil, fmt.Errorf("open device %q: the platform has only %q", id, b.Name())
+	}
+	if slices.Contains(b.Gone, id) {
+		return nil, fmt.Errorf("open device %s: %w", id, &backend.LostError{Reason: "it is lost"})
 	}
 	return &device{b: b, o: o}, nil
 }

@@ -8,67 +8,62 @@
 //   RIDGE_FAKE_FAIL=WHAT:KERNEL:N  the Nth launch (from 1) of a kernel in this process fails: illegal, timeout,
 //                               lost, ecc, oom, hang (never returns) or abort (ends the process)
 //   RIDGE_FAKE_FAIL_ONCE=FILE   … in the first process alone, which makes FILE
+//   RIDGE_FAKE_CALL=N:CODE      the Nth call (from 1, since this was set) of the driver's functions does nothing and gives that CUresult;
+//                               RIDGE_FAKE_FAIL_ONCE holds for it too
+//   RIDGE_FAKE_CALLS=FILE       each call appends its function's name, and the last release of a context what was not given back
+//   RIDGE_FAKE_PRIORITY=N       the greatest priority of streams, beside the least, 0 (default -5)
+//   RIDGE_FAKE_LOST=I           device I is there and nothing can be done with it
 //   RIDGE_FAKE_FAULT=LIST       separated by commas: graph (none can be made), event:N (the Nth event from then on says a second
 //                               too early), queue:N (at most N operations wait in the stream; the call after them returns
 //                               when those have run)
 //
-// The stream is asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full.
+// Streams are asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full, that of the greatest
+// priority first.
+//
+// What it is ordered to do is read in fakeorders.cc. Every function but those of errors and of the version begins with CALL, which
+// RIDGE_FAKE_CALL counts.
 //
 // A fault that the model finds gives the CUresult a device would, and its report is appended to
 // the error's text. An error of that kind stays until the primary context is reset, as on a device.
-#include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <functional>
+#include <algorithm>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
 
 #include "runtime.h"
-#include "tensormap.h"
 
 using namespace ridge_model;
 
 #define API extern "C" __attribute__((visibility("default")))
+
+namespace ridge_model {
+// fakeorders.cc
+long number(const char *name, long otherwise);
+int fault_ordered(const char *word);
+std::string ordered(const char *kernel);
+int failure(const std::string &what, const char *kernel);
+bool keeps(int code);
+void note(const std::string &line);
+int call_ordered(const char *name);
+
+extern std::string report; // fakeerrors.cc: of the last fault, for the error's text
+
+int called(const char *name); // here; faketensormap.cc calls it too
+} // namespace ridge_model
 
 namespace {
 
 typedef uint64_t Pointer;
 constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
               INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, OUT_OF_RESOURCES = 701, NOT_SUPPORTED = 801;
-
-struct Error {
-  int code;
-  const char *name, *text;
-} const errors[] = {
-    {0, "CUDA_SUCCESS", "no error"},
-    {1, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {2, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {46, "CUDA_ERROR_DEVICE_UNAVAILABLE", "CUDA-capable device(s) is/are busy or unavailable"},
-    {100, "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"},
-    {101, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
-    {200, "CUDA_ERROR_INVALID_IMAGE", "device kernel image is invalid"},
-    {201, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
-    {209, "CUDA_ERROR_NO_BINARY_FOR_GPU", "no kernel image is available for execution on the device"},
-    {214, "CUDA_ERROR_ECC_UNCORRECTABLE", "uncorrectable ECC error encountered"},
-    {400, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
-    {500, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {600, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {700, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
-    {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
-    {702, "CUDA_ERROR_LAUNCH_TIMEOUT", "the launch timed out and was terminated"},
-    {716, "CUDA_ERROR_MISALIGNED_ADDRESS", "misaligned address"},
-    {719, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
-    {801, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
-    {999, "CUDA_ERROR_UNKNOWN", "unknown error"},
-};
 
 struct Function {
   const Kernel *kernel;
@@ -102,64 +97,27 @@ std::mutex lock; // one launch at a time, as on one stream
 std::map<Pointer, size_t> allocations;
 size_t used;
 int sticky; // a lost context's error
-std::string report;
 thread_local void *current;
 int primary; // retained so often
 char primary_context;
 Graph *capturing;
-std::map<std::string, int> launched;
-std::deque<std::function<void()>> waiting; // in the stream
-int late;                                  // an error that the next wait tells
+struct Stream {
+  int priority; // the lower number goes first
+};
+struct Operation {
+  std::function<void()> work;
+  const Stream *stream;
+  int priority() const { return stream ? stream->priority : 0; }
+};
+std::deque<Operation> waiting; // in all streams, as they came
+int late;                      // an error that the next wait tells
 
-long number(const char *name, long otherwise) {
-  const char *s = getenv(name);
-  return s ? atol(s) : otherwise;
-}
+std::map<std::string, int> held; // by the caller: streams, events …
 
 int devices() { return (int)number("RIDGE_FAKE_DEVICES", 1); }
 size_t memory() { return (size_t)number("RIDGE_FAKE_MEMORY", 1l << 30); }
 
 int ready() { return sticky ? sticky : current ? SUCCESS : INVALID_CONTEXT; }
-
-// fault gives the number behind a word of RIDGE_FAKE_FAULT, 1 where there is none; 0: it is not there.
-int fault_ordered(const char *word) {
-  std::string list = std::string(",") + (getenv("RIDGE_FAKE_FAULT") ? getenv("RIDGE_FAKE_FAULT") : "");
-  size_t at = list.find(std::string(",") + word);
-  if (at == std::string::npos) return 0;
-  const char *rest = list.c_str() + at + 1 + strlen(word);
-  return *rest == ':' ? atoi(rest + 1) : 1;
-}
-
-// ordered is what the environment wants a launch of a kernel to do; "": its work.
-std::string ordered(const char *kernel) {
-  const char *s = getenv("RIDGE_FAKE_FAIL");
-  if (!s) return "";
-  char what[32], name[128];
-  int nth = 1;
-  if (sscanf(s, "%31[^:]:%127[^:]:%d", what, name, &nth) < 2 || strcmp(name, kernel) || ++launched[kernel] != nth) return "";
-  if (const char *file = getenv("RIDGE_FAKE_FAIL_ONCE")) {
-    int fd = open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
-    if (fd < 0) return "";
-    close(fd);
-  }
-  return what;
-}
-
-// failure does what was ordered: it never comes back, or is the CUresult.
-int failure(const std::string &what, const char *kernel) {
-  if (what == "hang")
-    for (;;) sleep(1);
-  if (what == "abort") {
-    signal(SIGABRT, SIG_DFL); // Go's handler would print its goroutines
-    fprintf(stderr, "fake driver: abort in %s as ordered\n", kernel);
-    abort();
-  }
-  static const std::map<std::string, int> codes = {{"illegal", 700}, {"timeout", 702}, {"lost", 46}, {"ecc", 214}, {"oom", 2}};
-  auto it = codes.find(what);
-  return it == codes.end() ? 999 : it->second;
-}
-
-bool keeps(int code) { return code == 46 || code == 214 || code == 700 || code == 702 || code == 716 || code == 719; }
 
 // run executes a launch; what goes wrong shows at the next wait.
 void run(const Launch &l) {
@@ -181,35 +139,45 @@ void run(const Launch &l) {
   if (code) (keeps(code) ? sticky : late) = code;
 }
 
+// step runs what is next: of the greatest priority the oldest.
+void step() {
+  auto next = std::min_element(waiting.begin(), waiting.end(), [](const Operation &a, const Operation &b) { return a.priority() < b.priority(); });
+  auto work = std::move(next->work);
+  waiting.erase(next);
+  work();
+}
+
 void drain() {
-  while (!waiting.empty()) {
-    auto f = std::move(waiting.front());
-    waiting.pop_front();
-    f();
-  }
+  while (!waiting.empty()) step();
 }
 
-void put(std::function<void()> f) {
+bool busy(const void *stream) {
+  return std::any_of(waiting.begin(), waiting.end(), [stream](const Operation &o) { return o.stream == stream; });
+}
+
+void put(void *stream, std::function<void()> f) {
   if (int depth = fault_ordered("queue"); depth && waiting.size() >= (size_t)depth) drain();
-  waiting.push_back(std::move(f));
+  waiting.push_back({std::move(f), (const Stream *)stream});
 }
 
-// waited is the answer of a call that waits for the stream.
-int waited() {
-  drain();
+// told is the error of what has run.
+int told() {
   if (int code = late) return late = 0, code;
   return ready();
 }
 
+// waited is the answer of a call that waits for everything.
+int waited() { return drain(), told(); }
+
 // put_launch enqueues it; a refusal is told at once.
-int put_launch(Launch l) {
+int put_launch(void *stream, Launch l) {
   if (l.f) l.ordered = ordered(l.f->kernel->name);
   if (l.ordered == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
-  put([l] { run(l); });
+  put(stream, [l] { run(l); });
   return SUCCESS;
 }
 
-int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
+int enqueue(void *stream, void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
   if (int rc = ready()) return rc;
   Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, "", nullptr, nullptr, 0};
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
@@ -223,38 +191,45 @@ int enqueue(void *function, const unsigned *g, const unsigned *b, unsigned share
   l.slots.resize(l.f->kernel->params.size());
   for (size_t i = 0; i < l.slots.size(); i++) memcpy(&l.slots[i], params[i], l.f->kernel->params[i]);
   if (capturing) return capturing->launches.push_back(l), SUCCESS;
-  return put_launch(l);
+  return put_launch(stream, l);
+}
+
+void reset() {
+  std::lock_guard<std::mutex> hold(lock);
+  if (size_t n = allocations.size()) note("left memory " + std::to_string(n));
+  for (auto &h : held)
+    if (h.second) note("left " + h.first + " " + std::to_string(h.second));
+  held.clear();
+  for (auto &a : allocations) free((void *)a.first);
+  allocations.clear();
+  memory_clear();
+  used = 0, sticky = late = 0, report.clear(), waiting.clear();
 }
 
 } // namespace
 
+// called gives the CUresult that a call shall fail with; 0: it does its work.
+int ridge_model::called(const char *name) {
+  const int code = call_ordered(name);
+  if (!code) return SUCCESS;
+  std::lock_guard<std::mutex> hold(lock);
+  report.clear();
+  if (keeps(code) && primary) sticky = code; // of the context, where there is one
+  return code;
+}
+#define CALL \
+  if (int rc_ = called(__func__)) return rc_
+
 API const char *ridge_fake_driver(void) { return "fake driver of the tests: kernels run in the CPU execution model"; }
 
-API int cuInit(unsigned) { return devices() ? SUCCESS : NO_DEVICE; }
+API int cuInit(unsigned) { CALL; return devices() ? SUCCESS : NO_DEVICE; }
 API int cuDriverGetVersion(int *v) { return *v = 13000, SUCCESS; }
-API int cuGetErrorName(int rc, const char **s) {
-  for (const Error &e : errors)
-    if (e.code == rc) return *s = e.name, SUCCESS;
-  return INVALID_VALUE;
-}
-API int cuGetErrorString(int rc, const char **s) {
-  for (const Error &e : errors) {
-    if (e.code != rc) continue;
-    *s = e.text;
-    if (rc >= 700 && !report.empty()) {
-      static std::string with;
-      with = std::string(e.text) + " [" + report + "]";
-      *s = with.c_str();
-    }
-    return SUCCESS;
-  }
-  return INVALID_VALUE;
-}
-API int cuDeviceGetCount(int *n) { return *n = devices(), SUCCESS; }
-API int cuDeviceGet(int *d, int i) { return i < devices() ? (*d = i, SUCCESS) : INVALID_DEVICE; }
-API int cuDeviceGetName(char *s, int n, int) { return snprintf(s, (size_t)n, "fake device of the tests (no GPU)"), SUCCESS; }
-API int cuDeviceTotalMem_v2(size_t *n, int) { return *n = memory(), SUCCESS; }
-API int cuDeviceGetAttribute(int *v, int what, int) {
+API int cuDeviceGetCount(int *n) { CALL; return *n = devices(), SUCCESS; }
+API int cuDeviceGet(int *d, int i) { CALL; return i < devices() ? (*d = i, SUCCESS) : INVALID_DEVICE; }
+API int cuDeviceGetName(char *s, int n, int) { CALL; return snprintf(s, (size_t)n, "fake device of the tests (no GPU)"), SUCCESS; }
+API int cuDeviceTotalMem_v2(size_t *n, int) { CALL; return *n = memory(), SUCCESS; }
+API int cuDeviceGetAttribute(int *v, int what, int d) {
+  CALL;
   int major = 9, minor = 0;
   if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
   static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000},
@@ -265,46 +240,52 @@ API int cuDeviceGetAttribute(int *v, int what, int) {
   if (what == 76) return *v = minor, SUCCESS;
   auto it = values.find(what);
   *v = it == values.end() ? 0 : it->second;
+  if (what == 33) *v += d; // each has its own bus
   return SUCCESS;
 }
-API int cuDevicePrimaryCtxRetain(void **c, int) {
+API int cuDevicePrimaryCtxRetain(void **c, int d) {
+  CALL;
   if (sticky) return sticky;
+  if (number("RIDGE_FAKE_LOST", -1) == d) return 46;
   return primary++, *c = &primary_context, SUCCESS;
 }
-API int cuDevicePrimaryCtxReset_v2(int) {
-  std::lock_guard<std::mutex> hold(lock);
-  for (auto &a : allocations) free((void *)a.first);
-  allocations.clear();
-  memory_clear();
-  used = 0, sticky = late = 0, report.clear(), waiting.clear();
-  return SUCCESS;
+API int cuDevicePrimaryCtxReset_v2(int) { return reset(), SUCCESS; }
+API int cuDevicePrimaryCtxRelease_v2(int) {
+  // Whatever the last call of a context gives: what it held is gone with it.
+  const int rc = called(__func__);
+  if (--primary <= 0) reset();
+  return rc;
 }
-API int cuDevicePrimaryCtxRelease_v2(int d) { return --primary > 0 ? SUCCESS : cuDevicePrimaryCtxReset_v2(d); }
-API int cuCtxSetCurrent(void *c) { return current = c, SUCCESS; }
-API int cuCtxGetCurrent(void **c) { return *c = current, SUCCESS; }
+API int cuCtxSetCurrent(void *c) { CALL; return current = c, SUCCESS; }
+API int cuCtxGetCurrent(void **c) { CALL; return *c = current, SUCCESS; }
 API int cuCtxSynchronize(void) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   return waited();
 }
 API int cuModuleLoadData(void **m, const void *image) {
+  CALL;
   if (int rc = ready()) return rc;
   unsigned magic = *(const unsigned *)image; // of a fat binary
   if (magic != 0xba55ed50) return 200;
-  return *m = malloc(1), SUCCESS;
+  return held["module"]++, *m = malloc(1), SUCCESS;
 }
-API int cuModuleUnload(void *m) { return free(m), SUCCESS; }
+API int cuModuleUnload(void *m) { CALL; return held["module"]--, free(m), SUCCESS; }
 API int cuModuleGetFunction(void **f, void *, const char *name) {
+  CALL;
   const Kernel *k = find(name);
   if (!k) return NOT_FOUND;
   return *f = new Function{k}, SUCCESS;
 }
 API int cuFuncSetAttribute(void *f, int what, int v) {
+  CALL;
   if (what != 8 || v > 232448) return INVALID_VALUE;
   return ((Function *)f)->dynamic_allowed = (unsigned)v, SUCCESS;
 }
-API int cuFuncGetAttribute(int *v, int what, void *f) { return *v = what == 0 ? (int)((Function *)f)->kernel->max_threads : 0, SUCCESS; }
+API int cuFuncGetAttribute(int *v, int what, void *f) { CALL; return *v = what == 0 ? (int)((Function *)f)->kernel->max_threads : 0, SUCCESS; }
 
 API int cuMemAlloc_v2(Pointer *p, size_t n) {
+  CALL;
   if (int rc = ready()) return rc;
   std::lock_guard<std::mutex> hold(lock);
   void *mem = nullptr;
@@ -315,6 +296,7 @@ API int cuMemAlloc_v2(Pointer *p, size_t n) {
   return *p = (Pointer)mem, SUCCESS;
 }
 API int cuMemFree_v2(Pointer p) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = waited()) return rc;
   auto it = allocations.find(p);
@@ -324,19 +306,23 @@ API int cuMemFree_v2(Pointer p) {
   memory_remove((void *)p);
   return free((void *)p), SUCCESS;
 }
-API int cuMemGetInfo_v2(size_t *left, size_t *total) { return *total = memory(), *left = memory() - used, ready(); }
+API int cuMemGetInfo_v2(size_t *left, size_t *total) { CALL; return *total = memory(), *left = memory() - used, ready(); }
 // Kernels reach page-locked memory at its address; the host writes it unseen.
 API int cuMemHostAlloc(void **p, size_t n, unsigned) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   if (posix_memalign(p, 4096, n)) return OUT_OF_MEMORY;
   memory_add(*p, n);
   memory_written(*p, n);
+  held["page-locked memory"]++;
   return SUCCESS;
 }
 API int cuMemFreeHost(void *p) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   drain();
   memory_remove(p);
+  held["page-locked memory"]--;
   return free(p), SUCCESS;
 }
 
@@ -358,86 +344,116 @@ int set(Pointer p, const void *v, size_t size, size_t n) {
 }
 } // namespace
 
-API int cuMemcpyDtoH_v2(void *d, Pointer s, size_t n) { return move(d, (void *)s, n, (void *)s); }
+API int cuMemcpyDtoH_v2(void *d, Pointer s, size_t n) { CALL; return move(d, (void *)s, n, (void *)s); }
 API int cuMemcpyHtoD_v2(Pointer d, const void *s, size_t n) {
+  CALL;
   int rc = move((void *)d, s, n, (void *)d);
   if (!rc) memory_written((void *)d, n);
   return rc;
 }
 namespace {
 // copies puts a copy into the stream, or into the graph that is recorded: both ends are memory that the driver knows.
-int copies(void *to, const void *from, size_t n) {
+int copies(void *stream, void *to, const void *from, size_t n) {
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   if (!n || !memory_at(to, n) || !memory_at(from, n)) return INVALID_VALUE;
   Launch l{};
   l.to = to, l.from = from, l.bytes = n;
   if (capturing) return capturing->launches.push_back(l), SUCCESS;
-  return put_launch(l);
+  return put_launch(stream, l);
 }
 } // namespace
-API int cuMemcpyHtoDAsync_v2(Pointer d, const void *s, size_t n, void *) { return copies((void *)d, s, n); }
-API int cuMemcpyDtoHAsync_v2(void *d, Pointer s, size_t n, void *) { return copies(d, (void *)s, n); }
-API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { return set(p, &v, 1, n); }
-API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { return set(p, &v, 1, n); }
+API int cuMemcpyHtoDAsync_v2(Pointer d, const void *s, size_t n, void *stream) { CALL; return copies(stream, (void *)d, s, n); }
+API int cuMemcpyDtoHAsync_v2(void *d, Pointer s, size_t n, void *stream) { CALL; return copies(stream, d, (void *)s, n); }
+API int cuMemsetD8_v2(Pointer p, unsigned char v, size_t n) { CALL; return set(p, &v, 1, n); }
+API int cuMemsetD8Async(Pointer p, unsigned char v, size_t n, void *) { CALL; return set(p, &v, 1, n); }
 
-API int cuStreamCreate(void **s, unsigned) { return *s = malloc(1), SUCCESS; }
+API int cuStreamCreate(void **s, unsigned) { CALL; return held["stream"]++, *s = new Stream{0}, SUCCESS; }
+API int cuCtxGetStreamPriorityRange(int *least, int *greatest) {
+  CALL;
+  return *least = 0, *greatest = (int)number("RIDGE_FAKE_PRIORITY", -5), SUCCESS;
+}
+API int cuStreamCreateWithPriority(void **s, unsigned, int priority) {
+  CALL;
+  return held["stream"]++, *s = new Stream{priority}, SUCCESS;
+}
 API int cuStreamDestroy_v2(void *s) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   drain();
-  return free(s), SUCCESS;
+  held["stream"]--;
+  return delete (Stream *)s, SUCCESS;
 }
-API int cuStreamSynchronize(void *) {
+API int cuStreamSynchronize(void *s) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return waited();
+  while (busy(s)) step();
+  return told();
 }
-API int cuStreamBeginCapture_v2(void *, int) { return capturing = new Graph, SUCCESS; }
-API int cuStreamEndCapture(void *, void **g) { return *g = capturing, capturing = nullptr, SUCCESS; }
+API int cuStreamQuery(void *s) {
+  CALL;
+  std::lock_guard<std::mutex> hold(lock);
+  return busy(s) ? NOT_READY : told();
+}
+API int cuStreamBeginCapture_v2(void *, int) { CALL; return capturing = new Graph, SUCCESS; }
+API int cuStreamEndCapture(void *, void **g) { // it ends the capture also where it fails
+  const int rc = called(__func__);
+  if (rc) delete capturing;
+  if (!rc) held["graph"]++, *g = capturing;
+  return capturing = nullptr, rc;
+}
 API int cuGraphInstantiateWithFlags(void **e, void *g, unsigned long long) {
+  CALL;
   if (fault_ordered("graph")) return NOT_SUPPORTED;
-  return *e = new Graph(*(Graph *)g), SUCCESS;
+  return held["executable graph"]++, *e = new Graph(*(Graph *)g), SUCCESS;
 }
-API int cuGraphUpload(void *, void *) { return ready(); }
-API int cuGraphDestroy(void *g) { return delete (Graph *)g, SUCCESS; }
+API int cuGraphUpload(void *, void *) { CALL; return ready(); }
+API int cuGraphDestroy(void *g) { CALL; return held["graph"]--, delete (Graph *)g, SUCCESS; }
 API int cuGraphExecDestroy(void *g) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return drain(), delete (Graph *)g, SUCCESS;
+  return drain(), held["executable graph"]--, delete (Graph *)g, SUCCESS;
 }
-API int cuGraphLaunch(void *g, void *) { // one operation of the queue
+API int cuGraphLaunch(void *g, void *stream) { CALL; // one operation of the queue
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   std::vector<Launch> all = ((Graph *)g)->launches;
   for (Launch &l : all)
     if (l.f && (l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
-  put([all] {
+  put(stream, [all] {
     for (const Launch &l : all) run(l);
   });
   return SUCCESS;
 }
 
-API int cuEventCreate(Event **e, unsigned) { return *e = (Event *)calloc(1, sizeof **e), SUCCESS; }
+API int cuEventCreate(Event **e, unsigned) { CALL; return held["event"]++, *e = (Event *)calloc(1, sizeof **e), SUCCESS; }
 API int cuEventDestroy_v2(Event *e) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return drain(), free(e), SUCCESS;
+  return drain(), held["event"]--, free(e), SUCCESS;
 }
-API int cuEventRecord(Event *e, void *) {
+API int cuEventRecord(Event *e, void *stream) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   static int recorded;
   const int fault = fault_ordered("event");
   const bool early = fault && ++recorded == fault;
   e->recorded = true, e->done = false;
-  put([e, early] {
+  put(stream, [e, early] {
     clock_gettime(CLOCK_MONOTONIC, &e->at);
     e->at.tv_sec -= early, e->done = true;
   });
   return SUCCESS;
 }
-API int cuEventSynchronize(void *) {
+API int cuEventSynchronize(Event *e) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
-  return waited();
+  while (e->recorded && !e->done && !waiting.empty()) step();
+  return told();
 }
 API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   if (!a->recorded || !b->recorded) return INVALID_HANDLE;
   if (!a->done || !b->done) return NOT_READY;
@@ -446,11 +462,12 @@ API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
 }
 API int cuEventElapsedTime_v2(float *ms, Event *a, Event *b) { return cuEventElapsedTime(ms, a, b); }
 
-API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *,
+API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, void *stream,
                        void **params, void **) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-  return enqueue(f, g, b, shared, params);
+  return enqueue(stream, f, g, b, shared, params);
 }
 
 // CUlaunchConfig and CUlaunchAttribute as cuda.h lays them out. Clusters run as independent blocks;
@@ -469,32 +486,11 @@ struct Config {
   unsigned n;
 };
 API int cuLaunchKernelEx(const Config *c, void *f, void **params, void **) {
+  CALL;
   std::lock_guard<std::mutex> hold(lock);
   for (unsigned i = 0; i < c->n; i++)
     if (c->attrs[i].id == 4)
       for (int d = 0; d < 3; d++)
         if (c->grid[d] % c->attrs[i].value.cluster[d]) return INVALID_VALUE;
-  return enqueue(f, c->grid, c->block, c->shared, params);
-}
-API int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, void *address, const uint64_t *dims, const uint64_t *strides,
-                               const unsigned *box, const unsigned *steps, int interleave, int swizzle, int, int fill) {
-  const int size = tensor_map_size(dtype);
-  if ((uintptr_t)address % 16 || (uintptr_t)map % 64 || rank < 1 || rank > 5 || !size || interleave || fill || swizzle < 0 || swizzle > 3)
-    return INVALID_VALUE;
-  TensorMap m = {};
-  for (unsigned i = 0; i + 1 < rank; i++) {
-    if (strides[i] % 16 || strides[i] >= 1ull << 40) return INVALID_VALUE;
-    m.strides[i] = strides[i];
-  }
-  for (unsigned i = 0; i < rank; i++) {
-    if (!dims[i] || dims[i] > 1ull << 32 || !box[i] || box[i] > 256 || steps[i] != 1) return INVALID_VALUE;
-    m.dims[i] = dims[i], m.box[i] = (uint16_t)box[i];
-  }
-  const unsigned line = box[0] * (unsigned)size;
-  if (line % 16 || (swizzle && line > 16u << swizzle)) return INVALID_VALUE;
-  m.address = (uint64_t)(uintptr_t)address, m.rank = (uint8_t)rank, m.size = (uint8_t)size, m.swizzle = (uint8_t)swizzle, m.dtype = (uint8_t)dtype;
-  m.magic = tensor_map_magic;
-  memset(map, 0, 128);
-  memcpy(map, &m, sizeof m);
-  return SUCCESS;
+  return enqueue(c->stream, f, c->grid, c->block, c->shared, params);
 }
