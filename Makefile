@@ -10,7 +10,7 @@ REVISION ?= $(shell git describe --always --abbrev=40 --dirty --match='' 2>/dev/
 LDFLAGS  = -X main.version=$(VERSION) -X main.revision=$(REVISION)
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
-.PHONY: help build cuda cuda-toolkit cuda-check device-bundle calibrate calibrate-full test check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report bench-interleave profile-overhead
+.PHONY: help build cuda cuda-toolkit cuda-check device-bundle calibrate calibrate-full test unit check race arm64 clang sanitize bench-peers stamp selftest fuzz readme clean compiler watch-cost bench-report bench-interleave profile-overhead
 
 help:
 	@echo "make build           bin/ridge"
@@ -76,9 +76,12 @@ calibrate-full: build
 	bin/ridge calibrate
 
 test: check
-	CGO_ENABLED=1 $(GO) test ./...
+	$(MAKE) unit
 	$(MAKE) race
 	$(MAKE) arm64
+
+unit: compiler
+	CGO_ENABLED=1 $(GO) test ./...
 
 check: compiler
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
@@ -112,7 +115,7 @@ SANITIZE = -fsanitize=address,undefined
 SANITIZE_FLAGS = -g1 $(SANITIZE) -fno-sanitize=null,object-size,pointer-overflow -fno-sanitize-recover=all
 sanitize: compiler
 	@start=$$(date +%s); set -x; \
-	SANITIZE_CC=$(CC) CC=$(CURDIR)/scripts/sanitize-cc CGO_CFLAGS="$(SANITIZE_FLAGS)" CGO_LDFLAGS="$(SANITIZE)" CGO_ENABLED=1 \
+	SANITIZE_CC=$(CC) PATH=$(CURDIR)/scripts:$$PATH CC=sanitize-cc CGO_CFLAGS="$(SANITIZE_FLAGS)" CGO_LDFLAGS="$(SANITIZE)" CGO_ENABLED=1 \
 	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 10m ./native/... || exit 1; \
 	set +x; echo "sanitize: $$(( $$(date +%s) - start )) s"
 

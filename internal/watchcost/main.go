@@ -1,4 +1,4 @@
-// Command watchcost measures what watching costs: the quick suite runs in quartets without and with the
+// Command watchcost measures what watching costs: each op of the quick suite runs in quartets without and with the
 // observer reading a meter ten times a second (A B B A), and the ratio of each case's medians is taken. The meter is
 // the RAPL meter on a tree of files as two sockets have them, so that it also runs where no counter is.
 // Quartets add up in a log, so that a long measurement can be taken in parts.
@@ -12,11 +12,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"ridge/goharness/campaign"
 	"ridge/goharness/op"
+	"ridge/goharness/plan"
 	"ridge/goharness/power"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
@@ -35,7 +37,7 @@ func main() {
 	flag.StringVar(&b.ridge, "ridge", "bin/ridge", "the binary whose worker measures")
 	flag.StringVar(&b.operations, "operations", "", "suites or ops of the quick suite, comma-separated (default: all)")
 	flag.StringVar(&b.log, "log", "build/watchcost.jsonl", "where quartets of the same binary and flags are added up")
-	flag.IntVar(&b.quartets, "quartets", 1, "quartets A B B A to add; 0: show the log")
+	flag.IntVar(&b.quartets, "quartets", 1, "quartets A B B A of the whole suite to add; 0: show the log")
 	flag.DurationVar(&b.most, "for", time.Hour, "start no quartet that may not end in that time")
 	flag.DurationVar(&b.every, "every", 100*time.Millisecond, "time between readings")
 	flag.IntVar(&b.trials, "trials", 0, "samples of each case in place of the stop rule")
@@ -95,19 +97,53 @@ func (b bench) run(ctx context.Context) error {
 	return summarize(all).judge()
 }
 
-// quartet runs the suite four times.
+// quartet runs the suite four times, op by op: what a neighbour on the host does for a while falls on a few ops, not on one side of the whole suite.
 func (b bench) quartet(ctx context.Context, root string) (entry, error) {
+	e := entry{Cases: map[string][4]float64{}}
+	ops, err := b.ops()
+	if err != nil {
+		return e, err
+	}
+	for _, name := range ops {
+		if err := b.quartetOf(ctx, root, name, e.Cases); err != nil {
+			return e, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if len(e.Cases) == 0 {
+		return e, fmt.Errorf("no case has a time in all four runs")
+	}
+	return e, nil
+}
+
+// ops are those of the quick suite. The levels of memory only choose among their sizes.
+func (b bench) ops() (out []string, err error) {
+	o := config(b.ridge, b.operations, "", b.trials, false, b.every).Plan
+	o.Threads, o.LLC = 1, 32<<20
+	p, err := plan.Build(o)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range p.Cases {
+		if !slices.Contains(out, c.Program.Op) {
+			out = append(out, c.Program.Op)
+		}
+	}
+	return out, nil
+}
+
+// quartetOf adds one op's cases to those of a quartet.
+func (b bench) quartetOf(ctx context.Context, root, name string, to map[string][4]float64) error {
 	var sides [2]map[string][]float64
 	for i := range sides {
 		sides[i] = map[string][]float64{}
 	}
 	for _, watched := range []int{0, 1, 1, 0} {
-		doc, err := campaign.Run(ctx, config(b.ridge, b.operations, root, b.trials, watched == 1, b.every))
+		doc, err := campaign.Run(ctx, config(b.ridge, name, root, b.trials, watched == 1, b.every))
 		if err != nil {
-			return entry{}, err
+			return err
 		}
 		if watched == 1 && doc.Energy.Meter == "" {
-			return entry{}, fmt.Errorf("the meter was not read: %s", doc.Energy.Unavailable)
+			return fmt.Errorf("the meter was not read: %s", doc.Energy.Unavailable)
 		}
 		for _, r := range doc.Results {
 			if r.Status.Counts() && r.Time != nil {
@@ -115,16 +151,12 @@ func (b bench) quartet(ctx context.Context, root string) (entry, error) {
 			}
 		}
 	}
-	e := entry{Cases: map[string][4]float64{}}
 	for id, a := range sides[0] {
 		if w := sides[1][id]; len(a) == 2 && len(w) == 2 {
-			e.Cases[id] = [4]float64{a[0], w[0], w[1], a[1]}
+			to[id] = [4]float64{a[0], w[0], w[1], a[1]}
 		}
 	}
-	if len(e.Cases) == 0 {
-		return e, fmt.Errorf("no case has a time in all four runs")
-	}
-	return e, nil
+	return nil
 }
 
 // zones are the counters of two sockets with their DRAM and the board's.

@@ -136,7 +136,7 @@ func summarize(all []entry) result {
 	return r
 }
 
-// interval is the hull of both: cases differ within a quartet, and a neighbour on the host shifts all cases of a run together.
+// interval is the hull of both: cases differ within a quartet, and a neighbour on the host shifts many cases together.
 func (r result) interval() (lo, hi float64) {
 	lo, hi = r.cases[0], r.cases[1]
 	if r.total > 1 {
