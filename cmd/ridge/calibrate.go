@@ -102,7 +102,7 @@ func runThen(c *cli.Context, cfgs []campaign.Config, deliver func(record.Calibra
 		}
 		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; %s", err, again)}
 	}
-	if t, ok := cfg.EnergyOf.Trace.(*lateFile); ok && t.err != nil && werr == nil {
+	if t, ok := cfgs[0].EnergyOf.Trace.(*lateFile); ok && t.err != nil && werr == nil {
 		werr = fmt.Errorf("--power-trace %w; the results are kept: ridge history show %s", t.err, doc.RunID)
 	}
 	return doc, werr
