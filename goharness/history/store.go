@@ -59,6 +59,9 @@ type Store struct {
 // ErrNone is a data directory without a history.
 var ErrNone = errors.New("there is no history yet: calibrate, bench and fusion keep their runs in it")
 
+// ErrBusy is a database that another ridge writes to for too long.
+var ErrBusy = errors.New("the database is locked")
+
 // Error is a database that cannot be used as it should; Advice says what to do.
 type Error struct {
 	Path, Advice string
@@ -197,13 +200,14 @@ func (s *Store) wrap(err error) error {
 	case errors.As(err, &lite):
 		switch lite.Code() & 0xff {
 		case codeBusy:
+			err = fmt.Errorf("%w (%w)", ErrBusy, err)
 			advice = "another ridge writes to it for more than 10 s: wait for it and try again"
 		case codeReadOnly, codeCantOpen:
 			advice = "make the file and its folder writable, or give another --data-dir; what is stored was not changed"
 		case codeFull, codeIO:
 			advice = "free space on that disk; what is stored is kept, and runs that are missing are taken in from their journals at the next start"
 		case codeCorrupt, codeNotADB:
-			advice = "the file is damaged: move it away and run ridge history import " + filepath.Join(filepath.Dir(s.path), "runs") + "/*.jsonl, which makes it anew from the journals; nothing was changed"
+			advice = "the file is damaged: move it away, and the next command makes it anew from the runs in " + filepath.Join(filepath.Dir(s.path), "runs") + " (what was imported must be imported again); nothing was changed"
 		}
 	case errors.Is(err, fs.ErrPermission):
 		advice = "make its folder writable, or give another --data-dir"
