@@ -409,7 +409,7 @@ func checkPlaces(c *cli.Context, dataDir string) error {
 	if err := checkWritable("--data-dir "+dataDir, runs); err != nil {
 		return err
 	}
-	return checkOutput(c.String("output"))
+	return checkOutput(c)
 }
 
 // commandLine is what the user typed, for the document.

@@ -54,7 +54,7 @@ func compareDocuments(c *cli.Context) error {
 	case len(names) == 2 && names[0] == "-" && names[1] == "-":
 		return errors.New("compare: standard input (-) can be read once; it is given twice")
 	}
-	past, err := openPast(c)
+	past, err := openPast(c, names)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func compareOptions(c *cli.Context) (o compare.Options, format string, err error
 	if f := c.String("fail-on"); f != "slower" && f != "none" {
 		return o, "", fmt.Errorf("--fail-on %q: expected slower or none", f)
 	}
-	return o, format, checkOutput(c.String("output"))
+	return o, format, checkOutput(c)
 }
 
 // percentage reads "3%" or 0.03.

@@ -104,24 +104,23 @@ func energyConfig(c *cli.Context, cfg *campaign.Config) error {
 	if name == "" || name == "-" {
 		return fmt.Errorf("--power-trace %q: expected the name of a file", name)
 	}
-	if err := checkTrace(name); err != nil {
+	if err := checkTrace(c, name); err != nil {
 		return err
 	}
 	cfg.EnergyOf.Trace = &lateFile{path: name}
 	return nil
 }
 
-// checkTrace refuses a place that a trace cannot be written to. A pipe is one: where nobody reads it the run would wait.
-func checkTrace(name string) error {
-	if err := checkPlace("--power-trace", name); err != nil {
+// checkTrace refuses a place that a trace cannot be written to. A pipe is one: a reader that stops would make the run wait.
+func checkTrace(c *cli.Context, name string) error {
+	if st, err := os.Stat(name); err == nil && !st.IsDir() && !st.Mode().IsRegular() && st.Mode()&os.ModeCharDevice == 0 {
+		return fmt.Errorf("--power-trace %s: expected a file, not a pipe or socket", name)
+	}
+	if err := checkPlace(c, "power-trace"); err != nil {
 		return err
 	}
-	st, err := os.Stat(name)
-	if err != nil {
-		return nil // it will be made
-	}
-	if !st.Mode().IsRegular() && st.Mode()&os.ModeCharDevice == 0 {
-		return fmt.Errorf("--power-trace %s: expected a file, not a pipe or socket", name)
+	if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
+		return nil // it will be made, or was opened
 	}
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {

@@ -61,7 +61,7 @@ func historyAction(c *cli.Context) error {
 	if c.IsSet("limit") && (c.Int("limit") < 1 || c.Int("limit") > 1e6) {
 		return fmt.Errorf("--limit %d: expected 1 to 1000000", c.Int("limit"))
 	}
-	if err := checkOutput(c.String("output")); err != nil {
+	if err := checkOutput(c); err != nil {
 		return err
 	}
 	dir, err := dataDir(c)
@@ -115,7 +115,7 @@ func historyList(c *cli.Context, s *history.Store, _ []string) error {
 }
 
 // plain keeps a document's text from steering the terminal.
-func plain(s string) string { return compare.Plain(s) }
+func plain(s string) string { return report.Plain(s) }
 
 func historyShow(c *cli.Context, s *history.Store, words []string) error {
 	var b bytes.Buffer
@@ -152,8 +152,8 @@ func historyShow(c *cli.Context, s *history.Store, words []string) error {
 }
 
 func historyTrend(c *cli.Context, s *history.Store, words []string) error {
-	if err := checkOutput(c.String("plot")); err != nil {
-		return fmt.Errorf("--plot: %w", err)
+	if err := checkPlace(c, "plot"); err != nil {
+		return err
 	}
 	m := compare.Metric(c.String("metric"))
 	if !slices.Contains(history.TrendMetrics, m) {
@@ -206,12 +206,12 @@ func historyExport(c *cli.Context, s *history.Store, words []string) error {
 		_, err := s.Export(c.Context, c.App.Writer, words...)
 		return err
 	}
-	f, err := newFile(out)
+	f, err := record.NewOutFile(out)
 	if err != nil {
-		return err
+		return fmt.Errorf("--output %s: %w", out, err)
 	}
 	n, err := s.Export(c.Context, f, words...)
-	if err := f.finish(err); err != nil {
+	if err := f.Finish(err); err != nil {
 		return fmt.Errorf("--output %s: %w", out, err)
 	}
 	if !c.Bool("quiet") {
@@ -316,6 +316,6 @@ func keep(c *cli.Context, dir string, doc record.Calibration) {
 
 func warnHistory(c *cli.Context, err error) {
 	if !c.Bool("quiet") {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", oneLine(err.Error()))
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", plain(oneLine(err.Error())))
 	}
 }

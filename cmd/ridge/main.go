@@ -32,6 +32,7 @@ var version, revision = "dev", "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow (ulimit -f) is an error of its writing, as a full disk is
+	context.AfterFunc(ctx, stop)   // a second signal ends what the first could not: a write that nobody reads
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
@@ -53,6 +54,8 @@ func fault(format string, a ...any) error {
 
 // run executes one command line and returns the exit code. Errors print as one line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	open := new(held)
+	defer open.close()
 	app := &cli.App{
 		Name:            "ridge",
 		Usage:           "measure what a machine can do, and tell the truth about it",
@@ -64,7 +67,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		Commands: []*cli.Command{
 			infoCommand(), doctorCommand(), listCommand(), calibrateCommand(), benchCommand(), fusionCommand(), tuneCommand(), profileCommand(), verifyCommand(), reportCommand(), compareCommand(), historyCommand(), serveCommand(), selftestCommand(), workerCommand(),
 		},
-		Metadata: map[string]any{"args": args},
+		Metadata: map[string]any{"args": args, "held": open},
 		OnUsageError: func(_ *cli.Context, err error, _ bool) error {
 			return usageError("ridge", commonFlags(), err)
 		},
@@ -96,7 +99,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case campaign.Interrupted(err) || errors.Is(err, context.Canceled):
 		code = exitInterrupted
 	}
-	fmt.Fprintln(stderr, "ridge:", oneLine(err.Error()))
+	fmt.Fprintln(stderr, "ridge:", plain(oneLine(err.Error())))
 	return code
 }
 

@@ -1,67 +1,65 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"ridge/goharness/record"
 )
 
-// outFile is written beside its place and moved there when all is in it. As record.WriteFile does, a link keeps pointing where
-// it points, and what is no regular file (a device, a pipe) is written to and stays what it is.
-type outFile struct {
-	*os.File
-	path   string
-	beside bool
+// readerWait is how long a program that reads a pipe is waited for.
+var readerWait = 10 * time.Second
+
+// held are the pipes and devices that a command will write to at its end: closing one that was tried would tell its reader that
+// all was written.
+type held []io.Closer
+
+func (h *held) close() {
+	for _, f := range *h {
+		_ = f.Close()
+	}
 }
 
-func newFile(path string) (*outFile, error) {
-	if st, err := os.Stat(path); err == nil && !st.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
-		if err != nil {
-			return nil, err
-		}
-		return &outFile{File: f, path: path}, nil
+// holdSpecial opens what is no regular file to the end of the command; false: it is one, or nothing is there.
+func holdSpecial(c *cli.Context, path string) (bool, error) {
+	f, special, err := openSpecial(c.Context, path)
+	if err != nil || !special {
+		return special, err
 	}
-	if target, err := filepath.EvalSymlinks(path); err == nil {
-		path = target
+	if h, ok := c.App.Metadata["held"].(*held); ok {
+		*h = append(*h, f)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return nil, err
-	}
-	return &outFile{f, path, true}, nil
+	return true, nil
 }
 
-// finish moves the file to its place, or removes it when err is set.
-func (f *outFile) finish(err error) error {
-	if !f.beside {
-		if cerr := f.Close(); err == nil {
-			err = cerr
+// openSpecial waits for who reads a pipe, as who reads one waits for its writer.
+func openSpecial(ctx context.Context, path string) (*os.File, bool, error) {
+	for end := time.Now().Add(readerWait); ; {
+		f, special, err := record.OpenSpecial(path)
+		switch {
+		case !errors.Is(err, record.ErrNoReader):
+			return f, special, err
+		case time.Now().After(end):
+			return nil, true, fmt.Errorf("no program has opened this pipe to read it for %v: start its reader first", readerWait)
 		}
-		return err
+		select {
+		case <-ctx.Done():
+			return nil, true, ctx.Err()
+		case <-time.After(20 * time.Millisecond):
+		}
 	}
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), f.path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
 }
 
 // lateFile is begun when something is first written to it, and takes the place of an older one when it is closed and whole.
 type lateFile struct {
 	path string
-	f    *outFile
+	f    *record.OutFile
 	err  error // the first that kept it from being written
 }
 
@@ -70,7 +68,7 @@ func (l *lateFile) Write(b []byte) (n int, err error) {
 		return 0, l.err
 	}
 	if l.f == nil {
-		l.f, l.err = newFile(l.path)
+		l.f, l.err = record.NewOutFile(l.path)
 	}
 	if l.err == nil {
 		n, l.err = l.f.Write(b)
@@ -86,7 +84,7 @@ func (l *lateFile) Close() error {
 	if l.f == nil {
 		return nil
 	}
-	err, told := l.f.finish(l.err), l.err != nil
+	err, told := l.f.Finish(l.err), l.err != nil
 	if l.f = nil; told || err == nil {
 		return nil
 	}

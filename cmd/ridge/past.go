@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,11 +20,15 @@ type past struct {
 	err error          // why a history that is there cannot be read
 }
 
-// openPast opens the history for reading. One that cannot be read is a fault only of what needs it.
-func openPast(c *cli.Context) (*past, error) {
+// openPast opens the history for reading; runs that ended by a crash are taken in first where runs are asked for. One that cannot be
+// read is a fault only of what needs it.
+func openPast(c *cli.Context, names []string) (*past, error) {
 	dir, err := dataDir(c)
 	if err != nil {
 		return nil, err
+	}
+	if c.Bool("baseline") || slices.ContainsFunc(names, func(n string) bool { return !isFile(n) }) {
+		takeIn(c, dir)
 	}
 	s, err := history.OpenReadOnly(c.Context, dir)
 	if err != nil {
@@ -38,9 +43,15 @@ func (p *past) close() {
 	}
 }
 
+// isFile: a name is that of a file or standard input and not of a run.
+func isFile(name string) bool {
+	_, err := os.Stat(name)
+	return name == "-" || err == nil || !errors.Is(err, fs.ErrNotExist)
+}
+
 // read a document: a file, standard input (-), or a run of the history.
 func (p *past) read(c *cli.Context, name string) (record.Calibration, error) {
-	if _, err := os.Stat(name); name == "-" || err == nil || !errors.Is(err, fs.ErrNotExist) {
+	if isFile(name) {
 		docs, err := readDocuments(c.Context, []string{name})
 		if err != nil {
 			return record.Calibration{}, err

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"ridge/goharness/record"
+	"ridge/goharness/record/recordtest"
 	"ridge/goharness/runner"
 )
 
@@ -233,4 +235,60 @@ func TestTheDocumentOfAProcessIsTheWholeOfItsOutput(t *testing.T) {
 	if strings.Contains(errs.String(), "\x1b[") {
 		t.Error("escape sequences on standard error that is no terminal")
 	}
+}
+
+// Text of standard output that is there already stays, and what is written after it stays too.
+func TestOutputToStandardOutputByNameAddsToIt(t *testing.T) {
+	log, err := os.OpenFile(filepath.Join(t.TempDir(), "log"), os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	fmt.Fprintln(log, "before")
+	cmd := process(t, "report", sampleFile(t), "--format", "csv", "--output", "/dev/stdout")
+	cmd.Stdout = log
+	if err := cmd.Run(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(log.Name())
+	if err != nil || !bytes.HasPrefix(got, []byte("before\nrun_id,")) {
+		t.Errorf("%.80q %v", got, err)
+	}
+}
+
+// The first signal asks ridge to end. Where it cannot, in a write that nobody reads, the second one ends it.
+func TestASecondSignalEndsAWriteThatNobodyReads(t *testing.T) {
+	doc := recordtest.Sample()
+	doc.Summary.Warnings = slices.Repeat([]string{strings.Repeat("x", 4000)}, 100) // more than a pipe holds
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "doc.json")
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := process(t, "report", file, "--format", "json")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil { // it writes now
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { _, err := cmd.Process.Wait(); ended <- err }()
+	for range 50 {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case <-ended:
+			return
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	t.Error("it does not end")
+	_ = cmd.Process.Kill()
 }

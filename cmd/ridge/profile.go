@@ -72,7 +72,7 @@ func only(c *cli.Context, way string, allowed ...string) error {
 			return fmt.Errorf("--%s %v: does not go with %s", name, c.Value(name), way)
 		}
 	}
-	return checkOutput(c.String("output"))
+	return checkOutput(c)
 }
 
 // profileFrom makes the profile of a document.

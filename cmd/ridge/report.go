@@ -32,7 +32,7 @@ func reportCommand() *cli.Command {
 				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
 			}
 			if f.Files == nil {
-				if err := checkOutput(c.String("output")); err != nil {
+				if err := checkOutput(c); err != nil {
 					return err
 				}
 			}

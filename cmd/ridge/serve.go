@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"os"
 	"strings"
 	"time"
@@ -59,7 +58,7 @@ func serveHistory(c *cli.Context) error {
 	fmt.Fprintf(c.App.ErrWriter, "ridge serve: http://%s/ shows %s (Ctrl-C ends it)\n", l.Addr(), o.DataDir)
 	s := serve.Server(o)
 	done := make(chan error, 1)
-	go func() { done <- s.Serve(l) }()
+	go func() { done <- s.Serve(serve.Listener(l)) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve: %w", err)
@@ -67,8 +66,8 @@ func serveHistory(c *cli.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := s.Shutdown(ctx); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve: %w", err)
+	if err := s.Shutdown(ctx); err != nil { // who still reads is cut off
+		_ = s.Close()
 	}
 	return nil
 }

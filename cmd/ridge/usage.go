@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -82,25 +83,27 @@ func noEmptyFlags(c *cli.Context) error {
 
 // checkOutput refuses a place that the document could not be written to, before minutes
 // are spent on measuring it.
-func checkOutput(path string) error {
+func checkOutput(c *cli.Context) error {
+	return checkPlace(c, "output")
+}
+
+// checkPlace does it for the file that a flag names. Pipes and devices stay open to the end of the command.
+func checkPlace(c *cli.Context, name string) error {
+	flag, path := "--"+name, c.String(name)
 	if path == "" || path == "-" {
 		return nil
 	}
-	return checkPlace("--output", path)
-}
-
-// checkPlace does it for the file that a flag names.
-func checkPlace(flag, path string) error {
 	if strings.ContainsRune(path, 0) {
 		return fmt.Errorf("%s %q: a file name cannot hold a NUL", flag, path)
 	}
-	if st, err := os.Stat(path); err == nil {
-		if st.IsDir() {
-			return fmt.Errorf("%s %s is a directory: expected a file name", flag, path)
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return fmt.Errorf("%s %s is a directory: expected a file name", flag, path)
+	}
+	if special, err := holdSpecial(c, path); special { // nothing beside it is written
+		if err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%s %s: %w", flag, path, pathCause(err))
 		}
-		if !st.Mode().IsRegular() { // a device or a pipe: nothing beside it is written
-			return nil
-		}
+		return err
 	}
 	dir := dirOf(path)
 	if target, err := filepath.EvalSymlinks(path); err == nil { // a link keeps pointing where it points

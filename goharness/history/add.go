@@ -22,7 +22,7 @@ import (
 // Sources of a run.
 const (
 	FromRun      = "run"      // imported when it ended
-	FromJournal  = "journal"  // taken in from its journal: it ended by a crash, or could not be stored then
+	FromJournal  = "journal"  // made of its journal: it ended by a crash, or could not be stored then
 	FromDocument = "document" // imported by the user
 )
 
@@ -40,10 +40,16 @@ const (
 const maxStored = 1 << 30
 
 // Add stores a run. A run id that is there already is left alone, unless it was incomplete there
-// and d has more.
+// and d has more, or was made of its journal and d is the document that the run wrote.
 func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (Added, error) {
 	if d.RunID == "" {
 		return Known, errors.New("history: the document has no run_id: expected one made by ridge")
+	}
+	if _, err := time.Parse(time.RFC3339Nano, d.Created); err != nil { // it would be the newest, or the oldest, for ever
+		return Known, fmt.Errorf("history: created: got %.60q, expected a time such as 2026-01-02T03:04:05Z (RFC 3339)", d.Created)
+	}
+	if ofJournal(&d) {
+		source = FromJournal
 	}
 	packed, err := pack(d)
 	if err != nil {
@@ -63,7 +69,8 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 		var id int64
 		var complete bool
 		var results int
-		switch err := tx.QueryRowContext(ctx, "SELECT id, complete, results FROM runs WHERE run_id = ?", d.RunID).Scan(&id, &complete, &results); {
+		var from string
+		switch err := tx.QueryRowContext(ctx, "SELECT id, complete, results, source FROM runs WHERE run_id = ?", d.RunID).Scan(&id, &complete, &results, &from); {
 		case errors.Is(err, sql.ErrNoRows):
 			row, err := tx.ExecContext(ctx, `INSERT INTO runs (run_id, created, imported, kind, command, host, host_fingerprint, software_fingerprint, chip, version, revision, quick, complete, results, source)
 				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -77,7 +84,7 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 			}
 		case err != nil:
 			return err
-		case complete || !d.Summary.Complete && len(d.Results) <= results:
+		case !better(&d, source, from, complete, results):
 			done = Known
 			return nil
 		default:
@@ -99,6 +106,18 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 		return insertPoints(ctx, tx, id, ps)
 	})
 	return done, err
+}
+
+// better: d, of source, has what the stored run lacks, which came from another source, maybe incomplete, with so many results.
+func better(d *record.Calibration, source, from string, complete bool, results int) bool {
+	whole := from == FromJournal && source != FromJournal // with preflight, diagnosis and fusion profiles
+	switch {
+	case complete:
+		return whole && d.Summary.Complete && len(d.Results) >= results
+	case d.Summary.Complete:
+		return true
+	}
+	return len(d.Results) > results || whole && len(d.Results) == results
 }
 
 func insertPoints(ctx context.Context, tx *sql.Tx, run int64, ps []point) error {
@@ -266,7 +285,7 @@ func kind(d *record.Calibration) string {
 	for _, w := range d.Command[min(1, len(d.Command)):] {
 		if !strings.HasPrefix(w, "-") {
 			switch w {
-			case "calibrate", "bench", "fusion", "profile":
+			case "calibrate", "bench", "fusion", "profile", "verify":
 				return w
 			}
 		}
@@ -274,12 +293,9 @@ func kind(d *record.Calibration) string {
 	return "document"
 }
 
-// utc brings a time into the form that sorts as text; what is no time stays.
+// utc brings a time, which Add has looked at, into the form that sorts as text.
 func utc(s string) string {
-	t, err := time.Parse(time.RFC3339Nano, s)
-	if err != nil {
-		return s
-	}
+	t, _ := time.Parse(time.RFC3339Nano, s)
 	return t.UTC().Format("2006-01-02T15:04:05Z")
 }
 

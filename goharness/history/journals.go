@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
@@ -37,7 +38,7 @@ func (s *Store) TakeIn(ctx context.Context, dataDir string) (taken int, warnings
 		d, err := FromFiles(file)
 		if err == nil {
 			var a Added
-			if a, err = s.Add(ctx, d, FromJournal); err == nil {
+			if a, err = s.Add(ctx, d, FromRun); err == nil { // FromJournal where there was no document
 				if a != Known {
 					taken++
 				}
@@ -167,8 +168,8 @@ func Running(dataDir string) (Live, bool, error) {
 			continue
 		}
 		log, err := record.Open(f)
-		if err != nil {
-			return Live{}, false, err
+		if err != nil { // its header is not written yet, or it is damaged: TakeIn says so
+			continue
 		}
 		if log.End() == nil {
 			return live(log), true, nil
@@ -192,19 +193,32 @@ func live(log *record.Log) Live {
 }
 
 // FromFiles makes a document of what a run left: the document beside its journal, when it was written and holds as much, else
-// what the journal has.
+// what the journal has, with the fusion profile where one was written.
 func FromFiles(journal string) (record.Calibration, error) {
 	d, err := FromJournalFile(journal)
-	f, ferr := os.Open(strings.TrimSuffix(journal, journalEnd) + ".json")
-	if ferr != nil {
-		return d, err
+	base := strings.TrimSuffix(journal, journalEnd)
+	if f, ferr := os.Open(base + ".json"); ferr == nil {
+		defer f.Close()
+		whole, werr := record.ReadCalibration(f)
+		if werr == nil && whole.RunID == runOf(journal) && (err != nil || len(whole.Results) >= len(d.Results)) {
+			return whole, nil
+		}
 	}
-	defer f.Close()
-	whole, werr := record.ReadCalibration(f)
-	if werr == nil && whole.RunID == runOf(journal) && (err != nil || len(whole.Results) >= len(d.Results)) {
-		return whole, nil
+	if err == nil {
+		addProfile(&d, base+"-fusion.json")
 	}
 	return d, err
+}
+
+// addProfile adds the run's fusion profile to a document that was made of its journal.
+func addProfile(d *record.Calibration, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return
+	}
+	if p, err := record.ReadFusion(bytes.NewReader(text)); err == nil && p.RunID == d.RunID {
+		d.FusionProfiles = append(d.FusionProfiles, text)
+	}
 }
 
 // FromJournalFile makes a document of a journal: its results, and the ceilings with their probes. What
@@ -218,10 +232,18 @@ func FromJournalFile(path string) (record.Calibration, error) {
 	return fromLog(log), nil
 }
 
+// notInJournal marks the documents that were made of journals.
+const notInJournal = "not in the journal"
+
+// ofJournal reports whether a document was made of a journal.
+func ofJournal(d *record.Calibration) bool {
+	return len(d.Preflight.Checks) == 1 && d.Preflight.Checks[0].Message == notInJournal
+}
+
 func fromLog(log *record.Log) record.Calibration {
 	h := log.Header
 	d := record.Calibration{Schema: record.SchemaCalibration, RunID: h.RunID, Created: h.Created, Command: h.Command, Results: log.Results()}
-	d.Preflight = record.Preflight{Timestamp: h.Created, Checks: []record.Check{{Name: "preflight", Status: "skipped", Message: "not in the journal"}}}
+	d.Preflight = record.Preflight{Timestamp: h.Created, Checks: []record.Check{{Name: "preflight", Status: "skipped", Message: notInJournal}}}
 	if h.Tool != nil {
 		d.Tool = *h.Tool
 	}

@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
 
-	"ridge/goharness/history/compare"
+	"ridge/goharness/report"
 )
 
 // Plot draws a trend as SVG: every run, the levels between the changes, and the changes.
@@ -23,7 +23,7 @@ func (t *Trend) Plot(w io.Writer) error {
 		return fmt.Errorf("trend of %s: no run has a value to draw", t.Case)
 	}
 	p := plot.New()
-	p.Title.Text = compare.Plain(t.Case)
+	p.Title.Text = report.Plain(t.Case)
 	p.Y.Label.Text = string(t.Metric) + " (" + t.Unit + ")"
 	p.X.Label.Text = "run"
 	x := func(i int) float64 { return float64(i) }

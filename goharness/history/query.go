@@ -154,7 +154,7 @@ func (s *Store) Text(ctx context.Context, id string) ([]byte, error) {
 	}
 	text, err := unpack(packed)
 	if err != nil {
-		return nil, &Error{s.path, "move the file away and import the journals (ridge history import)", fmt.Errorf("the document of run %s is damaged: %w", id, err)}
+		return nil, &Error{s.path, s.damaged(), fmt.Errorf("the document of run %s is damaged: %w", id, err)}
 	}
 	return text, nil
 }

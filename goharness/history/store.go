@@ -6,12 +6,14 @@ package history
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite"
 )
@@ -58,6 +60,9 @@ type Store struct {
 
 // ErrNone is a data directory without a history.
 var ErrNone = errors.New("there is no history yet: calibrate, bench and fusion keep their runs in it")
+
+// ErrBusy is a database that another ridge writes to for too long.
+var ErrBusy = errors.New("the database is locked")
 
 // Error is a database that cannot be used as it should; Advice says what to do.
 type Error struct {
@@ -174,6 +179,7 @@ func (s *Store) Path() string { return s.path }
 
 // SQLite's primary result codes.
 const (
+	codeLogic    = 1 // our statements are right: the layout is damaged
 	codeBusy     = 5
 	codeReadOnly = 8
 	codeIO       = 10
@@ -182,8 +188,21 @@ const (
 	codeCantOpen = 14
 	codeNotADB   = 26
 
-	codeReadOnlyRollback = 8 | 3<<8 // what a killed writer left would have to be undone
+	codeShortRead        = 10 | 2<<8 // the file ends where it should not
+	codeReadOnlyRollback = 8 | 3<<8  // what a killed writer left would have to be undone
 )
+
+// damaged says what to do about a file that is.
+func (s *Store) damaged() string {
+	return "the file is damaged: move it away, and the next command makes it anew from the runs in " + filepath.Join(filepath.Dir(s.path), "runs") + " (what was imported must be imported again); nothing was changed"
+}
+
+// notOurs: what was read is nothing that was stored: a row is missing, a number is a text, a list is no JSON.
+func notOurs(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.Is(err, sql.ErrNoRows) || errors.As(err, &syntax) || errors.As(err, &kind) || strings.HasPrefix(err.Error(), "sql: Scan error")
+}
 
 // wrap adds to an error of the database what to do about it.
 func (s *Store) wrap(err error) error {
@@ -195,16 +214,23 @@ func (s *Store) wrap(err error) error {
 	var lite *sqlite.Error
 	switch {
 	case errors.As(err, &lite):
-		switch lite.Code() & 0xff {
+		code := lite.Code() & 0xff
+		if lite.Code() == codeShortRead {
+			code = codeCorrupt
+		}
+		switch code {
 		case codeBusy:
+			err = fmt.Errorf("%w (%w)", ErrBusy, err)
 			advice = "another ridge writes to it for more than 10 s: wait for it and try again"
 		case codeReadOnly, codeCantOpen:
 			advice = "make the file and its folder writable, or give another --data-dir; what is stored was not changed"
 		case codeFull, codeIO:
 			advice = "free space on that disk; what is stored is kept, and runs that are missing are taken in from their journals at the next start"
-		case codeCorrupt, codeNotADB:
-			advice = "the file is damaged: move it away and run ridge history import " + filepath.Join(filepath.Dir(s.path), "runs") + "/*.jsonl, which makes it anew from the journals; nothing was changed"
+		case codeCorrupt, codeNotADB, codeLogic:
+			advice = s.damaged()
 		}
+	case notOurs(err):
+		advice = s.damaged()
 	case errors.Is(err, fs.ErrPermission):
 		advice = "make its folder writable, or give another --data-dir"
 	}

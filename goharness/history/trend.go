@@ -12,6 +12,7 @@ import (
 	"ridge/goharness/history/compare"
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
+	"ridge/goharness/report"
 )
 
 // Point is one run's figure of a case.
@@ -357,7 +358,7 @@ func (t *Trend) Spark(width int) string {
 func (t *Trend) Write(w io.Writer) error {
 	ps := t.measured()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s\n%s of machine %s (%s): %d runs", compare.Plain(t.Case), t.Metric, t.Host, compare.Plain(t.Name), len(t.Points))
+	fmt.Fprintf(&b, "%s\n%s of machine %s (%s): %d runs", report.Plain(t.Case), t.Metric, t.Host, report.Plain(t.Name), len(t.Points))
 	if n := len(t.Points) - len(ps); n > 0 {
 		fmt.Fprintf(&b, ", %d without a value", n)
 	}
@@ -372,7 +373,7 @@ func (t *Trend) Write(w io.Writer) error {
 		}
 		fmt.Fprintf(&b, "\n%s\n\n", t.Spark(80))
 		fmt.Fprintf(&b, "first %.5g · median %.5g · last %.5g · least %.5g · most %.5g %s\n", vs[0], measure.Median(vs), vs[len(vs)-1], slices.Min(vs), slices.Max(vs), t.Unit)
-		fmt.Fprintf(&b, "from %s to %s\n", compare.Plain(ps[0].Created), compare.Plain(ps[len(ps)-1].Created))
+		fmt.Fprintf(&b, "from %s to %s\n", report.Plain(ps[0].Created), report.Plain(ps[len(ps)-1].Created))
 	}
 	switch {
 	case len(ps) < 2*leastSegment:
@@ -385,7 +386,7 @@ func (t *Trend) Write(w io.Writer) error {
 		if c.Software {
 			why = "with other software"
 		}
-		fmt.Fprintf(&b, "change at run %s (%s): %.5g → %.5g %s, %+.1f %%, %s\n", compare.Plain(c.RunID), compare.Plain(c.Created), c.Before, c.After, t.Unit, 100*(c.Ratio-1), why)
+		fmt.Fprintf(&b, "change at run %s (%s): %.5g → %.5g %s, %+.1f %%, %s\n", report.Plain(c.RunID), report.Plain(c.Created), c.Before, c.After, t.Unit, 100*(c.Ratio-1), why)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

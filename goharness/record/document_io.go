@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"reflect"
 )
 
@@ -157,61 +156,6 @@ func foldNumbers(data []byte) []byte {
 func isNumber(line []byte) bool {
 	t := bytes.TrimSuffix(bytes.TrimSpace(line), []byte(","))
 	return len(t) > 0 && len(bytes.Trim(t, "0123456789+-.eE")) == 0
-}
-
-// WriteFile replaces the file at path as one step: readers see the old or the new
-// content, and after a crash one of them is there. A link keeps pointing where it points.
-// What is no regular file (a device, a pipe) is written to and stays what it is.
-func WriteFile(path string, data []byte) (err error) {
-	if st, serr := os.Stat(path); serr == nil && !st.Mode().IsRegular() {
-		return writeInto(path, data)
-	}
-	if target, lerr := filepath.EvalSymlinks(path); lerr == nil {
-		path = target
-	}
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*")
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-			err = fmt.Errorf("writing %s: %w", path, err)
-		}
-	}()
-	if _, err = f.Write(data); err != nil {
-		return err
-	}
-	if err = f.Chmod(0o644); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func writeInto(path string, data []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY, 0)
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
 }
 
 // MergeJournal adds a journal's entries to a document: results replace those of the same

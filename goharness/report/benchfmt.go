@@ -118,5 +118,5 @@ func token(s string) string {
 			return '_'
 		}
 		return r
-	}, s)
+	}, clean(s))
 }

@@ -37,7 +37,7 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 		for n := range d.Results {
 			row := csvRow(d, &d.Results[n])
 			if s, there := shapes[d.Results[n].ID]; there {
-				row[csvColumn("verdict")] = s.Verdict
+				row[csvColumn("verdict")] = csvText(s.Verdict)
 				delete(shapes, d.Results[n].ID)
 			}
 			if err := c.Write(row); err != nil {
@@ -83,7 +83,7 @@ func csvShape(d *record.Calibration, f *record.Fusion, p record.FusionPattern, s
 	if r.Ratio != nil && s.SpeedupCI95 == [2]float64{} { // of an imported file
 		row[csvColumn("ratio_ci95_low")], row[csvColumn("ratio_ci95_high")] = "", ""
 	}
-	row[csvColumn("verdict")] = s.Verdict
+	row[csvColumn("verdict")] = csvText(s.Verdict)
 	return row
 }
 

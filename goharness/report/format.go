@@ -180,9 +180,9 @@ func bound(r *record.Result) string {
 		return none
 	}
 	if r.Ceiling.Bound == "memory" && r.Ceiling.MemoryLevel != "" {
-		return r.Ceiling.MemoryLevel
+		return clean(r.Ceiling.MemoryLevel)
 	}
-	return r.Ceiling.Bound
+	return clean(r.Ceiling.Bound)
 }
 
 // digits shows three significant digits without an exponent, more before the point; beyond what anything here measures
@@ -265,6 +265,9 @@ func clean(s string) string {
 		return r
 	}, s)
 }
+
+// Plain makes text from a document safe to print outside of the views.
+func Plain(s string) string { return clean(s) }
 
 // orNone shows text, or that there is none.
 func orNone(s string) string {

@@ -123,10 +123,10 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 	if e != nil && e.Device == device {
 		for _, x := range e.Roofline {
 			if x.Unavailable != "" {
-				fmt.Fprintf(b, "  energy roofline %s: none: %s\n", x.DType, clean(x.Unavailable))
+				fmt.Fprintf(b, "  energy roofline %s: none: %s\n", clean(string(x.DType)), clean(x.Unavailable))
 				continue
 			}
-			fmt.Fprintf(b, "  energy roofline %s: %s pJ per FLOP (%s to %s), %s pJ per byte (%s to %s), %s W whatever runs; below %s FLOP per byte the bytes cost more\n", x.DType,
+			fmt.Fprintf(b, "  energy roofline %s: %s pJ per FLOP (%s to %s), %s pJ per byte (%s to %s), %s W whatever runs; below %s FLOP per byte the bytes cost more\n", clean(string(x.DType)),
 				digits(x.PJPerFLOP), digits(x.PJPerFLOPCI95[0]), digits(x.PJPerFLOPCI95[1]), digits(x.PJPerByte), digits(x.PJPerByteCI95[0]), digits(x.PJPerByteCI95[1]),
 				digits(x.ConstantWatts), digits(x.Balance))
 		}
@@ -160,7 +160,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		if u := r.Metrics.Power.UncertaintyPct; u > 0 {
 			spread = " ±" + percent(u/100)
 		}
-		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), k.dtype, digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
+		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
 	}
 }
 
@@ -194,7 +194,7 @@ func byBatch(b *strings.Builder, rs []*record.Result) {
 		for _, n := range batches {
 			parts = append(parts, fmt.Sprintf("batch %d: %s", n, digits(at[k][n])))
 		}
-		fmt.Fprintf(b, "  GFLOPS/W of %s %s by batch: %s\n", clean(k.op), k.dtype, strings.Join(parts, ", "))
+		fmt.Fprintf(b, "  GFLOPS/W of %s %s by batch: %s\n", clean(k.op), clean(string(k.dtype)), strings.Join(parts, ", "))
 	}
 }
 

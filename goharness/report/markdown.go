@@ -101,6 +101,16 @@ var mdEscapes = strings.NewReplacer(`\`, `\\`, "|", `\|`, "`", "\\`", "<", "&lt;
 // md makes text safe inside a table cell.
 func md(s string) string { return mdEscapes.Replace(clean(s)) }
 
+// Markdown makes text from a document safe in Markdown.
+func Markdown(s string) string { return md(s) }
+
+// MarkdownTable gives a table of any texts.
+func MarkdownTable(head []string, rows [][]string) string {
+	var b strings.Builder
+	mdRows(&b, head, rows)
+	return b.String()
+}
+
 // MarkdownResults gives one Markdown table of the results, with the columns of the results
 // table that are named, in that order. An unknown column is an error that lists them all.
 func MarkdownResults(rs []record.Result, columns ...string) (string, error) {

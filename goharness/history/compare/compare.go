@@ -180,12 +180,12 @@ func (c *Comparison) judge(drift, inCycles Drift) {
 		k.Old, k.New = k.old.value, k.new.value
 		x := k.new.cost - k.old.cost
 		tests = append(tests, combine(x, within[n], drift))
-		k.Ratio, k.Within, k.Between = math.Exp(x), within[n].se, math.Sqrt2*drift.PerRun
+		k.Ratio, k.Within, k.Between = ratioOf(x), within[n].se, math.Sqrt2*drift.PerRun
 		k.Attributed = k.old.changes(k.new)
 		y := test{x: math.NaN()}
 		if o, n2 := k.old.clock, k.new.clock; o > 0 && n2 > 0 && c.Metric.timed() {
 			y = combine(x+math.Log(n2/o), within[n], inCycles)
-			k.Cycles = math.Exp(y.x)
+			k.Cycles = ratioOf(y.x)
 		}
 		cycles = append(cycles, y)
 	}
@@ -195,7 +195,7 @@ func (c *Comparison) judge(drift, inCycles Drift) {
 		k, t := &c.Cases[i], tests[n]
 		half := t.half(levels[n])
 		k.Level = levels[n]
-		k.CI = &[2]float64{math.Exp(t.x - half), math.Exp(math.Min(t.x+half, 700))}
+		k.CI = &[2]float64{ratioOf(t.x - half), ratioOf(t.x + half)}
 		k.Outcome = outcomeOf(t.x-half, t.x+half, edge)
 		y := cycles[n]
 		if math.IsNaN(y.x) || math.Abs(t.x) <= edge || math.Abs(y.x) > edge {
@@ -209,6 +209,9 @@ func (c *Comparison) judge(drift, inCycles Drift) {
 		}
 	}
 }
+
+// ratioOf a logarithm, as a number that JSON can hold and that has an inverse.
+func ratioOf(x float64) float64 { return math.Exp(math.Min(math.Max(x, -700), 700)) }
 
 // outcomeOf an interval of ln cost ratio.
 func outcomeOf(lo, hi, edge float64) Outcome {
@@ -253,6 +256,9 @@ func (c *Comparison) count() {
 	}
 	if c.Attributed == nil {
 		c.Attributed = []string{}
+	}
+	if c.Cases == nil {
+		c.Cases = []Case{}
 	}
 	slices.SortStableFunc(c.Cases, func(a, b Case) int {
 		return slices.Index(Outcomes, a.Outcome) - slices.Index(Outcomes, b.Outcome)

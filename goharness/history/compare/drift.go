@@ -80,7 +80,7 @@ func probeDrift(old, new *record.Calibration) (inTime, inCycles Drift, shift *Sh
 		d := Drift{PerRun: assumedDrift, DoF: 4, Assumed: true, Source: fmt.Sprintf("%d probes are in both documents, at least 3 are needed", len(all))}
 		return d, d, nil
 	}
-	shift = &Shift{Ratio: math.Exp(measure.Median(all)), Probes: len(all)}
+	shift = &Shift{Ratio: ratioOf(measure.Median(all)), Probes: len(all)}
 	own := measure.Median(noise)
 	inTime = scaleOf(kinds, all, within, own, 0)
 	inCycles = inTime

@@ -142,11 +142,11 @@ func addShapes(d *record.Calibration, out []*item, seen map[string]bool, add fun
 						continue
 					}
 					it := &item{id: id, r: &record.Result{ID: s.CaseID, Status: s.Status, Reason: s.Reason, DType: q.DType}, kernels: strings.Join(arm.kernels, "+")}
-					half := (s.SpeedupCI95[1] - s.SpeedupCI95[0]) / 2 / s.Speedup
+					half := s.SpeedupCI95[1]/s.Speedup/2 - s.SpeedupCI95[0]/s.Speedup/2
 					switch {
 					case !s.Status.Counts():
 						it.unusable, it.broken = statusText(it.r), broken(s.Status)
-					case !(arm.ms > 0) || !(half >= 0) || math.IsInf(half, 0):
+					case !(arm.ms > 0) || !(half >= 0) || half > mostWithin:
 						it.unusable = "no time with an interval is stored"
 					default:
 						it.value, it.cost = arm.ms*1e6, math.Log(arm.ms)
@@ -167,9 +167,9 @@ func addShapes(d *record.Calibration, out []*item, seen map[string]bool, add fun
 func (it *item) skip(m Metric) bool {
 	switch m {
 	case GFLOPS:
-		return it.r.FLOPs == 0 || it.unusable == "" && it.value == 0
+		return it.r.FLOPs == 0 || it.unusable == "" && !(it.value > 0)
 	case GBps:
-		return it.r.Bytes == 0 || it.unusable == "" && it.value == 0
+		return it.r.Bytes == 0 || it.unusable == "" && !(it.value > 0)
 	case Latency:
 		return it.r.Op != "chase" && !strings.HasPrefix(it.r.Op, "dispatch")
 	}
@@ -205,7 +205,7 @@ func newItem(r *record.Result, id string, t *record.Time, gflops, gbps float64, 
 	}
 	var ok bool
 	if it.within, ok = withinRun(t); !ok {
-		it.unusable = "neither samples nor an interval are stored"
+		it.unusable = "neither samples nor an interval above zero are stored"
 	}
 	return it
 }
@@ -215,7 +215,7 @@ func (it *item) energy(e *record.Energy) {
 	switch {
 	case e == nil:
 		it.unusable = "no energy was asked for"
-	case e.Unavailable != "" || !(e.Joules > 0):
+	case e.Unavailable != "" || !(e.Joules > 0) || e.Uncertainty/e.Joules > mostWithin:
 		it.unusable = "no energy: " + e.Unavailable
 	default:
 		j := e.Joules
@@ -252,8 +252,12 @@ func clockOf(c *record.Conditions) float64 {
 	return 0
 }
 
-// leastWithin keeps a series of equal samples from being taken for perfect knowledge.
-const leastWithin = 1e-4
+const (
+	// leastWithin keeps a series of equal samples from being taken for perfect knowledge.
+	leastWithin = 1e-4
+	// mostWithin is a standard error of ln time beyond which nothing is known: one such case would spoil what the others are lent.
+	mostWithin = 100
+)
 
 // withinRun is the standard error of ln median from the samples of one run. Where measure's
 // order-statistic interval is supported, it is that interval's half width over Student's quantile;
@@ -261,16 +265,21 @@ const leastWithin = 1e-4
 // quartets: noise that is slower than the samples is in the drift of the probes, which are measured like
 // them. False: nothing is known.
 func withinRun(t *record.Time) (spread, bool) {
+	s, ok := rawWithin(t)
+	return s, ok && s.se <= mostWithin // which is false for NaN too
+}
+
+func rawWithin(t *record.Time) (spread, bool) {
 	level := (1 + measure.Confidence) / 2
 	if len(t.SamplesNS) < 2 { // a document of another tool, or a single sample
 		n := t.EffectiveN
 		lo, hi := t.CI95NS[0], t.CI95NS[1]
 		switch {
 		case n >= 2 && lo > 0 && hi >= lo:
-			dof := math.Floor(n - 1)
+			dof := math.Floor(min(n, 1e6) - 1)
 			return spread{math.Max(math.Log(hi/lo)/2/measure.StudentQuantile(level, int(dof)), leastWithin), dof}, true
 		case t.StdNS > 0:
-			return spread{t.StdNS / t.MedianNS, 2}, true
+			return spread{math.Max(t.StdNS/t.MedianNS, leastWithin), 2}, true
 		}
 		return spread{}, false
 	}

@@ -6,10 +6,11 @@ import (
 	"io"
 	"math"
 	"strings"
-	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
+
+	"ridge/goharness/report"
 )
 
 // Formats of Write.
@@ -88,12 +89,10 @@ func (c *Comparison) verdict() string {
 }
 
 func rows(c Comparison, md, all bool) string {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.SeparateRows = false
-	t.AppendHeader(table.Row{"case", "outcome", "old " + c.Unit, "new " + c.Unit, "change", "interval", "why"})
-	shown, left := map[Outcome]int{}, map[Outcome]int{}
+	head := []string{"case", "outcome", "old " + c.Unit, "new " + c.Unit, "change", "interval", "why"}
+	var body [][]string
+	left := map[Outcome]int{}
+	shown := map[Outcome]int{}
 	for _, k := range c.Cases {
 		if !all && (k.Outcome == Same || k.Outcome == Ambiguous || shown[k.Outcome] >= mostRows) {
 			left[k.Outcome]++
@@ -112,16 +111,14 @@ func rows(c Comparison, md, all bool) string {
 			}
 			change, interval = percent(r), fmt.Sprintf("%s … %s", percent(lo), percent(hi))
 		}
-		t.AppendRow(table.Row{clean(k.ID, md), string(k.Outcome), number(k.Old), number(k.New), change, interval, clean(strings.Join(why, "; "), md)})
+		body = append(body, []string{k.ID, string(k.Outcome), number(k.Old), number(k.New), change, interval, strings.Join(why, "; ")})
 	}
-	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}, {Number: 7, WidthMax: 70}})
 	out := ""
-	if len(shown) > 0 {
-		out = t.Render()
-		if md {
-			out = "\n" + t.RenderMarkdown()
-		}
-		out += "\n"
+	switch {
+	case len(body) > 0 && md:
+		out = "\n" + report.MarkdownTable(head, body)
+	case len(body) > 0:
+		out = terminal(head, body)
 	}
 	var rest []string
 	for _, o := range Outcomes {
@@ -138,6 +135,26 @@ func rows(c Comparison, md, all bool) string {
 	return out
 }
 
+func terminal(head []string, body [][]string) string {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.SeparateRows = false
+	row := func(cells []string) table.Row {
+		var r table.Row
+		for _, c := range cells {
+			r = append(r, report.Plain(c))
+		}
+		return r
+	}
+	t.AppendHeader(row(head))
+	for _, cells := range body {
+		t.AppendRow(row(cells))
+	}
+	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 4, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}, {Number: 7, WidthMax: 70}})
+	return t.Render() + "\n"
+}
+
 func percent(r float64) string {
 	if v := 100 * (r - 1); v < 1000 && !math.IsNaN(v) {
 		return fmt.Sprintf("%+.1f %%", v)
@@ -152,19 +169,10 @@ func number(v float64) string {
 	return fmt.Sprintf("%.5g", v)
 }
 
-// Plain takes out of a document's text what would steer a terminal.
-func Plain(s string) string { return clean(s, false) }
-
-// clean takes control characters out of a document's text, and what Markdown would read.
+// clean makes a document's text safe on a terminal, or in Markdown.
 func clean(s string, md bool) string {
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u202e' || r == '\u2066' {
-			return ' '
-		}
-		return r
-	}, s)
 	if md {
-		s = strings.NewReplacer("|", `\|`, "<", "&lt;", ">", "&gt;", "`", "'", "*", `\*`, "_", `\_`, "[", `\[`).Replace(s)
+		return report.Markdown(s)
 	}
-	return s
+	return report.Plain(s)
 }

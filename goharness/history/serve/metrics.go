@@ -73,8 +73,10 @@ func prometheus(d *record.Calibration) string {
 			energy.add(e.Joules/float64(max(e.Launches, 1)), labels...)
 		}
 	}
+	told := map[record.CeilingKey]bool{} // an imported document may say one twice
 	for _, c := range d.Ceilings {
-		if c.Measured.Value > 0 {
+		if c.Measured.Value > 0 && !told[c.Key()] {
+			told[c.Key()] = true
 			limits.add(c.Measured.Value, "device", c.Device, "kind", c.Kind, "dtype", string(c.DType), "level", c.Level, "isa", c.ISA,
 				"access", c.Access, "threads", strconv.Itoa(c.Threads), "unit", c.Unit)
 		}

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"ridge/goharness/history"
@@ -33,10 +34,10 @@ const LeastToken = 16
 // mostURI bounds a request's path and query.
 const mostURI = 4096
 
-// Server with its limits of time and size.
+// Server with its limits of time and size. Serve it on a Listener.
 func Server(o Options) *http.Server {
 	return &http.Server{Handler: Handler(o), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second,
-		WriteTimeout: time.Minute, IdleTimeout: time.Minute, MaxHeaderBytes: 16 << 10}
+		WriteTimeout: time.Minute, IdleTimeout: 15 * time.Second, MaxHeaderBytes: 16 << 10}
 }
 
 // Loopback reports whether an address to listen on is reached from this machine alone.
@@ -59,10 +60,15 @@ func local(host string) bool {
 type server struct {
 	o     Options
 	slots chan struct{} // one for each answer that is being made
+	held  atomic.Int64  // bytes of answers that are being sent
 }
 
-// mostAtOnce bounds the answers that are made at the same time: one may hold a document of 100 MB.
-const mostAtOnce = 2
+const (
+	// mostAtOnce bounds the answers that are made at the same time: one may hold a document of 100 MB.
+	mostAtOnce = 2
+	// mostHeld bounds the bytes of answers that clients have not read yet. A single answer may be larger.
+	mostHeld = 256 << 20
+)
 
 // make an answer when there is a slot for it.
 func (s *server) make(h func(r *http.Request) (answer, error), r *http.Request) (answer, error) {
@@ -75,24 +81,46 @@ func (s *server) make(h func(r *http.Request) (answer, error), r *http.Request) 
 	}
 }
 
+// errBusy is told to who asks while others do not read what they asked for.
+var errBusy = errors.New("too much of what was asked for is not read yet: try again in a minute")
+
+// answer a request: what is made stays in memory until the client has read it.
+func (s *server) answer(w http.ResponseWriter, r *http.Request, h func(r *http.Request) (answer, error)) {
+	if s.held.Load() > mostHeld {
+		fail(w, errBusy)
+		return
+	}
+	a, err := s.make(h, r)
+	if err != nil {
+		fail(w, err)
+		return
+	}
+	size := int64(len(a.data))
+	if before := s.held.Add(size) - size; before > 0 && before+size > mostHeld {
+		s.held.Add(-size)
+		fail(w, errBusy)
+		return
+	}
+	defer s.held.Add(-size)
+	w.Header().Set("Content-Type", a.kind)
+	_, _ = w.Write(a.data) // a reader that left is no fault
+}
+
 // Handler answers requests.
 func Handler(o Options) http.Handler {
-	s := &server{o, make(chan struct{}, mostAtOnce)}
+	return newServer(o).handler()
+}
+
+func newServer(o Options) *server { return &server{o: o, slots: make(chan struct{}, mostAtOnce)} }
+
+func (s *server) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, h := range map[string]func(r *http.Request) (answer, error){
 		"GET /{$}": s.runs, "GET /run/{id}": s.run, "GET /trend": s.trend, "GET /trend.svg": s.trendPlot, "GET /cases": s.cases, "GET /live": s.live,
 		"GET /api/v1/runs": s.apiRuns, "GET /api/v1/runs/{id}": s.apiRun, "GET /api/v1/trend": s.apiTrend, "GET /api/v1/live": s.apiLive, "GET /api/v1/live/document": s.apiLiveDocument,
 		"GET /metrics": s.metrics,
 	} {
-		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
-			a, err := s.make(h, r)
-			if err != nil {
-				fail(w, err)
-				return
-			}
-			w.Header().Set("Content-Type", a.kind)
-			_, _ = w.Write(a.data) // a reader that left is no fault
-		})
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { s.answer(w, r, h) })
 	}
 	return s.guard(mux)
 }
@@ -155,6 +183,9 @@ func fail(w http.ResponseWriter, err error) {
 		code = http.StatusNotFound
 	case errors.As(err, &bad):
 		code = http.StatusBadRequest
+	case errors.Is(err, errBusy), errors.Is(err, history.ErrBusy):
+		code = http.StatusServiceUnavailable
+		w.Header().Set("Retry-After", "60")
 	}
 	http.Error(w, err.Error(), code)
 }

@@ -142,7 +142,7 @@ func TestSlowClientsDoNotHoldOthersUp(t *testing.T) {
 	h, d := site(t, Options{})
 	stuck := make(chan struct{})
 	defer close(stuck)
-	for range 2 * mostAtOnce {
+	for range 4 * mostAtOnce {
 		go h.ServeHTTP(&slowWriter{httptest.NewRecorder(), stuck}, local8470("/run/"+d.RunID))
 	}
 	done := make(chan int, 1)

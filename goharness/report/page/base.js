@@ -67,6 +67,12 @@ function plain(v) {
 }
 // times is a ratio. An interval of few quartets ends at a number as large as numbers get.
 const times = (v, decimals = 2) => v > 1000 ? "> 1000" : v.toFixed(decimals);
+// span of values in words.
+function span(values, show, unit) {
+  const low = lowest(values, Infinity), high = highest(values, -Infinity);
+  return low === high ? `${show(low)}${unit}` : `${show(low)} to ${show(high)}${unit}`;
+}
+const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 // shows gives how a result's figures are shown.
 const shows = (r) => r.unit === "×" ? times : digits;
 const highest = (list, start) => list.reduce((a, b) => Math.max(a, b), start);
@@ -102,8 +108,9 @@ function theme() {
 const charts = [];
 const small = () => innerWidth <= 640;
 
-function panel(host, title, height, option, say) {
-  const box = element("div", {class: "chart", role: "img", "aria-label": title});
+// text says in a sentence what the chart shows, for who cannot see it; the numbers are in the table of results.
+function panel(host, title, height, option, say, text) {
+  const box = element("div", {class: "chart", role: "img", "aria-label": `${title}: ${text}`});
   const p = element("div", {class: "panel"}, element("h3", {}, title), box, say ? element("p", {class: "say"}, say) : null);
   host.append(p);
   const c = {title, box, option, height, instance: null, panel: p};

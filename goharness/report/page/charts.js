@@ -12,10 +12,13 @@ function memoryCharts() {
   const waits = enclose(devices.flatMap(({device: d}) => d.latency.flatMap((p) => [p[1], 3.5 * p[1]])), 10); // the levels' names stand above
   for (const {machine, device} of devices) {
     const title = machineName(machine, device);
-    if (device.read.length) panel(host, `Read bandwidth · ${title}`, () => 340, (t, width) => sweep(t, width, device, device.read, sizes, reads, "GB/s", true));
-    if (device.latency.length) panel(host, `Latency · ${title}`, () => 340, (t, width) => sweep(t, width, device, device.latency, sizes, waits, "ns", false));
+    if (device.read.length) panel(host, `Read bandwidth · ${title}`, () => 340, (t, width) => sweep(t, width, device, device.read, sizes, reads, "GB/s", true), "", sweepText(device.read, " GB/s"));
+    if (device.latency.length) panel(host, `Latency · ${title}`, () => 340, (t, width) => sweep(t, width, device, device.latency, sizes, waits, "ns", false), "",
+      [sweepText(device.latency, " ns"), ...device.levels.map((l) => `${l.name || "unnamed"} ${digits(l.latency)} ns`)].join("; "));
   }
 }
+
+const sweepText = (points, unit) => `${count(points.length, "size", "sizes")}, ${span(points.map((p) => p[0]), size, "")}, ${span(points.map((p) => p[1]), digits, unit)}`;
 
 function sweep(t, width, device, points, x, y, unit, bandwidth) {
   const color = t.precision(bandwidth ? "fp32" : "bf16");
@@ -54,7 +57,8 @@ function gemmCharts() {
   const top = Math.min(2, highest(all.map((p) => p.r.executed / p.r.peak), 1));
   page.docs.forEach((doc, machine) => doc.devices.forEach((device) => {
     const points = all.filter((p) => p.r.machine === machine && p.r.device === device.id);
-    if (points.length) panel(host, machineName(machine, device), () => 360, (t) => gemm(t, points, x, Math.ceil(top * 10) / 10));
+    if (points.length) panel(host, machineName(machine, device), () => 360, (t) => gemm(t, points, x, Math.ceil(top * 10) / 10), "",
+      `${count(points.length, "case", "cases")}, ${span(points.map((p) => p.r.executed / p.r.peak), percent, "")} of the compute ceiling, sizes ${span(points.map((p) => p.at.edge), plain, "")}`);
   }));
 }
 
@@ -86,9 +90,11 @@ function energyCharts() {
     const shown = [...mine].sort((a, b) => b.watts - a.watts).slice(0, 25);
     const title = machineName(machine, device);
     panel(host, `Mean power · ${title}`, () => 90 + 20 * shown.length, (t, width) => bars(t, width, shown, (r) => r.watts, "Mean power (W)"),
-      mine.length > shown.length ? `The ${shown.length} highest of ${mine.length}; all are in the table.` : "");
+      mine.length > shown.length ? `The ${shown.length} highest of ${mine.length}; all are in the table.` : "",
+      `${count(mine.length, "result", "results")}, ${span(mine.map((r) => r.watts), digits, " W")}`);
     const efficient = mine.filter((r) => r.perWatt > 0 && r.value > 0 && /OPS/.test(r.unit));
-    if (efficient.length) panel(host, `Efficiency · ${title}`, () => 400, (t) => efficiency(t, efficient));
+    if (efficient.length) panel(host, `Efficiency · ${title}`, () => 400, (t) => efficiency(t, efficient), "",
+      `${count(efficient.length, "result", "results")}, ${span(efficient.map((r) => r.perWatt), digits, " GFLOPS or GOPS per watt")}`);
   }));
   fusionEnergy(host);
 }
@@ -100,7 +106,8 @@ function fusionEnergy(host) {
     if (!mine.length) return;
     const shown = mine.sort((a, b) => b.energyRatio - a.energyRatio).slice(0, 40);
     panel(host, `Energy saved by fusion · ${machineName(machine, device)}`, () => 96 + 22 * shown.length, (t, width) => saved(t, width, shown),
-      mine.length > shown.length ? `The ${shown.length} highest of ${mine.length}.` : "");
+      mine.length > shown.length ? `The ${shown.length} highest of ${mine.length}.` : "",
+      `${count(mine.length, "shape", "shapes")}, ${span(mine.map((s) => s.energyRatio), times, " times the energy when unfused")}`);
   }));
 }
 

@@ -19,19 +19,22 @@ function fusionCharts() {
       host.append(element("div", {class: "panel"}, element("h3", {}, title), element("p", {class: "say"}, "No pattern was measured.")));
       return;
     }
-    panel(host, `All patterns · ${title}`, () => 96 + 22 * patterns.length, (t, width) => overview(t, width, patterns, range), [measured.length > most ? `The first ${most} of ${measured.length} patterns.` : "", left ? `${left} more patterns were not measured.` : ""].join(" ").trim());
+    panel(host, `All patterns · ${title}`, () => 96 + 22 * patterns.length, (t, width) => overview(t, width, patterns, range), [measured.length > most ? `The first ${most} of ${measured.length} patterns.` : "", left ? `${left} more patterns were not measured.` : ""].join(" ").trim(),
+      `${count(patterns.length, "pattern", "patterns")}, speed-ups ${span(patterns.flatMap((p) => p.shapes.map((s) => s.speedup)), times, "")}; ` +
+      verdicts.map((v) => [patterns.flatMap((p) => p.shapes).filter((s) => s.verdict === v).length, v]).filter(([n]) => n).map(([n, v]) => `${count(n, "shape", "shapes")} ${v}`).join(", "));
     const pick = element("select", {"aria-label": "pattern"});
     patterns.forEach((p, i) => pick.append(element("option", {value: String(i)}, `${p.name}: ${advice[p.verdict] || p.verdict}`)));
     const say = element("p", {class: "say"});
     const chosen = () => patterns[+pick.value];
     const first = patterns.findIndex((p) => p.crossover);
     pick.value = String(first < 0 ? patterns.reduce((best, p, i) => p.shapes.length > patterns[best].shapes.length ? i : best, 0) : first);
-    const c = panel(host, `Over size · ${title}`, () => 380, (t) => overSize(t, chosen(), range));
+    const c = panel(host, `Over size · ${title}`, () => 380, (t) => overSize(t, chosen(), range), "", "");
     c.panel.insertBefore(element("label", {class: "pick"}, "pattern ", pick), c.box);
     c.panel.append(say);
     const tell = () => {
       const p = chosen(), x = p.crossover;
       say.textContent = `${p.name}: ` + (x ? `fuse ${x.fuse_above ? `from ${x.parameter} = ${x.between[1]}` : `up to ${x.parameter} = ${x.between[0]}`}; ` : "") + p.reason;
+      c.box.setAttribute("aria-label", `${c.title}: ${say.textContent} ${p.shapes.slice(0, 40).map((s) => `${s.shape}: ${times(s.speedup)}, ${s.verdict}`).join("; ")}`);
     };
     pick.addEventListener("change", () => { tell(); draw(c); });
     tell();

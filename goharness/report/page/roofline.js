@@ -34,7 +34,9 @@ function rooflines() {
     if (!points.length && !device.roof.compute.length) return;
     const none = rows.filter((r) => r.machine === machine && r.device === device.id && r.counts && !r.probe && !r.intensity && r.unit !== "×").length;
     panel(host, machineName(machine, device), () => small() ? 420 : 520, (t, width) => roofline(t, width, device, points, axes),
-      none ? `${points.length} kernels; ${none} results without arithmetic are in the table.` : `${points.length} kernels.`);
+      none ? `${points.length} kernels; ${none} results without arithmetic are in the table.` : `${points.length} kernels.`,
+      [points.length ? `${count(points.length, "kernel", "kernels")}, ${span(points.map((r) => r.executed), digits, " GFLOPS")} at ${span(points.map((r) => r.intensity), digits, " FLOP per byte")}` : "0 kernels",
+        ...device.roof.compute.map((l) => `ceiling of ${l.name} ${digits(l.value)} ${l.unit}`), ...device.roof.memory.map((l) => `ceiling of ${l.name} ${digits(l.value)} ${l.unit}`)].join("; "));
   }));
 }
 
