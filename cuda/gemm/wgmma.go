@@ -18,12 +18,20 @@ type wgmmaTile struct {
 
 var wgmmaTiles = []wgmmaTile{{suffix: "", cols: 256, cost: 2}, {suffix: "_narrow", cols: 128, cost: 1.1}}
 
+// Of gemm_fp32_sm90_3xtf32.cu.
+var wgmmaTiles3xTF32 = []wgmmaTile{{suffix: "", cols: 128, cost: 1}}
+
 // Of WgmmaTile: ROWS, the bytes of k of a stage, THREADS, SHARED, and the most bytes of its mbarriers.
 const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 96
 
 // wgmma plans gemm and linear on Hopper's tensor cores.
 func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	return wgmmaPlan("gemm_"+string(o.DType())+"_sm90", wgmmaTiles, o, b, d)
+}
+
+// wgmma3xTF32 plans fp32 as three products of tf32.
+func wgmma3xTF32(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	return wgmmaPlan("gemm_fp32_sm90_3xtf32", wgmmaTiles3xTF32, o, b, d)
 }
 
 // wgmmaPlan is one launch of an entry kernel[_requant]_nn|nt[tile] for all products.
