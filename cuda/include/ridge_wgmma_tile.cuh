@@ -253,9 +253,9 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
     WgmmaRing ring = {stages, full, empty, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
     for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+      sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
+      loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
       const int64_t z = t / (down * across);
-      sum acc[COLS / 2];
-      loop::template sums<WgmmaTile>(acc, ring, slice((int)z, steps, part).count);
       const TilePlace at = tile_place(t % (down * across), down, across);
       const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;
       each<PER>(acc, mine, [&](int row, int column, const Run<sum, PER> &v) { f(z, row0 + row, column0 + column, v); });
