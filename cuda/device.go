@@ -191,7 +191,7 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 }
 
 // mapTypes are CU_TENSOR_MAP_DATA_TYPE_*.
-var mapTypes = map[record.DType]int{record.UINT8: 0, record.INT8: 0, record.INT32: 3, record.FP16: 6, record.FP32: 7, record.FP64: 8, record.BF16: 9,
+var mapTypes = map[record.DType]int{record.UINT8: 0, record.INT8: 0, record.FP8E4M3: 0, record.INT32: 3, record.FP16: 6, record.FP32: 7, record.FP64: 8, record.BF16: 9,
 	record.TF32: 11} // fp32 in memory, rounded as it is copied
 
 // encode makes the driver's form of a tensor map.

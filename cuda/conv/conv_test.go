@@ -92,6 +92,8 @@ func TestConvolutionsOnHopperMatchTheExpectation(t *testing.T) {
 	for _, shape := range []string{
 		"n=1,c=32,h=1,w=1,k=72,r=1", "n=1,c=40,h=9,w=7,k=70,pad=1", "n=3,c=64,h=5,w=6,k=130,pad=1", "n=2,c=72,h=8,w=9,k=300,r=1", "n=2,c=32,h=11,w=13,k=80,r=1,stride=2", "n=1,c=48,h=11,w=11,k=67,dilation=3,pad=3",
 		"n=1,c=32,h=13,w=12,k=66,r=2,s=3,pad=2", "n=9,c=32,h=3,w=3,k=128,pad=1", "n=1,c=136,h=30,w=20,k=256,r=3,pad=1", "n=5,c=32,h=12,w=12,k=65,r=1", "n=1,c=136,h=13,w=14,k=64,pad=1", "n=9,c=64,h=9,w=11,k=640,r=1", "n=1,c=32,h=4,w=5,k=80,r=1,pad=1",
+		"n=2,c=40,h=9,w=8,k=70,pad=1,stride=2", "n=1,c=32,h=13,w=12,k=66,r=2,s=3,stride=2,pad=2", "n=1,c=72,h=12,w=11,k=67,dilation=3,pad=3,stride=2", "n=3,c=32,h=2,w=2,k=65,pad=3,stride=2",
+		"n=2,c=64,h=14,w=14,k=300,pad=1,stride=2", "n=1,c=32,h=6,w=7,k=64,r=1,pad=1,stride=2",
 	} {
 		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, shape+",layout=nhwc"))
 	}

@@ -1,15 +1,17 @@
 // The body of conv2d_DTYPE_sm90.cu: convolution on Hopper's tensor cores as a product that is never laid out (implicit GEMM), nhwc, formula and epilogue as
-// conv_simt.cuh has them; one group, stride 1 or a window of one tap without padding, channels a multiple of 8 (wgmma.go asks).
+// conv_simt.cuh has them; one group, stride 1 or 2 or a window of one tap without padding, channels a multiple of 8 (wgmma.go asks).
 //
 // Rows of the product are output pixels, in boxes of w × h pixels of n images, at most 128 (wgmma.go picks the box that covers y with the fewest). The windows' pixels of one
 // tap are such a box of x too, so that TMA fetches them as they are, with zeros outside of the image: no thread calculates an address. k runs over taps and then
 // channels, 64 at a time, as the filters [K,R·S,C] lie. What a box leaves of 128 rows is zeros, written once.
+// At stride 2 a tap's pixels are every other one: x has four maps then, of its even and odd columns and rows, and a tap is a box of one of them. A pixel's 64
+// channels are 128 bytes, so that no more is fetched than at stride 1.
 // FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 64, 128 or 256 filters a stage.
 //
 // Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
 // of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
 // at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
-// Predicted over its layers of stride 1, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
+// Predicted over its layers, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
 // not yet measured.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
@@ -22,6 +24,12 @@ struct ConvBoxes {
   int n, h, w, k, c; // of y, and the channels of x
   int taps_h, taps_w, pad, dilation;
   int box_n, box_h, box_w;
+  int halves; // 1: stride 2
+};
+
+// x by pixels: even columns and rows, odd columns, odd rows, both odd; at stride 1 all of them are the whole.
+struct ConvMaps {
+  const ridge_tensor_map &even, &right, &down, &both;
 };
 
 template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COLS> {
@@ -50,8 +58,8 @@ template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COL
   }
 
   static __device__ __forceinline__ void produce(const ConvBoxes &v, int64_t down, int64_t across, shared_at stages, shared_at full, shared_at empty,
-                                                 const ridge_tensor_map &x, const ridge_tensor_map &filters) {
-    tma_prefetch(x);
+                                                 const ConvMaps &x, const ridge_tensor_map &filters) {
+    tma_prefetch(x.even);
     tma_prefetch(filters);
     const unsigned bytes = (unsigned)(v.box_n * v.box_h * v.box_w + COLS) * 128;
     int slot = 0;
@@ -59,19 +67,22 @@ template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COL
     for (int64_t t = blockIdx.x; t < down * across; t += gridDim.x) {
       const Corner at = corner(v, t, down, across);
       for (int i = 0; i < v.taps_h; i++)
-        for (int j = 0; j < v.taps_w; j++)
+        for (int j = 0; j < v.taps_w; j++) {
+          const int down = i * v.dilation - v.pad, right = j * v.dilation - v.pad; // of the tap from its output pixel
+          const ridge_tensor_map &of = down & v.halves ? right & v.halves ? x.both : x.down : right & v.halves ? x.right : x.even;
           for (int c = 0; c < v.c; c += T::STEP) {
             const shared_at to = stages + slot * T::STAGE, bar = full + 8 * slot;
             mbarrier_wait(empty + 8 * slot, phase ^ 1);
             mbarrier_expect(bar, bytes);
-            tma_load(to, x, bar, c, at.w + j * v.dilation - v.pad, at.h + i * v.dilation - v.pad, at.n);
+            tma_load(to, of, bar, c, at.w + (right >> v.halves), at.h + (down >> v.halves), at.n);
             tma_load(to + T::A_BYTES, filters, bar, c, i * v.taps_w + j, at.column);
             if (++slot == T::STAGES) slot = 0, phase ^= 1;
           }
+        }
     }
   }
 
-  static __device__ __forceinline__ void convolve(const ConvBoxes &v, const ridge_tensor_map &x, const ridge_tensor_map &filters, const Epilogue<TE> &e, TE *y) {
+  static __device__ __forceinline__ void convolve(const ConvBoxes &v, const ConvMaps &x, const ridge_tensor_map &filters, const Epilogue<TE> &e, TE *y) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [2 * T::STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * T::STAGES;
@@ -141,11 +152,12 @@ template <class TE, class P, int COLS> struct WgmmaConv : WgmmaTile<P, true, COL
 
 #define RIDGE_CONV_WGMMA(entry, P, E, COLS)                                                                                               \
   RIDGE_KERNEL_ALONE(entry, WGMMA_THREADS)                                                                                                \
-  (RIDGE_TENSOR_MAP(x), RIDGE_TENSOR_MAP(filters), int64_t n, int64_t h, int64_t w, int64_t k, int64_t c, int64_t taps_h, int64_t taps_w, \
-   int64_t pad, int64_t dilation, int64_t box_n, int64_t box_h, int64_t box_w, int64_t act, const E *bias, const E *residual, E *y) {     \
+  (RIDGE_TENSOR_MAP(even), RIDGE_TENSOR_MAP(right), RIDGE_TENSOR_MAP(down), RIDGE_TENSOR_MAP(both), RIDGE_TENSOR_MAP(filters), int64_t n, \
+   int64_t h, int64_t w, int64_t k, int64_t c, int64_t taps_h, int64_t taps_w, int64_t pad, int64_t dilation, int64_t box_n, int64_t box_h, \
+   int64_t box_w, int64_t halves, int64_t act, const E *bias, const E *residual, E *y) {                                                  \
     const ConvBoxes v = {(int)n, (int)h, (int)w, (int)k, (int)c, (int)taps_h, (int)taps_w, (int)pad, (int)dilation, (int)box_n, (int)box_h, \
-                         (int)box_w};                                                                                                      \
-    WgmmaConv<E, P, COLS>::convolve(v, x, filters, Epilogue<E>{residual, bias, 1, 1, (int)act}, y);                                       \
+                         (int)box_w, (int)halves};                                                                                         \
+    WgmmaConv<E, P, COLS>::convolve(v, ConvMaps{even, right, down, both}, filters, Epilogue<E>{residual, bias, 1, 1, (int)act}, y);       \
   }                                                                                                                                       \
   RIDGE_ENTRY(entry)
 

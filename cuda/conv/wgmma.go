@@ -28,6 +28,7 @@ type pixelView struct {
 	xh, xw      int64 // of x
 	right, down int64
 	image       int64
+	halves      int64 // 1: of every other pixel, so that there are views from the next column and row on too
 }
 
 // wgmma plans conv2d on Hopper's tensor cores.
@@ -45,8 +46,10 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, kernel.Shape("groups=%d: one is taken", c.Groups)
 	case c.N == 0:
 		return kernel.Plan{}, kernel.Shape("n=0: an empty tensor has no tensor map")
-	case c.Stride != 1 && !pointwise:
-		return kernel.Plan{}, kernel.Shape("stride=%d with a window of %d x %d and pad=%d: a stride is taken with one tap and pad=0", c.Stride, c.R, c.S, c.Pad)
+	case c.Stride > 2 && !pointwise:
+		return kernel.Plan{}, kernel.Shape("stride=%d with a window of %d x %d and pad=%d: strides above 2 are taken with one tap and pad=0", c.Stride, c.R, c.S, c.Pad)
+	case c.Stride == 2 && !pointwise && min(c.H, c.W) < 2:
+		return kernel.Plan{}, kernel.Shape("stride=2 on an image of %d x %d: there are no odd pixels", c.H, c.W)
 	case c.C < wgmmaLeastIn || c.C*size%16 != 0:
 		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, wgmmaLeastIn)
 	case c.K < wgmmaLeastOut:
@@ -70,6 +73,8 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		p = pixelView{n: 1, h: 1, w: c.N * c.H * c.W, xh: 1, xw: c.N * c.H * c.W, right: 1, down: c.N * c.H * c.W, image: c.N * c.H * c.W}
 	case pointwise:
 		p.xh, p.xw, p.right, p.down = c.Ho, c.Wo, c.Stride, c.Stride*c.W
+	case c.Stride == 2:
+		p.xh, p.xw, p.right, p.down, p.halves = (c.H+1)/2, (c.W+1)/2, 2, 2*c.W, 1
 	}
 	bn, bh, bw, down := box(p.n, p.h, p.w)
 	tile, blocks := wgmmaTiles[0], int64(0)
@@ -81,8 +86,15 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		}
 	}
 	pixel := uint64(c.C * size)
-	x := kernel.TensorMap{DType: c.D, Address: b[0].Address, Dims: []uint64{uint64(c.C), uint64(p.xw), uint64(p.xh), uint64(p.n)},
-		Strides: []uint64{uint64(p.right) * pixel, uint64(p.down) * pixel, uint64(p.image) * pixel}, Box: []uint32{wgmmaDepth, uint32(bw), uint32(bh), uint32(bn)}}
+	x := func(right, down int64) kernel.Arg { // from that column and row on
+		right, down = right*p.halves, down*p.halves
+		xw, xh := p.xw, p.xh
+		if p.halves == 1 {
+			xw, xh = (c.W-right+1)/2, (c.H-down+1)/2
+		}
+		return kernel.Map(kernel.TensorMap{DType: c.D, Address: b[0].Address + uint64(down*c.W+right)*pixel, Dims: []uint64{uint64(c.C), uint64(xw), uint64(xh), uint64(p.n)},
+			Strides: []uint64{uint64(p.right) * pixel, uint64(p.down) * pixel, uint64(p.image) * pixel}, Box: []uint32{wgmmaDepth, uint32(bw), uint32(bh), uint32(bn)}})
+	}
 	taps := uint64(c.R * c.S)
 	filters := kernel.TensorMap{DType: c.D, Address: b[1].Address, Dims: []uint64{uint64(c.C), taps, uint64(c.K)},
 		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{wgmmaDepth, 1, uint32(tile.cols)}}
@@ -90,7 +102,8 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	for _, t := range b {
 		ptr[t.Tensor.Name] = kernel.Ptr(t)
 	}
-	args := append([]kernel.Arg{kernel.Map(x), kernel.Map(filters)}, kernel.Ints(p.n, p.h, p.w, c.K, c.C, c.R, c.S, c.Pad, c.Dilation, bn, bh, bw)...)
+	args := append([]kernel.Arg{x(0, 0), x(1, 0), x(0, 1), x(1, 1), kernel.Map(filters)},
+		kernel.Ints(p.n, p.h, p.w, c.K, c.C, c.R, c.S, c.Pad, c.Dilation, bn, bh, bw, p.halves)...)
 	args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))), ptr["bias"], ptr["residual"], ptr["y"])
 	return kernel.Plan{Launches: []kernel.Launch{{Entry: "conv2d_" + string(c.D) + "_sm90_nhwc" + tile.suffix, Grid: [3]int64{blocks, 1, 1},
 		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil

@@ -19,7 +19,9 @@ func TestHopperTakesTheConvolutionsItCan(t *testing.T) {
 		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 8, Shared: 230400},
 		{DType: record.BF16, Params: "n=2 c=256 h=56 w=56 k=512 r=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 112, Shared: 230400},
 		{DType: record.BF16, Params: "n=32 c=64 h=56 w=56 k=64 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 132, Shared: 230400},
-		{DType: record.BF16, Params: "n=1 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "stride=2 with a window of 3 x 3"},
+		{DType: record.BF16, Params: "n=32 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow", Blocks: 132, Shared: 230400},
+		{DType: record.BF16, Params: "n=1 c=128 h=56 w=56 k=128 pad=1 stride=3 layout=nhwc", Device: h200, Entry: "stride=3 with a window of 3 x 3"},
+		{DType: record.BF16, Params: "n=1 c=128 h=56 w=1 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "an image of 56 x 1: there are no odd pixels"},
 		{DType: record.BF16, Params: "n=1 c=128 h=8 w=8 k=128", Device: h200, Entry: "layout=nchw"},
 		{DType: record.BF16, Params: "n=1 c=128 h=8 w=8 k=128 groups=2 layout=nhwc", Device: h200, Entry: "groups=2"},
 		{DType: record.BF16, Params: "n=0 c=128 h=8 w=8 k=128 layout=nhwc", Device: h200, Entry: "n=0"},
@@ -44,6 +46,23 @@ func TestHopperMapsImagesInBoxes(t *testing.T) {
 		p := plantest.Plan(t, "conv2d", record.BF16, params, 4096, wgmma, h200)
 		if got := p.Launches[0].Args[0].Map; got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: x has %+v, want %+v", params, got, want)
+		}
+	}
+}
+
+// At stride 2 a view of every other pixel from each of the first four on, none of which reaches beyond the image.
+func TestHopperMapsEveryOtherPixelFourTimes(t *testing.T) {
+	p := plantest.Plan(t, "conv2d", record.BF16, "n=3 c=72 h=5 w=8 k=128 pad=1 stride=2 layout=nhwc", 4096, wgmma, h200)
+	for i, want := range []struct{ address, w, h uint64 }{{4096, 4, 3}, {4096 + 144, 4, 3}, {4096 + 1152, 4, 2}, {4096 + 1296, 4, 2}} {
+		m := p.Launches[0].Args[i].Map
+		if m.Address != want.address || !reflect.DeepEqual(m.Dims, []uint64{72, want.w, want.h, 3}) || !reflect.DeepEqual(m.Strides, []uint64{288, 2304, 5760}) {
+			t.Errorf("view %d has %+v, want %+v", i, m, want)
+		}
+	}
+	same := plantest.Plan(t, "conv2d", record.BF16, "n=3 c=72 h=5 w=8 k=128 pad=1 layout=nhwc", 4096, wgmma, h200).Launches[0].Args
+	for i := 1; i < 4; i++ {
+		if !reflect.DeepEqual(same[i], same[0]) {
+			t.Errorf("stride 1: view %d has %+v, want %+v", i, same[i].Map, same[0].Map)
 		}
 	}
 }

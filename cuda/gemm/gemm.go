@@ -12,7 +12,8 @@ import (
 
 // Family lists the kernels, one line each. Bounds as on the CPU (native/gemm/kernels.def); int32 sums are exact. Tensor cores cut fp32 sums
 // off instead of rounding them (cuda/model/src/tensor.cc): so calculated, the error of random inputs grows from 5 at K = 1024 and 13 at
-// 4096 to 20 at 16384, in units of u·Σ|a||b|. 3×TF32 rounds its sums on the fp32 units and has their bound (ridge_mma_tf32.cuh), else it would not be preferred to them.
+// 4096 to 20 at 16384, in units of u·Σ|a||b|. 3×TF32 rounds its sums on the fp32 units and has their bound (ridge_mma_tf32.cuh), else it would not be preferred to them. Of fp8 they keep 14 bits: what 128 k
+// lose, RoundedC allows (goharness/op/cutoff.go).
 func Family() kernel.Family {
 	return kernel.Family{Name: "gemm", Kernels: []kernel.Kernel{
 		{Name: "gemm_fp64_simt", Ops: "gemm", DType: record.FP64, Accumulate: record.FP64, BoundC: 6, IntExact: true, Plan: simt},
@@ -26,6 +27,8 @@ func Family() kernel.Family {
 		{Name: "gemm_tf32_sm80", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "gemm_fp32_sm80_3xtf32", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: mma3xTF32},
 		{Name: "gemm_tf32_sm90", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},
+		{Name: "gemm_fp32_sm90_3xtf32", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: wgmma3xTF32},
+		{Name: "gemm_fp8_e4m3_sm90", Ops: "gemm linear", DType: record.FP8E4M3, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 6, RoundedC: 1, IntExact: true, Plan: wgmma},
 		{Name: "gemm_fp64_sm80", Ops: "gemm", DType: record.FP64, Accumulate: record.FP64, Least: 80, Rank: 1, BoundC: 6, IntExact: true, Plan: mma},
 		{Name: "gemm_fp16_sm80", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "gemm_bf16_sm80", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
@@ -39,6 +42,12 @@ func Family() kernel.Family {
 		{Name: "gemm_fp16_sm80_splitk", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 24, IntExact: true, Plan: splitK},
 		{Name: "gemm_bf16_sm80_splitk", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 24, IntExact: true, Plan: splitK},
 		{Name: "gemm_int8_sm80_splitk", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 3, IntExact: true, Plan: splitK},
+		{Name: "gemm_fp16_sm90_splitk", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "gemm_bf16_sm90_splitk", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "gemm_int8_sm90_splitk", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Only: 90, Rank: 4, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "gemm_tf32_sm90_splitk", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "gemm_fp8_e4m3_sm90_splitk", Ops: "gemm linear", DType: record.FP8E4M3, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 6, RoundedC: 1, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "gemm_fp32_sm90_3xtf32_splitk", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: wgmmaSplitK3xTF32},
 		{Name: "swiglu_bf16_sm80", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mmaSwiglu},
 		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Plan: mmaMLP},
 		{Name: "gemm_bf16_sm90", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},

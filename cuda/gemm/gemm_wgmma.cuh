@@ -1,7 +1,7 @@
 // The bodies of gemm_DTYPE_sm90.cu: C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias[N]) on Hopper's tensor cores, operands, batches and epilogues
 // as gemm_mma.cuh has them. Rows of A and B begin at multiples of 16 bytes, K > 0 (wgmma.go asks), C may lie anyhow.
 //
-// ridge_wgmma_tile.cuh has the loop. Entries: …_nn (B stored [K,N], 16 bits) and …_nt (B stored [N,K]), each with tiles of 128 × 256 (4 stages of
+// ridge_wgmma_tile.cuh has the loops. Entries: …_nn (B stored [K,N], 16 bits) and …_nt (B stored [N,K]), each with tiles of 128 × 256 (4 stages of
 // 48 KB) and _narrow 128 × 128 (6 of 32 KB), which wgmma.go picks where narrow ones are done sooner.
 // Predicted of the roof at the clock held, 132 multiprocessors, bf16 and fp16:
 //   4096³   512 tiles in 4 rounds of 132: 0.970; a tile 64 stages · 1024 and 3300 for its end: 0.952; wgmma back to back 0.95 to 0.98: 0.87 to 0.91
@@ -10,7 +10,7 @@
 // measured.
 //
 // Versions: 1 as described. Next: a second set of sums or a third warpgroup, so that the end of a tile lies under the next one's wgmma; A or B
-// by multicast to clusters of two (L2 47 → 31 bytes a cycle); split K for fewer tiles than multiprocessors.
+// by multicast to clusters of two (L2 47 → 31 bytes a cycle). For fewer tiles than multiprocessors there is splitk_wgmma.cuh.
 #ifndef RIDGE_GEMM_WGMMA_CUH
 #define RIDGE_GEMM_WGMMA_CUH
 

@@ -24,8 +24,8 @@ func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if g.Batch > 1 {
 		return kernel.Plan{}, kernel.Shape("batch=%d: one product is taken", g.Batch)
 	}
-	if d.Capability == 90 && g.M > wgmmaRows && (g.D.Float() || g.TransB) {
-		return kernel.Plan{}, kernel.Shape("m=%d: more than %d rows are left to wgmma on this device", g.M, wgmmaRows)
+	if d.Capability == 90 && (g.D.Float() || g.TransB) && (g.M > wgmmaRows || wgmmaParts(g, d) < 2) {
+		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: more than %d rows, and what tiles fill, are left to wgmma on this device", g.M, g.N, g.K, wgmmaRows)
 	}
 	if err := whole(b[:2]); err != nil {
 		return kernel.Plan{}, err
@@ -53,8 +53,13 @@ func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	x, entry := bind(b), "gemm_"+string(g.D)+"_sm80_splitk"
 	args := append(kernel.Ints(g.M, g.N, g.K, per, b[0].Tensor.LD(), b[1].Tensor.LD()), x.a, x.b, kernel.Work(0))
 	first := kernel.Launch{Entry: entry + stored(g) + tile.Suffix, Grid: [3]int64{tiles, parts, 1}, Block: tile.Block(), Shared: tile.Shared(), Args: args}
+	return kernel.Plan{Workspace: parts * g.M * g.N * 4, Launches: []kernel.Launch{first, sumOfParts(entry, g, b, parts)}}, nil
+}
 
-	args = kernel.Ints(g.M, g.N, b[len(b)-1].Tensor.LD(), parts)
+// sumOfParts is the second launch: it adds the parts in the workspace up and does the epilogue.
+func sumOfParts(entry string, g *op.Gemm, b []kernel.Buffer, parts int64) kernel.Launch {
+	x := bind(b)
+	args := kernel.Ints(g.M, g.N, b[len(b)-1].Tensor.LD(), parts)
 	switch {
 	case g.Requant:
 		args = append(args, activation(g.Act), kernel.Work(0), x.bias, x.scale, x.c)
@@ -63,6 +68,5 @@ func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	default:
 		args = append(args, activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), kernel.Work(0), x.d, x.bias, x.c)
 	}
-	second := one(entry+"_sum"+requantised(g), [3]int64{kernel.Blocks(g.N, 256, 0), max(1, g.M), 1}, args)
-	return kernel.Plan{Workspace: parts * g.M * g.N * 4, Launches: []kernel.Launch{first, second}}, nil
+	return one(entry+"_sum"+requantised(g), [3]int64{kernel.Blocks(g.N, 256, 0), max(1, g.M), 1}, args)
 }

@@ -37,8 +37,39 @@ func TestProductsThatShareTheDepthMatchTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm80_splitk", ops)
 }
 
+// The same for wgmma (4 multiprocessors: 4 parts of a tile, of two tiles 2).
+func TestProductsThatShareTheDepthOnHopperMatchTheExpectation(t *testing.T) {
+	var ops, three []op.Op
+	for _, shape := range []string{
+		"m=1,n=16,k=648", "m=33,n=40,k=652,ldb=48,lda=656", "m=64,n=131,k=1544,tb=1,ldc=133", "m=129,n=16,k=1544,tb=1", "m=5,n=24,k=648,alpha=-2,beta=1",
+		"m=5,n=24,k=648,alpha=3,beta=1,tb=1,ldc=25",
+	} {
+		ops = append(ops, cudatest.Op(t, "gemm", record.BF16, shape))
+	}
+	ops = append(ops, cudatest.Op(t, "gemm", record.FP16, "m=3,n=17,k=648,ldb=24"), cudatest.Op(t, "gemm", record.FP16, "m=33,n=40,k=664,tb=1"),
+		cudatest.Op(t, "gemm", record.INT8, "m=1,n=16,k=1296,tb=1"), cudatest.Op(t, "gemm", record.INT8, "m=64,n=39,k=1300,lda=1312,ldb=1312,tb=1,ldc=41"),
+		cudatest.Op(t, "gemm", record.FP8E4M3, "m=1,n=16,k=1296,tb=1"), cudatest.Op(t, "gemm", record.FP8E4M3, "m=33,n=40,k=1300,lda=1312,ldb=1312,tb=1,beta=1"))
+	for _, act := range op.Activations {
+		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=2,n=21,k=648,act="+act))
+	}
+	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
+		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=3,n=21,k=1296"+p))
+	}
+	for _, shape := range []string{"m=1,n=16,k=324,tb=1", "m=33,n=40,k=325,lda=328,ldb=328,tb=1,beta=1,alpha=-2"} {
+		ops, three = append(ops, cudatest.Op(t, "gemm", record.TF32, shape)), append(three, cudatest.Op(t, "gemm", record.FP32, shape))
+	}
+	cudatest.Taken(t, cuda.New(), "sm90_splitk", ops)
+	cudatest.Taken(t, cuda.New(), "sm90_3xtf32_splitk", three)
+}
+
 // Blocks of the parts end in any order; their sums are added in one.
 func TestProductsThatShareTheDepthHaveTheSameBitsInEveryOrder(t *testing.T) {
+	for _, name := range []string{"gemm_bf16_sm80_splitk", "gemm_bf16_sm90_splitk"} {
+		t.Run(name, func(t *testing.T) { sameBitsInEveryOrder(t, name) })
+	}
+}
+
+func sameBitsInEveryOrder(t *testing.T, name string) {
 	p := op.Single(cudatest.Op(t, "gemm", record.BF16, "m=7,n=40,k=2048,tb=1"))
 	var first []byte
 	for _, order := range append(cudatest.Orders, "random:7") {
@@ -47,7 +78,7 @@ func TestProductsThatShareTheDepthHaveTheSameBitsInEveryOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := d.Prepare(p, backend.PrepareOptions{Kernel: "gemm_bf16_sm80_splitk", Seed: 1})
+		e, err := d.Prepare(p, backend.PrepareOptions{Kernel: name, Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,48 +18,38 @@ type wgmmaTile struct {
 
 var wgmmaTiles = []wgmmaTile{{suffix: "", cols: 256, cost: 2}, {suffix: "_narrow", cols: 128, cost: 1.1}}
 
-// Of WgmmaTile: ROWS, the bytes of k of a stage, THREADS, SHARED, and the bytes of its mbarriers.
+// Of gemm_fp32_sm90_3xtf32.cu.
+var wgmmaTiles3xTF32 = []wgmmaTile{{suffix: "", cols: 128, cost: 1}}
+
+// Of WgmmaTile: ROWS, the bytes of k of a stage, THREADS, SHARED, and the most bytes of its mbarriers.
 const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 96
 
 // wgmma plans gemm and linear on Hopper's tensor cores.
 func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	g, ok := o.(*op.Gemm)
-	if !ok {
-		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
-	}
-	switch most := int64(math.MaxInt32); {
-	case g.M == 0 || g.N == 0 || g.K == 0:
-		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: an empty matrix has no tensor map", g.M, g.N, g.K)
-	case g.M > most || g.N > most || g.K > most || g.Batch > most:
-		return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d batch=%d: tiles have 32-bit coordinates", g.M, g.N, g.K, g.Batch)
-	case b[0].Tensor.DType.Size() != 2 && !g.TransB:
-		return kernel.Plan{}, kernel.Shape("B is stored [K,N]: wgmma takes %s along k alone (tb=1)", map[int64]string{1: "bytes", 4: "words"}[b[0].Tensor.DType.Size()])
-	case wgmmaShared+wgmmaBarriers > d.SharedMax:
-		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
-	}
-	if err := whole(b[:2]); err != nil {
+	return wgmmaPlan("gemm_"+string(o.DType())+"_sm90", wgmmaTiles, o, b, d)
+}
+
+// wgmma3xTF32 plans fp32 as three products of tf32.
+func wgmma3xTF32(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	return wgmmaPlan("gemm_fp32_sm90_3xtf32", wgmmaTiles3xTF32, o, b, d)
+}
+
+// wgmmaPlan is one launch of an entry kernel[_requant]_nn|nt[tile] for all products.
+func wgmmaPlan(kernelName string, list []wgmmaTile, o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	g, err := wgmmaTakes(o, b, d)
+	if err != nil {
 		return kernel.Plan{}, err
 	}
-	tile, blocks := wgmmaGrid(g, d)
+	tile, blocks := wgmmaGrid(list, g, d)
 	if tile.cols == 0 {
 		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns", d.TileCols)
 	}
 	x, c := bind(b), b[len(b)-1]
-	step := uint32(wgmmaDepth / b[0].Tensor.DType.Size())
-	a, err := operandMap(b[0], g, g.K, g.M, step, wgmmaRows)
+	args, err := wgmmaOperands(g, b, tile.cols)
 	if err != nil {
 		return kernel.Plan{}, err
 	}
-	var w kernel.Arg
-	if g.TransB {
-		w, err = operandMap(b[1], g, g.K, g.N, step, uint32(tile.cols))
-	} else {
-		w, err = operandMap(b[1], g, g.N, g.K, step, step) // a swizzled row of 128 bytes along columns
-	}
-	if err != nil {
-		return kernel.Plan{}, err
-	}
-	args := append([]kernel.Arg{a, w}, kernel.Ints(g.M, g.N, g.K)...)
+	args = append(args, kernel.Ints(g.M, g.N, g.K)...)
 	batch := kernel.Ints(g.Batch, c.Tensor.LD(), g.M*c.Tensor.LD())
 	switch {
 	case g.Requant:
@@ -69,8 +59,47 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	default:
 		args = append(append(args, batch...), activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), x.d, x.bias, x.c)
 	}
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "gemm_" + string(g.D) + "_sm90" + requantised(g) + stored(g) + tile.suffix, Grid: [3]int64{blocks, 1, 1},
-		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil
+	return kernel.Plan{Launches: []kernel.Launch{wgmmaLaunch(kernelName+requantised(g)+stored(g)+tile.suffix, blocks, args)}}, nil
+}
+
+// wgmmaTakes refuses what wgmma or TMA cannot have.
+func wgmmaTakes(o op.Op, b []kernel.Buffer, d kernel.Device) (*op.Gemm, error) {
+	g, ok := o.(*op.Gemm)
+	if !ok {
+		return nil, fmt.Errorf("op %s is no matrix product", o.Name())
+	}
+	switch most := int64(math.MaxInt32); {
+	case g.M == 0 || g.N == 0 || g.K == 0:
+		return nil, kernel.Shape("m=%d n=%d k=%d: an empty matrix has no tensor map", g.M, g.N, g.K)
+	case g.M > most || g.N > most || g.K > most || g.Batch > most:
+		return nil, kernel.Shape("m=%d n=%d k=%d batch=%d: tiles have 32-bit coordinates", g.M, g.N, g.K, g.Batch)
+	case b[0].Tensor.DType.Size() != 2 && !g.TransB:
+		return nil, kernel.Shape("B is stored [K,N]: wgmma takes %s along k alone (tb=1)", map[int64]string{1: "bytes", 4: "words"}[b[0].Tensor.DType.Size()])
+	case wgmmaShared+wgmmaBarriers > d.SharedMax:
+		return nil, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
+	}
+	return g, whole(b[:2])
+}
+
+// wgmmaOperands are the tensor maps of A and B for tiles of cols columns.
+func wgmmaOperands(g *op.Gemm, b []kernel.Buffer, cols int64) ([]kernel.Arg, error) {
+	step := uint32(wgmmaDepth / b[0].Tensor.DType.Size())
+	x, err := operandMap(b[0], g, g.K, g.M, step, wgmmaRows)
+	if err != nil {
+		return nil, err
+	}
+	var y kernel.Arg
+	if g.TransB {
+		y, err = operandMap(b[1], g, g.K, g.N, step, uint32(cols))
+	} else {
+		y, err = operandMap(b[1], g, g.N, g.K, step, step) // a swizzled row of 128 bytes along columns
+	}
+	return []kernel.Arg{x, y}, err
+}
+
+// wgmmaLaunch of an entry on RIDGE_KERNEL_ALONE's terms.
+func wgmmaLaunch(entry string, blocks int64, args []kernel.Arg) kernel.Launch {
+	return kernel.Launch{Entry: entry, Grid: [3]int64{blocks, 1, 1}, Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}
 }
 
 // operandMap is the tensor map of an operand of batches of lines, with tiles of box × lines.
@@ -87,10 +116,10 @@ func operandMap(t kernel.Buffer, g *op.Gemm, along, lines int64, box, boxLines u
 		Strides: []uint64{uint64(pitch), uint64(pitch * lines)}, Box: []uint32{box, boxLines, 1}}), nil
 }
 
-// wgmmaGrid picks the tile that is done first when each multiprocessor takes tiles in turn, and the blocks: one a multiprocessor, no more than tiles.
-func wgmmaGrid(g *op.Gemm, d kernel.Device) (best wgmmaTile, blocks int64) {
+// wgmmaGrid picks the tile of a list that is done first when each multiprocessor takes tiles in turn, and the blocks: one a multiprocessor, no more than tiles.
+func wgmmaGrid(list []wgmmaTile, g *op.Gemm, d kernel.Device) (best wgmmaTile, blocks int64) {
 	least, sms := 0.0, int64(max(1, d.SMs))
-	for _, t := range wgmmaTiles {
+	for _, t := range list {
 		if d.TileCols != 0 && t.cols != d.TileCols {
 			continue
 		}

@@ -21,6 +21,9 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 		{DType: record.INT8, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_int8_sm90_nt", Blocks: 132, Shared: 230400},
 		{DType: record.U8S8, Params: "m=64 n=64 k=64 tb=1", Device: h200, Entry: "gemm_u8s8_sm90_nt_narrow", Blocks: 1, Shared: 230400},
 		{DType: record.TF32, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_tf32_sm90_nt", Blocks: 132, Shared: 230400},
+		{DType: record.FP8E4M3, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_fp8_e4m3_sm90_nt", Blocks: 132, Shared: 230400},
+		{DType: record.FP8E4M3, Params: "m=64 n=64 k=64 tb=1", Device: h200, Entry: "gemm_fp8_e4m3_sm90_nt_narrow", Blocks: 1, Shared: 230400},
+		{DType: record.FP8E4M3, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes bytes along k alone"},
 		{DType: record.TF32, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes words along k alone"},
 		{DType: record.INT8, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes bytes along k alone"},
 		{DType: record.BF16, Params: "m=0 n=8 k=8", Device: h200, Entry: "an empty matrix has no tensor map"},
@@ -31,6 +34,22 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 		{DType: record.BF16, Params: "m=256 n=256 k=64", Device: h200, Shift: 2, Entry: "rows of a lie 128 bytes apart from address 0x2"},
 		{DType: record.BF16, Params: "m=256 n=252 k=64", Device: h200, Entry: "rows of b lie 504 bytes apart"},
 	})
+}
+
+func TestThreeProductsOfTF32OnHopperHaveOneTile(t *testing.T) {
+	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
+	plantest.Launches(t, "gemm", wgmma3xTF32, []plantest.Case{
+		{DType: record.FP32, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_fp32_sm90_3xtf32_nt", Blocks: 132, Shared: 230400},
+		{DType: record.FP32, Params: "m=64 n=64 k=64", Device: h200, Entry: "wgmma takes words along k alone"},
+		{DType: record.FP32, Params: "m=64 n=64 k=62 tb=1", Device: h200, Entry: "rows of a lie 248 bytes apart"},
+		{DType: record.FP32, Params: "m=64 n=64 k=64 tb=1", Device: kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448, TileCols: 256}, Entry: "there is no tile of 256 columns"},
+	})
+	p := plantest.Plan(t, "gemm", record.FP32, "m=4096 n=4096 k=64 tb=1", 4096, wgmma3xTF32, h200)
+	for i := range 2 {
+		if m := p.Launches[0].Args[i].Map; m.DType != record.FP32 || !reflect.DeepEqual(m.Box, []uint32{32, 128, 1}) {
+			t.Errorf("operand %d has %+v, want fp32 as it is in boxes of 32 x 128", i, m)
+		}
+	}
 }
 
 // Boxes and strides of both operands, B along k and along its columns.

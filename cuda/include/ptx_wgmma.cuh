@@ -1,7 +1,7 @@
 // wgmma (9.0): C[64,N] = A[64,K]·B[K,N] + C by a warpgroup, four warps from a multiple of four on, all of whose lanes call it. K is 32 bytes:
-// 16 of bf16 and fp16, 8 of tf32, 32 bytes. A and B lie in shared memory, swizzled by 128 bytes, in pieces of 8 rows of 128 bytes at
+// 16 of bf16 and fp16, 8 of tf32, 32 of bytes and e4m3. A and B lie in shared memory, swizzled by 128 bytes, in pieces of 8 rows of 128 bytes at
 // multiples of 1024. Lane l of warp w has C(16w + l / 4 + 8h, 8j + 2·(l % 4) + e) in c[4j + 2h + e]. (PTX ISA, "Asynchronous warpgroup level
-// matrix instructions".) Sums of floats are fp32, of bytes int32, which wrap.
+// matrix instructions".) Sums of floats are fp32, of bytes int32, which wrap; those of e4m3 keep 14 bits (goharness/op/cutoff.go has the source).
 //
 // It goes on while the threads do: between wgmma_fence and the wgmma_wait for its group no thread touches c, and nobody writes the operands.
 #ifndef RIDGE_PTX_WGMMA_CUH
@@ -133,6 +133,7 @@ RIDGE_WGMMA_OF(WgmmaBf16Across, RIDGE_WGMMA_BF16, "k16", ".f32.bf16.bf16", float
 RIDGE_WGMMA_OF(WgmmaFp16, RIDGE_WGMMA_FP16, "k16", ".f32.f16.f16", float, 0, ", 1, 1, 0, 0", "f")
 RIDGE_WGMMA_OF(WgmmaFp16Across, RIDGE_WGMMA_FP16, "k16", ".f32.f16.f16", float, 1, ", 1, 1, 0, 1", "f")
 RIDGE_WGMMA_OF(WgmmaTf32, RIDGE_WGMMA_TF32, "k8", ".f32.tf32.tf32", float, 0, ", 1, 1", "f")
+RIDGE_WGMMA_OF(WgmmaE4m3, RIDGE_WGMMA_E4M3, "k32", ".f32.e4m3.e4m3", float, 0, ", 1, 1", "f")
 RIDGE_WGMMA_OF(WgmmaBytes, RIDGE_WGMMA_S8, "k32", ".s32.s8.s8", int, 0, "", "r")
 RIDGE_WGMMA_OF(WgmmaUnsignedBytes, RIDGE_WGMMA_U8S8, "k32", ".s32.u8.s8", int, 0, "", "r")
 #undef RIDGE_WGMMA_OF

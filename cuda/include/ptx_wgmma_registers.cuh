@@ -1,4 +1,4 @@
-// wgmma (9.0) of bf16 as attention and convolutions of few channels take it: see ptx_wgmma.cuh, whose fences, groups and waits hold here too. Attention's weights come from
+// wgmma (9.0) of bf16 as attention and convolutions of few channels take it, and of tf32 as 3×TF32 does: see ptx_wgmma.cuh, whose fences, groups and waits hold here too. Attention's weights come from
 // registers, so that they never leave them; C lies in registers as there.
 //
 // A from registers: lane l of warp w has, with g = l / 4 and t = l % 4, A(16w + g, 2t..) in a[0], A(16w + g + 8, 2t..) in a[1], A(16w + g, 2t + 8..) in
@@ -34,6 +34,7 @@
 #define RIDGE_WGMMA_REGISTERS(N, COUNT, A0, A1, A2, A3, B) ridge_model_wgmma_registers(RIDGE_WGMMA_BF16, N, c, a, b, 1, 1, __FILE__, __LINE__)
 #else
 #define RIDGE_FLOAT(x) "+f"(x)
+#define RIDGE_NEW_FLOAT(x) "=f"(x)
 #define RIDGE_WGMMA_REGISTERS(N, COUNT, A0, A1, A2, A3, B)                                                              \
   asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, 1, 0;\n"                                                        \
                "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.bf16.bf16 " RIDGE_REGISTERS_##COUNT                      \
@@ -48,11 +49,30 @@ __device__ __forceinline__ void wgmma_registers(float (&c)[128], unsigned (&a)[4
 }
 #undef RIDGE_WGMMA_REGISTERS
 
+// C[64,128] = A[64,8]·B[8,128] of tf32 (FIRST) or with C added, A from registers, B along k: with g and t as above A(16w + g, t) in a[0], A(16w + g + 8, t) in a[1],
+// A(16w + g, t + 4) in a[2] and A(16w + g + 8, t + 4) in a[3]; the low 13 bits are ignored.
+template <bool FIRST> __device__ __forceinline__ void wgmma_registers_tf32(float (&c)[64], unsigned (&a)[4], uint64_t b) {
+#if defined(RIDGE_MODEL)
+  ridge_model_wgmma_registers(RIDGE_WGMMA_TF32, 128, c, a, b, 0, !FIRST, __FILE__, __LINE__);
+#else
+#define RIDGE_WGMMA_TF32_REGISTERS(KEEP, C)                                                                      \
+  asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, " KEEP ", 0;\n"                                           \
+               "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 " RIDGE_REGISTERS_64                         \
+               ", {%64, %65, %66, %67}, %68, keep, 1, 1;\n}"                                                     \
+               : RIDGE_SUMS_64(C)                                                                                \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b))
+  if constexpr (FIRST)
+    RIDGE_WGMMA_TF32_REGISTERS("0", RIDGE_NEW_FLOAT);
+  else
+    RIDGE_WGMMA_TF32_REGISTERS("1", RIDGE_FLOAT);
+#undef RIDGE_WGMMA_TF32_REGISTERS
+#endif
+}
+
 // C[64,N] = A[64,16]·B[16,N] (FIRST) or with C added, both from shared memory, along k; N = 64, 80 or 128.
 #if defined(RIDGE_MODEL)
 #define RIDGE_WGMMA_SHARED(N, COUNT, A, B) ridge_model_wgmma(RIDGE_WGMMA_BF16, N, c, a, b, 0, !FIRST, __FILE__, __LINE__)
 #else
-#define RIDGE_NEW_FLOAT(x) "=f"(x)
 #define RIDGE_WGMMA_SHARED_OF(N, COUNT, A, B, KEEP, C)                                                                     \
   asm volatile("{\n.reg .pred keep;\nsetp.ne.b32 keep, " KEEP ", 0;\n"                                                    \
                "wgmma.mma_async.sync.aligned.m64n" #N "k16.f32.bf16.bf16 " RIDGE_REGISTERS_##COUNT ", %" #A ", %" #B        \

@@ -4,7 +4,8 @@
 // 12 warps, one block a multiprocessor, which takes every gridDim.x-th tile. A thread of the first warpgroup orders tiles of A and B by TMA into
 // STAGES stages of 128 bytes of k; two warpgroups have 64 rows each and issue four wgmma a stage. Two mbarriers a stage: full (the bytes are
 // there) and empty (each of eight warps has waited for the wgmma that read it). A stage's wgmma are waited for after the next stage's are
-// issued, so that the tensor cores always have one group ahead; the producer runs on into the next tile while this one is stored.
+// issued, so that the tensor cores always have one group ahead (SumsWhole; a precision may have another loop); the producer runs on into the next tile while
+// this one is stored.
 //
 // A stage of A is 128 rows of 128 bytes, of B COLS rows, or across 64 rows of k for each 64 columns; all swizzled by 128 bytes, by TMA and in the
 // descriptors: no bank conflicts. Rows, columns and k beyond the ends are zeros of TMA.
@@ -25,32 +26,98 @@
 #include "ptx_wgmma.cuh"
 #include "ridge_tile_place.cuh"
 
-// A precision: its wgmma with B either way, and the bytes of an element.
+constexpr int WGMMA_THREADS = 384;
+
+// Where a warp that multiplies stands in the ring of stages; a and b are the descriptors of its operands in the first one.
+struct WgmmaRing {
+  shared_at stages, full, empty;
+  uint64_t a, b;
+  int slot;
+  unsigned phase;
+  __device__ __forceinline__ void next(int stages) {
+    if (++slot == stages) slot = 0, phase ^= 1;
+  }
+};
+
+// The loops over a tile's stages. This one leaves the sums to the tensor cores and has one group of wgmma ahead.
+struct SumsWhole {
+  static constexpr int COPIES = 1, BARRIERS = 2; // of B in a stage; of a stage
+  template <class T> static __device__ __forceinline__ void sums(typename T::sum (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
+    const int lane = threadIdx.x % 32;
+    mbarrier_wait(at.full + 8 * at.slot, at.phase);
+    T::template stage<true>(acc, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4));
+    int last = at.slot;
+    at.next(T::STAGES);
+    for (int s = 1; s < steps; s++) {
+      mbarrier_wait(at.full + 8 * at.slot, at.phase);
+      T::template stage<false>(acc, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4));
+      wgmma_wait<1>();
+      if (lane == 0) mbarrier_arrive(at.empty + 8 * last);
+      last = at.slot;
+      at.next(T::STAGES);
+    }
+    wgmma_done(acc);
+    if (lane == 0) mbarrier_arrive(at.empty + 8 * last);
+  }
+};
+
+// Of e4m3, of whose sums the tensor cores keep 14 bits: the four wgmma of a stage (128 k) begin at 0, and the fp32 units add what they give. 128
+// columns at a time: registers hold one such part beside all sums. While a warpgroup waits and adds, the other one's wgmma go on.
+struct SumsPromoted {
+  static constexpr int COPIES = 1, BARRIERS = 2;
+  template <class T> static __device__ __forceinline__ void sums(float (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < T::COLS / 2; i++) acc[i] = 0;
+    for (int s = 0; s < steps; s++) {
+      mbarrier_wait(at.full + 8 * at.slot, at.phase);
+#pragma unroll
+      for (int half = 0; half < T::COLS / 128; half++) {
+        float part[64];
+        T::template stage<true>(part, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4) + half * (128 * 128 >> 4));
+        wgmma_done(part);
+        if (half == T::COLS / 128 - 1 && lane == 0) mbarrier_arrive(at.empty + 8 * at.slot);
+#pragma unroll
+        for (int i = 0; i < 64; i++) acc[64 * half + i] += part[i];
+      }
+      at.next(T::STAGES);
+    }
+  }
+};
+
+// A precision: its wgmma with B either way, the bytes of an element, and its loop.
 struct HopperBf16 {
   typedef WgmmaBf16 along;
   typedef WgmmaBf16Across across;
+  typedef SumsWhole loop;
   static constexpr int SIZE = 2;
 };
-
 struct HopperFp16 {
   typedef WgmmaFp16 along;
   typedef WgmmaFp16Across across;
+  typedef SumsWhole loop;
   static constexpr int SIZE = 2;
 };
-struct HopperTf32 { // words lie along k alone too
+struct HopperTf32 { // words lie along k alone
   typedef WgmmaTf32 along;
+  typedef SumsWhole loop;
   static constexpr int SIZE = 4;
 };
 struct HopperBytes { // no instruction takes bytes across
   typedef WgmmaBytes along;
+  typedef SumsWhole loop;
   static constexpr int SIZE = 1;
 };
 struct HopperUnsignedBytes {
   typedef WgmmaUnsignedBytes along;
+  typedef SumsWhole loop;
   static constexpr int SIZE = 1;
 };
-
-constexpr int WGMMA_THREADS = 384;
+struct HopperE4m3 {
+  typedef WgmmaE4m3 along;
+  typedef SumsPromoted loop;
+  static constexpr int SIZE = 1;
+};
 
 __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x); }
 __device__ __forceinline__ unsigned bits_of(int x) { return (unsigned)x; }
@@ -67,31 +134,40 @@ template <class P> struct WgmmaOf<false, P> {
 template <class P, bool ALONG, int COLS_> struct WgmmaTile {
   typedef typename WgmmaOf<ALONG, P>::type wgmma;
   typedef typename wgmma::sum sum;
+  typedef typename P::loop loop;
   static constexpr int ROWS = 128, COLS = COLS_, STEP = 128 / P::SIZE; // k of a stage
-  static constexpr int A_BYTES = ROWS * 128, STAGE = A_BYTES + COLS * 128, STAGES = 196608 / STAGE;
+  static constexpr int A_BYTES = ROWS * 128, B_BYTES = COLS * 128, STAGE = A_BYTES + loop::COPIES * B_BYTES, STAGES = 196608 / STAGE;
   static constexpr int LINE = 256, STAGING = 16 * LINE; // of a warp: 16 rows of 64 sums
   static constexpr int SHARED = 1024 + STAGES * STAGE + 8 * STAGING;
 
-  static __device__ __forceinline__ void produce(int64_t tiles, int64_t across, int steps, shared_at stages, shared_at full, shared_at empty,
+  // What a slice of the tiles sums up: a product of a batch, or where `part` stages are fewer than all `steps`, so many of the only product.
+  struct Slice {
+    int z, first, count; // the product; stages
+  };
+  static __device__ __forceinline__ Slice slice(int number, int steps, int part) {
+    return part < steps ? Slice{0, number * part, min(part, steps - number * part)} : Slice{number, 0, steps};
+  }
+
+  static __device__ __forceinline__ void produce(int64_t tiles, int64_t across, int steps, int part, shared_at stages, shared_at full, shared_at empty,
                                                  const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t down) {
     tma_prefetch(a);
     tma_prefetch(b);
     int slot = 0;
     unsigned phase = 0;
     for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-      const int z = (int)(t / (down * across));
+      const Slice of = slice((int)(t / (down * across)), steps, part);
       const TilePlace at = tile_place(t % (down * across), down, across);
       const int row = (int)at.row * ROWS, column = (int)at.column * COLS;
-      for (int s = 0; s < steps; s++) {
+      for (int s = of.first; s < of.first + of.count; s++) {
         const shared_at to = stages + slot * STAGE, bar = full + 8 * slot;
         mbarrier_wait(empty + 8 * slot, phase ^ 1);
-        mbarrier_expect(bar, STAGE);
-        tma_load(to, a, bar, s * STEP, row, z);
+        mbarrier_expect(bar, A_BYTES + B_BYTES);
+        tma_load(to, a, bar, s * STEP, row, of.z);
         if constexpr (ALONG) {
-          tma_load(to + A_BYTES, b, bar, s * STEP, column, z);
+          tma_load(to + A_BYTES, b, bar, s * STEP, column, of.z);
         } else {
 #pragma unroll
-          for (int i = 0; i < COLS / 64; i++) tma_load(to + A_BYTES + i * 8192, b, bar, column + 64 * i, s * STEP, z);
+          for (int i = 0; i < COLS / 64; i++) tma_load(to + A_BYTES + i * 8192, b, bar, column + 64 * i, s * STEP, of.z);
         }
         if (++slot == STAGES) slot = 0, phase ^= 1;
       }
@@ -99,7 +175,7 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
   }
 
   // The four wgmma of a stage, as a group. FIRST: its sums are new.
-  template <bool FIRST> static __device__ __forceinline__ void stage(sum (&acc)[COLS / 2], uint64_t a, uint64_t b) {
+  template <bool FIRST, int COUNT> static __device__ __forceinline__ void stage(sum (&acc)[COUNT], uint64_t a, uint64_t b) {
     constexpr int NEXT_B = (ALONG ? 32 : 32 / P::SIZE * 128) >> 4; // of a step of 32 bytes of k
     wgmma_fence();
     wgmma::template mma<FIRST>(acc, a, b);
@@ -141,53 +217,44 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
   }
 
   // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS, 1) (or
-  // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0.
+  // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0. part: stages that are summed up
+  // together; where they are fewer than the depth's, batch is 1 and z counts the parts.
   template <int PER, class F>
   static __device__ __forceinline__ void products(int64_t m, int64_t n, int64_t depth, int64_t batch, const ridge_tensor_map &a,
-                                                  const ridge_tensor_map &b, F f) {
+                                                  const ridge_tensor_map &b, F f, int part = 0x7fffffff) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
-    RIDGE_SHARED(uint64_t, bars, [2 * STAGES]);
+    RIDGE_SHARED(uint64_t, bars, [loop::BARRIERS * STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), steps = (int)((depth + STEP - 1) / STEP);
-    const int64_t down = (m + ROWS - 1) / ROWS, across = (n + COLS - 1) / COLS, tiles = down * across * batch;
+    const int64_t down = (m + ROWS - 1) / ROWS, across = (n + COLS - 1) / COLS;
+    const int64_t tiles = down * across * (part < steps ? (steps + part - 1) / part : batch);
     if (tid == 0) {
       for (int s = 0; s < STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
         mbarrier_init(empty + 8 * s, 8);
+        if constexpr (loop::BARRIERS > 2) mbarrier_init(full + 16 * STAGES + 8 * s, loop::HELPERS);
       }
       mbarrier_init_fence();
     }
     __syncthreads();
     if (group == 0) {
       registers_fewer<40>();
-      if (tid == 0) produce(tiles, across, steps, stages, full, empty, a, b, down);
+      if (tid == 0) produce(tiles, across, steps, part, stages, full, empty, a, b, down);
+      if constexpr (loop::BARRIERS > 2) {
+        if (tid >= 128 - 32 * loop::HELPERS) {
+          WgmmaRing at = {stages, full, empty, 0, 0, 0, 0};
+          for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
+        }
+      }
       return;
     }
     registers_more<232>();
-    const int lane = tid % 32, warp = tid / 32 - 4;
-    const uint64_t from_a = wgmma_operand(stages + (group - 1) * 8192, 16, 1024);
-    const uint64_t from_b = wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024);
+    const int warp = tid / 32 - 4;
+    WgmmaRing ring = {stages, full, empty, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
-    int slot = 0, last = 0;
-    unsigned phase = 0;
     for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
-      sum acc[COLS / 2];
-      auto next = [&] {
-        last = slot;
-        if (++slot == STAGES) slot = 0, phase ^= 1;
-      };
-      mbarrier_wait(full + 8 * slot, phase);
-      stage<true>(acc, from_a + slot * (STAGE >> 4), from_b + slot * (STAGE >> 4));
-      next();
-      for (int s = 1; s < steps; s++) {
-        mbarrier_wait(full + 8 * slot, phase);
-        stage<false>(acc, from_a + slot * (STAGE >> 4), from_b + slot * (STAGE >> 4));
-        wgmma_wait<1>();
-        if (lane == 0) mbarrier_arrive(empty + 8 * last);
-        next();
-      }
-      wgmma_done(acc);
-      if (lane == 0) mbarrier_arrive(empty + 8 * last);
+      sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
+      loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
       const int64_t z = t / (down * across);
       const TilePlace at = tile_place(t % (down * across), down, across);
       const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;

@@ -3,6 +3,7 @@
 package model_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"os"
@@ -18,6 +19,8 @@ import (
 	"ridge/cuda/driver"
 	"ridge/cuda/fatbin"
 	"ridge/cuda/fill"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
 // A lost context stays lost, so each kernel runs in a process of its own, which gets its name here.
@@ -34,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
-	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"))
+	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"))
 }
 
 const blocks, threads = 3, 64
@@ -95,6 +98,9 @@ func launch(name string) ([]float32, error) {
 			return nil, err
 		}
 		ordered.Block, ordered.Shared, ordered.Maps = [3]uint32{160, 1, 1}, 1024+2*128*128, map[int][128]byte{0: m}
+		if strings.Contains(name, "_split") { // a warp and a copy of the stages more
+			ordered.Block[0], ordered.Shared = 192, 1024+4*128*128
+		}
 	}
 	l, err := driver.NewList([][]driver.Launch{{ordered}})
 	if err != nil {
@@ -106,22 +112,36 @@ func launch(name string) ([]float32, error) {
 	return host, driver.Wrap(cu.MemcpyDtoH(unsafe.Pointer(&host[0]), y, bytes))
 }
 
-// hopperMap is V of faults_hopper.cu on the device, in tiles of 128 rows of 64.
+// hopperMap is V of faults_hopper.cu or faults_hopper_sums.cu on the device, in tiles of 128 rows of 128 bytes.
 func hopperMap(name string) ([128]byte, error) {
-	const rows, cols = 128, 192
-	v := make([]uint16, rows*cols)
-	for i := range v {
-		v[i] = uint16(math.Float32bits(float32((3*(i/cols)+5*(i%cols))%7-3)) >> 16)
+	const rows = 128
+	cols, size, dtype, element := 192, 2, 9, func(i, k int) uint32 { return math.Float32bits(float32((3*i+5*k)%7-3)) >> 16 } // bf16
+	switch {
+	case strings.Contains(name, "_fp8"): // e4m3, as bytes
+		cols, size, dtype, element = 1024, 1, 0, func(i, k int) uint32 {
+			var b [1]byte
+			op.Encode(record.FP8E4M3, b[:], float64(1+(3*i+5*k)%8))
+			return uint32(b[0])
+		}
+	case strings.Contains(name, "_split"): // fp32
+		cols, size, dtype, element = 96, 4, 7, func(i, k int) uint32 {
+			return math.Float32bits(float32(1+(i+k)%3) + float32((i+k)/3%3-1)*0x1p-12)
+		}
 	}
-	at, err := cu.MemAlloc(2 * rows * cols)
+	v := make([]byte, 0, rows*cols*size+4)
+	for i := range rows * cols {
+		v = binary.LittleEndian.AppendUint32(v, element(i/cols, i%cols))[:(i+1)*size]
+	}
+	at, err := cu.MemAlloc(int64(len(v)))
 	if err != nil {
 		return [128]byte{}, err
 	}
-	if err := cu.MemcpyHtoD(at, unsafe.Pointer(&v[0]), 2*rows*cols); err != nil {
+	if err := cu.MemcpyHtoD(at, unsafe.Pointer(&v[0]), int64(len(v))); err != nil {
 		return [128]byte{}, err
 	}
-	m := driver.TensorMap{DType: 9, Address: uint64(at), Dims: []uint64{cols, rows, 1}, Strides: []uint64{2 * cols, 2 * rows * cols},
-		Box: []uint32{64, 128, 1}, Swizzle: driver.Swizzle128}
+	pitch := uint64(cols * size)
+	m := driver.TensorMap{DType: dtype, Address: uint64(at), Dims: []uint64{uint64(cols), rows, 1}, Strides: []uint64{pitch, rows * pitch},
+		Box: []uint32{uint32(128 / size), 128, 1}, Swizzle: driver.Swizzle128}
 	if strings.HasSuffix(name, "no_swizzle") {
 		m.Swizzle = 0
 	}
@@ -210,6 +230,16 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_registers_full_phase", "read of 16 bytes at byte"},
 		{"fault_hopper_registers_early_release", "of shared memory: a"}, // wgmma that goes on, or race
 		{"fault_hopper_registers_short_wait", "the registers of A of a wgmma that has not been waited for were written"},
+		{"fault_none_hopper_fp8", "[" + good + "] <nil>"},
+		{"fault_hopper_fp8_not_promoted", "[-1 -1"},
+		{"fault_hopper_fp8_not_begun_anew", "[-1 -1"},
+		{"fault_hopper_fp8_added_before_the_wait", "[-1 -1"},
+		{"fault_none_hopper_split", "[" + good + "] <nil>"},
+		{"fault_hopper_split_no_full_wait", "read of 4 bytes at byte"},
+		{"fault_hopper_split_no_proxy_fence", "no fence.proxy.async between a thread's write and a read past it"},
+		{"fault_hopper_split_not_waited_for", " bytes "}, // not yet written, not ordered, or written while it is read
+		{"fault_hopper_split_without_small", "[-1 -1"},
+		{"fault_hopper_split_swapped", "[-1 -1"},
 		{"fault_none_hopper_turns", "[" + good + "] <nil>"},
 		{"fault_hopper_turns_no_arrive", "wait in bar.sync at ptx_mbarrier.cuh"},
 		{"fault_hopper_turns_twice", "bar.arrive: the thread arrives a second time before the others have come"},

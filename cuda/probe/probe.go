@@ -63,6 +63,7 @@ func Family() kernel.Family {
 		{Name: "peak_bf16_sm90", Ops: "peak", DType: record.BF16, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_bf16_sm90")},
 		{Name: "peak_fp16_sm90", Ops: "peak", DType: record.FP16, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_fp16_sm90")},
 		{Name: "peak_tf32_sm90", Ops: "peak", DType: record.TF32, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_tf32_sm90")},
+		{Name: "peak_fp8_e4m3_sm90", Ops: "peak", DType: record.FP8E4M3, Accumulate: record.FP32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_fp8_e4m3_sm90")},
 		{Name: "peak_int8_sm90", Ops: "peak", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_int8_sm90")},
 		{Name: "peak_u8s8_sm90", Ops: "peak", DType: record.U8S8, Accumulate: record.INT32, Only: 90, IntExact: true, PeakISA: "wgmma", Plan: peakWgmma("peak_u8s8_sm90")},
 		{Name: "shared_int32_simt", Ops: "shared_memory", DType: record.INT32, Accumulate: record.INT32, IntExact: true, Plan: shared},

@@ -242,6 +242,7 @@ func (g *Gemm) operand(in *Inputs, t int, i int64) (v, tie float64) {
 func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	row, col := i/g.N, i%g.N // row of all matrices
 	var sum, mag, ties float64
+	var lost cutOff
 	first := row / g.M * g.K * g.N
 	ai, bi, step := row*g.K, first+col, g.N
 	if g.TransB {
@@ -252,6 +253,9 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 		b, tieB := g.operand(in, 1, bi+k*step)
 		sum += a * b
 		mag += math.Abs(a * b)
+		if g.D == record.FP8E4M3 {
+			lost.add(a * b)
+		}
 		if tieA+tieB != 0 {
 			ties += tieA*(math.Abs(b)+tieB) + tieB*math.Abs(a)
 		}
@@ -274,6 +278,11 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	e := activate(g.Act, sum, mag)
 	if ties != 0 {
 		e.Tiny = steepest * ties
+	}
+	lost.step()
+	e.Rounded = lost.rounded() * math.Abs(g.Alpha)
+	if g.Act != "none" && g.Act != "relu" {
+		e.Rounded *= steepest
 	}
 	return e
 }
@@ -326,17 +335,21 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 		}
 	}
 	res := make([]Expectation, g.Batch*g.M)
-	var bx, bm, bt []float64
+	var bx, bm, bt, bb []float64
 	for m := range res {
 		if int64(m)%g.M == 0 {
-			bx, bm, bt = g.projectB(in, int64(m)/g.M, x)
+			bx, bm, bt, bb = g.projectB(in, int64(m)/g.M, x)
 		}
 		var s, a, ties float64
+		var lost cutOff
 		for k := int64(0); k < g.K; k++ {
 			v, tie := g.operand(in, 0, int64(m)*g.K+k)
 			s += v * bx[k]
 			a += math.Abs(v) * bm[k]
 			ties += tie*(math.Abs(bx[k])+bt[k]) + math.Abs(v)*bt[k]
+			if g.D == record.FP8E4M3 {
+				lost.addSquares(v * v * bb[k])
+			}
 		}
 		s, a = s*g.Alpha+addX, a*math.Abs(g.Alpha)+addM
 		if g.Beta != 0 {
@@ -345,14 +358,15 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 				s, a = s+v*x[n], a+math.Abs(v)
 			}
 		}
-		res[m] = Expectation{Value: s, Magnitude: a, Tiny: ties * math.Abs(g.Alpha)}
+		lost.stepSquares()
+		res[m] = Expectation{Value: s, Magnitude: a, Rounded: lost.rounded() * math.Abs(g.Alpha), Tiny: ties * math.Abs(g.Alpha)}
 	}
 	return res
 }
 
-// projectB is op(B)·x of one product, the same of the magnitudes and of the ties.
-func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm, bt []float64) {
-	bx, bm, bt = make([]float64, g.K), make([]float64, g.K), make([]float64, g.K)
+// projectB is op(B)·x of one product, the same of the magnitudes, of the ties and of the squares.
+func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm, bt, bb []float64) {
+	bx, bm, bt, bb = make([]float64, g.K), make([]float64, g.K), make([]float64, g.K), make([]float64, g.K)
 	for n := int64(0); n < g.N; n++ {
 		for k := int64(0); k < g.K; k++ {
 			i := k*g.N + n
@@ -363,7 +377,8 @@ func (g *Gemm) projectB(in *Inputs, product int64, x []float64) (bx, bm, bt []fl
 			bx[k] += v * x[n]
 			bm[k] += math.Abs(v)
 			bt[k] += tie
+			bb[k] += v * v * x[n] * x[n]
 		}
 	}
-	return bx, bm, bt
+	return bx, bm, bt, bb
 }

@@ -128,13 +128,13 @@ func (t Tensor) Coordinates(i int64) []int64 {
 //
 //	|v − Value| ≤ c·u(acc)·Magnitude + r·u(dtype)·Rounded + u(out)·|Value| + Tiny
 //
-// with c the kernel's declared constant, r that of a kernel which rounds an operand that it computed itself (0 for all others), u(acc) the unit roundoff of its accumulator and
+// with c the kernel's declared constant, r that of a kernel which rounds an operand that it computed itself or adds fp8 products up on tensor cores (cutoff.go; 0 for all others), u(acc) the unit roundoff of its accumulator and
 // u(out) that of the output's dtype. For a dot product Magnitude is Σ|a||b|; for a
 // function f it is |f(x)| plus |x·f'(x)| where the argument is computed.
 type Expectation struct {
 	Value     float64
 	Magnitude float64
-	Rounded   float64 // the change of Value, in units of a computed operand's roundoff, as the root of the sum of squares
+	Rounded   float64 // the change of Value, in units of a computed operand's roundoff or of what tensor cores cut off, as the root of the sum of squares
 	Tiny      float64 // absolute slack, for flush-to-zero of denormals and for operands that lie halfway between two tf32; usually 0
 }
 

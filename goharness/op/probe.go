@@ -91,6 +91,7 @@ var peakRows = []PeakRow{
 	{"wgmma", record.TF32, "wgmma m64n128k8 tf32, sums fp32", 64 * 128 * 8 * 2, groupChunk},
 	{"wgmma", record.FP16, "wgmma m64n128k16 f16, sums fp32", 64 * 128 * 16 * 2, groupChunk},
 	{"wgmma", record.BF16, "wgmma m64n128k16 bf16, sums fp32", 64 * 128 * 16 * 2, groupChunk},
+	{"wgmma", record.FP8E4M3, "wgmma m64n128k32 e4m3, sums fp32", 64 * 128 * 32 * 2, groupChunk},
 	{"wgmma", record.INT8, "wgmma m64n128k32 s8", 64 * 128 * 32 * 2, groupChunk},
 	{"wgmma", record.U8S8, "wgmma m64n128k32 u8·s8", 64 * 128 * 32 * 2, groupChunk},
 }
@@ -137,7 +138,7 @@ func PeakSpec() Spec {
 				Default: "0", Max: maxDim},
 			{Name: "vl", Doc: "SVE vector length in bits; 0 for every other isa", Default: "0", Max: 2048},
 		},
-		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.TF32, record.INT8, record.U8S8},
+		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.TF32, record.FP8E4M3, record.INT8, record.U8S8},
 		New:    newPeak,
 	}
 }
@@ -174,7 +175,7 @@ func (p *Peak) Accumulate() record.DType {
 	switch {
 	case !p.Row.DType.Float():
 		return record.INT32
-	case p.Row.DType == record.BF16 || p.Row.DType == record.TF32 || p.Row.ISA == "amx" || (p.Row.ISA == "mma" || p.Row.ISA == "wgmma") && p.Row.DType == record.FP16:
+	case p.Row.DType == record.BF16 || p.Row.DType == record.TF32 || p.Row.DType == record.FP8E4M3 || p.Row.ISA == "amx" || (p.Row.ISA == "mma" || p.Row.ISA == "wgmma") && p.Row.DType == record.FP16:
 		return record.FP32
 	}
 	return p.Row.DType

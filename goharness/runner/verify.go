@@ -415,7 +415,7 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 			got += y * x[i]
 			rounding += math.Abs(y)
 		}
-		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + t.DType.Unit()*rounding + want[r].Tiny
+		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + v.rounded*want[r].Rounded + t.DType.Unit()*rounding + want[r].Tiny
 		if d := math.Abs(got - want[r].Value); !(d <= bound) {
 			v.out.Mismatch = mismatch(t, int64(r)*t.Row(), got, want[r].Value, bound, "projection")
 			return nil

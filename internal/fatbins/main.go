@@ -48,9 +48,9 @@ func targets(list string) ([]string, error) {
 	return out, nil
 }
 
-// of picks the code that a source gets: _sm90 stands for instructions that 9.0 alone has (sm_90a).
+// of picks the code that a source gets: _sm90 in its name stands for instructions that 9.0 alone has (sm_90a).
 func of(name string, architectures []string) []string {
-	if strings.HasSuffix(name, "_sm90") {
+	if strings.Contains(name+"_", "_sm90_") {
 		return []string{"-gencode=arch=compute_90a,code=sm_90a"}
 	}
 	return architectures

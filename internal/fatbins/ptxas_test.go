@@ -52,7 +52,7 @@ func TestSourcesForHopperAloneGetItsCodeAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]int{"gemm_bf16_sm90": 1, "gemm_bf16_sm80": 4, "gemm_bf16_simt": 4, "sm90_simt": 4} {
+	for name, want := range map[string]int{"gemm_bf16_sm90": 1, "gemm_bf16_sm80": 4, "gemm_bf16_simt": 4, "sm90_simt": 4, "gemm_fp32_sm90_3xtf32": 1} {
 		if got := of(name, all); len(got) != want || want == 1 && !strings.Contains(got[0], "sm_90a") {
 			t.Errorf("%s: %q, want %d targets", name, got, want)
 		}

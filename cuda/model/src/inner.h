@@ -66,8 +66,8 @@ void wgmma_end();
 // What a write there would disturb; nullptr: nothing.
 const char *read_by_wgmma(const char *p, size_t n, const Who &me);
 
-// Of tensor.cc. One step of a tensor core: c and terms added as it adds them.
-float block_sum(const double *terms, int n, float c);
+// Of tensor.cc. One step of a tensor core: c and terms added as it adds them, with so many bits behind the leading one of the largest, and of the result.
+float block_sum(const double *terms, int n, float c, int aligned = 25, int kept = 23);
 float half_to_float(uint16_t bits);
 
 } // namespace ridge_model

@@ -79,7 +79,7 @@ void ridge_model_proxy_fence(void);
 // Of ptx_tma.cuh.
 void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank);
 // Of ptx_wgmma.cuh.
-enum ridge_wgmma { RIDGE_WGMMA_BF16, RIDGE_WGMMA_FP16, RIDGE_WGMMA_TF32, RIDGE_WGMMA_S8, RIDGE_WGMMA_U8S8 };
+enum ridge_wgmma { RIDGE_WGMMA_BF16, RIDGE_WGMMA_FP16, RIDGE_WGMMA_TF32, RIDGE_WGMMA_S8, RIDGE_WGMMA_U8S8, RIDGE_WGMMA_E4M3 };
 void ridge_model_wgmma(ridge_wgmma kind, int n, void *sums, uint64_t a, uint64_t b, int across, int keep, const char *file, int line);
 // A from registers, four of 32 bits of each lane.
 void ridge_model_wgmma_registers(ridge_wgmma kind, int n, void *sums, uint32_t *a, uint64_t b, int across, int keep, const char *file, int line);

@@ -40,18 +40,19 @@ float half_to_float(uint16_t half) {
 }
 
 // One step of a tensor core: terms and c are aligned to the largest exponent, cut off two bits below fp32's last one, added, and the
-// sum is cut off to fp32 (Fasi, Higham, Mikaitis and Pranesh 2021 found so on an A100, in blocks of eight products).
-float block_sum(const double *terms, int n, float c) {
+// sum is cut off to fp32 (Fasi, Higham, Mikaitis and Pranesh 2021 found so on an A100, in blocks of eight products). Of fp8 13 bits are left of either
+// (goharness/op/cutoff.go has the source).
+float block_sum(const double *terms, int n, float c, int aligned, int kept) {
   double top = fabs((double)c), plain = c;
   for (int i = 0; i < n; i++) plain += terms[i], top = fmax(top, fabs(terms[i]));
   if (!isfinite(plain) || top == 0) return (float)plain;
   int e;
   frexp(top, &e); // top < 2^e
-  const double quantum = ldexp(1, e - 24 - 2);
+  const double quantum = ldexp(1, e - 1 - aligned);
   double sum = trunc((double)c / quantum) * quantum;
   for (int i = 0; i < n; i++) sum += trunc(terms[i] / quantum) * quantum;
-  const float f = (float)sum;
-  return fabs((double)f) > fabs(sum) ? nextafterf(f, 0) : f;
+  const float f = (float)sum, toward = fabs((double)f) > fabs(sum) ? nextafterf(f, 0) : f;
+  return __uint_as_float(__float_as_uint(toward) & ~0u << (23 - kept));
 }
 
 namespace {

@@ -140,6 +140,8 @@ float number(ridge_wgmma kind, const char *p) {
     case RIDGE_WGMMA_FP16: return half_to_float((uint16_t)bits);
     case RIDGE_WGMMA_TF32: return __uint_as_float(bits & 0xffffe000u);
     case RIDGE_WGMMA_S8: return (float)(signed char)bits;
+    case RIDGE_WGMMA_E4M3: // bias 7, no infinity, all ones is NaN
+      return (bits & 0x7f) == 0x7f ? NAN : (bits & 0x80 ? -1.0f : 1.0f) * __uint_as_float((bits & 0x7f) << 20) * 0x1p120f;
     default: return (float)bits;
   }
 }
@@ -152,7 +154,7 @@ const char *element(const Registers &a, int row, int k, int size) {
 }
 
 // The warp's 16 rows of one operation. What nobody found out of the order in which wgmma adds is taken as mma.sync's: products of one
-// instruction and the sum are aligned and cut off together.
+// instruction and the sum are aligned and cut off together, of e4m3 to 14 bits.
 void calculate(const Call &c, unsigned warp) {
   const int size = size_of(c.kind), depth = 32 / size, row0 = (int)(warp % 4) * 16;
   std::vector<float> a((size_t)(16 * depth)), b((size_t)(c.n * depth));
@@ -175,7 +177,8 @@ void calculate(const Call &c, unsigned warp) {
       } else {
         double terms[32];
         for (int k = 0; k < depth; k++) terms[k] = (double)x[k] * y[k];
-        sum = __float_as_uint(block_sum(terms, depth, c.keep ? __uint_as_float(sum) : 0.0f));
+        const float before = c.keep ? __uint_as_float(sum) : 0.0f;
+        sum = __float_as_uint(c.kind == RIDGE_WGMMA_E4M3 ? block_sum(terms, depth, before, 13, 13) : block_sum(terms, depth, before));
       }
     }
   give_back(warps[warp].sums, c.sums, "sums");

@@ -1,0 +1,15 @@
+// gemm and linear of fp8_e4m3 with fp32 sums, C in bf16, on Hopper's tensor cores, B along k alone (wgmma takes bytes so): see gemm_wgmma.cuh.
+//
+// The tensor cores keep 14 bits of a sum, so every stage, 128 k or four wgmma, begins at 0 and the fp32 units add what it gives (SumsPromoted in
+// ridge_wgmma_tile.cuh). What 128 k lose, and its source: goharness/op/cutoff.go; by simulation 0.5 of its units at most, at every depth to 16384; 1 is allowed.
+//
+// Counts a stage of 128 × 256 × 128: 8.39 MFLOP, 1024 cycles (8192 FLOP a cycle). A thread has 128 sums, so that only 64 of a part fit beside: m64n128, twice.
+// Shared memory: 96 bytes a cycle read by wgmma, 47 written by TMA: 143 of 128, which binds: 0.895. Issue: 256 additions a scheduler in 1024 cycles. A warpgroup's
+// four wgmma take 256 cycles, its wait and 64 additions some 150, under the other one's wgmma. 128 × 128: 160 bytes a cycle.
+// Predicted of the roof at the clock held: 4096³ 0.75 to 0.78 (32 stages a tile and its end), 8192³ 0.79 to 0.82. not yet measured.
+//
+// Versions: 1 as described. Next: A through registers, which reads it once for both halves (127 bytes a cycle); 192 columns with one wgmma (139).
+#include "gemm_wgmma.cuh"
+
+RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt, HopperE4m3, ridge_bf16, true, 256)
+RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt_narrow, HopperE4m3, ridge_bf16, true, 128)
