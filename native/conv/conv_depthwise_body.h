@@ -2,7 +2,7 @@
 //
 //   y[n,k,ho,wo] = act(bias[k] + sum over r,s of x[n, k/(K/C), ho*stride-pad+r*dil, ...] * w[k,r,s] + residual)
 //
-// NCHW: blocks of output rows, vectors of their columns (conv_depthwise_nchw.h).
+// NCHW: blocks of output rows, vectors of their columns (conv_depthwise_nchw.h, conv_depthwise_in_place.h).
 // NHWC (K = C): vectors of channels (conv_depthwise_nhwc.h); few channels or huge kernels one output at a
 // time, taps outside skipped.
 //
@@ -95,10 +95,17 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   int64_t planes = a->N * a->K, bands = planes > 0 ? ceil_div(4 * ctx->nthreads, planes) : 1;
   if (bands > a->Ho) bands = a->Ho;
   ridge_share(planes * bands, 1, ctx->tid, ctx->nthreads, &from, &to);
-  plane p = plane_of(a, scratch);
+  if (from == to) return RIDGE_OK;
+  const int64_t limit = (to / bands * a->Ho + a->Ho * (to % bands) / bands) * a->Wo; // a thread's rows follow each other in y
+  const int in_place = reads_in_place(a);
+  struct in_place where = {0};
+  plane p = {0};
+  if (in_place) where = in_place_of(a, scratch);
+  else p = plane_of(a, scratch);
   for (int64_t u = from; u < to; u++) {
-    int64_t band = u % bands, at = u / bands;
-    plane_rows(a, &p, at / a->K, at % a->K, a->Ho * band / bands, a->Ho * (band + 1) / bands);
+    const int64_t band = u % bands, at = u / bands, h0 = a->Ho * band / bands, h1 = a->Ho * (band + 1) / bands;
+    if (in_place) rows_where_they_lie(a, &where, at / a->K, at % a->K, h0, h1, limit);
+    else plane_rows(a, &p, at / a->K, at % a->K, h0, h1, limit);
   }
   return RIDGE_OK;
 }

@@ -16,26 +16,58 @@
 #include <immintrin.h>
 #endif
 
-// scale times sums, rounded and saturated, to p; low: ridge_requant_low.
+#if !defined(RIDGE_MODEL)
+// scale times sums, rounded and saturated; low: ridge_requant_low.
+RIDGE_INLINE RIDGE_VT ridge_vi requantised(ridge_vi sums, ridge_vf scale, float low) {
+#if defined(__aarch64__)
+  float32x4_t v = vmulq_f32(vcvtq_f32_s32((int32x4_t)sums), (float32x4_t)scale);
+  return (ridge_vi)vcvtnq_s32_f32(vminq_f32(vmaxq_f32(v, vdupq_n_f32(low)), vdupq_n_f32(127)));
+#elif RIDGE_VL == 16
+  __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums), (__m512)scale);
+  return (ridge_vi)_mm512_cvtps_epi32(_mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(low)), _mm512_set1_ps(127)));
+#else
+  __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps((__m256i)sums), (__m256)scale);
+  return (ridge_vi)_mm256_cvtps_epi32(_mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(low)), _mm256_set1_ps(127)));
+#endif
+}
+#endif
+
+// VL sums as bytes to p.
 RIDGE_INLINE RIDGE_VT void store_requantised(int8_t *p, ridge_vi sums, ridge_vf scale, float low) {
 #if defined(RIDGE_MODEL)
   for (int l = 0; l < RIDGE_VL; l++) p[l] = ridge_requantise((uint32_t)sums[l], scale[l], low);
-#elif defined(__aarch64__)
-  float32x4_t v = vmulq_f32(vcvtq_f32_s32((int32x4_t)sums), (float32x4_t)scale);
-  v = vminq_f32(vmaxq_f32(v, vdupq_n_f32(low)), vdupq_n_f32(127));
-  int16x4_t half = vmovn_s32(vcvtnq_s32_f32(v));
+#else
+  const ridge_vi i = requantised(sums, scale, low);
+#if defined(__aarch64__)
+  int16x4_t half = vmovn_s32((int32x4_t)i);
   uint32_t bytes = vget_lane_u32(vreinterpret_u32_s8(vmovn_s16(vcombine_s16(half, half))), 0);
   memcpy(p, &bytes, sizeof bytes);
 #elif RIDGE_VL == 16
-  __m512 v = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums), (__m512)scale);
-  v = _mm512_min_ps(_mm512_max_ps(v, _mm512_set1_ps(low)), _mm512_set1_ps(127));
-  _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(v)));
+  _mm_storeu_si128((__m128i *)p, _mm512_cvtepi32_epi8((__m512i)i));
 #else
-  __m256 v = _mm256_mul_ps(_mm256_cvtepi32_ps((__m256i)sums), (__m256)scale);
-  v = _mm256_min_ps(_mm256_max_ps(v, _mm256_set1_ps(low)), _mm256_set1_ps(127));
-  __m256i i = _mm256_cvtps_epi32(v);
-  __m128i half = _mm_packs_epi32(_mm256_castsi256_si128(i), _mm256_extracti128_si256(i, 1));
+  __m128i half = _mm_packs_epi32(_mm256_castsi256_si128((__m256i)i), _mm256_extracti128_si256((__m256i)i, 1));
   _mm_storel_epi64((__m128i *)p, _mm_packs_epi16(half, half));
+#endif
+#endif
+}
+
+// The same of the even and the odd ones of 2*VL neighbours: bytes meet in the lanes of their pairs, so 4 instructions narrow and join 16.
+RIDGE_INLINE RIDGE_VT void store_requantised_pairs(int8_t *p, ridge_vi even, ridge_vi odd, ridge_vf scale, float low) {
+#if defined(RIDGE_MODEL)
+  for (int l = 0; l < RIDGE_VL; l++) {
+    p[2 * l] = ridge_requantise((uint32_t)even[l], scale[l], low);
+    p[2 * l + 1] = ridge_requantise((uint32_t)odd[l], scale[l], low);
+  }
+#else
+  const ridge_vi pairs = (requantised(even, scale, low) & 0xff) | (ridge_vi)((ridge_vu)requantised(odd, scale, low) << 8);
+#if defined(__aarch64__)
+  const int16x4_t half = vmovn_s32((int32x4_t)pairs);
+  memcpy(p, &half, sizeof half);
+#elif RIDGE_VL == 16
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)pairs));
+#else
+  _mm_storeu_si128((__m128i *)p, _mm_packs_epi32(_mm256_castsi256_si128((__m256i)pairs), _mm256_extracti128_si256((__m256i)pairs, 1)));
+#endif
 #endif
 }
 
