@@ -30,7 +30,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <algorithm>
 #include <deque>
 #include <functional>
 #include <map>
@@ -102,14 +101,16 @@ int primary; // retained so often
 char primary_context;
 Graph *capturing;
 struct Stream {
-  int priority; // the lower number goes first
+  int priority;       // the lower number goes first
+  size_t waiting = 0; // operations
 };
+Stream null_stream{0};
 struct Operation {
   std::function<void()> work;
-  const Stream *stream;
-  int priority() const { return stream ? stream->priority : 0; }
+  Stream *stream;
 };
-std::deque<Operation> waiting; // in all streams, as they came
+std::map<int, std::deque<Operation>> waiting; // by priority, as they came
+size_t enqueued;                              // in all streams
 int late;                      // an error that the next wait tells
 
 std::map<std::string, int> held; // by the caller: streams, events …
@@ -141,23 +142,25 @@ void run(const Launch &l) {
 
 // step runs what is next: of the greatest priority the oldest.
 void step() {
-  auto next = std::min_element(waiting.begin(), waiting.end(), [](const Operation &a, const Operation &b) { return a.priority() < b.priority(); });
-  auto work = std::move(next->work);
-  waiting.erase(next);
-  work();
+  auto first = waiting.begin();
+  Operation next = std::move(first->second.front());
+  first->second.pop_front();
+  if (first->second.empty()) waiting.erase(first);
+  next.stream->waiting--, enqueued--;
+  next.work();
 }
 
 void drain() {
-  while (!waiting.empty()) step();
+  while (enqueued) step();
 }
 
-bool busy(const void *stream) {
-  return std::any_of(waiting.begin(), waiting.end(), [stream](const Operation &o) { return o.stream == stream; });
-}
+bool busy(const void *stream) { return enqueued && (stream ? (const Stream *)stream : &null_stream)->waiting; }
 
 void put(void *stream, std::function<void()> f) {
-  if (int depth = fault_ordered("queue"); depth && waiting.size() >= (size_t)depth) drain();
-  waiting.push_back({std::move(f), (const Stream *)stream});
+  if (int depth = fault_ordered("queue"); depth && enqueued >= (size_t)depth) drain();
+  Stream *s = stream ? (Stream *)stream : &null_stream;
+  waiting[s->priority].push_back({std::move(f), s});
+  s->waiting++, enqueued++;
 }
 
 // told is the error of what has run.
@@ -203,7 +206,7 @@ void reset() {
   for (auto &a : allocations) free((void *)a.first);
   allocations.clear();
   memory_clear();
-  used = 0, sticky = late = 0, report.clear(), waiting.clear();
+  used = 0, sticky = late = 0, report.clear(), waiting.clear(), enqueued = 0;
 }
 
 } // namespace
@@ -449,7 +452,7 @@ API int cuEventRecord(Event *e, void *stream) {
 API int cuEventSynchronize(Event *e) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
-  while (e->recorded && !e->done && !waiting.empty()) step();
+  while (e->recorded && !e->done && enqueued) step();
   return told();
 }
 API int cuEventElapsedTime(float *ms, Event *a, Event *b) {
