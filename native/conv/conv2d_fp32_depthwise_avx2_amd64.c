@@ -10,6 +10,7 @@
 // 7, bias, residual and ReLU on the registers: with bias and ReLU 1.13 to 1.16 of the time without (2.06 and 1.92 in version 6, through memory).
 // NCHW, us of two threads at 4x128x56x56, 3x3: 1, a row of nine FMA in a chain for each vector, rows copied: 816. 2, blocks of four rows: 340 (5x5 2.6 to 3 times
 // as fast, 3x3/2 1.9, 7x7 images 2.8). 3, rows read in place (3x3/1): 255, NHWC beside it 269; with bias and ReLU 271 (788).
+// 4, 3x3/2, 5x5 and images of 7x7 in place too: 64x112x112 3x3/2 117 -> 77, 144x56x56 5x5/2 175 -> 109, 1024x7x7 68 -> 28; 256x28x28 3x3/1 41 -> 45.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8
