@@ -152,6 +152,9 @@ func historyShow(c *cli.Context, s *history.Store, words []string) error {
 }
 
 func historyTrend(c *cli.Context, s *history.Store, words []string) error {
+	if c.String("plot") == "-" {
+		return errors.New("--plot -: expected the name of an SVG file")
+	}
 	if err := checkPlace(c, "plot"); err != nil {
 		return err
 	}
@@ -211,11 +214,18 @@ func historyExport(c *cli.Context, s *history.Store, words []string) error {
 		return fmt.Errorf("--output %s: %w", out, err)
 	}
 	n, err := s.Export(c.Context, f, words...)
+	var left *history.LeftOutError
+	if errors.As(err, &left) { // the others are kept
+		err = nil
+	}
 	if err := f.Finish(err); err != nil {
 		return fmt.Errorf("--output %s: %w", out, err)
 	}
 	if !c.Bool("quiet") {
 		fmt.Fprintf(c.App.ErrWriter, "%d runs exported\n", n)
+	}
+	if left != nil {
+		return left
 	}
 	return nil
 }

@@ -106,6 +106,7 @@ func TestHistoryRefusesBadInput(t *testing.T) {
 		{[]string{"trend", "no such case"}, "no such case"},
 		{[]string{"trend", "gemm"}, "is in cpu/gemm"},
 		{[]string{"trend", id, "--metric", "speed"}, "--metric"},
+		{[]string{"trend", id, "--plot", "-"}, "--plot -"},
 		{[]string{"trend", id, "--host", "zzz"}, "zzz"},
 		{[]string{"list", "--limit", "0"}, "--limit"},
 		{[]string{"import", "/nowhere"}, "/nowhere"},

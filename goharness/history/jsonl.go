@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"ridge/goharness/record"
 )
@@ -26,7 +27,20 @@ type exported struct {
 // maxLine bounds a line of an export.
 const maxLine = 256 << 20
 
-// Export writes runs as JSON lines, one document a line; without ids all, the oldest first.
+// LeftOutError names the runs whose documents are damaged in the database; Err is the last one's.
+type LeftOutError struct {
+	Runs []string
+	Err  error
+}
+
+func (e *LeftOutError) Error() string {
+	return fmt.Sprintf("%d left out (%.200s): %v", len(e.Runs), strings.Join(e.Runs, ", "), e.Err)
+}
+
+func (e *LeftOutError) Unwrap() error { return e.Err }
+
+// Export writes runs as JSON lines, one document a line; without ids all, the oldest first. Damaged ones are left out, which a *LeftOutError
+// says when the others are written.
 func (s *Store) Export(ctx context.Context, w io.Writer, ids ...string) (n int, err error) {
 	if len(ids) == 0 {
 		runs, err := s.List(ctx, Filter{})
@@ -37,25 +51,43 @@ func (s *Store) Export(ctx context.Context, w io.Writer, ids ...string) (n int, 
 			ids = append(ids, runs[i].RunID)
 		}
 	}
+	left := &LeftOutError{}
 	for _, id := range ids {
-		run, err := s.Show(ctx, id)
+		line, err := s.line(ctx, id)
+		var e *Error
+		if errors.As(err, &e) && e.Advice == s.damaged() {
+			left.Runs, left.Err = append(left.Runs, id), err
+			continue
+		}
 		if err != nil {
 			return n, err
-		}
-		text, err := s.Text(ctx, run.RunID)
-		if err != nil {
-			return n, err
-		}
-		line, err := json.Marshal(exported{SchemaLine, run.Imported, run.Source, text})
-		if err != nil {
-			return n, fmt.Errorf("run %s: %w", id, err)
 		}
 		if _, err := w.Write(append(line, '\n')); err != nil {
 			return n, fmt.Errorf("writing the export: %w", err)
 		}
 		n++
 	}
+	if len(left.Runs) > 0 {
+		return n, left
+	}
 	return n, nil
+}
+
+// line is a run as Export writes it.
+func (s *Store) line(ctx context.Context, id string) ([]byte, error) {
+	run, err := s.Show(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	text, err := s.Text(ctx, run.RunID)
+	if err != nil {
+		return nil, err
+	}
+	line, err := json.Marshal(exported{SchemaLine, run.Imported, run.Source, text})
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", id, err)
+	}
+	return line, nil
 }
 
 // Import stores what a file holds: an export, a journal, or a document. It counts what was stored

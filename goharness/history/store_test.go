@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -361,6 +362,28 @@ func TestTheDriftPairsRunsOfAKind(t *testing.T) {
 	}
 	if d, ok, err := s.Drift(ctx, must[Run](t)(s.Show(ctx, "r00")).HostPrint); !ok || err != nil || d.DoF != 6 {
 		t.Errorf("%+v %v %v", d, ok, err)
+	}
+}
+
+// One document whose bytes no disk gives back does not cost the others.
+func TestAnExportLeavesDamagedRunsOut(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	for i := range 3 {
+		must[Added](t)(s.Add(ctx, sample(fmt.Sprint("r", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", i+1), 1), FromRun))
+	}
+	if _, err := s.db.ExecContext(ctx, "UPDATE documents SET gzip = x'1f8b00' WHERE run = (SELECT run FROM documents ORDER BY run LIMIT 1 OFFSET 1)"); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	n, err := s.Export(ctx, &b)
+	var left *LeftOutError
+	if n != 2 || !errors.As(err, &left) || !slices.Equal(left.Runs, []string{"r1"}) || !strings.Contains(err.Error(), "1 left out (r1)") || !strings.Contains(err.Error(), "move it away") {
+		t.Errorf("%d exported, %v", n, err)
+	}
+	to := opened(t, t.TempDir())
+	if stored, _, err := to.Import(ctx, "f", &b); stored != 2 || err != nil {
+		t.Errorf("%d come back, %v", stored, err)
 	}
 }
 
