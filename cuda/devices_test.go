@@ -21,7 +21,6 @@ import (
 func TestSeveralGPUsAreMeasuredInOneRun(t *testing.T) {
 	t.Setenv("RIDGE_FAKE_DEVICES", "2")
 	t.Setenv("RIDGE_FAKE_SMS", "1") // a short clock under load
-	t.Setenv("RIDGE_FAKE_DEVICES", "2")
 	for _, lost := range []string{"", "1"} {
 		if lost != "" {
 			t.Setenv("RIDGE_FAKE_LOST", lost)

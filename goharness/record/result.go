@@ -128,7 +128,7 @@ type Verification struct {
 	Repeatable  bool      `json:"repeatable" jsonschema:"description=a second run gave the same bits"`
 	WorstBound  float64   `json:"worst_error_over_bound" jsonschema:"description=largest error divided by its bound; at most 1 when passed"`
 	BoundC      float64   `json:"bound_constant"`
-	RoundedC    float64   `json:"rounded_constant,omitempty" jsonschema:"description=units in the last place of the precision that are allowed for operands which the kernel computes and rounds itself (attention weights); see op.Expectation"`
+	RoundedC    float64   `json:"rounded_constant,omitempty" jsonschema:"description=units in the last place of the precision that are allowed for operands which the kernel computes and rounds itself (attention weights) or for what tensor cores cut off sums of fp8 products; see op.Expectation"`
 	Mismatch    *Mismatch `json:"mismatch,omitempty"`
 }
 

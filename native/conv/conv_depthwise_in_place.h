@@ -10,7 +10,7 @@
 //   bf16  the even and the odd columns of 16: a load of 16 pixels is two vectors by a shift and an AND, and taps 0 to 2 of both are pixels 0
 //         to 3 of that kind: 12 loads, 24 integer operations, 72 FMA, 40 to round and join: 36 cycles for 64 outputs, 136 of 144 slots of arithmetic
 //   int8  the same columns; a load of 16 bytes widened to int16, times pairs of taps, (w0, w1) and (w2, 0) for the even columns, (0, w0) and
-//         (w1, w2) for the odd ones: 12 loads, 48 vpmaddwd and 48 additions: 28 cycles for 64 outputs. vpmaddubsw on the bytes would take half of
+//         (w1, w2) for the odd ones: 12 loads, 48 vpmaddwd and 48 additions: 30 cycles for 64 outputs with the loads of weights. vpmaddubsw on the bytes would take half of
 //         it and saturates: 255*128 twice, x moved to unsigned, is twice what 16 bits hold. int16 pairs are exact: 2*128*128 in 32 bits.
 // Step 2: bf16 and int8 do the even columns alone; fp32 takes even and odd lanes of two loads, in the order that a shuffle within 128-bit
 // halves gives, and puts the sums in order at the end.
