@@ -57,7 +57,7 @@ cuda-toolkit: compiler
 # in the CPU execution model behind a driver of the tests.
 cuda-check: cuda
 	$(CUDA_ENV) $(GO) vet -tags cuda ./cuda/... ./cmd/ridge
-	$(CUDA_ENV) $(GO) test -tags cuda ./cuda/... ./internal/fatbins
+	$(CUDA_ENV) $(GO) test -timeout 30m -tags cuda ./cuda/... ./internal/fatbins
 
 # For a machine with a GPU and without Go: the binary without its debug information, and what scripts/device-check.sh needs.
 DEVICE_BUNDLE_MOST = 60
@@ -89,9 +89,10 @@ check: compiler
 	CGO_ENABLED=0 $(GO) vet ./native ./cmd/ridge
 	$(GO) run $(STATICCHECK) ./...
 
-# The Go parts under the race detector; the kernels' own tests have no Go concurrency.
+# The Go parts under the race detector; the kernels' own tests have no Go concurrency. A process under the detector sleeps for a second
+# before it exits, unless told otherwise, to see races of goroutines that are still at work: the tests start hundreds of processes. The longest package stands first.
 race: compiler
-	CGO_ENABLED=1 $(GO) test -race -short ./goharness/... ./cmd/...
+	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(GO) test -race -short ./cmd/... ./goharness/...
 
 # Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there.
 ARM_CC   = aarch64-linux-gnu-gcc
@@ -159,7 +160,7 @@ fuzz:
 # Figures of reading, showing, comparing and keeping documents: a page of 10 machines with 1,000 results each, documents of
 # 100 MB, a comparison of 2 × 10,000 results, a history of 10,000 runs with 300 results each.
 bench-report: compiler
-	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge ./goharness/history/compare ./goharness/history -run '^$$' -bench 'PageOf|ReadLarge|TenThousand' -benchtime 1x -timeout 10m
+	CGO_ENABLED=1 $(GO) test ./goharness/report ./cmd/ridge ./goharness/history/compare ./goharness/history -run '^$$' -bench 'PageOf|ReadLarge|TenThousand|CommandsOnMeasured' -benchtime 1x -timeout 10m
 
 clean:
 	rm -rf bin build

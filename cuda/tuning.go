@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"ridge/cuda/kernel"
@@ -11,41 +12,65 @@ import (
 	"ridge/goharness/op"
 )
 
-// tileParam is the one parameter of kernels that have a choice of tiles: its columns.
-const tileParam = "tile"
+// What a search chooses of kernels that have a choice: the columns of the tile, and the blocks of a cluster (1: none).
+const tileParam, clusterParam = "tile", "cluster"
 
-// tileCols are the columns of all tiles of all kernels.
-var tileCols = []int64{64, 128, 192, 256}
+// tileCols are the columns of all tiles of all kernels, clusterBlocks the blocks of all clusters.
+var tileCols, clusterBlocks = []int64{64, 128, 192, 256}, []int64{1, 2}
 
-// choices are the tiles that a kernel can take for an op on a device, and the one that it takes by itself; none where it has no choice. Only the
+// choices are the parameters that a kernel can take for an op on a device, and those that it takes by itself; none where it has no choice. Only the
 // plans are looked at: a kernel that ignores the choice makes the same of each.
-func choices(k kernel.Kernel, o op.Op, d kernel.Device) (cols []int64, own int64) {
+func choices(k kernel.Kernel, o op.Op, d kernel.Device) (all []map[string]int64, own map[string]int64) {
 	ts := o.Tensors()
 	b := make([]kernel.Buffer, len(ts))
 	for i, t := range ts {
 		b[i] = kernel.Buffer{Address: uint64(i+1) << 40, Tensor: t} // aligned to everything
 	}
-	form := func(c int64) string {
-		d.TileCols = c
+	form := func(cols, cluster int64) string {
+		d.TileCols, d.Cluster = cols, cluster
 		p, err := k.Plan(o, b, d)
 		if err != nil || len(p.Launches) == 0 {
 			return ""
 		}
 		return p.Launches[0].Entry
 	}
-	entries := map[string]bool{}
-	for _, c := range tileCols {
-		if f := form(c); f != "" {
-			cols, entries[f] = append(cols, c), true
-			if f == form(0) {
-				own = c
-			}
+	entries, free := map[string]bool{}, form(0, 0)
+	add := func(entry string, p map[string]int64) {
+		if entry == "" {
+			return
+		}
+		all, entries[entry] = append(all, p), true
+		if entry == free {
+			own = p
+		}
+	}
+	for _, cols := range tileCols {
+		alone := form(cols, 1)
+		clusters := slices.DeleteFunc(slices.Clone(clusterBlocks), func(n int64) bool { f := form(cols, n); return n == 1 || f == "" || f == alone })
+		if len(clusters) == 0 {
+			add(alone, map[string]int64{tileParam: cols})
+			continue
+		}
+		add(alone, map[string]int64{tileParam: cols, clusterParam: 1})
+		for _, n := range clusters {
+			add(form(cols, n), map[string]int64{tileParam: cols, clusterParam: n})
 		}
 	}
 	if len(entries) < 2 {
-		return nil, 0
+		return nil, nil
 	}
-	return cols, own
+	return all, own
+}
+
+// values that a parameter has in a list of them.
+func values(all []map[string]int64, name string) []int64 {
+	var out []int64
+	for _, p := range all {
+		if v, ok := p[name]; ok && !slices.Contains(out, v) {
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // class of shapes that a search on this device is good for: the name tells other devices apart, the rest how a product of matrices fills it.
@@ -59,8 +84,10 @@ func (id identity) class(o op.Op) string {
 	tiles := float64((g.M+side-1)/side) * float64((g.N+side-1)/side) * float64(max(1, g.Batch))
 	fills := "more than four rounds of tiles"
 	switch {
-	case g.M <= side || g.N <= side:
+	case g.M <= side: // one row of tiles: no neighbour for a cluster
 		fills = "skinny"
+	case g.N <= side:
+		fills = "few columns"
 	case tiles <= float64(sms):
 		fills = "one round of tiles"
 	case tiles <= 4*float64(sms):
@@ -87,15 +114,15 @@ func (d *device) Space(o op.Op, name string, _ backend.Caches, _ int) (backend.S
 		if k.Runs(d.id.limits.Capability) != nil || !plans(k, o, d.id.limits) {
 			continue
 		}
-		cols, own := choices(k, o, d.id.limits)
-		tunable = tunable || len(cols) > 0
+		all, own := choices(k, o, d.id.limits)
+		tunable = tunable || len(all) > 0
 		if k.Name != name {
 			continue
 		}
 		found = true
-		for _, c := range cols {
-			if c != own {
-				s.Start = append(s.Start, map[string]int64{tileParam: c})
+		for _, p := range all {
+			if !maps.Equal(p, own) {
+				s.Start = append(s.Start, p)
 			}
 		}
 	}
@@ -125,15 +152,20 @@ func (e *executable) params(k kernel.Kernel, o op.Op) (map[string]int64, kernel.
 	if len(e.opts.Params) > 0 && k.Name == e.opts.Kernel {
 		p = e.opts.Params
 	}
-	for name, v := range p {
-		if name != tileParam {
-			return nil, limits, kernel.Shape("parameter %s=%d: the CUDA kernels have %s alone", name, v, tileParam)
-		}
-		if cols, _ := choices(k, o, limits); !slices.Contains(cols, v) {
-			return nil, limits, kernel.Shape("%s=%d: the kernel takes %v", name, v, cols)
-		}
-		limits.TileCols = v
+	if len(p) == 0 {
+		return nil, limits, nil
 	}
+	all, _ := choices(k, o, limits)
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		v := p[name]
+		if name != tileParam && name != clusterParam {
+			return nil, limits, kernel.Shape("parameter %s=%d: the CUDA kernels have %s and %s alone", name, v, tileParam, clusterParam)
+		}
+		if has := values(all, name); !slices.Contains(has, v) {
+			return nil, limits, kernel.Shape("%s=%d: the kernel takes %v", name, v, has)
+		}
+	}
+	limits.TileCols, limits.Cluster = p[tileParam], p[clusterParam]
 	return p, limits, nil
 }
 

@@ -3,6 +3,7 @@
 package cuda_test
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -45,24 +46,30 @@ func TestASearchTriesTheTilesOfEachKernel(t *testing.T) {
 		kernel string
 		dtype  record.DType
 		shape  string
-		tiles  []int64 // to begin with: not the kernel's own
-		class  string  // its end; "": nothing to search
+		tiles  []string // to begin with, and clusters where there is a choice of them: not the kernel's own
+		class  string   // its end; "": nothing to search
 	}{
-		{"gemm_bf16_sm90", record.BF16, "m=256,n=256,k=512", []int64{256}, "one round of tiles, B as [K,N]"},
-		{"gemm_bf16_sm80", record.BF16, "m=256,n=256,k=512", []int64{256}, "one round of tiles, B as [K,N]"},
+		{"gemm_bf16_sm90", record.BF16, "m=256,n=256,k=512", []string{"256 cluster 1", "256 cluster 2"}, "one round of tiles, B as [K,N]"},
+		{"gemm_bf16_sm80", record.BF16, "m=256,n=256,k=512", []string{"256"}, "one round of tiles, B as [K,N]"},
 		{"gemm_bf16_simt", record.BF16, "m=256,n=256,k=512", nil, "one round of tiles, B as [K,N]"},
-		{"gemm_bf16_sm80", record.BF16, "m=64,n=4096,k=256", []int64{128}, "skinny, short k, B as [K,N]"},
-		{"gemm_bf16_sm90", record.BF16, "m=1024,n=1024,k=512,tb=1", []int64{128}, "more than four rounds of tiles, B as [N,K]"},
-		{"gemm_fp32_sm80_3xtf32", record.FP32, "m=256,n=256,k=512", []int64{64}, "one round of tiles, B as [K,N]"},
+		{"gemm_bf16_sm80", record.BF16, "m=64,n=4096,k=256", []string{"128"}, "skinny, short k, B as [K,N]"},
+		{"gemm_bf16_sm90", record.BF16, "m=64,n=4096,k=256", []string{"128"}, "skinny, short k, B as [K,N]"}, // no neighbour for a cluster
+		{"gemm_bf16_sm90", record.BF16, "m=4096,n=64,k=512", []string{"256 cluster 1", "256 cluster 2"}, "few columns, B as [K,N]"},
+		{"gemm_bf16_sm90", record.BF16, "m=1024,n=1024,k=512,tb=1", []string{"128", "256 cluster 1"}, "more than four rounds of tiles, B as [N,K]"},
+		{"gemm_fp32_sm80_3xtf32", record.FP32, "m=256,n=256,k=512", []string{"64"}, "one round of tiles, B as [K,N]"},
 		{"gemm_fp32_simt", record.FP32, "m=256,n=256,k=512", nil, "one round of tiles, B as [K,N]"},
 		{"gemm_fp64_sm80", record.FP64, "m=256,n=256,k=512", nil, ""},
 	} {
 		s, ok := d.(backend.Tuner).Space(cudatest.Op(t, "gemm", tc.dtype, tc.shape), tc.kernel, backend.Caches{}, 1)
-		var tiles []int64
+		var tiles []string
 		for _, p := range s.Start {
-			tiles = append(tiles, p["tile"])
+			tile := fmt.Sprint(p["tile"])
+			if n, ok := p["cluster"]; ok {
+				tile += fmt.Sprint(" cluster ", n)
+			}
+			tiles = append(tiles, tile)
 		}
-		if ok != (tc.class != "") || ok && (len(tiles) != len(tc.tiles) || len(tiles) > 0 && tiles[0] != tc.tiles[0] || !strings.HasSuffix(s.Class, tc.class)) {
+		if ok != (tc.class != "") || ok && (!slices.Equal(tiles, tc.tiles) || !strings.HasSuffix(s.Class, tc.class)) {
 			t.Errorf("%s %s: %v, tiles %v of class %q; want %v of %q", tc.kernel, tc.shape, ok, tiles, s.Class, tc.tiles, tc.class)
 		}
 	}
@@ -120,6 +127,11 @@ func TestWhatASearchFoundIsTakenForItsClassOfShapesAndDevice(t *testing.T) {
 		{"a kernel set aside", backend.Tuning{entry}, backend.PrepareOptions{Exclude: []string{"gemm_bf16_sm90"}}, "gemm_bf16_sm80", nil, ""},
 		{"forced", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm80", Params: map[string]int64{"tile": 256}}, "gemm_bf16_sm80", map[string]int64{"tile": 256}, ""},
 		{"a tile that is not there", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm80", Params: map[string]int64{"tile": 64}}, "", nil, "tile=64: the kernel takes [128 256]"},
+		{"a cluster", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm90", Params: map[string]int64{"tile": 256, "cluster": 2}}, "gemm_bf16_sm90", map[string]int64{"tile": 256, "cluster": 2}, ""},
+		{"a found cluster", change(func(e *backend.Tuned) { e.Params = map[string]int64{"tile": 256, "cluster": 2} }), backend.PrepareOptions{}, "gemm_bf16_sm90", map[string]int64{"tile": 256, "cluster": 2}, ""},
+		{"a cluster that is not there", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm90", Params: map[string]int64{"cluster": 3}}, "", nil, "cluster=3: the kernel takes [1 2]"},
+		{"a tile without clusters", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm90", Params: map[string]int64{"tile": 128, "cluster": 2}}, "", nil, "there is no tile of 128 columns in clusters of 2"},
+		{"a kernel without clusters", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm80", Params: map[string]int64{"cluster": 2}}, "", nil, "cluster=2: the kernel takes []"},
 		{"a kernel without tiles", nil, backend.PrepareOptions{Kernel: "gemm_bf16_simt", Params: map[string]int64{"tile": 128}}, "", nil, "tile=128: the kernel takes []"},
 		{"a parameter that is not there", nil, backend.PrepareOptions{Kernel: "gemm_bf16_sm80", Params: map[string]int64{"kc": 128}}, "", nil, "parameter kc=128"},
 	} {
@@ -139,15 +151,18 @@ func TestWhatASearchFoundIsTakenForItsClassOfShapesAndDevice(t *testing.T) {
 // Each tile of each kernel is verified as the search verifies it.
 func TestEveryTileGivesTheProduct(t *testing.T) {
 	r := newRunner(t)
-	for _, kernel := range []string{"gemm_bf16_sm80", "gemm_bf16_sm90"} {
+	for _, tc := range []struct {
+		kernel string
+		params map[string]int64
+	}{
+		{"gemm_bf16_sm80", map[string]int64{"tile": 128}}, {"gemm_bf16_sm80", map[string]int64{"tile": 256}}, {"gemm_bf16_sm90", map[string]int64{"tile": 128}},
+		{"gemm_bf16_sm90", map[string]int64{"tile": 256, "cluster": 1}}, {"gemm_bf16_sm90", map[string]int64{"tile": 256, "cluster": 2}},
+	} {
 		c := record.Case{ID: "cuda:0/gemm/bf16/m=150,n=264,k=72/threads=1/hot", Device: "cuda:0", Threads: 1, Mode: record.Hot, Warmup: 1, Trials: 1}
-		for _, tile := range []int64{128, 256} {
-			c.Program = record.ProgramRef{Op: "gemm", DType: record.BF16, Params: map[string]string{"m": "150", "n": "264", "k": "72"}, Kernel: kernel,
-				KernelParams: map[string]int64{"tile": tile}}
-			res, err := r.Run(t.Context(), c)
-			if err != nil || res.Status != record.OK || res.KernelParams["tile"] != tile || res.Kernel != kernel {
-				t.Errorf("%s tile %d: %s (%s) %s %v, %v", kernel, tile, res.Status, res.Reason, res.Kernel, res.KernelParams, err)
-			}
+		c.Program = record.ProgramRef{Op: "gemm", DType: record.BF16, Params: map[string]string{"m": "150", "n": "264", "k": "72"}, Kernel: tc.kernel, KernelParams: tc.params}
+		res, err := r.Run(t.Context(), c)
+		if err != nil || res.Status != record.OK || !maps.Equal(res.KernelParams, tc.params) || res.Kernel != tc.kernel {
+			t.Errorf("%s %v: %s (%s) %s %v, %v", tc.kernel, tc.params, res.Status, res.Reason, res.Kernel, res.KernelParams, err)
 		}
 	}
 }

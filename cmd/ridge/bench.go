@@ -15,6 +15,7 @@ import (
 func benchCommand() *cli.Command {
 	flags := append(measureFlags(),
 		&cli.StringFlag{Name: "case", Usage: "measure the case of this id (every result carries its own)"},
+		concurrentFlag(),
 		&cli.BoolFlag{Name: "no-ceilings", Usage: "do not probe the ceilings first (the result is then not held against limits)"},
 	)
 	flags = append(flags, caseFlags()...)
@@ -62,7 +63,7 @@ func bench(c *cli.Context) error {
 // benchConfigs are those of --device, or of the device that --case names.
 func benchConfigs(c *cli.Context) ([]campaign.Config, error) {
 	id, err := record.ParseCaseID(c.String("case"))
-	if err != nil || c.IsSet("device") {
+	if err != nil || c.IsSet("device") || c.Bool("concurrent") {
 		return configs(c) // benchCases says what is wrong with the case
 	}
 	if err := checkDevice(id.Device); err != nil {
@@ -81,7 +82,7 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 	}
 	if id := c.String("case"); id != "" {
 		for _, name := range []string{"threads", "mode", "device", "precision", "m", "n", "k", "param"} {
-			if c.IsSet(name) {
+			if c.IsSet(name) && (name != "device" || !c.Bool("concurrent")) {
 				return nil, fmt.Errorf("--%s %s: --case names it already; remove one of the two", name, c.Value(name))
 			}
 		}
@@ -101,7 +102,10 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 		if forced := k.Program.Kernel; forced != "" && c.IsSet("kernel") && c.String("kernel") != forced {
 			return nil, fmt.Errorf("--kernel %s: the case names kernel %s", c.String("kernel"), forced)
 		}
-		refs, threads, mode, device = []record.ProgramRef{k.Program}, k.Threads, k.Mode, k.Device
+		refs, threads, mode = []record.ProgramRef{k.Program}, k.Threads, k.Mode
+		if !c.Bool("concurrent") { // which measures it on each of its devices
+			device = k.Device
+		}
 		cfg.Plan.Threads = threads
 	} else {
 		var err error

@@ -23,6 +23,7 @@ func calibrateCommand() *cli.Command {
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
 			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure: all, none, groups or names, comma-separated (ridge list patterns)"},
+			concurrentFlag(),
 			&cli.StringFlag{Name: "batch", Usage: "batch sizes in place of the suites' own, comma-separated"},
 		),
 		Action: calibrate,
@@ -54,6 +55,9 @@ func calibrate(c *cli.Context) error {
 		if err := p.CheckSelection(); err != nil {
 			return err
 		}
+		if cfgs[i].Concurrent && len(p.Fusion) > 0 {
+			return fmt.Errorf("--concurrent --fusion-patterns %s: %s", c.String("fusion-patterns"), campaign.NoConcurrentFusion)
+		}
 	}
 	doc, err := runCampaign(c, cfgs...)
 	if err != nil {
@@ -73,6 +77,7 @@ func runCampaign(c *cli.Context, cfgs ...campaign.Config) (record.Calibration, e
 // runThen runs a campaign on each device with its views and delivers the document, a part of it when interrupted.
 func runThen(c *cli.Context, cfgs []campaign.Config, deliver func(record.Calibration) error) (record.Calibration, error) {
 	v, dir := newView(c), cfgs[0].DataDir
+	v.several = cfgs[0].Concurrent
 	takeIn(c, dir)
 	for i := range cfgs {
 		cfgs[i].View, cfgs[i].Accelerator = v, accelerator(cfgs[i].Plan.Device)
@@ -102,7 +107,11 @@ func runThen(c *cli.Context, cfgs []campaign.Config, deliver func(record.Calibra
 		}
 		return doc, &exitError{exitInterrupted, fmt.Errorf("%w; %s", err, again)}
 	}
-	if t, ok := cfgs[0].EnergyOf.Trace.(*lateFile); ok && t.err != nil && werr == nil {
+	for _, cfg := range cfgs {
+		t, ok := cfg.EnergyOf.Trace.(*lateFile)
+		if !ok || t.err == nil || werr != nil {
+			continue
+		}
 		werr = fmt.Errorf("--power-trace %w; the results are kept: ridge history show %s", t.err, doc.RunID)
 	}
 	return doc, werr
@@ -140,7 +149,11 @@ func deliver(c *cli.Context, cfg campaign.Config, doc record.Calibration) error 
 // deliverFile writes a run's document to --output, or under its name among the runs, and prints it
 // where standard output is to be the document.
 func deliverFile(c *cli.Context, dataDir, run, ending string, data []byte) (printed bool, err error) {
-	out := c.String("output")
+	return deliverTo(c, c.String("output"), dataDir, run, ending, data)
+}
+
+// deliverTo is deliverFile with another name in the place of --output.
+func deliverTo(c *cli.Context, out, dataDir, run, ending string, data []byte) (printed bool, err error) {
 	file := out
 	if out == "" {
 		file = filepath.Join(dataDir, "runs", run+ending)
@@ -158,6 +171,12 @@ func deliverFile(c *cli.Context, dataDir, run, ending string, data []byte) (prin
 		return true, err
 	}
 	return false, nil
+}
+
+// ofDevice is the name of a file of one of several devices: profiles.cuda-0.json.
+func ofDevice(name, device string) string {
+	ending := filepath.Ext(name)
+	return strings.TrimSuffix(name, ending) + "." + strings.ReplaceAll(device, ":", "-") + ending
 }
 
 // judge turns what was found wrong into the exit code.
@@ -179,7 +198,8 @@ type view struct {
 	progress *report.Progress
 	live     *report.Live
 	silent   bool
-	round    int // visits of a round that have begun, from 1; 0 before the first round
+	several  bool // results of several devices come in turn: each line names its own
+	round    int  // visits of a round that have begun, from 1; 0 before the first round
 }
 
 func newView(c *cli.Context) *view {
@@ -199,6 +219,7 @@ func (v *view) begin(cases int) {
 		report.ProgressOptions{Terminal: o.Terminal, Width: o.Width, Quiet: v.silent})
 	if !v.silent {
 		v.live = report.NewLive(v.c.App.ErrWriter, o, v.progress)
+		v.live.Devices = v.several
 	}
 }
 

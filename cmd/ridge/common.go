@@ -191,7 +191,7 @@ func metrics(c *cli.Context) ([]string, error) {
 func measureFlags() []cli.Flag {
 	return append(energyFlags(),
 		&cli.BoolFlag{Name: "quick", Usage: "fewer sizes and samples"},
-		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure; calibrate and bench: several, comma-separated, or cuda:all, one after the other"},
+		&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to measure; several, comma-separated, or cuda:all, one after the other"},
 		&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
 		&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
 		&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
@@ -250,10 +250,31 @@ func devicesOf(platform string) (ids []string) {
 	return ids
 }
 
-// configs gathers what calibrate and bench have in common, for each device.
+// concurrentFlag of the commands that measure several devices at the same time.
+func concurrentFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "concurrent", Usage: "measure the devices of --device at the same time, each under the load of the others"}
+}
+
+// checkConcurrent refuses --concurrent where there is nothing to measure at the same time.
+func checkConcurrent(c *cli.Context, ids []string) error {
+	switch {
+	case !c.Bool("concurrent"):
+		return nil
+	case len(ids) < 2:
+		return fmt.Errorf("--concurrent: --device %s is one device; name several, such as cuda:0,cuda:1 or cuda:all", c.String("device"))
+	case slices.Contains(ids, "cpu"):
+		return fmt.Errorf("--concurrent --device %s: %s", c.String("device"), campaign.NoConcurrentCPU)
+	}
+	return nil
+}
+
+// configs gathers what the commands that measure have in common, for each device.
 func configs(c *cli.Context) ([]campaign.Config, error) {
 	ids, err := deviceIDs(c)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkConcurrent(c, ids); err != nil {
 		return nil, err
 	}
 	var out []campaign.Config
@@ -262,8 +283,11 @@ func configs(c *cli.Context) ([]campaign.Config, error) {
 		if err != nil {
 			return nil, err
 		}
-		if cfg.Energy && len(ids) > 1 {
-			return nil, fmt.Errorf("--device %s: energy is measured on one device in a run; leave --energy and --metrics power out, or name one", c.String("device"))
+		if cfg.Concurrent = c.Bool("concurrent"); cfg.Concurrent && cfg.Energy {
+			return nil, fmt.Errorf("--concurrent with --energy or --metrics power: %s", campaign.NoConcurrentEnergy)
+		}
+		if name := c.String("power-trace"); cfg.EnergyOf.Trace != nil && len(ids) > 1 {
+			cfg.EnergyOf.Trace = &lateFile{path: ofDevice(name, id)}
 		}
 		out = append(out, cfg)
 	}
@@ -277,7 +301,7 @@ func config(c *cli.Context) (campaign.Config, error) {
 		return campaign.Config{}, err
 	}
 	if len(ids) > 1 {
-		return campaign.Config{}, fmt.Errorf("--device %s: %s takes one device; calibrate and bench take several", c.String("device"), c.Command.Name)
+		return campaign.Config{}, fmt.Errorf("--device %s: %s takes one device; calibrate, bench, fusion, profile, verify and tune take several", c.String("device"), c.Command.Name)
 	}
 	return configOf(c, ids[0])
 }
@@ -388,10 +412,11 @@ func hostCPUs(n int, policy string) ([]int, error) {
 
 // checkAffinity checks the policy and then the thread count, which where names.
 func checkAffinity(policy string, n int, where string) error {
-	if _, err := hostCPUs(0, policy); err != nil {
+	host := campaign.NewWorkerHost(machine.Source{})
+	if _, err := host.CPUs(0, policy); err != nil {
 		return fmt.Errorf("--affinity %q: %w", policy, err)
 	}
-	if _, err := hostCPUs(n, policy); err != nil {
+	if _, err := host.CPUs(n, policy); err != nil {
 		return fmt.Errorf("%s: %w; each thread has a CPU of its own", where, err)
 	}
 	return nil

@@ -62,13 +62,9 @@ func compareDocuments(c *cli.Context) error {
 	if c.Bool("baseline") && len(names) == 0 {
 		names = []string{"latest"}
 	}
-	var docs []record.Calibration
-	for _, name := range names {
-		d, err := past.read(c, name)
-		if err != nil {
-			return fmt.Errorf("compare: %w", err)
-		}
-		docs = append(docs, d)
+	docs, err := inOrder(names, func(name string) (record.Calibration, error) { return past.read(c, name) })
+	if err != nil {
+		return fmt.Errorf("compare: %w", err)
 	}
 	if c.Bool("baseline") {
 		id, old, err := past.baseline(c, &docs[0])

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"ridge/goharness/campaign"
 	"ridge/goharness/fusion"
 	"ridge/goharness/record"
 	"ridge/goharness/report"
@@ -19,7 +18,8 @@ func fusionCommand() *cli.Command {
 		Name: "fusion", Usage: "measure which operator fusions pay on this machine, into a fusion profile",
 		Description: "Measures each pattern's fused kernel against the best unfused chain, of this build's kernels or of a vendor library that\n" +
 			"is installed (ridge info says which; RIDGE_VENDOR_PATH names their directories), in quartets A B B A, and\n" +
-			"gives a verdict per shape and a recommendation per pattern. ridge list patterns shows the patterns.",
+			"gives a verdict per shape and a recommendation per pattern. ridge list patterns shows the patterns.\n" +
+			"Of several devices each gets a profile of its own: --output profiles.json makes profiles.cuda-0.json and so on.",
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "patterns", Value: "all", Usage: "all, groups (" + strings.Join(fusion.Groups(fusion.Builtin()), ",") + ") or pattern names, comma-separated"},
 			&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
@@ -61,42 +61,83 @@ func fusionProfile(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfgs, err := configs(c)
 	if err != nil {
 		return err
 	}
-	if cfg.Plan.Fusion, err = patterns(c, "patterns", cfg.Plan.Precisions); err != nil {
+	if err := checkFiles(c, len(cfgs)); err != nil {
 		return err
 	}
-	if len(cfg.Plan.Fusion) == 0 {
-		return fmt.Errorf("--patterns none: expected at least one pattern (ridge list patterns)")
+	for i := range cfgs {
+		p := &cfgs[i].Plan
+		if p.Fusion, err = patterns(c, "patterns", p.Precisions); err != nil {
+			return err
+		}
+		if len(p.Fusion) == 0 {
+			return fmt.Errorf("--patterns none: expected at least one pattern (ridge list patterns)")
+		}
+		p.Mode, p.ProbesOnly = c.String("mode"), true
+		if err := checkMode(p.Mode); err != nil {
+			return err
+		}
 	}
-	if cfg.Plan.Mode = c.String("mode"); cfg.Plan.Mode != record.Hot && cfg.Plan.Mode != record.Cold {
-		return fmt.Errorf("--mode %q: expected hot or cold", cfg.Plan.Mode)
-	}
-	cfg.Plan.ProbesOnly = true
-	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error { return deliverFusion(c, cfg.DataDir, doc) })
+	doc, err := runThen(c, cfgs, func(doc record.Calibration) error { return deliverFusion(c, cfgs[0].DataDir, len(cfgs) > 1, doc) })
 	if err != nil {
 		return err
 	}
 	return judge(doc)
 }
 
-// deliverFusion writes the profile where it was asked for and prints the tables.
-func deliverFusion(c *cli.Context, dataDir string, doc record.Calibration) error {
-	if len(doc.FusionProfiles) == 0 {
-		return fmt.Errorf("the run has no fusion profile")
+// checkFiles refuses places that cannot hold a profile of each of several devices.
+func checkFiles(c *cli.Context, devices int) error {
+	if devices < 2 {
+		return nil
 	}
-	var profile record.Fusion
-	if err := json.Unmarshal(doc.FusionProfiles[0], &profile); err != nil {
-		return err
+	out := c.String("output")
+	st, err := os.Stat(out)
+	switch {
+	case c.Bool("json"):
+		return fmt.Errorf("--json: a profile is of one device, and --device %s names %d: each gets a file of its own; leave --json out", c.String("device"), devices)
+	case out == "-", err == nil && !st.Mode().IsRegular():
+		return fmt.Errorf("--output %s: a profile is of one device, and --device %s names %d: each gets a file of its own; expected a file name", out, c.String("device"), devices)
 	}
-	data, err := record.EncodeFusion(profile)
+	return nil
+}
+
+// deliverFusion writes the profile of each device where it was asked for and prints the tables.
+func deliverFusion(c *cli.Context, dataDir string, several bool, doc record.Calibration) error {
+	profiles, err := record.FusionProfiles(&doc)
 	if err != nil {
 		return err
 	}
-	if printed, err := deliverFile(c, dataDir, doc.RunID, "-fusion.json", data); printed || err != nil {
-		return err
+	if len(profiles) == 0 {
+		return fmt.Errorf("the run has no fusion profile")
 	}
-	return report.WriteFusion(c.App.Writer, profile, report.Detect(c.App.Writer))
+	for _, p := range profiles {
+		data, err := record.EncodeFusion(p)
+		if err != nil {
+			return err
+		}
+		out, ending := c.String("output"), "-fusion.json"
+		if several {
+			ending = ofDevice(ending, p.Device.ID)
+			if out != "" {
+				out = ofDevice(out, p.Device.ID)
+			}
+		}
+		if printed, err := deliverTo(c, out, dataDir, doc.RunID, ending, data); printed || err != nil {
+			return err
+		}
+	}
+	for _, p := range profiles { // the files come first
+		if several {
+			if _, err := fmt.Fprintf(c.App.Writer, "%s (%s)\n", p.Device.ID, p.Device.Name); err != nil {
+				return err
+			}
+		}
+		if err := report.WriteFusion(c.App.Writer, p, report.Detect(c.App.Writer)); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -22,12 +22,13 @@ const historyVerbs = "list|show RUN|trend CASE|export [RUN…]|import FILE…|ba
 func historyCommand() *cli.Command {
 	return &cli.Command{
 		Name: "history", Usage: "the runs that were kept: list them, show one, follow a case over time", ArgsUsage: historyVerbs,
-		Description: "Every run of calibrate, bench and fusion is kept when it ends. RUN is a run id, the start of one, or latest. See docs/history.md.",
+		Description: "Every run of calibrate, bench, fusion, profile and verify is kept when it ends. RUN is a run id, the start of one, or latest: the newest that measured,\n" +
+			"which verify does not. See docs/history.md.",
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "limit", Value: 30, Usage: "list: the newest so many runs"},
 			&cli.BoolFlag{Name: "all", Usage: "list: all runs"},
 			&cli.StringFlag{Name: "host", Usage: "list, trend, baseline clear: fingerprint of a machine, or the start of one"},
-			&cli.StringFlag{Name: "kind", Usage: "list: calibrate, bench, fusion or document"},
+			&cli.StringFlag{Name: "kind", Usage: "list: calibrate, bench, fusion, profile, verify or document"},
 			&cli.StringFlag{Name: "metric", Value: string(compare.Time), Usage: "trend: time, gflops, gbps or joules"},
 			&cli.StringFlag{Name: "plot", Usage: "trend: draw it into this SVG file"},
 			&cli.StringFlag{Name: "format", Value: "table", Usage: "show: a view of ridge report"},

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +16,42 @@ import (
 
 // readingMemory is a soft limit of commands that read files: the collector works harder before it.
 const readingMemory = 700 << 20
+
+// readAtOnce is how many files are read at a time: decoding takes a core for each, and memory.
+const readAtOnce = 2
+
+// inOrder reads what has the names, files some at a time, and gives it in their order; of faults the first in that order. Pipes are
+// read one after the other: two may be the same.
+func inOrder[T any](names []string, read func(name string) (T, error)) ([]T, error) {
+	out, errs := make([]T, len(names)), make([]error, len(names))
+	slots := make(chan struct{}, readAtOnce)
+	for _, name := range names {
+		if st, err := os.Stat(name); err != nil || !st.Mode().IsRegular() {
+			slots = make(chan struct{}, 1)
+		}
+	}
+	var failed atomic.Bool
+	var all sync.WaitGroup
+	for i, name := range names {
+		slots <- struct{}{}
+		if failed.Load() { // no later fault is told
+			break
+		}
+		all.Go(func() {
+			defer func() { <-slots }()
+			if out[i], errs[i] = read(name); errs[i] != nil {
+				failed.Store(true)
+			}
+		})
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
 
 // writerWait is how long a program that writes to a pipe is waited for.
 var writerWait = 10 * time.Second
@@ -23,6 +61,7 @@ var writerWait = 10 * time.Second
 func openInput(ctx context.Context, name string) (io.ReadCloser, error) {
 	if debug.SetMemoryLimit(-1) > readingMemory {
 		debug.SetMemoryLimit(readingMemory)
+		debug.SetGCPercent(400) // nearly all that is decoded stays until the end
 	}
 	if name == "-" {
 		if st, err := os.Stdin.Stat(); err == nil && st.Mode().IsRegular() {

@@ -193,3 +193,69 @@ func BenchmarkReadLargeFiles(b *testing.B) {
 		}
 	}
 }
+
+// measuredDocument is a document of n results as a calibration of this kind gives them, with so many samples of each at most (0: all).
+func measuredDocument(tb testing.TB, name string, n, samples int) []byte {
+	tb.Helper()
+	text, err := os.ReadFile("../../docs/benchmarks/zen5-turin/quick.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	doc, err := record.ReadCalibration(bytes.NewReader(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	measured := doc.Results
+	doc.RunID, doc.Devices[0].Name, doc.Results = name, name, nil
+	for i := range n {
+		r := measured[i%len(measured)]
+		if r.ID = fmt.Sprintf("%s@kernel_%d", r.ID, i); r.Time != nil && samples > 0 {
+			t := *r.Time
+			t.SamplesNS, t.Disturbed, r.Time = t.SamplesNS[:min(samples, len(t.SamplesNS))], nil, &t
+		}
+		doc.Results = append(doc.Results, r)
+	}
+	if text, err = record.EncodeCalibration(doc); err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+// BenchmarkCommandsOnMeasuredDocuments times whole commands, from the start of the process on: reading is most of it.
+func BenchmarkCommandsOnMeasuredDocuments(b *testing.B) {
+	self, err := os.Executable()
+	if err != nil {
+		b.Fatal(err)
+	}
+	dir := b.TempDir()
+	write := func(name string, text []byte) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			b.Fatal(err)
+		}
+		return path
+	}
+	for _, samples := range []int{28, 0} {
+		text := measuredDocument(b, "machine", 10000, samples)
+		old, new := write("old.json", text), write("new.json", text)
+		var ten []string
+		for i := range 10 {
+			ten = append(ten, write(fmt.Sprintf("machine-%d.json", i), measuredDocument(b, fmt.Sprint("machine ", i), 1000, samples)))
+		}
+		for name, args := range map[string][]string{
+			"compare two of 10000 results": {"compare", "--fail-on", "none", old, new},
+			"page of ten with 1000":        append([]string{"report", "--format", "html", "--output", filepath.Join(dir, "page.html")}, ten...),
+		} {
+			b.Run(fmt.Sprintf("%s, %d KB each", name, len(text)/10_000/1000), func(b *testing.B) {
+				for b.Loop() {
+					cmd := exec.Command(self, append([]string{args[0], "--data-dir", dir}, args[1:]...)...)
+					cmd.Env = append(os.Environ(), "RIDGE_TEST_MAIN=1")
+					if out, err := cmd.CombinedOutput(); err != nil {
+						b.Fatalf("%v: %.300s", err, out)
+					}
+				}
+				b.ReportMetric(b.Elapsed().Seconds()/float64(b.N), "s/command")
+			})
+		}
+	}
+}

@@ -12,6 +12,9 @@ import (
 // TestMain lets the test binary be ridge: as the worker, because run starts os.Executable()
 // with "worker", and as a whole process for the tests that need one.
 func TestMain(m *testing.M) {
+	if toys := toyPlatform(); toys != nil {
+		extraBackends = append(extraBackends, toys)
+	}
 	if os.Getenv("RIDGE_TEST_MAIN") == "1" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		main()
 	}
@@ -90,7 +93,17 @@ func TestNonsenseIsRefusedInOneLineThatNamesIt(t *testing.T) {
 		{[]string{"calibrate", "--device", "cpu,cpu"}, []string{"--device cpu,cpu", "twice"}},
 		{[]string{"calibrate", "--device", "cpu,tpu:0"}, []string{"tpu:0", "no platform"}},
 		{[]string{"bench", "gemm", "--device", "tpu:all"}, []string{"tpu:0", "no platform"}},
-		{[]string{"fusion", "--device", "cpu,tpu:0"}, []string{"--device cpu,tpu:0", "fusion takes one device"}},
+		{[]string{"calibrate", "--concurrent"}, []string{"--concurrent", "--device cpu is one device", "cuda:0,cuda:1"}},
+		{[]string{"bench", "gemm", "--concurrent", "--device", "tpu:all"}, []string{"--concurrent", "--device tpu:all is one device"}},
+		{[]string{"calibrate", "--concurrent", "--device", "cpu,tpu:0"}, []string{"--concurrent --device cpu,tpu:0", "the cpu launches"}},
+		{[]string{"calibrate", "--concurrent", "--energy", "--device", "cpu,tpu:0"}, []string{"--concurrent", "the cpu launches"}},
+		{[]string{"fusion", "--concurrent"}, []string{"--concurrent", "ridge fusion --help"}},
+		{[]string{"bench", "--case", "cpu/gemm/fp32/m=8,n=8,k=8/threads=1/hot", "--concurrent"}, []string{"--concurrent", "one device"}},
+		{[]string{"fusion", "--device", "cpu,tpu:0"}, []string{"--device", "tpu:0", "no platform"}},
+		{[]string{"fusion", "--device", "cpu,cpu"}, []string{"--device cpu,cpu", "cpu is there twice"}},
+		{[]string{"verify", "--device", "cpu,tpu:0"}, []string{"--device", "tpu:0", "no platform"}},
+		{[]string{"tune", "--device", "cpu,tpu:0"}, []string{"--device", "tpu:0", "no platform"}},
+		{[]string{"profile", "gemm", "--device", "cpu,tpu:0"}, []string{"--device", "tpu:0", "no platform"}},
 		{[]string{"calibrate", "--precision", "fp33"}, []string{"--precision", "fp33", "fp32"}},
 		{[]string{"calibrate", "--precision", ",,"}, []string{"--precision", "commas"}},
 		{[]string{"calibrate", "--operations", "knitting"}, []string{"--operations", "knitting", "gemm"}},

@@ -52,7 +52,7 @@ func isFile(name string) bool {
 // read a document: a file, standard input (-), or a run of the history.
 func (p *past) read(c *cli.Context, name string) (record.Calibration, error) {
 	if isFile(name) {
-		docs, err := readDocuments(c.Context, []string{name})
+		docs, err := readDocuments(c.Context, []string{name}, compare.Unused...)
 		if err != nil {
 			return record.Calibration{}, err
 		}

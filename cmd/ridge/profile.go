@@ -149,28 +149,31 @@ func profileMeasured(c *cli.Context) error {
 	case native && c.IsSet("resume"):
 		return errors.New("--resume does not go with --native: what is in the journal was not sampled")
 	}
-	cfg, err := config(c)
+	cfgs, err := configs(c)
 	if err != nil {
 		return err
 	}
-	if err := profileCases(c, &cfg); err != nil {
-		return err
+	sampled, dir := captures{}, cfgs[0].DataDir
+	for i := range cfgs {
+		cfg := &cfgs[i]
+		if err := profileCases(c, cfg); err != nil {
+			return err
+		}
+		cfg.SkipPreflight = true
+		switch {
+		case native:
+			cfg.NoProbes = true // ceilings say nothing about instructions
+			cfg.Launch = sampled.launcher(cfg.Launch, hz)
+		case c.Bool("phases"):
+			cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseTime
+		}
 	}
-	cfg.SkipPreflight = true
-	sampled := captures{}
-	switch {
-	case native:
-		cfg.NoProbes = true // ceilings say nothing about instructions
-		cfg.Launch = sampled.launcher(cfg.Launch, hz)
-	case c.Bool("phases"):
-		cfg.Launch, cfg.Beside = sampled.after(cfg.Launch), phaseTime
-	}
-	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error {
+	doc, err := runThen(c, cfgs, func(doc record.Calibration) error {
 		data, err := record.EncodeCalibration(doc)
 		if err != nil {
 			return err
 		}
-		if err := record.WriteFile(filepath.Join(cfg.DataDir, "runs", doc.RunID+".json"), data); err != nil {
+		if err := record.WriteFile(filepath.Join(dir, "runs", doc.RunID+".json"), data); err != nil {
 			return fmt.Errorf("write the document: %w", err)
 		}
 		var p *pprof.Profile
@@ -183,7 +186,7 @@ func profileMeasured(c *cli.Context) error {
 		if err != nil {
 			return &exitError{exitFault, err}
 		}
-		return deliverProfile(c, cfg.DataDir, doc, p)
+		return deliverProfile(c, dir, doc, p)
 	})
 	if err != nil {
 		return err

@@ -81,25 +81,21 @@ func reportCommand() *cli.Command {
 
 // readDocuments reads documents of any kind and joins fusion profiles with the calibrations of
 // their devices.
-func readDocuments(ctx context.Context, names []string) ([]record.Calibration, error) {
-	var docs []record.Document
-	for _, name := range names {
-		d, err := readDocument(ctx, name)
-		if err != nil {
-			return nil, err
-		}
-		docs = append(docs, d)
+func readDocuments(ctx context.Context, names []string, without ...string) ([]record.Calibration, error) {
+	docs, err := inOrder(names, func(name string) (record.Document, error) { return readDocument(ctx, name, without...) })
+	if err != nil {
+		return nil, err
 	}
 	return record.JoinFusion(docs)
 }
 
-func readDocument(ctx context.Context, name string) (record.Document, error) {
+func readDocument(ctx context.Context, name string, without ...string) (record.Document, error) {
 	r, err := openInput(ctx, name)
 	if err != nil {
 		return record.Document{}, err
 	}
 	defer r.Close()
-	d, err := record.ReadDocument(r)
+	d, err := record.ReadDocument(r, without...)
 	if err != nil {
 		return d, fmt.Errorf("%s: %w", name, err)
 	}

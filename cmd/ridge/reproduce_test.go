@@ -58,6 +58,9 @@ func planned(t *testing.T, line string) ([]record.Case, error) {
 
 // The committed documents are a real calibration (suites, ceilings, sweeps, latencies) and a real fusion profile.
 func TestEveryLineOfAReportNamesItsCase(t *testing.T) {
+	if raceEnabled {
+		t.Skip("it plans hundreds of lines, one after the other, in one goroutine")
+	}
 	lines, lacking := map[string]string{}, map[string]bool{} // by case id
 	read := func(name string) record.Document {
 		d, err := readDocument(t.Context(), "../../docs/benchmarks/zen3-milan/"+name)

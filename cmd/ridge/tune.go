@@ -26,9 +26,9 @@ func tuneCommand() *cli.Command {
 		Name: "tune", Usage: "search block sizes and kernels for this machine and keep what is proven faster", ArgsUsage: "[OP…]",
 		Description: "Compares candidates with the defaults in interleaved quartets and stores those whose gain has an interval above 1,\nwith the machine's fingerprint, in DATA-DIR/tuning.json. calibrate and bench use it unless --no-tuning is given.\nOps: " + strings.Join(tune.Ops, ", ") + " (default gemm).",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to tune for"},
+			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device to tune for; several, comma-separated, or cuda:all: the first of each kind"},
 			&cli.StringFlag{Name: "precision", Value: "fp32", Usage: "precisions, comma-separated (fp64,fp32,fp16,bf16,int8,...)"},
-			&cli.DurationFlag{Name: "budget", Value: 3 * time.Minute, Usage: "time for the whole search, such as 90s or 3m"},
+			&cli.DurationFlag{Name: "budget", Value: 3 * time.Minute, Usage: "time for the whole search, on all devices, such as 90s or 3m"},
 			&cli.IntFlag{Name: "threads", Usage: "threads (default: what affinity, cpuset and quota allow)"},
 			&cli.StringFlag{Name: "affinity", Value: "scatter", Usage: "compact, scatter, none or a CPU list such as 0,2-3"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "list what would be tried; measure and store nothing"},
@@ -38,31 +38,93 @@ func tuneCommand() *cli.Command {
 	}
 }
 
-// tuning is one search of the command line.
+// tuning is the search of the command line on a device.
 type tuning struct {
 	c       *cli.Context
 	o       tune.Options
 	targets []tune.Target
 	path    string
-	file    tune.File
+	file    *tune.File // of all devices
+	outs    []tune.Outcome
 }
 
 func tuneAction(c *cli.Context) error {
-	t, err := newTuning(c)
+	ids, err := tuneDevices(c)
 	if err != nil {
 		return err
 	}
-	if c.Bool("dry-run") {
-		return t.dryRun()
+	var all []*tuning
+	for _, id := range ids {
+		t, err := newTuning(c, id, len(ids))
+		if err != nil {
+			return err
+		}
+		if len(all) > 0 {
+			t.file = all[0].file
+		}
+		all = append(all, t)
 	}
-	return t.run(c.Context)
+	var lost error
+	for _, t := range all {
+		if len(all) > 1 && !c.Bool("quiet") {
+			fmt.Fprintf(c.App.ErrWriter, "device %s:\n", t.o.Device)
+		}
+		if c.Bool("dry-run") {
+			if err := t.dryRun(); err != nil {
+				return err
+			}
+			continue
+		}
+		err := t.run(c.Context)
+		var gone *campaign.DeviceError
+		if len(all) == 1 && errors.As(err, &gone) {
+			return gone.Err
+		}
+		if err != nil && (c.Context.Err() != nil || !errors.As(err, &gone)) {
+			return err
+		}
+		if err != nil { // the others may be well
+			warn(c, "%v", err)
+			lost = errors.Join(lost, err)
+		}
+	}
+	if c.Bool("dry-run") {
+		return nil
+	}
+	if err := showTunings(c, all); err != nil || lost == nil {
+		return err
+	}
+	return fault("%s", oneLine(lost.Error()))
+}
+
+// tuneDevices are those that --device names, of devices of a kind the first: what is found holds for all of them.
+func tuneDevices(c *cli.Context) ([]string, error) {
+	ids, err := deviceIDs(c)
+	if err != nil {
+		return nil, err
+	}
+	var out []string
+	first := map[string]string{}
+	for _, id := range ids {
+		kind := id
+		if d := accelerator(id); d != nil {
+			kind = d.Platform + " " + d.Name + " " + d.Facts["multiprocessors"] // as the classes of what is stored
+		}
+		if same, there := first[kind]; there {
+			warn(c, "device %s is not searched: what is found on %s, of the same kind, holds for it", id, same)
+			continue
+		}
+		first[kind] = id
+		out = append(out, id)
+	}
+	return out, nil
 }
 
 // newTuning reads the flags and the stored file, and asks the device for its kernels.
-func newTuning(c *cli.Context) (*tuning, error) {
+// Several devices share the time.
+func newTuning(c *cli.Context, device string, devices int) (*tuning, error) {
 	t := &tuning{c: c}
 	fail := func(err error) (*tuning, error) { return nil, err }
-	device := c.String("device")
 	if err := checkDevice(device); err != nil {
 		return fail(err)
 	}
@@ -94,9 +156,9 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	if t.targets, err = tune.Targets(op.Builtin(), names, dtypes, own); err != nil {
 		return fail(err)
 	}
-	budget := c.Duration("budget")
-	if least := time.Duration(len(t.targets)) * time.Second; budget < least {
-		return fail(fmt.Errorf("--budget %v: expected at least %v, a second for each of %d shapes", budget, least, len(t.targets)))
+	budget, searches := c.Duration("budget"), len(t.targets)*devices
+	if least := time.Duration(searches) * time.Second; budget < least {
+		return fail(fmt.Errorf("--budget %v: expected at least %v, a second for each of %d shapes", budget, least, searches))
 	}
 	dir, err := dataDir(c)
 	if err != nil {
@@ -109,7 +171,9 @@ func newTuning(c *cli.Context) (*tuning, error) {
 	}
 	host := machine.Read(machine.Source{})
 	t.path = tune.Path(dir)
-	if t.file, err = tune.Load(t.path, tune.Identify(host)); err != nil {
+	file, err := tune.Load(t.path, tune.Identify(host))
+	t.file = &file
+	if err != nil {
 		var foreign *tune.ForeignError
 		if !errors.As(err, &foreign) && !c.Bool("force") {
 			return fail(err)
@@ -142,7 +206,7 @@ func newTuning(c *cli.Context) (*tuning, error) {
 		}
 	}
 	t.o = tune.Options{Device: device, Threads: len(cpus), Ops: op.Builtin(), Caches: tune.Caches(host, wh.LLCReached(cpus)), Tuner: b,
-		Kernels: func(o op.Op) ([]backend.KernelInfo, error) { return kernels[kernelsKey(o)], nil }, Budget: budget / time.Duration(len(t.targets)), Now: time.Now, Revision: revision,
+		Kernels: func(o op.Op) ([]backend.KernelInfo, error) { return kernels[kernelsKey(o)], nil }, Budget: budget / time.Duration(searches), Now: time.Now, Revision: revision,
 		Say: func(format string, a ...any) {
 			if !c.Bool("quiet") {
 				fmt.Fprintf(c.App.ErrWriter, format+"\n", a...)
@@ -204,34 +268,36 @@ func (t *tuning) run(ctx context.Context) error {
 	r := &runner.Runner{Launch: launch}
 	defer r.Close()
 	t.o.Run = r.Run
-	var outs []tune.Outcome
 	for _, target := range t.targets {
 		out, err := tune.Search(ctx, t.o, target)
 		if err != nil {
-			return err
+			return &campaign.DeviceError{Device: t.o.Device, Err: err}
 		}
-		outs = append(outs, out)
+		t.outs = append(t.outs, out)
 		t.file.Put(out)
 		if err := t.file.Save(t.path); err != nil {
 			return err
 		}
 	}
-	return t.show(outs)
+	return nil
 }
 
-func (t *tuning) show(outs []tune.Outcome) error {
+// showTunings prints what was found, a table for each device.
+func showTunings(c *cli.Context, all []*tuning) error {
 	var faults []string
-	for _, o := range outs {
-		faults = append(faults, o.Faults...)
-	}
-	if t.c.Bool("json") {
-		if err := writeJSON(t.c, t.file); err != nil {
-			return err
+	for _, t := range all {
+		for _, o := range t.outs {
+			faults = append(faults, o.Faults...)
 		}
-	} else {
-		w := tabwriter.NewWriter(t.c.App.Writer, 0, 0, 2, ' ', 0)
+		if c.Bool("json") {
+			continue
+		}
+		if len(all) > 1 {
+			fmt.Fprintln(c.App.Writer, t.o.Device)
+		}
+		w := tabwriter.NewWriter(c.App.Writer, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(w, "shape\tclass\ttried\tfound\ttimes as fast")
-		for _, o := range outs {
+		for _, o := range t.outs {
 			found, gain := "the default "+o.Default, "-"
 			if e := o.Found; e != nil {
 				found = fmt.Sprintf("%s %v", e.Kernel, e.Params)
@@ -243,8 +309,13 @@ func (t *tuning) show(outs []tune.Outcome) error {
 			return err
 		}
 	}
-	if !t.c.Bool("quiet") {
-		fmt.Fprintln(t.c.App.ErrWriter, "tuning:", t.path)
+	if c.Bool("json") {
+		if err := writeJSON(c, *all[0].file); err != nil {
+			return err
+		}
+	}
+	if !c.Bool("quiet") {
+		fmt.Fprintln(c.App.ErrWriter, "tuning:", all[0].path)
 	}
 	if len(faults) > 0 {
 		return fault("%d candidates failed: %s", len(faults), faults[0])

@@ -21,7 +21,7 @@ func verifyCommand() *cli.Command {
 			"named, the others go on, and the exit code is 1. Kernels that take no small shape are listed; a\n" +
 			"calibration verifies them in its own.",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device whose kernels to verify"},
+			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device whose kernels to verify; several, comma-separated, or cuda:all, one after the other"},
 			&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated; default: all"},
 			&cli.StringFlag{Name: "kernel", Usage: "this kernel alone"},
 			&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
@@ -35,13 +35,30 @@ func verify(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
-	cfg, err := config(c)
+	cfgs, err := configs(c)
 	if err != nil {
 		return err
 	}
 	if err := kernelExists(c.String("kernel")); err != nil {
 		return err
 	}
+	for i := range cfgs {
+		if err := verifyCases(c, &cfgs[i]); err != nil {
+			return err
+		}
+	}
+	doc, err := runThen(c, cfgs, func(doc record.Calibration) error { return deliverVerified(c, cfgs, doc) })
+	if err != nil {
+		return err
+	}
+	if bad, _ := unverified(doc.Results); len(bad) > 0 {
+		return fault("%d kernels did not pass: %s", len(bad), bad[0])
+	}
+	return nil
+}
+
+// verifyCases chooses what is verified on a device.
+func verifyCases(c *cli.Context, cfg *campaign.Config) (err error) {
 	var kernels []backend.KernelInfo
 	platform, _, _ := strings.Cut(cfg.Plan.Device, ":")
 	for _, b := range backends() {
@@ -62,41 +79,53 @@ func verify(c *cli.Context) error {
 		return fmt.Errorf("verify: no kernel that was selected can run on %s (ridge list kernels says why)", cfg.Plan.Device)
 	}
 	cfg.SkipPreflight, cfg.NoProbes, cfg.Plan.ProbesOnly = true, true, true
-	doc, err := runThen(c, []campaign.Config{cfg}, func(doc record.Calibration) error { return deliverVerified(c, cfg, doc) })
-	if err != nil {
-		return err
-	}
-	if bad, _ := unverified(doc.Results); len(bad) > 0 {
-		return fault("%d kernels did not pass: %s", len(bad), bad[0])
-	}
 	return nil
 }
 
 // deliverVerified writes the document and prints what did not pass.
-func deliverVerified(c *cli.Context, cfg campaign.Config, doc record.Calibration) error {
+func deliverVerified(c *cli.Context, cfgs []campaign.Config, doc record.Calibration) error {
 	data, err := record.EncodeCalibration(doc)
 	if err != nil {
 		return err
 	}
-	if printed, err := deliverFile(c, cfg.DataDir, doc.RunID, ".json", data); printed || err != nil {
+	if printed, err := deliverFile(c, cfgs[0].DataDir, doc.RunID, ".json", data); printed || err != nil {
 		return err
 	}
 	failed, unsuited := unverified(doc.Results)
 	for _, line := range append(slices.Clone(unsuited), failed...) {
 		fmt.Fprintln(c.App.Writer, line)
 	}
-	n := len(asked(doc.Results))
-	_, err = fmt.Fprintf(c.App.Writer, "%d kernels on %s: %d passed, %d failed, %d take none of the small shapes; %d cases\n",
-		n, cfg.Plan.Device, n-len(failed)-len(unsuited), len(failed), len(unsuited), len(doc.Results))
-	return err
+	for _, cfg := range cfgs {
+		results := resultsOf(doc.Results, cfg.Plan.Device)
+		failed, unsuited := unverified(results)
+		n := len(asked(results))
+		if _, err := fmt.Fprintf(c.App.Writer, "%d kernels on %s: %d passed, %d failed, %d take none of the small shapes; %d cases\n",
+			n, cfg.Plan.Device, n-len(failed)-len(unsuited), len(failed), len(unsuited), len(results)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// asked are the kernels that results were asked of.
-func asked(results []record.Result) []string {
-	var out []string
+// resultsOf a device.
+func resultsOf(results []record.Result, device string) (out []record.Result) {
 	for _, r := range results {
-		if !slices.Contains(out, r.KernelRequested) {
-			out = append(out, r.KernelRequested)
+		if r.Device == device {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// verifying is a kernel on a device.
+type verifying struct{ device, kernel string }
+
+// asked are the kernels that results were asked of, on each device.
+func asked(results []record.Result) []verifying {
+	var out []verifying
+	for _, r := range results {
+		if v := (verifying{r.Device, r.KernelRequested}); !slices.Contains(out, v) {
+			out = append(out, v)
 		}
 	}
 	return out
@@ -108,10 +137,10 @@ func unverified(results []record.Result) (failed, unsuited []string) {
 	for _, k := range asked(results) {
 		ran, why, first := false, "", ""
 		for _, r := range results {
-			if r.KernelRequested != k {
+			if r.KernelRequested != k.kernel || r.Device != k.device {
 				continue
 			}
-			line := fmt.Sprintf("%s: %s: %s: %s", k, r.ID, r.Status, oneLine(r.Reason))
+			line := fmt.Sprintf("%s: %s: %s: %s", k.kernel, r.ID, r.Status, oneLine(r.Reason))
 			switch {
 			case r.Status.Counts():
 				ran = true

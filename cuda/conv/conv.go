@@ -22,6 +22,7 @@ func Family() kernel.Family {
 		{Name: "conv2d_int8_simt_direct", Rank: 1, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, IntExact: true, Plan: direct},
 		{Name: "conv2d_bf16_sm80", Rank: 2, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Least: 80, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "conv2d_bf16_sm90", Rank: 3, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Only: 90, BoundC: 24, IntExact: true, Plan: wgmma},
+		{Name: "conv2d_int8_sm90", Rank: 3, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, Plan: wgmma},
 		{Name: "conv2d_int8_sm80", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: mma},
 	}}
 }

@@ -103,3 +103,18 @@ func TestConvolutionsOnHopperMatchTheExpectation(t *testing.T) {
 	ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,residual=1"))
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
+
+// The same of bytes, whose stages are 128 channels of a tap and whose tiles have 128 or 256 channels.
+func TestConvolutionsOfBytesOnHopperMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"n=1,c=64,h=1,w=1,k=72,r=1", "n=1,c=80,h=9,w=7,k=70,pad=1", "n=2,c=144,h=8,w=9,k=300,r=1", "n=2,c=64,h=11,w=13,k=80,r=1,stride=2", "n=1,c=96,h=11,w=11,k=67,dilation=3,pad=3",
+		"n=1,c=272,h=13,w=14,k=129,r=2", "n=9,c=64,h=9,w=11,k=640,r=1", "n=2,c=80,h=9,w=8,k=70,pad=1,stride=2",
+	} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, shape+",layout=nhwc"))
+	}
+	for _, e := range []string{"bias=1", "residual=1", "residual=1,bias=1", "requant=1", "requant=1,bias=1,act=relu"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, "n=2,c=64,h=6,w=7,k=75,layout=nhwc,"+e), cudatest.Op(t, "conv2d", record.INT8, "n=2,c=64,h=6,w=7,k=80,r=1,layout=nhwc,"+e))
+	}
+	cudatest.Taken(t, cuda.New(), "sm90", ops)
+}

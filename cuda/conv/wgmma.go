@@ -7,20 +7,23 @@ import (
 
 	"ridge/cuda/kernel"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
 // wgmmaTiles are the entries of conv_wgmma.cuh: channels of a tile, and its time where the tensor cores or, of the narrow one, the second-level cache or, of the slim one, shared memory bind.
-var wgmmaTiles = []struct {
+type wgmmaTile struct {
 	suffix string
 	cols   int64
 	cost   float64
-}{{"", 256, 2}, {"_narrow", 128, 1.1}, {"_slim", 64, 0.875}}
+}
 
-// Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
-const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 64, 384, 1024 + 196608 + 8*4096, 128
+var wgmmaTiles = []wgmmaTile{{"", 256, 2}, {"_narrow", 128, 1.1}, {"_slim", 64, 0.875}}
 
-// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
-const wgmmaLeastIn, wgmmaLeastOut = 32, 33
+// Of bytes: there is no wgmma of 64 columns for them here.
+var wgmmaTilesBytes = wgmmaTiles[:2]
+
+// Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, bytes of channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
+const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 128
 
 // pixelView is what wgmma sees of a convolution: an image of output pixels, and the strides of x, in pixels, from one to the next.
 type pixelView struct {
@@ -38,7 +41,12 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
 	}
 	pointwise := c.R == 1 && c.S == 1 && c.Pad == 0
-	size, most := c.D.Size(), int64(math.MaxInt32)
+	size, most, tiles := c.D.Size(), int64(math.MaxInt32), wgmmaTiles
+	if c.D == record.INT8 {
+		tiles = wgmmaTilesBytes
+	}
+	// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
+	leastIn, leastOut := wgmmaDepth/size/2, tiles[len(tiles)-1].cols/2+1
 	switch {
 	case !c.NHWC:
 		return kernel.Plan{}, kernel.Shape("layout=nchw: nhwc is taken")
@@ -50,10 +58,10 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, kernel.Shape("stride=%d with a window of %d x %d and pad=%d: strides above 2 are taken with one tap and pad=0", c.Stride, c.R, c.S, c.Pad)
 	case c.Stride == 2 && !pointwise && min(c.H, c.W) < 2:
 		return kernel.Plan{}, kernel.Shape("stride=2 on an image of %d x %d: there are no odd pixels", c.H, c.W)
-	case c.C < wgmmaLeastIn || c.C*size%16 != 0:
-		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, wgmmaLeastIn)
-	case c.K < wgmmaLeastOut:
-		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, wgmmaLeastOut)
+	case c.C < leastIn || c.C*size%16 != 0:
+		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, leastIn)
+	case c.K < leastOut:
+		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, leastOut)
 	case op.Product(c.N, c.H, c.W, c.C) >= 1<<38 || op.Product(c.K, c.R, c.S, c.C) >= 1<<38:
 		return kernel.Plan{}, kernel.Shape("x of %d elements, filters of %d: fewer than 2^38 are taken", op.Product(c.N, c.H, c.W, c.C), op.Product(c.K, c.R, c.S, c.C))
 	case op.Product(c.N, c.Ho, c.Wo) > most || max(c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad) > most || op.Product(c.R, c.S) > most:
@@ -77,9 +85,9 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		p.xh, p.xw, p.right, p.down, p.halves = (c.H+1)/2, (c.W+1)/2, 2, 2*c.W, 1
 	}
 	bn, bh, bw, down := box(p.n, p.h, p.w)
-	tile, blocks := wgmmaTiles[0], int64(0)
-	for i, least := 0, 0.0; i < len(wgmmaTiles); i++ {
-		t, sms := wgmmaTiles[i], int64(max(1, d.SMs))
+	tile, blocks := tiles[0], int64(0)
+	for i, least := 0, 0.0; i < len(tiles); i++ {
+		t, sms := tiles[i], int64(max(1, d.SMs))
 		all := down * ((c.K + t.cols - 1) / t.cols)
 		if time := float64((all+sms-1)/sms) * t.cost; i == 0 || time < least {
 			tile, blocks, least = t, min(all, sms), time
@@ -93,19 +101,26 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 			xw, xh = (c.W-right+1)/2, (c.H-down+1)/2
 		}
 		return kernel.Map(kernel.TensorMap{DType: c.D, Address: b[0].Address + uint64(down*c.W+right)*pixel, Dims: []uint64{uint64(c.C), uint64(xw), uint64(xh), uint64(p.n)},
-			Strides: []uint64{uint64(p.right) * pixel, uint64(p.down) * pixel, uint64(p.image) * pixel}, Box: []uint32{wgmmaDepth, uint32(bw), uint32(bh), uint32(bn)}})
+			Strides: []uint64{uint64(p.right) * pixel, uint64(p.down) * pixel, uint64(p.image) * pixel}, Box: []uint32{uint32(wgmmaDepth / size), uint32(bw), uint32(bh), uint32(bn)}})
 	}
 	taps := uint64(c.R * c.S)
 	filters := kernel.TensorMap{DType: c.D, Address: b[1].Address, Dims: []uint64{uint64(c.C), taps, uint64(c.K)},
-		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{wgmmaDepth, 1, uint32(tile.cols)}}
+		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{uint32(wgmmaDepth / size), 1, uint32(tile.cols)}}
 	ptr := map[string]kernel.Arg{} // a missing one is a null pointer
 	for _, t := range b {
 		ptr[t.Tensor.Name] = kernel.Ptr(t)
 	}
 	args := append([]kernel.Arg{x(0, 0), x(1, 0), x(0, 1), x(1, 1), kernel.Map(filters)},
 		kernel.Ints(p.n, p.h, p.w, c.K, c.C, c.R, c.S, c.Pad, c.Dilation, bn, bh, bw, p.halves)...)
-	args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))), ptr["bias"], ptr["residual"], ptr["y"])
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "conv2d_" + string(c.D) + "_sm90_nhwc" + tile.suffix, Grid: [3]int64{blocks, 1, 1},
+	entry, added := "conv2d_"+string(c.D)+"_sm90_nhwc", ptr["residual"]
+	if c.Requant {
+		entry, added = entry+"_requant", ptr["scale"]
+	}
+	if c.D.Float() || c.Requant {
+		args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))))
+	}
+	args = append(args, ptr["bias"], added, ptr["y"])
+	return kernel.Plan{Launches: []kernel.Launch{{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1},
 		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil
 }
 

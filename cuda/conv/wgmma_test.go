@@ -20,6 +20,12 @@ func TestHopperTakesTheConvolutionsItCan(t *testing.T) {
 		{DType: record.BF16, Params: "n=2 c=256 h=56 w=56 k=512 r=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 112, Shared: 230400},
 		{DType: record.BF16, Params: "n=32 c=64 h=56 w=56 k=64 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 132, Shared: 230400},
 		{DType: record.BF16, Params: "n=32 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow", Blocks: 132, Shared: 230400},
+		{DType: record.INT8, Params: "n=32 c=256 h=14 w=14 k=2048 r=1 layout=nhwc", Device: h200, Entry: "conv2d_int8_sm90_nhwc", Blocks: 132, Shared: 230400},
+		{DType: record.INT8, Params: "n=32 c=128 h=28 w=28 k=128 pad=1 layout=nhwc requant=1", Device: h200, Entry: "conv2d_int8_sm90_nhwc_requant_narrow", Blocks: 132, Shared: 230400},
+		{DType: record.INT8, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_int8_sm90_nhwc_narrow", Blocks: 4, Shared: 230400},
+		{DType: record.INT8, Params: "n=1 c=48 h=8 w=8 k=128 layout=nhwc", Device: h200, Entry: "c=48: 64 and more"},
+		{DType: record.INT8, Params: "n=1 c=72 h=8 w=8 k=128 layout=nhwc", Device: h200, Entry: "c=72: 64 and more are taken, in multiples of 16 bytes"},
+		{DType: record.INT8, Params: "n=1 c=64 h=8 w=8 k=64 layout=nhwc", Device: h200, Entry: "k=64: 65 and more"},
 		{DType: record.BF16, Params: "n=1 c=128 h=56 w=56 k=128 pad=1 stride=3 layout=nhwc", Device: h200, Entry: "stride=3 with a window of 3 x 3"},
 		{DType: record.BF16, Params: "n=1 c=128 h=56 w=1 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "an image of 56 x 1: there are no odd pixels"},
 		{DType: record.BF16, Params: "n=1 c=128 h=8 w=8 k=128", Device: h200, Entry: "layout=nchw"},
@@ -47,6 +53,16 @@ func TestHopperMapsImagesInBoxes(t *testing.T) {
 		if got := p.Launches[0].Args[0].Map; got == nil || !reflect.DeepEqual(*got, want) {
 			t.Errorf("%s: x has %+v, want %+v", params, got, want)
 		}
+	}
+}
+
+// Bytes come 128 channels at a time, of x and of the filters.
+func TestHopperMapsBytesInBoxesOfTwiceTheChannels(t *testing.T) {
+	args := plantest.Plan(t, "conv2d", record.INT8, "n=2 c=160 h=28 w=20 k=128 pad=1 layout=nhwc", 4096, wgmma, h200).Launches[0].Args
+	x := kernel.TensorMap{DType: record.INT8, Address: 4096, Dims: []uint64{160, 20, 28, 2}, Strides: []uint64{160, 3200, 89600}, Box: []uint32{128, 20, 6, 1}}
+	w := kernel.TensorMap{DType: record.INT8, Address: 4096, Dims: []uint64{160, 9, 128}, Strides: []uint64{160, 1440}, Box: []uint32{128, 1, 128}}
+	if !reflect.DeepEqual(*args[0].Map, x) || !reflect.DeepEqual(*args[4].Map, w) {
+		t.Errorf("x has %+v and the filters %+v, want %+v and %+v", args[0].Map, args[4].Map, x, w)
 	}
 }
 

@@ -87,7 +87,7 @@ func all(t *testing.T, b *cuda.Backend, ops []op.Op, tier string) {
 			kernels = slices.DeleteFunc(kernels, func(k backend.KernelInfo) bool { return !strings.Contains(k.Name, tier) })
 			for _, k := range kernels {
 				// One element off the alignment, so that vectors of 16 bytes cannot be used.
-				alive, why := check(t, d, o, k.Name, int64(i%2)*o.Tensors()[0].DType.Size(), order)
+				alive, why := check(t, d, o, backend.PrepareOptions{Kernel: k.Name, Misalign: int64(i%2) * o.Tensors()[0].DType.Size(), Seed: runner.Seed}, order)
 				if why != nil {
 					notRun = append(notRun, why.Error())
 				}
@@ -136,11 +136,39 @@ func Taken(t *testing.T, b *cuda.Backend, tier string, ops []op.Op) {
 	all(t, b, ops, tier)
 }
 
-// check verifies one kernel; alive is false when it cost the device its context, why says that it does not take the op.
-func check(t *testing.T, d backend.Device, o op.Op, kernel string, misalign int64, order string) (alive bool, why error) {
+// With runs a kernel with parameters that a search could give it, in all orders, operands aligned. An op that it does not take so fails.
+func With(t *testing.T, b *cuda.Backend, kernel string, params map[string]int64, ops []op.Op) {
 	t.Helper()
-	what := fmt.Sprintf("%s for %s %s %v misalign=%d order=%s", kernel, o.Name(), o.DType(), o.Params(), misalign, order)
-	e, err := d.Prepare(op.Single(o), backend.PrepareOptions{Kernel: kernel, Misalign: misalign, Seed: runner.Seed})
+	for _, order := range Orders {
+		t.Setenv("RIDGE_MODEL_ORDER", order)
+		d, err := b.Open("cuda:0", backend.OpenOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range ops {
+			alive, why := check(t, d, o, backend.PrepareOptions{Kernel: kernel, Params: params, Seed: runner.Seed}, order)
+			if why != nil {
+				t.Error(why)
+			}
+			if alive {
+				continue
+			}
+			_ = d.Close() // of a lost context
+			if d, err = b.Open("cuda:0", backend.OpenOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	}
+}
+
+// check verifies one kernel; alive is false when it cost the device its context, why says that it does not take the op.
+func check(t *testing.T, d backend.Device, o op.Op, opts backend.PrepareOptions, order string) (alive bool, why error) {
+	t.Helper()
+	what := fmt.Sprintf("%s %v for %s %s %v misalign=%d order=%s", opts.Kernel, opts.Params, o.Name(), o.DType(), o.Params(), opts.Misalign, order)
+	e, err := d.Prepare(op.Single(o), opts)
 	if backend.IsUnsupported(err) {
 		return true, fmt.Errorf("%s: %w", what, err)
 	}

@@ -187,6 +187,35 @@ func TestLaunchesReachTheDeviceAsOftenAsOrdered(t *testing.T) {
 	}
 }
 
+// The driver's word on clusters is the error: none is launched as single blocks.
+func TestClustersThatADeviceCannotLaunchAreErrors(t *testing.T) {
+	s := context(t)
+	f := function(t, "stream_fp32_simt", "stream_fp32_simt_add")
+	y, err := cu.MemAlloc(16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		grid, cluster [3]uint32
+		want          string
+	}{
+		{[3]uint32{3, 1, 1}, [3]uint32{2, 1, 1}, "CUDA_ERROR_INVALID_VALUE"},
+		{[3]uint32{4, 3, 1}, [3]uint32{2, 2, 1}, "CUDA_ERROR_INVALID_VALUE"},
+		{[3]uint32{16, 1, 1}, [3]uint32{16, 1, 1}, "CUDA_ERROR_INVALID_CLUSTER_SIZE"},
+		{[3]uint32{4, 2, 2}, [3]uint32{4, 2, 2}, "CUDA_ERROR_INVALID_CLUSTER_SIZE"},
+	} {
+		l, err := driver.NewList([][]driver.Launch{{{Function: f, Grid: tc.grid, Block: [3]uint32{256, 1, 1}, Cluster: tc.cluster,
+			Params: []uint64{4, uint64(y), uint64(y), uint64(y), 0}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := l.Run(s, 1); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%v blocks in clusters of %v: %v, want %s", tc.grid, tc.cluster, err, tc.want)
+		}
+		l.Free()
+	}
+}
+
 // timing asks for samples and fails the test when they cannot be had.
 func timing(t *testing.T, l *driver.List, s cu.Stream, q driver.Timing) driver.Timed {
 	t.Helper()

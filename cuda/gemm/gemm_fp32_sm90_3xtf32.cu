@@ -9,4 +9,4 @@
 #include "gemm_wgmma.cuh"
 #include "ridge_wgmma_3xtf32.cuh"
 
-RIDGE_WGMMA_FLOATS(gemm_fp32_sm90_3xtf32_nt, Hopper3xTf32, float, true, 128)
+RIDGE_WGMMA_FLOATS(gemm_fp32_sm90_3xtf32_nt, Hopper3xTf32, float, true, 128, 1)

@@ -11,5 +11,6 @@
 // Versions: 1 as described. Next: A through registers, which reads it once for both halves (127 bytes a cycle); 192 columns with one wgmma (139).
 #include "gemm_wgmma.cuh"
 
-RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt, HopperE4m3, ridge_bf16, true, 256)
-RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt_narrow, HopperE4m3, ridge_bf16, true, 128)
+RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt, HopperE4m3, ridge_bf16, true, 256, 1)
+RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt_cluster, HopperE4m3, ridge_bf16, true, 256, 2)
+RIDGE_WGMMA_FLOATS(gemm_fp8_e4m3_sm90_nt_narrow, HopperE4m3, ridge_bf16, true, 128, 1)

@@ -120,6 +120,36 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
+// Clusters of two blocks that share B's tile, on two pairs of multiprocessors: an odd number of tiles in either direction, so that a block of the last cluster has no
+// rows, one tile alone, more places than clusters, depths below, at and above the stages, B either way, batches, all epilogues.
+func TestProductsInClustersMatchTheExpectation(t *testing.T) {
+	cluster := map[string]int64{"tile": 256, "cluster": 2}
+	of := func(name string, d record.DType, shapes ...string) (ops []op.Op) {
+		for _, s := range shapes {
+			ops = append(ops, cudatest.Op(t, name, d, s))
+		}
+		return ops
+	}
+	for _, tc := range []struct {
+		kernel string
+		ops    []op.Op
+	}{
+		{"gemm_bf16_sm90", append(of("gemm", record.BF16, "m=130,n=144,k=96,tb=1", "m=300,n=520,k=48,tb=1", "m=129,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=264,k=400,tb=1",
+			"m=150,n=24,k=16,batch=5,tb=1", "m=300,n=39,k=80,ldb=48", "m=140,n=264,k=328", "m=150,n=16,k=72,batch=3,alpha=-2,beta=1", "m=130,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25"), of("linear", record.BF16, "m=150,n=280,k=72,act=gelu", "m=290,n=21,k=32,act=relu,bias=0")...)},
+		{"gemm_fp16_sm90", of("gemm", record.FP16, "m=300,n=39,k=80,ldb=48", "m=140,n=264,k=48,tb=1")},
+		{"gemm_tf32_sm90", append(of("gemm", record.TF32, "m=300,n=39,k=48,lda=64,ldb=64,tb=1", "m=129,n=39,k=197,lda=200,ldb=200,ldc=41,tb=1"), of("linear", record.TF32, "m=130,n=300,k=36,act=silu")...)},
+		{"gemm_fp8_e4m3_sm90", of("gemm", record.FP8E4M3, "m=300,n=39,k=144,tb=1", "m=129,n=39,k=688,ldc=41,tb=1,alpha=-2")},
+		{"gemm_int8_sm90", append(of("gemm", record.INT8, "m=300,n=39,k=144,tb=1", "m=150,n=24,k=640,batch=2,tb=1"),
+			of("linear", record.INT8, "m=290,n=41,k=144", "m=290,n=281,k=64,requant=1,act=relu", "m=130,n=40,k=64,requant=1,bias=0")...)},
+		{"gemm_u8s8_sm90", of("gemm", record.U8S8, "m=300,n=39,k=144,tb=1", "m=150,n=24,k=16,batch=3,tb=1")},
+	} {
+		cudatest.With(t, cuda.New(), tc.kernel, cluster, tc.ops)
+	}
+	// What the plan chooses by itself: two rounds of tiles with eight stages.
+	t.Setenv("RIDGE_FAKE_SMS", "2")
+	cudatest.Taken(t, cuda.New(), "bf16_sm90", of("gemm", record.BF16, "m=256,n=512,k=512,tb=1"))
+}
+
 func TestLayersOfTwoProductsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {

@@ -5,5 +5,6 @@
 // Predicted of the tf32 roof at the clock held: 4096³ (128 stages a tile) 0.89 to 0.92, 8192³ 0.91 to 0.94. not yet measured.
 #include "gemm_wgmma.cuh"
 
-RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt, HopperTf32, float, true, 256)
-RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt_narrow, HopperTf32, float, true, 128)
+RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt, HopperTf32, float, true, 256, 1)
+RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt_cluster, HopperTf32, float, true, 256, 2)
+RIDGE_WGMMA_FLOATS(gemm_tf32_sm90_nt_narrow, HopperTf32, float, true, 128, 1)

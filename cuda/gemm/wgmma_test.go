@@ -36,6 +36,45 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 	})
 }
 
+// Clusters where several rounds of deep tiles have neighbours below each other, and where a search asks for them; no launch has more than there are pairs of multiprocessors.
+func TestHopperTilesLieInClustersWhereTheySpareTheCache(t *testing.T) {
+	on := func(sms int, cols, cluster int64) kernel.Device {
+		return kernel.Device{Capability: 90, SMs: sms, SharedMax: 232448, TileCols: cols, Cluster: cluster}
+	}
+	h200 := on(132, 0, 0)
+	plantest.Launches(t, "gemm", wgmma, []plantest.Case{
+		{DType: record.BF16, Params: "m=4096 n=4096 k=4096", Device: h200, Entry: "gemm_bf16_sm90_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "m=8192 n=8192 k=512 tb=1", Device: h200, Entry: "gemm_bf16_sm90_nt_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.FP16, Params: "m=4096 n=4096 k=4096", Device: h200, Entry: "gemm_fp16_sm90_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.TF32, Params: "m=4096 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_tf32_sm90_nt_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.INT8, Params: "m=4096 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_int8_sm90_nt_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.U8S8, Params: "m=4096 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_u8s8_sm90_nt_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.FP8E4M3, Params: "m=4096 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_fp8_e4m3_sm90_nt_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "m=256 n=256 k=1024 batch=200", Device: h200, Entry: "gemm_bf16_sm90_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "m=3968 n=4096 k=4096", Device: h200, Entry: "gemm_bf16_sm90_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2}, // 31 rows of tiles, no round more
+		{DType: record.BF16, Params: "m=384 n=22528 k=4096", Device: h200, Entry: "gemm_bf16_sm90_nn", Blocks: 132, Shared: 230400},                     // 3 rows: a round more
+		{DType: record.BF16, Params: "m=1024 n=4096 k=4096", Device: h200, Entry: "gemm_bf16_sm90_nn", Blocks: 128, Shared: 230400},                     // one round
+		{DType: record.BF16, Params: "m=4096 n=4096 k=448", Device: h200, Entry: "gemm_bf16_sm90_nn", Blocks: 132, Shared: 230400},                      // seven stages
+		{DType: record.BF16, Params: "m=128 n=131072 k=4096", Device: h200, Entry: "gemm_bf16_sm90_nn", Blocks: 132, Shared: 230400},                    // one row
+		{DType: record.BF16, Params: "m=4096 n=4096 k=4096", Device: on(133, 0, 0), Entry: "gemm_bf16_sm90_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "m=4096 n=4096 k=4096", Device: on(132, 256, 1), Entry: "gemm_bf16_sm90_nn", Blocks: 132, Shared: 230400},
+		{DType: record.BF16, Params: "m=200 n=104 k=64", Device: on(132, 256, 2), Entry: "gemm_bf16_sm90_nn_cluster", Blocks: 2, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "m=128 n=4096 k=64", Device: on(132, 256, 2), Entry: "there is no tile of 256 columns in clusters of 2"},
+		{DType: record.BF16, Params: "m=256 n=4096 k=64", Device: on(132, 128, 2), Entry: "there is no tile of 128 columns in clusters of 2"},
+		{DType: record.BF16, Params: "m=256 n=4096 k=64", Device: on(1, 256, 2), Entry: "there is no tile of 256 columns in clusters of 2 for m=256 on 1 multiprocessors"},
+		{DType: record.BF16, Params: "m=100 n=4096 k=64", Device: on(132, 0, 2), Entry: "there is no tile in clusters of 2 for m=100"},
+	})
+	plantest.Launches(t, "gemm", wgmma3xTF32, []plantest.Case{
+		{DType: record.FP32, Params: "m=4096 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_fp32_sm90_3xtf32_nt", Blocks: 132, Shared: 230400},
+	})
+	for params, box := range map[string][]uint32{"m=4096 n=4096 k=4096 tb=1": {64, 128, 1}, "m=4096 n=4096 k=4096": {64, 64, 1}} { // half of B's tile a copy; panels of 64 columns
+		p := plantest.Plan(t, "gemm", record.BF16, params, 4096, wgmma, h200)
+		if got := p.Launches[0].Args[1].Map.Box; !reflect.DeepEqual(got, box) {
+			t.Errorf("%s: B comes in boxes of %v, want %v", params, got, box)
+		}
+	}
+}
+
 func TestThreeProductsOfTF32OnHopperHaveOneTile(t *testing.T) {
 	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
 	plantest.Launches(t, "gemm", wgmma3xTF32, []plantest.Case{

@@ -74,7 +74,7 @@ struct Sums3xTf32 {
       for (int k = 0; k < 4; k++) wgmma_registers_tf32<false>(part, big[k], big_b + 2 * k);
       wgmma_commit();
       wgmma_done(part);
-      if (lane == 0) mbarrier_arrive(at.empty + 8 * at.slot);
+      T::release(at, at.slot);
 #pragma unroll
       for (int i = 0; i < 64; i++) acc[i] += part[i];
       at.next(T::STAGES);

@@ -7,6 +7,11 @@
 // issued, so that the tensor cores always have one group ahead (SumsWhole; a precision may have another loop); the producer runs on into the next tile while
 // this one is stored.
 //
+// In a cluster (BLOCKS > 1) the blocks take tiles below each other, so the same columns of B: each brings its own A and 1 / BLOCKS of B's tile to all. A stage is filled when the
+// warps of all blocks have given it back, to each producer by an arrival of its own, and full when all shares have come; shares may come before the block has said how many
+// bytes it expects. Blocks begin when all have their mbarriers, and end together: until then others may arrive at them. A block whose tile lies beyond the last
+// row does the same on zeros, which nobody stores.
+//
 // A stage of A is 128 rows of 128 bytes, of B COLS rows, or across 64 rows of k for each 64 columns; all swizzled by 128 bytes, by TMA and in the
 // descriptors: no bank conflicts. Rows, columns and k beyond the ends are zeros of TMA.
 //
@@ -22,7 +27,7 @@
 #ifndef RIDGE_WGMMA_TILE_CUH
 #define RIDGE_WGMMA_TILE_CUH
 
-#include "ptx_tma.cuh"
+#include "ptx_cluster.cuh"
 #include "ptx_wgmma.cuh"
 #include "ridge_tile_place.cuh"
 
@@ -30,7 +35,7 @@ constexpr int WGMMA_THREADS = 384;
 
 // Where a warp that multiplies stands in the ring of stages; a and b are the descriptors of its operands in the first one.
 struct WgmmaRing {
-  shared_at stages, full, empty;
+  shared_at stages, full, empty; // empty: in a cluster, of the block that this lane tells
   uint64_t a, b;
   int slot;
   unsigned phase;
@@ -43,7 +48,6 @@ struct WgmmaRing {
 struct SumsWhole {
   static constexpr int COPIES = 1, BARRIERS = 2; // of B in a stage; of a stage
   template <class T> static __device__ __forceinline__ void sums(typename T::sum (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
-    const int lane = threadIdx.x % 32;
     mbarrier_wait(at.full + 8 * at.slot, at.phase);
     T::template stage<true>(acc, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4));
     int last = at.slot;
@@ -52,12 +56,12 @@ struct SumsWhole {
       mbarrier_wait(at.full + 8 * at.slot, at.phase);
       T::template stage<false>(acc, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4));
       wgmma_wait<1>();
-      if (lane == 0) mbarrier_arrive(at.empty + 8 * last);
+      T::release(at, last);
       last = at.slot;
       at.next(T::STAGES);
     }
     wgmma_done(acc);
-    if (lane == 0) mbarrier_arrive(at.empty + 8 * last);
+    T::release(at, last);
   }
 };
 
@@ -66,7 +70,6 @@ struct SumsWhole {
 struct SumsPromoted {
   static constexpr int COPIES = 1, BARRIERS = 2;
   template <class T> static __device__ __forceinline__ void sums(float (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
-    const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int i = 0; i < T::COLS / 2; i++) acc[i] = 0;
     for (int s = 0; s < steps; s++) {
@@ -76,7 +79,7 @@ struct SumsPromoted {
         float part[64];
         T::template stage<true>(part, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4) + half * (128 * 128 >> 4));
         wgmma_done(part);
-        if (half == T::COLS / 128 - 1 && lane == 0) mbarrier_arrive(at.empty + 8 * at.slot);
+        if (half == T::COLS / 128 - 1) T::release(at, at.slot);
 #pragma unroll
         for (int i = 0; i < 64; i++) acc[64 * half + i] += part[i];
       }
@@ -131,14 +134,33 @@ template <class P> struct WgmmaOf<false, P> {
   typedef typename P::across type;
 };
 
-template <class P, bool ALONG, int COLS_> struct WgmmaTile {
+template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
   typedef typename WgmmaOf<ALONG, P>::type wgmma;
   typedef typename wgmma::sum sum;
   typedef typename P::loop loop;
+  static constexpr int BLOCKS = BLOCKS_; // of a cluster, side by side along rows
   static constexpr int ROWS = 128, COLS = COLS_, STEP = 128 / P::SIZE; // k of a stage
   static constexpr int A_BYTES = ROWS * 128, B_BYTES = COLS * 128, STAGE = A_BYTES + loop::COPIES * B_BYTES, STAGES = 196608 / STAGE;
   static constexpr int LINE = 256, STAGING = 16 * LINE; // of a warp: 16 rows of 64 sums
   static constexpr int SHARED = 1024 + STAGES * STAGE + 8 * STAGING;
+  static_assert(COLS % (64 * BLOCKS) == 0 && BLOCKS <= 32, "each block brings whole panels of B, and a lane tells one block");
+
+  // The warp has waited for what reads a stage: every block that writes there is told.
+  static __device__ __forceinline__ void release(const WgmmaRing &at, int slot) {
+    const int lane = threadIdx.x % 32;
+    if constexpr (BLOCKS == 1) {
+      if (lane == 0) mbarrier_arrive(at.empty + 8 * slot);
+    } else {
+      if (lane < BLOCKS) mbarrier_arrive_cluster(at.empty + 8 * slot);
+    }
+  }
+
+  // The tile that this block takes at place t: those of a cluster lie below each other. down counts rows of tiles or, in clusters, of groups of BLOCKS.
+  static __device__ __forceinline__ TilePlace place_of(int64_t t, int64_t down, int64_t across, unsigned rank) {
+    TilePlace at = tile_place(t % (down * across), down, across);
+    at.row = at.row * BLOCKS + rank;
+    return at;
+  }
 
   // What a slice of the tiles sums up: a product of a batch, or where `part` stages are fewer than all `steps`, so many of the only product.
   struct Slice {
@@ -148,22 +170,30 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
     return part < steps ? Slice{0, number * part, min(part, steps - number * part)} : Slice{number, 0, steps};
   }
 
+  // In a cluster each block brings its A, and its share of B's columns to all of them, when all have given the stage back.
   static __device__ __forceinline__ void produce(int64_t tiles, int64_t across, int steps, int part, shared_at stages, shared_at full, shared_at empty,
-                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t down) {
+                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t down, unsigned rank) {
+    constexpr int SHARE = COLS / BLOCKS, ALL = (1 << BLOCKS) - 1;
     tma_prefetch(a);
     tma_prefetch(b);
     int slot = 0;
     unsigned phase = 0;
-    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       const Slice of = slice((int)(t / (down * across)), steps, part);
-      const TilePlace at = tile_place(t % (down * across), down, across);
-      const int row = (int)at.row * ROWS, column = (int)at.column * COLS;
+      const TilePlace at = place_of(t, down, across, rank);
+      const int row = (int)at.row * ROWS, column = (int)at.column * COLS; // a row of tiles beyond the last is zeros of TMA
       for (int s = of.first; s < of.first + of.count; s++) {
         const shared_at to = stages + slot * STAGE, bar = full + 8 * slot;
         mbarrier_wait(empty + 8 * slot, phase ^ 1);
         mbarrier_expect(bar, A_BYTES + B_BYTES);
         tma_load(to, a, bar, s * STEP, row, of.z);
-        if constexpr (ALONG) {
+        if constexpr (BLOCKS > 1 && ALONG) {
+          tma_load_multicast(to + A_BYTES + rank * (B_BYTES / BLOCKS), b, bar, s * STEP, column + (int)rank * SHARE, of.z, ALL);
+        } else if constexpr (BLOCKS > 1) {
+#pragma unroll
+          for (int i = 0; i < SHARE / 64; i++)
+            tma_load_multicast(to + A_BYTES + rank * (B_BYTES / BLOCKS) + i * 8192, b, bar, column + (int)rank * SHARE + 64 * i, s * STEP, of.z, ALL);
+        } else if constexpr (ALONG) {
           tma_load(to + A_BYTES, b, bar, s * STEP, column, of.z);
         } else {
 #pragma unroll
@@ -216,7 +246,7 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
     }
   }
 
-  // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS, 1) (or
+  // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS / BLOCKS, 1) (or
   // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0. part: stages that are summed up
   // together; where they are fewer than the depth's, batch is 1 and z counts the parts.
   template <int PER, class F>
@@ -226,40 +256,48 @@ template <class P, bool ALONG, int COLS_> struct WgmmaTile {
     RIDGE_SHARED(uint64_t, bars, [loop::BARRIERS * STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), steps = (int)((depth + STEP - 1) / STEP);
-    const int64_t down = (m + ROWS - 1) / ROWS, across = (n + COLS - 1) / COLS;
+    const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
+    const int64_t down = (m + ROWS * BLOCKS - 1) / (ROWS * BLOCKS), across = (n + COLS - 1) / COLS;
     const int64_t tiles = down * across * (part < steps ? (steps + part - 1) / part : batch);
     if (tid == 0) {
       for (int s = 0; s < STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
-        mbarrier_init(empty + 8 * s, 8);
+        mbarrier_init(empty + 8 * s, 8 * BLOCKS);
         if constexpr (loop::BARRIERS > 2) mbarrier_init(full + 16 * STAGES + 8 * s, loop::HELPERS);
       }
       mbarrier_init_fence();
     }
-    __syncthreads();
+    if constexpr (BLOCKS == 1) __syncthreads();
+    if constexpr (BLOCKS > 1) cluster_barrier();
     if (group == 0) {
       registers_fewer<40>();
-      if (tid == 0) produce(tiles, across, steps, part, stages, full, empty, a, b, down);
+      if (tid == 0) produce(tiles, across, steps, part, stages, full, empty, a, b, down, rank);
       if constexpr (loop::BARRIERS > 2) {
         if (tid >= 128 - 32 * loop::HELPERS) {
           WgmmaRing at = {stages, full, empty, 0, 0, 0, 0};
-          for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
+          for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
         }
+      }
+      if constexpr (BLOCKS > 1) {
+        __syncwarp();
+        cluster_barrier();
       }
       return;
     }
     registers_more<232>();
     const int warp = tid / 32 - 4;
-    WgmmaRing ring = {stages, full, empty, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
+    const shared_at told = BLOCKS > 1 ? cluster_map(empty, tid % BLOCKS) : empty;
+    WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
-    for (int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
+    for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
       loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
       const int64_t z = t / (down * across);
-      const TilePlace at = tile_place(t % (down * across), down, across);
+      const TilePlace at = place_of(t, down, across, rank);
       const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;
       each<PER>(acc, mine, [&](int row, int column, const Run<sum, PER> &v) { f(z, row0 + row, column0 + column, v); });
     }
+    if constexpr (BLOCKS > 1) cluster_barrier(); // the others' producers have been told of the last stages
   }
 };
 

@@ -49,6 +49,8 @@ type Device struct {
 	// TileCols is the columns of the tile that a search has found; 0: the kernel chooses. A kernel that has no such tile refuses the plan, one that
 	// has no choice of tiles makes the same as ever.
 	TileCols int64
+	// Cluster is the blocks of a cluster in the same way: 1 for none.
+	Cluster int64
 }
 
 // Buffer is the device memory of one op tensor.

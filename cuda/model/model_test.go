@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
-	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"))
+	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"), more("cluster"))
 }
 
 const blocks, threads = 3, 64
@@ -98,6 +98,9 @@ func launch(name string) ([]float32, error) {
 			return nil, err
 		}
 		ordered.Block, ordered.Shared, ordered.Maps = [3]uint32{160, 1, 1}, 1024+2*128*128, map[int][128]byte{0: m}
+		if strings.Contains(name, "_cluster") {
+			ordered.Grid[0], ordered.Cluster = 4, [3]uint32{2, 1, 1}
+		}
 		if strings.Contains(name, "_split") { // a warp and a copy of the stages more
 			ordered.Block[0], ordered.Shared = 192, 1024+4*128*128
 		}
@@ -144,6 +147,9 @@ func hopperMap(name string) ([128]byte, error) {
 		Box: []uint32{uint32(128 / size), 128, 1}, Swizzle: driver.Swizzle128}
 	if strings.HasSuffix(name, "no_swizzle") {
 		m.Swizzle = 0
+	}
+	if strings.Contains(name, "_cluster") || strings.HasSuffix(name, "_alone") { // a half of a stage
+		m.Box[1] = 64
 	}
 	return m.Encode()
 }
@@ -240,6 +246,25 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_split_not_waited_for", " bytes "}, // not yet written, not ordered, or written while it is read
 		{"fault_hopper_split_without_small", "[-1 -1"},
 		{"fault_hopper_split_swapped", "[-1 -1"},
+		{"fault_none_hopper_cluster", "[" + good + "] <nil>"},
+		{"fault_hopper_cluster_mask", "(phase 0 lacks 0 arrivals and 8192 bytes)"},
+		{"fault_hopper_cluster_mask_of_peer", "(phase 0 lacks 0 arrivals and 8192 bytes)"},
+		{"fault_hopper_cluster_mask_beyond", "cp.async.bulk.tensor: the cluster has no block 2"},
+		{"fault_hopper_cluster_no_remote_arrive", "(phase 0 lacks 4 arrivals and 0 bytes)"},
+		{"fault_hopper_cluster_own_consumers_alone", "write of 16 bytes at byte"}, // on its way, or not ordered behind its readers
+		{"fault_hopper_cluster_no_empty_wait", "cluster"},
+		{"fault_hopper_cluster_full_phase", "read of 16 bytes at byte"},
+		{"fault_hopper_cluster_empty_phase", "wait in mbarrier.try_wait at ptx_mbarrier.cuh"},
+		{"fault_hopper_cluster_early_release", "of shared memory: a"}, // wgmma that goes on, or race
+		{"fault_hopper_cluster_own_bytes", "cluster"},
+		{"fault_hopper_cluster_written", "of shared array dynamic (33792 bytes): a race: "},
+		{"fault_hopper_cluster_no_first_barrier", "mbarrier"}, // none there yet, or nothing orders its initialisation
+		{"fault_hopper_cluster_no_last_barrier", "of the cluster is done with its shared memory: a barrier of the cluster is missing"},
+		{"fault_hopper_cluster_part_of_a_warp", "barrier.cluster.arrive.aligned: not by a whole warp at once"},
+		{"fault_hopper_cluster_arrive_of_block", "mbarrier.arrive.shared::cta: the mbarrier lies in another block of the cluster"},
+		{"fault_hopper_cluster_store_of_block", "by an instruction that takes the block's own"},
+		{"fault_hopper_cluster_map_beyond", "mapa: the cluster has no block 2"},
+		{"fault_hopper_alone", "cp.async.bulk.tensor: the cluster has no block 1"},
 		{"fault_none_hopper_turns", "[" + good + "] <nil>"},
 		{"fault_hopper_turns_no_arrive", "wait in bar.sync at ptx_mbarrier.cuh"},
 		{"fault_hopper_turns_twice", "bar.arrive: the thread arrives a second time before the others have come"},

@@ -23,6 +23,7 @@ type Case struct {
 	// Entry of the first launch, or with 0 Blocks part of the reason why the kernel does not take the shape.
 	Entry          string
 	Blocks, Shared int64
+	Cluster        int64 // blocks of a cluster, along x; 0: none
 }
 
 // Launches plans the named op in each case.
@@ -41,8 +42,10 @@ func Launches(t *testing.T, name string, plan Planner, cases []Case) {
 			t.Errorf("%s %s: %v", tc.DType, tc.Params, err)
 			continue
 		}
-		if l := p.Launches[0]; l.Entry != tc.Entry || l.Grid[0]*l.Grid[1]*l.Grid[2] != tc.Blocks || l.Shared != tc.Shared {
-			t.Errorf("%s %s: %s, %v blocks, %d bytes shared, want %s, %d, %d", tc.DType, tc.Params, l.Entry, l.Grid, l.Shared, tc.Entry, tc.Blocks, tc.Shared)
+		if l := p.Launches[0]; l.Entry != tc.Entry || l.Grid[0]*l.Grid[1]*l.Grid[2] != tc.Blocks || l.Shared != tc.Shared ||
+			l.Cluster[0] != tc.Cluster || max(l.Cluster[1], l.Cluster[2]) > 1 || tc.Cluster > 0 && l.Grid[0]%tc.Cluster != 0 {
+			t.Errorf("%s %s: %s, %v blocks in clusters of %v, %d bytes shared, want %s, %d in clusters of %d, %d", tc.DType, tc.Params, l.Entry, l.Grid, l.Cluster, l.Shared,
+				tc.Entry, tc.Blocks, tc.Cluster, tc.Shared)
 		}
 	}
 }

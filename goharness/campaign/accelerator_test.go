@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -107,10 +108,10 @@ func TestADeviceOfUnknownCapabilityIsMeasuredOnly(t *testing.T) {
 	}
 }
 
-// sensors give the same reading each time, or an error.
+// sensors give their readings in turn and stay at the last, or give an error.
 type sensors struct {
 	now   []power.Sensors
-	n     int
+	reads atomic.Int64
 	notes map[string]string
 	err   error
 }
@@ -122,20 +123,20 @@ func (s *sensors) Domains() []power.Domain {
 func (s *sensors) Facts() power.Facts { return power.Facts{Notes: s.notes} }
 func (s *sensors) Close() error       { return nil }
 func (s *sensors) Read(context.Context) (power.Reading, error) {
-	s.n++
-	return power.Reading{Counts: []uint64{1}, Sensors: s.now[(s.n-1)%len(s.now)]}, s.err
+	n := int(s.reads.Add(1))
+	return power.Reading{Counts: []uint64{1}, Sensors: s.now[min(n, len(s.now))-1]}, s.err
 }
 
 func TestWhatADevicesSensorsShowedIsInTheConditions(t *testing.T) {
 	for _, tc := range []struct {
 		name      string
 		meter     *sensors
-		wait      time.Duration
+		reads     int64 // that the case lasts for
 		clock     float64
 		throttled string
 		warns     string
 	}{
-		{"while it was timed", &sensors{now: []power.Sensors{{ClockMHz: 1980, TemperatureC: 50}, {ClockMHz: 1500, TemperatureC: 60, Throttled: "power cap"}, {ClockMHz: 1510, TemperatureC: 61, Throttled: "power cap, thermal (software)"}}}, 4 * boardEvery, 1510, "power cap, thermal (software)", ""},
+		{"while it was timed", &sensors{now: []power.Sensors{{ClockMHz: 1980, TemperatureC: 50}, {ClockMHz: 1500, TemperatureC: 60, Throttled: "power cap"}, {ClockMHz: 1510, TemperatureC: 61, Throttled: "power cap, thermal (software)"}}}, 5, 1510, "power cap, thermal (software)", ""},
 		{"a short case", &sensors{now: []power.Sensors{{ClockMHz: 1700, TemperatureC: 50}}}, 0, 1700, "no", ""},
 		{"beside other processes", &sensors{now: []power.Sensors{{ClockMHz: 1700, TemperatureC: 40}}, notes: map[string]string{"other processes": "pid 7 (100 MiB)"}}, 0, 1700, "no", "other processes on the device: pid 7"},
 		{"sensors that fail", &sensors{now: []power.Sensors{{}}, err: errors.New("the GPU is lost")}, 0, 0, "", ""},
@@ -147,7 +148,11 @@ func TestWhatADevicesSensorsShowedIsInTheConditions(t *testing.T) {
 		c.openBoard(t.Context())
 		r := record.Result{Conditions: &record.Conditions{}}
 		done := c.runner.Observe(record.Case{})
-		time.Sleep(tc.wait)
+		for begin := time.Now(); tc.meter.reads.Load() < tc.reads; time.Sleep(boardEvery / 10) {
+			if time.Since(begin) > time.Minute {
+				t.Fatalf("%s: %d readings after a minute, want %d", tc.name, tc.meter.reads.Load(), tc.reads)
+			}
+		}
 		done(&r)
 		c.closeBoard()
 		b := r.Conditions.Board

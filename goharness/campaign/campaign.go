@@ -55,6 +55,9 @@ type Config struct {
 	// Beside is what each program of a case takes in Launch's workers beside its measurement (sampling it, say): the run may
 	// last so much longer before cases get less time.
 	Beside time.Duration
+	// Concurrent, of several devices: they are measured at the same time (RunEach).
+	Concurrent bool
+	beside     []string // the other devices of the run
 }
 
 // View hears what happens, outside of the timed windows.
@@ -455,6 +458,9 @@ func fingerprint(of ...*campaign) string {
 	h := sha256.New()
 	for _, c := range of {
 		fmt.Fprintln(h, affinity(c.cfg))
+		if c.cfg.Concurrent {
+			fmt.Fprintln(h, "concurrent")
+		}
 		if c.cfg.Graphs == backend.GraphsOff {
 			fmt.Fprintln(h, "graphs", c.cfg.Graphs)
 		}

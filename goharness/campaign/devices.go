@@ -20,20 +20,33 @@ func (e *DeviceError) Error() string { return "device " + e.Device + ": " + e.Er
 
 func (e *DeviceError) Unwrap() error { return e.Err }
 
-// tour is a run over devices, one after the other, each by a worker of its own: one journal and one document.
+// tour is a run over devices, each by a worker of its own: one journal and one document.
 type tour struct {
-	stops   []*campaign
-	journal *record.Journal
-	reached int // stops that measuring has begun at
+	stops      []*campaign
+	concurrent bool // all at the same time, else one after the other
+	journal    *record.Journal
+	reached    int // stops that measuring has begun at
 }
 
-// RunEach runs a campaign on each of several devices, which the plans name; what else a run has once is the first's: directory, command, view.
+// RunEach runs a campaign on each of several devices, which the plans name, one after the other or (Config.Concurrent of the first) all at the same
+// time; what else a run has once is the first's: directory, command, view.
 // A device that is lost leaves the others; the error is then a *DeviceError.
 func RunEach(ctx context.Context, cfgs []Config) (record.Calibration, error) {
-	t := &tour{}
+	t := &tour{concurrent: len(cfgs) > 0 && cfgs[0].Concurrent}
+	var view View
+	if t.concurrent {
+		if err := checkTogether(cfgs); err != nil {
+			return record.Calibration{}, err
+		}
+		if view = cfgs[0].View; view == nil {
+			view = silent{}
+		}
+		view = &locked{view: view}
+	}
 	for _, cfg := range cfgs {
-		if cfg.Energy && len(cfgs) > 1 {
-			return record.Calibration{}, errors.New("energy of several devices in one run: a document has one device's; measure each by a run of its own")
+		cfg.beside = others(cfgs, cfg.Plan.Device)
+		if cfg.Concurrent = t.concurrent; t.concurrent {
+			cfg.View = view
 		}
 		c := newCampaign(cfg)
 		defer c.close()
@@ -45,11 +58,26 @@ func RunEach(ctx context.Context, cfgs []Config) (record.Calibration, error) {
 	if err := t.begin(ctx); err != nil {
 		return t.document(), err
 	}
-	err := t.measure(ctx)
+	measure := t.measure
+	if t.concurrent {
+		measure = t.measureTogether
+	}
+	err := measure(ctx)
 	if jerr := t.end(err); jerr != nil && err == nil {
 		err = jerr
 	}
 	return t.document(), err
+}
+
+// others are the devices of a run but one.
+func others(cfgs []Config, but string) []string {
+	var out []string
+	for _, cfg := range cfgs {
+		if cfg.Plan.Device != but {
+			out = append(out, cfg.Plan.Device)
+		}
+	}
+	return out
 }
 
 // alone: the only device, whose failure is that of the run.
@@ -112,12 +140,7 @@ func (t *tour) measure(ctx context.Context) error {
 			c.lose(err)
 		}
 	}
-	for _, c := range t.stops {
-		if c.lost != nil {
-			return &DeviceError{c.cfg.Plan.Device, c.lost}
-		}
-	}
-	return nil
+	return t.lostOne()
 }
 
 // end closes the journal of a run that ended with an error, or none.
@@ -146,8 +169,11 @@ func (t *tour) document() record.Calibration {
 		return doc
 	}
 	// Slices of the first are not to grow into each other.
-	doc.Devices, doc.Ceilings, doc.Results, doc.FusionProfiles = nil, nil, nil, nil
+	doc.Devices, doc.Ceilings, doc.Results, doc.FusionProfiles, doc.Energy = nil, nil, nil, nil, nil
 	var warnings []string
+	if t.concurrent {
+		warnings = append(warnings, "the devices were measured at the same time: ceilings and results are what each reaches beside the others (conditions.concurrent of a result names them)")
+	}
 	complete, resumed := true, 0
 	for i, c := range t.stops {
 		d := c.doc
@@ -156,6 +182,9 @@ func (t *tour) document() record.Calibration {
 		}
 		doc.Devices, doc.Ceilings = append(doc.Devices, d.Devices...), append(doc.Ceilings, d.Ceilings...)
 		doc.Results, doc.FusionProfiles = append(doc.Results, d.Results...), append(doc.FusionProfiles, d.FusionProfiles...)
+		if d.Energy != nil {
+			doc.Energies = append(doc.Energies, *d.Energy)
+		}
 		for _, w := range d.Summary.Warnings {
 			if !strings.HasPrefix(w, c.cfg.Plan.Device+" ") {
 				w = c.cfg.Plan.Device + ": " + w

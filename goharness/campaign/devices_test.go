@@ -10,6 +10,7 @@ import (
 
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
+	"ridge/goharness/power"
 	"ridge/goharness/record"
 	"ridge/internal/fakebackend"
 )
@@ -178,8 +179,57 @@ func TestARunOverDevicesIsResumedWithTheSameDevices(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	again[0].Energy, again[1].Energy = true, true
-	if _, err := RunEach(t.Context(), again); err == nil || !strings.Contains(err.Error(), "energy of several devices") {
+}
+
+// Each device has a meter of its own, and its joules are in its results.
+func TestSeveralDevicesEachHaveAMeter(t *testing.T) {
+	cfgs, _, v := twoToys(t, t.TempDir(), 2)
+	drawn := map[string]float64{"toy:0": 50, "toy:1": 150}
+	var opened []string
+	for i := range cfgs {
+		metered(&cfgs[i], nil)
+		cfgs[i].EnergyOf.Meters = []power.Source{{Name: "toy", Platform: "cpu", Open: func(_ context.Context, _ power.Env, d power.Device) (power.Meter, error) {
+			opened = append(opened, d.ID)
+			return toyMeter(drawn[d.ID]), nil
+		}}}
+		cfgs[i].EnergyOf.Cases = []string{cfgs[0].Cases[0].ID, cfgs[1].Cases[1].ID, "toy:1/stream_copy/fp32/n=7/threads=1/hot"}
+	}
+	doc, err := RunEach(t.Context(), cfgs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(opened, []string{"toy:0", "toy:1"}) {
+		t.Errorf("meters of %v were opened", opened)
+	}
+	for _, id := range []string{cfgs[0].Cases[0].ID, cfgs[1].Cases[1].ID} {
+		r := find(t, doc, id)
+		if e := r.Energy; !e.Known() || math.Abs(e.MeanWatts()-drawn[r.Device]) > 2*e.Uncertainty/(float64(e.WindowNS)/1e9) {
+			t.Errorf("%s: %+v", id, e)
+		}
+	}
+	if doc.Energy != nil || len(doc.Energies) != 2 {
+		t.Fatalf("the document's energies: %+v, %+v", doc.Energy, doc.Energies)
+	}
+	for i, device := range []string{"toy:0", "toy:1"} {
+		e := doc.EnergyOf(device)
+		if e != &doc.Energies[i] || e.Device != device || e.Measured != 1 || e.Idle == nil || math.Abs(e.Idle.Before-drawn[device]) > drawn[device]/4 {
+			t.Errorf("%s: %+v", device, e)
+		}
+	}
+	said := 0
+	for _, w := range v.warned {
+		if strings.Contains(w, "this run has no such case") {
+			said++
+		}
+	}
+	if said != 1 || !v.heard("n=7") { // by the device that it names
+		t.Errorf("warnings %q", v.warned)
+	}
+	data, err := record.EncodeCalibration(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := record.Validate(data); err != nil {
 		t.Error(err)
 	}
 }

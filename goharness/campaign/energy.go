@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"ridge/goharness/machine"
@@ -105,7 +106,8 @@ func (c *campaign) openEnergy(ctx context.Context) {
 		e.observer.Controllers(open(MeterEnv(c.cfg.Source, c.doc.Host)))
 	}
 	for _, id := range o.Cases { // before the run, which may take minutes
-		if id != "all" && !c.plans(id) {
+		device, _, _ := strings.Cut(id, "/")
+		if id != "all" && !c.plans(id) && !slices.Contains(c.cfg.beside, device) { // whose turn it is then
 			c.cfg.View.Warn("--energy %s: this run has no such case", id)
 		}
 	}

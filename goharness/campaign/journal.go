@@ -27,11 +27,13 @@ func (t *tour) openJournal() error {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	planned := 0
+	var devices []record.Device
 	for _, c := range t.stops {
 		probes, cases := c.distinct()
 		planned += probes + cases
+		devices = append(devices, c.doc.Devices...)
 	}
-	j, err := record.Create(path, record.JournalHeader{Planned: planned, RunID: first.doc.RunID, Created: first.doc.Created,
+	j, err := record.Create(path, record.JournalHeader{Planned: planned, Devices: devices, RunID: first.doc.RunID, Created: first.doc.Created,
 		Command: first.cfg.Command, PlanFingerprint: fingerprint(t.stops...), Tool: &first.cfg.Tool, Host: &first.doc.Host})
 	if err != nil {
 		return fmt.Errorf("start the run: %v", err) // nothing was measured: no interruption to go on from

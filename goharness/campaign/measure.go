@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"ridge/goharness/backend"
@@ -204,6 +205,9 @@ func (c *campaign) run(ctx context.Context, k record.Case) (record.Result, error
 	}
 	if c.cfg.Graphs == backend.GraphsOff {
 		r.Reproduce += " --cuda-graphs off"
+	}
+	if c.cfg.Concurrent {
+		r.Reproduce += " --concurrent --device " + strings.Join(append([]string{c.cfg.Plan.Device}, c.cfg.beside...), ",")
 	}
 	return r, nil
 }

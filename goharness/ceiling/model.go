@@ -93,7 +93,7 @@ func (m *Model) Probe(c record.Ceiling, r record.Result, why string) {
 		}
 		return
 	}
-	p := record.Probe{Time: r.Started, Case: r.ID, Why: why}
+	p := record.Probe{Time: r.Started, Case: r.ID, Why: why, Concurrent: r.Conditions.With()}
 	if p.Time == "" {
 		p.Time = time.Now().UTC().Format(time.RFC3339)
 	}

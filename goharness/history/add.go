@@ -32,7 +32,7 @@ type Added int
 // What can become of it.
 const (
 	Stored   Added = iota // it is new
-	Replaced              // it went on with an incomplete run of the same id
+	Replaced              // it went on with an incomplete run of the same id, or had what the stored run lacks
 	Known                 // it was there
 )
 
@@ -40,7 +40,8 @@ const (
 const maxStored = 1 << 30
 
 // Add stores a run. A run id that is there already is left alone, unless it was incomplete there
-// and d has more, or was made of its journal and d is the document that the run wrote.
+// and d has more, or was made of its journal and d is the document that the run wrote. A run and its fusion profiles, which are
+// documents of their own, are joined in whatever order they come.
 func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (Added, error) {
 	if d.RunID == "" {
 		return Known, errors.New("history: the document has no run_id: expected one made by ridge")
@@ -51,15 +52,7 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 	if ofJournal(&d) {
 		source = FromJournal
 	}
-	packed, err := pack(d)
-	if err != nil {
-		return Known, err
-	}
-	ps, err := points(&d)
-	if err != nil {
-		return Known, fmt.Errorf("run %s: %w", d.RunID, err)
-	}
-	command, err := json.Marshal(d.Command)
+	r, err := rowOf(d, source)
 	if err != nil {
 		return Known, err
 	}
@@ -67,57 +60,81 @@ func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (A
 	err = s.write(ctx, func(tx *sql.Tx) error {
 		done = Stored
 		var id int64
-		var complete bool
-		var results int
-		var from string
-		switch err := tx.QueryRowContext(ctx, "SELECT id, complete, results, source FROM runs WHERE run_id = ?", d.RunID).Scan(&id, &complete, &results, &from); {
+		var had storedRun
+		switch err := tx.QueryRowContext(ctx, "SELECT id, complete, results, source FROM runs WHERE run_id = ?", d.RunID).Scan(&id, &had.complete, &had.results, &had.source); {
 		case errors.Is(err, sql.ErrNoRows):
-			row, err := tx.ExecContext(ctx, `INSERT INTO runs (run_id, created, imported, kind, command, host, host_fingerprint, software_fingerprint, chip, version, revision, quick, complete, results, source)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-				d.RunID, utc(d.Created), now(), kind(&d), string(command), hostName(&d), HostFingerprint(&d), SoftwareFingerprint(&d), chip(&d),
-				d.Tool.Version, d.Tool.Revision, d.Summary.Quick, d.Summary.Complete, len(d.Results), source)
+			row, err := tx.ExecContext(ctx, "INSERT INTO runs ("+rowColumns+") VALUES (?"+strings.Repeat(", ?", len(r.values)-1)+")", r.values...)
 			if err != nil {
 				return err
 			}
 			if id, err = row.LastInsertId(); err != nil {
 				return err
 			}
+			return r.fill(ctx, tx, id)
 		case err != nil:
 			return err
-		case !better(&d, source, from, complete, results):
+		}
+		put, err := s.joined(ctx, tx, id, had, r)
+		if err != nil {
+			return err
+		}
+		if put == nil {
 			done = Known
 			return nil
-		default:
-			done = Replaced
-			for _, q := range []string{"DELETE FROM points WHERE run = ?", "DELETE FROM documents WHERE run = ?"} {
-				if _, err := tx.ExecContext(ctx, q, id); err != nil {
-					return err
-				}
-			}
-			// It may have been gone on with by another build.
-			if _, err := tx.ExecContext(ctx, "UPDATE runs SET complete = ?, results = ?, imported = ?, source = ?, command = ?, software_fingerprint = ?, version = ?, revision = ? WHERE id = ?",
-				d.Summary.Complete, len(d.Results), now(), source, string(command), SoftwareFingerprint(&d), d.Tool.Version, d.Tool.Revision, id); err != nil {
+		}
+		done = Replaced
+		for _, q := range []string{"DELETE FROM points WHERE run = ?", "DELETE FROM documents WHERE run = ?"} {
+			if _, err := tx.ExecContext(ctx, q, id); err != nil {
 				return err
 			}
 		}
-		if _, err := tx.ExecContext(ctx, "INSERT INTO documents (run, gzip) VALUES (?, ?)", id, packed); err != nil {
+		// It may have been gone on with by another build, and a journal tells less of the machine than a document.
+		if _, err := tx.ExecContext(ctx, "UPDATE runs SET ("+rowColumns+") = (?"+strings.Repeat(", ?", len(put.values)-1)+") WHERE id = ?", append(put.values, id)...); err != nil {
 			return err
 		}
-		return insertPoints(ctx, tx, id, ps)
+		// A baseline is that of its run's machine; one that the machine has keeps its place.
+		if _, err := tx.ExecContext(ctx, "UPDATE OR IGNORE baselines SET host_fingerprint = ? WHERE run = ?", HostFingerprint(&put.d), id); err != nil {
+			return err
+		}
+		return put.fill(ctx, tx, id)
 	})
 	return done, err
 }
 
-// better: d, of source, has what the stored run lacks, which came from another source, maybe incomplete, with so many results.
-func better(d *record.Calibration, source, from string, complete bool, results int) bool {
-	whole := from == FromJournal && source != FromJournal // with preflight, diagnosis and fusion profiles
-	switch {
-	case complete:
-		return whole && d.Summary.Complete && len(d.Results) >= results
-	case d.Summary.Complete:
-		return true
+// row is what is stored of a run.
+type row struct {
+	d      record.Calibration
+	source string
+	values []any // of rowColumns
+	packed []byte
+	points []point
+}
+
+const rowColumns = `run_id, created, imported, kind, command, host, host_fingerprint, software_fingerprint, chip, version, revision, quick, complete, results, source`
+
+func rowOf(d record.Calibration, source string) (*row, error) {
+	packed, err := pack(d)
+	if err != nil {
+		return nil, err
 	}
-	return len(d.Results) > results || whole && len(d.Results) == results
+	ps, err := points(&d)
+	if err != nil {
+		return nil, fmt.Errorf("run %s: %w", d.RunID, err)
+	}
+	command, err := json.Marshal(d.Command)
+	if err != nil {
+		return nil, err
+	}
+	return &row{d, source, []any{d.RunID, utc(d.Created), now(), kind(&d), string(command), hostName(&d), HostFingerprint(&d), SoftwareFingerprint(&d), chip(&d),
+		d.Tool.Version, d.Tool.Revision, d.Summary.Quick, d.Summary.Complete, len(d.Results), source}, packed, ps}, nil
+}
+
+// fill stores the document and the points of the run with an id.
+func (r *row) fill(ctx context.Context, tx *sql.Tx, id int64) error {
+	if _, err := tx.ExecContext(ctx, "INSERT INTO documents (run, gzip) VALUES (?, ?)", id, r.packed); err != nil {
+		return err
+	}
+	return insertPoints(ctx, tx, id, r.points)
 }
 
 func insertPoints(ctx context.Context, tx *sql.Tx, run int64, ps []point) error {
@@ -155,7 +172,7 @@ func some(v float64) sql.NullFloat64 {
 }
 
 // points lists the figures of a document: its results, the arms of comparisons and the programs
-// of fusion profiles under "ID arm".
+// of fusion profiles under "ID arm". What was measured at the same time as other devices has a trend of its own: "ID beside DEVICE+…".
 func points(d *record.Calibration) ([]point, error) {
 	var out []point
 	seen := map[string]bool{}
@@ -175,11 +192,15 @@ func points(d *record.Calibration) ([]point, error) {
 	}
 	for i := range d.Results {
 		r := &d.Results[i]
+		id := r.ID
+		if with := r.Conditions.With(); len(with) > 0 {
+			id += " beside " + strings.Join(with, "+")
+		}
 		for _, a := range r.Arms {
-			add(of(r.ID+" "+a.Name, r, a.Time, a.GFLOPS, a.BandwidthGBps))
+			add(of(id+" "+a.Name, r, a.Time, a.GFLOPS, a.BandwidthGBps))
 		}
 		if len(r.Arms) == 0 {
-			p := of(r.ID, r, r.Time, r.GFLOPS, r.BandwidthGBps)
+			p := of(id, r, r.Time, r.GFLOPS, r.BandwidthGBps)
 			if e := r.Energy; e != nil && e.Joules > 0 && r.Status.Counts() {
 				p.joules = some(e.Joules / float64(max(e.Launches, 1)))
 			}
@@ -280,12 +301,16 @@ func chip(d *record.Calibration) string {
 	return name
 }
 
+// kindVerify is the kind of runs that hold kernels against expectations and measure nothing. They are listed and shown; the latest run,
+// trends and the drift are of the others.
+const kindVerify = "verify"
+
 // kind is the subcommand that made the run.
 func kind(d *record.Calibration) string {
 	for _, w := range d.Command[min(1, len(d.Command)):] {
 		if !strings.HasPrefix(w, "-") {
 			switch w {
-			case "calibrate", "bench", "fusion", "profile", "verify":
+			case "calibrate", "bench", "fusion", "profile", kindVerify:
 				return w
 			}
 		}

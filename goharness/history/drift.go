@@ -20,7 +20,7 @@ const (
 // the pairs: what a run's cases share is one reading. The runs that are to be compared are left out: their difference
 // would count as drift and hide itself.
 func (s *Store) Drift(ctx context.Context, host string, compared ...string) (compare.Drift, bool, error) {
-	rows, err := s.db.QueryContext(ctx, "SELECT id, run_id, software_fingerprint, kind, quick FROM runs WHERE host_fingerprint = ? AND complete ORDER BY created DESC, id DESC LIMIT 200", host)
+	rows, err := s.db.QueryContext(ctx, "SELECT id, run_id, software_fingerprint, kind, quick FROM runs WHERE host_fingerprint = ? AND complete AND kind <> '"+kindVerify+"' ORDER BY created DESC, id DESC LIMIT 200", host)
 	if err != nil {
 		return compare.Drift{}, false, s.wrap(err)
 	}

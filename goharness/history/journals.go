@@ -91,7 +91,8 @@ func (k known) has(file string, st os.FileInfo) bool {
 
 func (s *Store) known(ctx context.Context) (known, error) {
 	out := known{map[string]bool{}, map[string]time.Time{}, map[string]int64{}}
-	rows, err := s.db.QueryContext(ctx, "SELECT run_id, complete, imported, '', 0 FROM runs UNION ALL SELECT '', 0, '', journal, size FROM unreadable")
+	// Without results there is but a profile that was imported: the journal has more.
+	rows, err := s.db.QueryContext(ctx, "SELECT run_id, complete, imported, '', 0 FROM runs WHERE results > 0 OR source <> '"+FromDocument+"' UNION ALL SELECT '', 0, '', journal, size FROM unreadable")
 	if err != nil {
 		return out, s.wrap(err)
 	}
@@ -205,7 +206,10 @@ func FromFiles(journal string) (record.Calibration, error) {
 		}
 	}
 	if err == nil {
-		addProfile(&d, base+"-fusion.json")
+		files, _ := filepath.Glob(globSafe(base) + "-fusion.*.json") // of several devices
+		for _, file := range append([]string{base + "-fusion.json"}, files...) {
+			addProfile(&d, file)
+		}
 	}
 	return d, err
 }
@@ -250,7 +254,12 @@ func fromLog(log *record.Log) record.Calibration {
 	if h.Host != nil {
 		d.Host = *h.Host
 	}
+	// Older journals do not tell the devices.
 	seen := map[string]bool{}
+	for _, dev := range h.Devices {
+		seen[dev.ID] = true
+		d.Devices = append(d.Devices, dev)
+	}
 	for _, r := range d.Results {
 		if !seen[r.Device] && r.Device != "" {
 			seen[r.Device] = true

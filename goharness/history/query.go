@@ -92,20 +92,29 @@ type NoRunError struct {
 }
 
 func (e *NoRunError) Error() string {
+	if e.ID == latest {
+		return "run latest: no run of the history has measured (verify measures nothing): ridge history list shows the runs"
+	}
 	if e.Several {
 		return fmt.Sprintf("run %q: several runs start so: give more of the id", e.ID)
 	}
 	return fmt.Sprintf("run %q is not in the history: ridge history list shows the runs", e.ID)
 }
 
+// latest names the newest run that measured.
+const latest = "latest"
+
 // find a run by its id, the start of one, or "latest".
 func (s *Store) find(ctx context.Context, id string) (row int64, err error) {
-	if id == "latest" {
-		err = s.db.QueryRowContext(ctx, "SELECT id FROM runs ORDER BY created DESC, id DESC LIMIT 1").Scan(&row)
-		if errors.Is(err, sql.ErrNoRows) {
-			return 0, ErrNone
+	if id == latest {
+		err = s.db.QueryRowContext(ctx, "SELECT id FROM runs WHERE kind <> '"+kindVerify+"' ORDER BY created DESC, id DESC LIMIT 1").Scan(&row)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return row, s.wrap(err)
 		}
-		return row, s.wrap(err)
+		if n, err := s.Count(ctx); err != nil || n == 0 {
+			return 0, errors.Join(err, ErrNone)
+		}
+		return 0, &NoRunError{ID: latest}
 	}
 	rows, err := s.db.QueryContext(ctx, "SELECT id, run_id = ? FROM runs WHERE run_id >= ? AND run_id < ? ORDER BY run_id LIMIT 2", id, id, id+"\U0010ffff")
 	if err != nil {
@@ -132,7 +141,7 @@ func (s *Store) find(ctx context.Context, id string) (row int64, err error) {
 	return row, nil
 }
 
-// Show gives a run by its id, the start of one, or "latest".
+// Show gives a run by its id, the start of one, or "latest": the newest that measured, which verify does not.
 func (s *Store) Show(ctx context.Context, id string) (Run, error) {
 	row, err := s.find(ctx, id)
 	if err != nil {

@@ -429,6 +429,38 @@ func TestExportAndImportKeepEveryRun(t *testing.T) {
 	}
 }
 
+// What a device reached beside others has a trend of its own.
+func TestATrendKeepsConcurrentRunsApart(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	id := ""
+	for i := range 4 {
+		d := sample(fmt.Sprintf("r%02d", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", 1+i), 1)
+		for j := range d.Results {
+			r := &d.Results[j]
+			if r.Status != record.OK || r.Time == nil || len(r.Arms) > 0 {
+				continue
+			}
+			id = r.ID
+			if i%2 == 1 {
+				c := *r.Conditions
+				c.Concurrent = []record.Concurrent{{Device: "cuda:1", Case: "x"}}
+				r.Conditions = &c
+			}
+		}
+		must[Added](t)(s.Add(ctx, d, FromRun))
+	}
+	for name, want := range map[string]string{id: "[r00 r02]", id + " beside cuda:1": "[r01 r03]"} {
+		var runs []string
+		for _, p := range must[Trend](t)(s.TrendOf(ctx, name, "", compare.Time)).Points {
+			runs = append(runs, p.RunID)
+		}
+		if fmt.Sprint(runs) != want {
+			t.Errorf("%s: %v", name, runs)
+		}
+	}
+}
+
 func TestTrendsAreOfOneMachineInOrder(t *testing.T) {
 	ctx := t.Context()
 	s := opened(t, t.TempDir())

@@ -68,14 +68,14 @@ func column(m compare.Metric) (string, error) {
 }
 
 // TrendOf a case on a machine (a fingerprint or the start of one); "" is that of the newest run which has
-// the case. Points is empty when no run has it.
+// the case. Points is empty when no run has it; runs that only verified the case have no value.
 func (s *Store) TrendOf(ctx context.Context, name, host string, m compare.Metric) (Trend, error) {
 	t := Trend{Case: name, Metric: m, Unit: map[compare.Metric]string{compare.Time: "ns", compare.GFLOPS: "GFLOPS", compare.GBps: "GB/s", compare.Joules: "J"}[m], Points: []Point{}, Changes: []Change{}}
 	col, err := column(m)
 	if err != nil {
 		return t, err
 	}
-	rows, err := s.db.QueryContext(ctx, `SELECT r.run_id, r.created, r.software_fingerprint, r.host_fingerprint, r.host, p.status, p.`+col+`, p.lo_ns, p.hi_ns
+	rows, err := s.db.QueryContext(ctx, `SELECT r.run_id, r.created, r.software_fingerprint, r.host_fingerprint, r.host, p.status, CASE r.kind WHEN '`+kindVerify+`' THEN NULL ELSE p.`+col+` END, p.lo_ns, p.hi_ns
 		FROM cases c JOIN points p ON p.case_id = c.id JOIN runs r ON r.id = p.run WHERE c.name = ?`, name)
 	if err != nil {
 		return t, s.wrap(err)
@@ -95,7 +95,7 @@ func (s *Store) TrendOf(ctx context.Context, name, host string, m compare.Metric
 			return t, s.wrap(err)
 		}
 		p.Status, p.Value = record.Status(status), v.Float64
-		if m == compare.Time {
+		if m == compare.Time && v.Valid {
 			p.Lo, p.Hi = lo.Float64, hi.Float64
 		}
 		if all = append(all, p); strings.HasPrefix(p.host, host) && (newest < 0 || p.Created >= all[newest].Created) {

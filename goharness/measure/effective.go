@@ -107,7 +107,10 @@ func midRanks(xs, sorted []float64) []float64 {
 	out := make([]float64, len(xs))
 	for i, x := range xs {
 		lo := sort.SearchFloat64s(sorted, x)
-		hi := lo + sort.Search(len(sorted)-lo, func(j int) bool { return sorted[lo+j] > x })
+		hi := lo + 1
+		if hi < len(sorted) && sorted[hi] == x { // few values come twice
+			hi += sort.Search(len(sorted)-hi, func(j int) bool { return sorted[hi+j] > x })
+		}
 		out[i] = float64(lo+1+hi) / 2
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -177,17 +178,29 @@ func TestRealTimePartJudgesTheSpinner(t *testing.T) {
 		spinner Spinner
 		lo, hi  float64 // relative error; the honest one on a machine that others use
 	}{{"honest", BusySpin{}, 0, 0.3}, {"50 % slow", slowSpin{}, 0.45, 1}} {
-		r, err := SelfTest(context.Background(), SelfTestOptions{Trials: 2, Spinner: c.spinner, SpinBudget: 100 * time.Millisecond})
-		if err != nil {
-			t.Fatal(err)
+		var seen []string
+		within := false
+		for try := 0; try < 8 && !within; try++ { // others may take the CPU during a try
+			r, err := SelfTest(context.Background(), SelfTestOptions{Trials: 2, Spinner: c.spinner, SpinBudget: 100 * time.Millisecond})
+			if err != nil {
+				t.Fatal(err)
+			}
+			within = true
+			for _, row := range r.Rows[len(r.Rows)-2:] {
+				if !strings.Contains(row.Test, "spin") {
+					t.Fatalf("%s: the last rows are of %s", c.name, row.Test)
+				}
+				if row.Value < c.lo || row.Value > c.hi {
+					within = false
+					seen = append(seen, fmt.Sprintf("%s is off by %.1f %%", row.Test, 100*row.Value))
+				}
+				if c.spinner != (BusySpin{}) && row.Passed() {
+					t.Errorf("%s: %s passed", c.name, row.Test)
+				}
+			}
 		}
-		for _, row := range r.Rows[len(r.Rows)-2:] {
-			if !strings.Contains(row.Test, "spin") || row.Value < c.lo || row.Value > c.hi {
-				t.Errorf("%s: %s is off by %.1f %%", c.name, row.Test, 100*row.Value)
-			}
-			if c.spinner != (BusySpin{}) && row.Passed() {
-				t.Errorf("%s: %s passed", c.name, row.Test)
-			}
+		if !within {
+			t.Errorf("%s: in every try %s", c.name, strings.Join(seen, "; "))
 		}
 	}
 }

@@ -122,7 +122,7 @@ func Checks(ops *op.Registry, device string, kernels []backend.KernelInfo) ([]re
 			if err != nil {
 				return nil, err
 			}
-			c.Quick, c.Warmup, c.Trials, c.UseCase = true, 1, 1, "verification"
+			c.Quick, c.Warmup, c.Trials, c.UseCase = true, 1, 1, record.UseCaseVerification
 			out = append(out, c)
 		}
 	}

@@ -185,7 +185,11 @@ func (c Comparison) Write(w io.Writer, threshold float64) error {
 		where string
 		ids   []string
 	}{{"old", c.OnlyOld}, {"new", c.OnlyNew}} {
-		if len(x.ids) > 0 {
+		switch len(x.ids) {
+		case 0:
+		case 1:
+			fmt.Fprintf(w, "only in the %s profile: 1 case, %s\n", x.where, printable(x.ids[0]))
+		default:
 			fmt.Fprintf(w, "only in the %s profile: %d cases, the first %s\n", x.where, len(x.ids), printable(x.ids[0]))
 		}
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,6 +185,41 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 	if sum != c.Changes[0].NewNS-c.Changes[0].OldNS {
 		t.Errorf("the difference sums to %d ns, want %d", sum, c.Changes[0].NewNS-c.Changes[0].OldNS)
+	}
+}
+
+func TestCasesOfOneProfileAloneAreNamedAndNotJudged(t *testing.T) {
+	whole, part := document(), document()
+	gone := part.Results[0].ID
+	part.Results = part.Results[1:]
+	for _, tc := range []struct {
+		name             string
+		old, fresh       *pprof.Profile
+		onlyOld, onlyNew []string
+		line             string
+	}{
+		{"gone", build(t, whole), build(t, part), []string{gone}, nil, "only in the old profile: 1 case, " + gone},
+		{"new", build(t, part), build(t, whole), nil, []string{gone}, "only in the new profile: 1 case, " + gone},
+	} {
+		c, err := Compare(tc.old, tc.fresh)
+		if err != nil {
+			t.Fatalf("%s: %v", tc.name, err)
+		}
+		if !slices.Equal(c.OnlyOld, tc.onlyOld) || !slices.Equal(c.OnlyNew, tc.onlyNew) {
+			t.Errorf("%s: only in the old %q, in the new %q", tc.name, c.OnlyOld, c.OnlyNew)
+		}
+		if got := c.Slower(0); len(got) > 0 {
+			t.Errorf("%s: slower: %q", tc.name, got)
+		}
+		var text strings.Builder
+		if err := c.Write(&text, 0.03); err != nil || !strings.Contains(text.String(), tc.line) {
+			t.Errorf("%s: %v in\n%s", tc.name, err, text.String())
+		}
+	}
+	part.Results = part.Results[:1]
+	whole.Results = whole.Results[:1]
+	if c, err := Compare(build(t, whole), build(t, part)); err == nil {
+		t.Errorf("nothing in common: %+v", c)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
@@ -19,15 +20,17 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// sources of the repository, as the binary embeds them.
+// sources of the repository, as the binary embeds them, read once.
 func sources(t *testing.T) *Sources {
 	t.Helper()
-	s, err := NewSources("native", os.DirFS("../../native"))
+	s, err := allSources()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
+
+var allSources = sync.OnceValues(func() (*Sources, error) { return NewSources("native", os.DirFS("../../native")) })
 
 // document is the sample run with a kernel of the repository and energy in one result.
 func document() record.Calibration {

@@ -14,26 +14,38 @@ type Sources struct {
 	root  string // of the paths given out, as "native"
 	files []sourceFile
 	known map[string]Source
+	code  map[string]string // of each file, without its comments
+	names map[named]bool    // whether a file's code has a word
 }
 
 type sourceFile struct {
 	name  string // path below the root
 	text  string
 	lines []string
-	// reach is the code, without comments, with that of the headers and bodies it includes from its own folder.
-	reach string
+	// reach are the file itself and what it includes from its own folder, headers and bodies.
+	reach []string
+}
+
+// named is a question about a file's code: does it have the word, or (start) one that goes on behind an underscore?
+type named struct {
+	file, word string
+	start      bool
 }
 
 // NewSources reads the C files of the kernel families, one folder below the tree's top.
 func NewSources(root string, tree fs.FS) (*Sources, error) {
-	s := &Sources{root: root, known: map[string]Source{}}
-	text := map[string]string{}
+	s := &Sources{root: root, known: map[string]Source{}, code: map[string]string{}, names: map[named]bool{}}
+	text, includes := map[string]string{}, map[string][]string{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.Count(name, "/") != 1 {
 			return err
 		}
 		b, err := fs.ReadFile(tree, name)
 		text[name] = string(b)
+		s.code[name] = withoutComments(text[name])
+		for _, m := range include.FindAllStringSubmatch(s.code[name], -1) {
+			includes[name] = append(includes[name], path.Join(path.Dir(name), m[1]))
+		}
 		return err
 	})
 	if err != nil {
@@ -42,27 +54,38 @@ func NewSources(root string, tree fs.FS) (*Sources, error) {
 	for name, own := range text {
 		// table.c and models.c name every kernel and define none.
 		if base := path.Base(name); path.Ext(base) == ".c" && base != "table.c" && base != "models.c" || path.Ext(base) == ".cu" {
-			s.files = append(s.files, sourceFile{name: name, text: own, lines: strings.Split(own, "\n"), reach: reach(text, name, map[string]bool{})})
+			s.files = append(s.files, sourceFile{name: name, text: own, lines: strings.Split(own, "\n"), reach: reach(includes, name, nil)})
 		}
 	}
 	slices.SortFunc(s.files, func(a, b sourceFile) int { return strings.Compare(a.name, b.name) })
 	return s, nil
 }
 
-var comment = regexp.MustCompile(`//[^\n]*`)
-
 var include = regexp.MustCompile(`(?m)^\s*#include "([^"/]+)"`)
 
-func reach(text map[string]string, name string, seen map[string]bool) string {
-	if seen[name] {
-		return ""
+// withoutComments leaves out what stands behind // in each line.
+func withoutComments(text string) string {
+	var b strings.Builder
+	for line := range strings.Lines(text) {
+		code, _, found := strings.Cut(line, "//")
+		b.WriteString(code)
+		if found && strings.HasSuffix(line, "\n") {
+			b.WriteByte('\n')
+		}
 	}
-	seen[name] = true
-	out := comment.ReplaceAllString(text[name], "")
-	for _, m := range include.FindAllStringSubmatch(out, -1) {
-		out += reach(text, path.Join(path.Dir(name), m[1]), seen)
+	return b.String()
+}
+
+// reach adds to seen a file and what it includes, directly or not.
+func reach(includes map[string][]string, name string, seen []string) []string {
+	if slices.Contains(seen, name) {
+		return seen
 	}
-	return out
+	seen = append(seen, name)
+	for _, n := range includes[name] {
+		seen = reach(includes, n, seen)
+	}
+	return seen
 }
 
 // Locate gives the file that defines a kernel and the line that names it there: its definition, or
@@ -85,7 +108,6 @@ func (s *Sources) search(kernel string) Source {
 	var best Source
 	most := 0
 	op, _, _ := strings.Cut(kernel, "_")
-	hasOp := regexp.MustCompile(`\b(ridge_)?` + regexp.QuoteMeta(op) + `(_|\b)`)
 	for tail := kernel; tail != ""; {
 		word := regexp.MustCompile(`(^|[^A-Za-z0-9_]|\bridge_|##_?)` + regexp.QuoteMeta(tail) + `($|[^A-Za-z0-9_])`)
 		for _, f := range s.files {
@@ -93,11 +115,11 @@ func (s *Sources) search(kernel string) Source {
 				continue
 			}
 			line := defines(f.lines, word, tail)
-			if line == 0 || tail != kernel && !hasOp.MatchString(f.reach) {
+			if line == 0 || tail != kernel && !s.has(f, op, true) {
 				continue
 			}
 			n := likeness(path.Base(f.name), kernel)
-			if tail != kernel && spelled(f.reach, strings.TrimSuffix(kernel, "_"+tail)) {
+			if tail != kernel && s.has(f, strings.TrimSuffix(kernel, "_"+tail), false) {
 				n += 3 // K(copy_fp32), not only the word copy
 			}
 			if best.File == "" || n > most {
@@ -129,10 +151,39 @@ func defines(lines []string, word *regexp.Regexp, tail string) int64 {
 	return 0
 }
 
-// spelled reports whether the text has the word.
-func spelled(text, word string) bool {
-	ok, _ := regexp.MatchString(`\b(ridge_)?`+regexp.QuoteMeta(word)+`\b`, text)
-	return ok
+// has reports whether a file or one that it includes has the word in its code. Many kernels ask the same of a header.
+func (s *Sources) has(f sourceFile, word string, start bool) bool {
+	return slices.ContainsFunc(f.reach, func(name string) bool {
+		q := named{name, word, start}
+		known, asked := s.names[q]
+		if !asked {
+			known = spelled(s.code[name], word, start)
+			s.names[q] = known
+		}
+		return known
+	})
+}
+
+// spelled reports whether a text has the word, alone or behind ridge_; with start also a longer one that goes on behind an underscore.
+func spelled(text, word string, start bool) bool {
+	if word == "" {
+		return false
+	}
+	part := func(c byte) bool {
+		return c == '_' || c >= '0' && c <= '9' || c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z'
+	}
+	for at := 0; ; at++ {
+		i := strings.Index(text[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		before, after := strings.TrimSuffix(text[:at], "ridge_"), text[at+len(word):]
+		begins := at == 0 || !part(text[at-1]) || len(before) < at && (before == "" || !part(before[len(before)-1]))
+		if begins && (after == "" || !part(after[0]) || start && after[0] == '_') {
+			return true
+		}
+	}
 }
 
 // likeness counts the parts that a file's name and a kernel's share, less those that only the file has.

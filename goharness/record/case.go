@@ -12,6 +12,9 @@ const (
 	UseCaseSweep   = "cache sweep"
 )
 
+// UseCaseVerification marks results whose kernels were verified and launched once: their time is no figure.
+const UseCaseVerification = "verification"
+
 // Probe reports whether a result was measured to find a limit and not to rate a kernel.
 func (r *Result) Probe() bool { return r.UseCase == UseCaseCeiling || r.UseCase == UseCaseSweep }
 

@@ -88,6 +88,8 @@ type Probe struct {
 	// Of a device whose clock is read: what it held.
 	ClockGHz    float64 `json:"clock_ghz,omitempty"`
 	ClockSource string  `json:"clock_source,omitempty"`
-	Case        string  `json:"case_id"`
-	Why         string  `json:"why" jsonschema:"description=initial; sweep; periodic; reprobe (a result was refused); exceeded (a result was faster than it); low (below 1.2 times one thread)"`
+	// Concurrent devices were measured at the same time.
+	Concurrent []string `json:"concurrent,omitempty" jsonschema:"description=the other devices that the run measured at the same time"`
+	Case       string   `json:"case_id"`
+	Why        string   `json:"why" jsonschema:"description=initial; sweep; periodic; reprobe (a result was refused); exceeded (a result was faster than it); low (below 1.2 times one thread)"`
 }

@@ -1,5 +1,7 @@
 package record
 
+import "slices"
+
 // Fact is a value that may be unknown. Exactly one of Value and Unavailable is set.
 type Fact[T any] struct {
 	Value       *T     `json:"value,omitempty"`
@@ -52,6 +54,8 @@ type Conditions struct {
 	MemoryBeforeBytes   int64         `json:"memory_before_bytes"`
 	MemoryAfterBytes    int64         `json:"memory_after_bytes"`
 	Board               *Board        `json:"board,omitempty" jsonschema:"description=of a device with sensors of its own: what they showed"`
+	// Concurrent is empty for a device that was measured alone.
+	Concurrent []Concurrent `json:"concurrent,omitempty" jsonschema:"description=the other devices that the run measured at the same time"`
 	// Of devices that are timed by events.
 	Launching         []Launching   `json:"launching,omitempty" jsonschema:"description=how the samples reached the device; of a comparison, of each arm"`
 	EventResolutionNS Fact[float64] `json:"event_resolution_ns,omitzero" jsonschema:"description=least difference that two events of the device show"`
@@ -69,6 +73,27 @@ type Board struct {
 	// Beside this device's work.
 	Beside      []string `json:"beside,omitempty" jsonschema:"description=what else uses the device or shares its power and its bus"`
 	Unavailable string   `json:"unavailable,omitempty"`
+}
+
+// Concurrent is a device that was measured at the same time as another: its program ran (warming up; being timed; or kept
+// going) from before the other's measurement to its end.
+type Concurrent struct {
+	Device string `json:"device"`
+	Case   string `json:"case" jsonschema:"description=what ran there"`
+	Cut    string `json:"cut,omitempty" jsonschema:"description=why it ran for a part of the time alone: it failed meanwhile"`
+}
+
+// With names the devices that were measured at the same time, in order; none: the device was alone.
+func (c *Conditions) With() []string {
+	if c == nil {
+		return nil
+	}
+	var out []string
+	for _, x := range c.Concurrent {
+		out = append(out, x.Device)
+	}
+	slices.Sort(out)
+	return out
 }
 
 // Paths of Launching.

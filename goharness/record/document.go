@@ -20,8 +20,23 @@ type Calibration struct {
 	FusionProfiles []json.RawMessage `json:"fusion_profiles"`
 	Summary        Summary           `json:"summary"`
 	Energy         *EnergyReport     `json:"energy,omitempty" jsonschema:"description=how the energies of the results were taken; absent when none were asked for"`
+	// Energies are those of several devices, in the order in which they were measured.
+	Energies []EnergyReport `json:"energies,omitempty" jsonschema:"description=of a run over several devices: how the energies of each were taken; energy is absent then"`
 	// Extra keeps fields of a later minor version.
 	Extra map[string]json.RawMessage `json:"-"`
+}
+
+// EnergyOf says how the energies of a device's results were taken; nil where none were asked for.
+func (d *Calibration) EnergyOf(device string) *EnergyReport {
+	if d.Energy != nil && d.Energy.Device == device {
+		return d.Energy
+	}
+	for i := range d.Energies {
+		if d.Energies[i].Device == device {
+			return &d.Energies[i]
+		}
+	}
+	return nil
 }
 
 // Tool identifies the program that measured.

@@ -18,11 +18,15 @@ type Document struct {
 
 // ReadDocument reads a document of any kind, found by what is in it: the field schema, or
 // metadata and operation_profiles of a graphs file. The error is one line that names the field
-// and what was expected; the caller adds the file's name.
-func ReadDocument(r io.Reader) (Document, error) {
+// and what was expected; the caller adds the file's name. Fields of a calibration that the caller has no use for (results.metrics) are
+// checked; they need not be in what it gets.
+func ReadDocument(r io.Reader, without ...string) (Document, error) {
 	data, err := readAll(r, "document")
 	if err != nil {
 		return Document{}, err
+	}
+	if c, ok := quickCalibration(data, without...); ok {
+		return Document{Calibration: &c}, checkCalibration(&c)
 	}
 	text, err := skim(data, "schema", "metadata", "operation_profiles")
 	if err != nil {

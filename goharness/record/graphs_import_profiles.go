@@ -363,6 +363,9 @@ func (m *graphsImport) carry(p graphsRow, r *Result) bool {
 	r.Suite, r.UseCase, r.Kernel, r.ISA, r.Accumulate, r.Status, r.Reason = c.Suite, c.UseCase, c.Kernel, c.ISA, c.Accumulate, c.Status, c.Reason
 	r.FLOPs, r.ExecutedFLOPs, r.Computes, r.Bytes, r.WorkingSetBytes, r.Items, r.ItemUnit, r.Batch = c.FLOPs, c.ExecutedFLOPs, c.Computes, c.Bytes, c.WorkingSetBytes, c.Items, c.ItemUnit, c.Batch
 	r.Ceiling = c.Ceiling
+	if len(c.Concurrent) > 0 {
+		r.Conditions = &Conditions{Concurrent: c.Concurrent}
+	}
 	if len(c.Params) > 0 {
 		r.Params = c.Params
 	}

@@ -98,6 +98,7 @@ type graphsCarried struct {
 	Items           int64             `json:"items,omitempty"`
 	ItemUnit        string            `json:"item_unit,omitempty"`
 	Ceiling         *ResultCeiling    `json:"ceiling,omitempty"`
+	Concurrent      []Concurrent      `json:"concurrent,omitempty"` // conditions without which the time is another one
 }
 
 // graphsResultsKey is the key of extra_params that holds a graphsCarried for each precision.
@@ -110,6 +111,9 @@ func carriedOf(r *Result) graphsCarried {
 		t := r.Time
 		c.MedianNS, c.CI95NS, c.MADNS, c.P90NS, c.P95NS, c.P99NS = t.MedianNS, t.CI95NS, t.MADNS, t.P90NS, t.P95NS, t.P99NS
 		c.Ceiling = r.Ceiling
+	}
+	if r.Conditions != nil {
+		c.Concurrent = r.Conditions.Concurrent
 	}
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"syscall"
 	"time"
 
@@ -60,6 +61,7 @@ type JournalHeader struct {
 	PlanFingerprint string   `json:"plan_fingerprint"` // a resumed run must plan the same cases
 	Tool            *Tool    `json:"tool,omitempty"`
 	Host            *Host    `json:"host,omitempty"`
+	Devices         []Device `json:"devices,omitempty"`
 	Planned         int      `json:"planned,omitempty"` // probes and cases of the plan; a run may measure more
 }
 
@@ -108,8 +110,9 @@ type JournalFile interface {
 	Close() error
 }
 
-// Journal is an open journal. It is used by one goroutine at a time.
+// Journal is an open journal. Entries may be appended by several goroutines: those of devices that are measured at the same time.
 type Journal struct {
+	mu   sync.Mutex
 	path string
 	f    JournalFile
 	size int64 // bytes of whole lines
@@ -235,6 +238,8 @@ func Open(path string) (*Log, error) {
 // Append writes one entry with a single write and returns when it is on the disk. After a
 // WriteError the journal ends with the entry before and a later Append may succeed.
 func (j *Journal) Append(e Entry) error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
 	if err := e.check(); err != nil {
 		return fmt.Errorf("journal %s: %w", j.path, err)
 	}
@@ -254,7 +259,11 @@ func (j *Journal) Append(e Entry) error {
 }
 
 // Has reports whether a case has a result.
-func (j *Journal) Has(id string) bool { return j.ids[id] }
+func (j *Journal) Has(id string) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.ids[id]
+}
 
 // Path of the file.
 func (j *Journal) Path() string { return j.path }

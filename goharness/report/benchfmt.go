@@ -65,6 +65,9 @@ func benchLines(b *strings.Builder, r *record.Result) {
 		return
 	}
 	name := benchName(id)
+	if with := r.Conditions.With(); len(with) > 0 {
+		name += "/beside=" + token(strings.Join(with, "+"))
+	}
 	for _, a := range r.Arms {
 		if a.Time != nil {
 			samples(b, name+"/arm="+token(a.Name), a.Time, r.DType, a.FLOPs, a.Bytes)

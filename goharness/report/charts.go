@@ -219,9 +219,9 @@ func overTime(rate float64, t *record.Time) (low, high float64) {
 
 // onRoofline reports whether a result is a point of the roofline, and where: its executed operations per byte and per
 // nanosecond. Algorithms that need fewer operations than are counted (Winograd) stand at what they execute, as the
-// ceilings judge them.
+// ceilings judge them. What was verified and launched once has no figure to stand at.
 func onRoofline(r *record.Result) (intensity, gflops float64, ok bool) {
-	if r.Probe() || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
+	if r.Probe() || r.UseCase == record.UseCaseVerification || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
 		return 0, 0, false
 	}
 	return float64(r.Executed()) / float64(r.Bytes), float64(r.Executed()) / r.Time.MedianNS, true

@@ -17,7 +17,7 @@ var csvColumns = append([]string{"run_id", "created", "hostname", "id", "device"
 	"median_ns", "ci95_low_ns", "ci95_high_ns", "min_ns", "max_ns", "mean_ns", "std_ns", "p90_ns", "p95_ns", "p99_ns", "samples",
 	"relative_half_width", "flops", "bytes", "working_set_bytes", "gflops", "bandwidth_gbps", "arithmetic_intensity_flops_per_byte",
 	"bound", "memory_level", "fraction", "ratio", "ratio_ci95_low", "ratio_ci95_high", "energy_joules", "gflops_per_watt",
-	"unfused_median_ns", "fused_median_ns", "verdict"}, csvEnergyColumns...)
+	"unfused_median_ns", "fused_median_ns", "verdict"}, append(slices.Clone(csvEnergyColumns), "concurrent")...)
 
 // csvColumn is the place of a column.
 func csvColumn(name string) int { return slices.Index(csvColumns, name) }
@@ -144,7 +144,7 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 		}
 	}
 	row = append(row, arms...)
-	return append(row, csvEnergy(r)...)
+	return append(append(row, csvEnergy(r)...), csvText(strings.Join(r.Conditions.With(), " ")))
 }
 
 // csvText keeps a cell on one line, and a spreadsheet from reading it as a formula.

@@ -17,7 +17,7 @@ func TestCSVColumnsStayWhereTheyAre(t *testing.T) {
 		"gflops,bandwidth_gbps,arithmetic_intensity_flops_per_byte,bound,memory_level,fraction,ratio,ratio_ci95_low,ratio_ci95_high,energy_joules,gflops_per_watt," +
 		"unfused_median_ns,fused_median_ns,verdict," +
 		"power_avg_watts,power_max_watts,ops_per_watt,throughput_per_watt,energy_per_flop_pj,energy_per_byte_pj,uncertainty_joules,net_joules,net_uncertainty_joules," +
-		"energy_window_ns,energy_launches,energy_per_launch_joules,unfused_energy_per_launch_joules,fused_energy_per_launch_joules,energy_meter,energy_unavailable"
+		"energy_window_ns,energy_launches,energy_per_launch_joules,unfused_energy_per_launch_joules,fused_energy_per_launch_joules,energy_meter,energy_unavailable,concurrent"
 	if got := strings.Join(csvColumns, ","); !strings.HasPrefix(got, want) {
 		t.Errorf("columns\n%s\nwant at the beginning\n%s", got, want)
 	}

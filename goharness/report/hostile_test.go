@@ -127,6 +127,9 @@ func inScript(view, out string, at int) bool {
 
 // A text may have 1 MiB. No view repeats it whole.
 func TestLongTextsAreCutInEveryView(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: it writes a hundred megabytes, in one goroutine; under the race detector for a minute")
+	}
 	for _, doc := range allHostile(t, strings.Repeat("<x>é", 1<<14)) {
 		for _, v := range Views() {
 			if v.Files != nil || v.Name == "json" || v.Name == "graphs" {

@@ -88,8 +88,8 @@ func boundInsight(b *strings.Builder, rs []*record.Result) {
 
 // energyInsight is power, efficiency and the sizes at which it is best.
 func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs []*record.Result) {
-	e := d.Energy
-	if e != nil && e.Device == device && e.Unavailable != "" {
+	e := d.EnergyOf(device)
+	if e != nil && e.Unavailable != "" {
 		fmt.Fprintf(b, "  energy: not measured: %s\n", clean(e.Unavailable))
 		return
 	}
@@ -120,7 +120,7 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 	fmt.Fprintf(b, " (%s)\n", clean(with[0].Energy.Meter))
 	bestSizes(b, with)
 	byBatch(b, with)
-	if e != nil && e.Device == device {
+	if e != nil {
 		for _, x := range e.Roofline {
 			if x.Unavailable != "" {
 				fmt.Fprintf(b, "  energy roofline %s: none: %s\n", clean(string(x.DType)), clean(x.Unavailable))

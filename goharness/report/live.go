@@ -18,6 +18,8 @@ type Live struct {
 	o  Options
 	p  *Progress
 	mu sync.Mutex
+	// Devices begins each line with the result's device.
+	Devices bool
 }
 
 // NewLive writes to w. p, which may be nil, is the progress display of the same terminal:
@@ -28,7 +30,7 @@ func NewLive(w io.Writer, o Options, p *Progress) *Live { return &Live{w: w, o: 
 func (l *Live) Result(r record.Result) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	out := liveLine(&r, l.o)
+	out := liveLine(&r, l.o, l.Devices)
 	if below := remarks(&r); below != "" {
 		for _, line := range wrap(below, l.o.Width-4) {
 			out += "    " + line + "\n"
@@ -44,10 +46,13 @@ func (l *Live) Result(r record.Result) error {
 
 // liveLine shows a result's fields, the most important first; those that do not fit the
 // terminal are left out.
-func liveLine(r *record.Result, o Options) string {
+func liveLine(r *record.Result, o Options, device bool) string {
 	status := fmt.Sprintf("%-11s", clean(string(r.Status)))
 	parts := []string{
 		pad(clean(r.Op), 16), pad(clean(string(r.DType)), 8), pad(params(r), 30), left(performance(r), 14), left(latency(r), 10),
+	}
+	if device {
+		parts = append([]string{pad(clean(r.Device), 7)}, parts...)
 	}
 	if f := ofRoof(r); f != none {
 		parts = append(parts, left(f, 7)+" of "+bound(r))

@@ -297,6 +297,7 @@ func conditionsText(c *record.Conditions) string {
 	add("priority", c.Priority)
 	add("throttled", fact(c.Throttled, func(s string) string { return s }))
 	add("board", boardText(c.Board))
+	add("measured beside", strings.Join(c.With(), ", "))
 	if c.BufferSets > 1 {
 		add("buffer sets", strconv.Itoa(c.BufferSets))
 	}

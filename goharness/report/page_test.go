@@ -422,3 +422,22 @@ func TestEveryShapeOfAProfileIsARowOfThePage(t *testing.T) {
 		t.Errorf("not measured: %v", r)
 	}
 }
+
+// What verify ran once is in the table and in no chart.
+func TestAVerifiedLaunchIsNoPointOfTheRoofline(t *testing.T) {
+	doc := sample(t)
+	points := 0
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if _, _, on := onRoofline(r); on {
+			points++
+		}
+		r.UseCase = record.UseCaseVerification
+		if _, _, on := onRoofline(r); on {
+			t.Errorf("%s is on the roofline", r.ID)
+		}
+	}
+	if points == 0 {
+		t.Error("the sample has no point")
+	}
+}

@@ -272,7 +272,9 @@ func addMarks(p *plot.Plot, marks []mark, c color.Color, name string, floor, roo
 		}
 		p.Add(s)
 		if name != "" {
-			p.Legend.Add(name, s)
+			thumb := *s
+			thumb.Shape = draw.CircleGlyph{} // the colour is what it tells
+			p.Legend.Add(name, &thumb)
 			name = ""
 		}
 	}

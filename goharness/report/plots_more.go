@@ -111,7 +111,7 @@ func drawUtilisation(d *record.Calibration, device string, _ []record.Fusion) (*
 			return nil, 0, err
 		}
 	}
-	p.Y.Max = max(p.Y.Max, 125) // room for the legend above what is drawn
+	p.Y.Max /= 1 - .03 - .05*float64(min(len(of), 10)) // room for the legend above what is drawn
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Legend.XOffs = vg.Points(6)
 	return p, plotHeight, nil
@@ -154,7 +154,7 @@ func drawFusion(d *record.Calibration, device string, profiles []record.Fusion) 
 	if n := len(patterns); n > mostPatterns {
 		patterns, more = patterns[:mostPatterns], fmt.Sprintf("; the first %d of %d patterns", mostPatterns, n)
 	}
-	p := newPlot("Speed-up (unfused time / fused time), 95 % interval; dashed: the cut-offs 0.95, 1.1, 1.5"+more, " ")
+	p := newPlot("Speed-up (unfused / fused time), 95 % interval; dashed: 0.95, 1.1, 1.5"+more, " ")
 	var ticks []plot.Tick
 	of := map[string]plotter.XYs{}
 	low, high := .8, 1.7

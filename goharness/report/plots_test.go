@@ -14,6 +14,9 @@ import (
 	"time"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"ridge/goharness/record"
 )
@@ -109,6 +112,31 @@ func TestPlotsFillTheirPicture(t *testing.T) {
 		if top > b.Dy()/8 || right < b.Dx()*95/100 {
 			t.Errorf("%s: of %d × %d pixels the plot begins %d below the top and ends %d from the left", filepath.Base(name), b.Dx(), b.Dy(), top, right)
 		}
+	}
+}
+
+// The legend's rows have room of their own above what is drawn.
+func TestTheLegendOfUtilisationCoversNothing(t *testing.T) {
+	doc := sample(t)
+	proto := doc.Results[0]
+	doc.Results = nil
+	names := []string{"L1", "L2", "L3", "DRAM", "L3-DRAM", "HBM"}
+	for i, level := range names {
+		r, c := proto, *proto.Ceiling
+		c.Bound, c.MemoryLevel, c.MemoryGBps = "memory", level, 100
+		r.Ceiling, r.BandwidthGBps, r.WorkingSetBytes = &c, 118, int64(1)<<(16+i)
+		doc.Results = append(doc.Results, r)
+	}
+	p, height, err := drawUtilisation(&doc, doc.Devices[0].ID, nil)
+	if err != nil || p == nil {
+		t.Fatal(p, err)
+	}
+	c := draw.New(vgsvg.New(plotWidth, height))
+	rows := p.Legend.Rectangle(c)
+	// The plot's frame is lower than the canvas by its title and the axis: with all of the canvas the legend would take less of it.
+	used := float64(rows.Max.Y-rows.Min.Y) / float64(height-vg.Points(60))
+	if top := 118 / p.Y.Max; top+used > 1 {
+		t.Errorf("the highest mark stands at %.2f of the frame, the legend begins at %.2f", top, 1-used)
 	}
 }
 

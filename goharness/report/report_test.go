@@ -218,6 +218,37 @@ func TestCSVHasOneRowPerResultUnderFixedColumns(t *testing.T) {
 	}
 }
 
+// A time beside other devices is another one than that of the device alone: views that go on to other tools say so.
+func TestViewsTellConcurrentResultsFromLoneOnes(t *testing.T) {
+	doc := sample(t)
+	c := *doc.Results[0].Conditions
+	c.Concurrent = []record.Concurrent{{Device: "cuda:2", Case: "x"}, {Device: "cuda:1", Case: "x"}}
+	doc.Results[0].Conditions = &c
+	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at := csvColumn("concurrent"); rows[1][at] != "cuda:1 cuda:2" || rows[2][at] != "" {
+		t.Errorf("%q and %q", rows[1][at], rows[2][at])
+	}
+	if got := show(t, "benchfmt", doc); strings.Count(got, "/mode=hot/beside=cuda:1+cuda:2 ") != len(doc.Results[0].Time.SamplesNS) {
+		t.Error("benchfmt: its samples are not apart")
+	}
+	text, err := record.ExportGraphs(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := record.ImportGraphs(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range back.Results {
+		if with := strings.Join(r.Conditions.With(), " "); (r.ID == doc.Results[0].ID) != (with == "cuda:1 cuda:2") {
+			t.Errorf("graphs: %s beside %q", r.ID, with)
+		}
+	}
+}
+
 func TestBenchfmtIsReadByItsOwnReader(t *testing.T) {
 	doc := sample(t)
 	r := benchfmt.NewReader(strings.NewReader(show(t, "benchfmt", doc)), "x")

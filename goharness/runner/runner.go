@@ -18,6 +18,10 @@ type Runner struct {
 	// function that is called after it, however it ended: the parent watches meters there.
 	// After a failed measurement the result has no Time.
 	Observe func(c record.Case) func(r *record.Result)
+	// Together, when set, is called where the device is ready to be measured, and returns when that may begin: other
+	// devices may be measured at the same time. What it returns is called after the measurement, however it ended; keep runs the
+	// program back to back for another while, so that the others go on under the same load. It is nil after a failed one.
+	Together func(ctx context.Context, c record.Case) (after func(r *record.Result, keep func() error))
 	// OnQuarantine hears of kernels set aside.
 	OnQuarantine func(kernel, reason string)
 

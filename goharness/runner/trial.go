@@ -78,6 +78,9 @@ func (t *trial) attempt() (again bool, err error) {
 	if again, err = t.measure(p); again || err != nil || !t.res.Status.Counts() {
 		return again, err
 	}
+	if t.r.worker == nil { // it went while it kept the device busy for others
+		return false, t.ctx.Err()
+	}
 	if _, err = t.do(Request{Verb: VerbRelease}, p); err != nil {
 		t.r.drop()
 		if t.ctx.Err() != nil {
@@ -89,6 +92,17 @@ func (t *trial) attempt() (again bool, err error) {
 }
 
 func (t *trial) measure(p *Prepared) (again bool, err error) {
+	if t.r.Together != nil {
+		if after := t.r.Together(t.ctx, t.c); after != nil {
+			defer func() { // behind the observer's end
+				keep := t.keep(p)
+				if err != nil || t.res.Time == nil || !t.res.Status.Counts() {
+					keep = nil
+				}
+				after(t.res, keep)
+			}()
+		}
+	}
 	if t.r.Observe != nil {
 		if done := t.r.Observe(t.c); done != nil {
 			defer func() { done(t.res) }()
@@ -104,6 +118,23 @@ func (t *trial) measure(p *Prepared) (again bool, err error) {
 	timed(t.res, rep.Measured)
 	t.res.DeviceMemory = &record.DeviceMemory{StartBytes: p.DeviceBefore, EndBytes: p.DeviceMemory, ReservedBytes: p.DeviceReserved, PeakBytes: p.DevicePeak}
 	return false, nil
+}
+
+// keepSeconds are those that a program goes on for before others are asked again whether they have ended.
+const keepSeconds = 0.05
+
+// keep runs the first arm of a case that was measured for another while.
+func (t *trial) keep(p *Prepared) func() error {
+	return func() error {
+		rep, err := t.do(Request{Verb: VerbSoak, Seconds: keepSeconds}, p)
+		if err == nil && rep.Err != nil {
+			err = rep.Err
+		}
+		if err != nil {
+			t.r.drop() // who knows what became of the device
+		}
+		return err
+	}
 }
 
 func (t *trial) do(q Request, p *Prepared) (Reply, error) { return t.r.do(t.ctx, q, t.c, p) }

@@ -133,7 +133,7 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{settings: s, open: opener(host, *peers), steal: host.StealNS, now: time.Now, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	b := &bench{settings: s, open: opener(host, *peers, newerThanPeers(id.CPU)), steal: host.StealNS, now: time.Now, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	defer b.close()
 	if d.header, err = b.header(ctx, id, counts, d.header); err != nil {
@@ -192,7 +192,7 @@ func ints(list string) ([]int, error) {
 // opener starts contenders: ridge and the C peers as this program, torch and zentorch as a script. The
 // OpenMP pools are pinned to the same CPUs as ridge's team. They spin between the launches of
 // a sample and go to sleep within the rest before the next contender.
-func opener(host *campaign.WorkerHost, dir string) func(string, int) (contender, error) {
+func opener(host *campaign.WorkerHost, dir string, extra []string) func(string, int) (contender, error) {
 	return func(library string, threads int) (contender, error) {
 		cpus, err := host.CPUs(threads, "")
 		if err != nil {
@@ -206,6 +206,7 @@ func opener(host *campaign.WorkerHost, dir string) func(string, int) (contender,
 		env := []string{"OMP_NUM_THREADS=" + n, "OMP_PLACES=" + strings.Join(places, ","), "OMP_PROC_BIND=close", "OMP_DYNAMIC=false",
 			"GOMP_SPINCOUNT=100000", "KMP_BLOCKTIME=3", "OPENBLAS_NUM_THREADS=" + n, "OPENBLAS_THREAD_TIMEOUT=23",
 			"BLIS_NUM_THREADS=" + n, "MKL_NUM_THREADS=" + n, "MKL_DYNAMIC=FALSE", "MKL_THREADING_LAYER=INTEL"}
+		env = append(env, extra...)
 		self, err := os.Executable()
 		if err != nil {
 			return nil, err

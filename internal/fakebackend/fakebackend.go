@@ -42,6 +42,11 @@ type Backend struct {
 	IdleGHz, LoadedGHz float64
 	// Before, when set, is called at the start of each measurement of a program.
 	Before func(p op.Program)
+	// IDs are the devices that Devices lists; nil: one, named like the platform.
+	IDs []string
+	// Memory and Facts are what Devices says of each.
+	Memory int64
+	Facts  map[string]string
 	// Gone are devices that are there and lost, by id.
 	Gone []string
 	// Unverified skips all arithmetic: outputs stay poison and tests bypass the verifier.
@@ -72,9 +77,17 @@ func (b *Backend) Name() string {
 // Available is nil: the toy runs everywhere.
 func (b *Backend) Available() error { return nil }
 
-// Devices lists the one device, named like the platform.
+// Devices lists them.
 func (b *Backend) Devices() ([]record.Device, error) {
-	return []record.Device{{ID: b.Name(), Platform: b.Name(), Name: "toy"}}, nil
+	ids := b.IDs
+	if ids == nil {
+		ids = []string{b.Name()}
+	}
+	var out []record.Device
+	for _, id := range ids {
+		out = append(out, record.Device{ID: id, Platform: b.Name(), Name: "toy", Memory: b.Memory, Facts: b.Facts})
+	}
+	return out, nil
 }
 
 // Space is the kernel's of Spaces, whatever the op.

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=570b4b505c74
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2e468e8601a5
 #include "fault.h"
 */
 import "C"

@@ -14,7 +14,7 @@ import (
 
 const (
 	readme   = "README.md"
-	document = "docs/benchmarks/zen3-milan/quick.json"
+	document = "docs/benchmarks/zen5-turin/quick.json"
 	begin    = "<!-- quick table: go run ./internal/readmetable writes it from " + document + " -->\n"
 	end      = "<!-- end of quick table -->\n"
 )

@@ -1,4 +1,4 @@
-// conv2d_fp32_avx512_indirect_model: implicit GEMM through pixel pointers, 8x32 tiles in plain vectors, to prove the logic of the variant on machines without its
+// conv2d_fp32_avx512_indirect_model: implicit GEMM through pixel pointers, 7x64 tiles in plain vectors, to prove the logic of the variant on machines without its
 // instructions; never chosen by itself.
 //
 // Formula, layouts, blocking and source: conv_indirect_body.h. Preconditions: sizes below 2^30,
@@ -9,9 +9,11 @@
 
 #define RIDGE_MODEL
 #define RIDGE_VL 16
-#define RIDGE_MR 8
-#define RIDGE_NV 2
+#define RIDGE_MR 7
+#define RIDGE_NV 4
 #define RIDGE_VT
 #define CONV_FP32
 #define CONV_FN ridge_conv2d_fp32_avx512_indirect_model
+#define CONV_EDGES
+#define CONV_KC 1152
 #include "conv_indirect_body.h"

@@ -1,4 +1,4 @@
-// conv2d_int8_avx512vnni_indirect_model: implicit GEMM through pixel pointers, 8x32 tiles of four channels in plain vectors, to prove the logic of the variant on machines without its
+// conv2d_int8_avx512vnni_indirect_model: implicit GEMM through pixel pointers, 7x64 tiles of four channels in plain vectors, to prove the logic of the variant on machines without its
 // instructions; never chosen by itself.
 //
 // Formula, layouts, blocking and source: conv_indirect_body.h. Preconditions: sizes below 2^30,
@@ -9,8 +9,8 @@
 
 #define RIDGE_MODEL
 #define RIDGE_VL 16
-#define RIDGE_MR 8
-#define RIDGE_NV 2
+#define RIDGE_MR 7
+#define RIDGE_NV 4
 #define RIDGE_VT
 #define CONV_INT8
 #define CONV_DOT
@@ -20,4 +20,5 @@
 #define MODEL_BYTES(b, x, q) ((ridge_vu)((ridge_vi)((ridge_vu)(b) << (24 - 8 * (q))) >> 24) * ((ridge_vu)(x) >> (8 * (q)) & 255))
 #define RIDGE_DOT(acc, b, x) \
   ((ridge_vi)((ridge_vu)(acc) + MODEL_BYTES(b, x, 0) + MODEL_BYTES(b, x, 1) + MODEL_BYTES(b, x, 2) + MODEL_BYTES(b, x, 3)))
+#define CONV_KC 1152
 #include "conv_indirect_body.h"

@@ -275,6 +275,10 @@ enum { DW_PAIR_T = 4, DW_LINES_T = 4, DW_5_U = 1, DW_5_T = 10, DW_7_U = 1, DW_7_
 #define DW_7 1, 2, 7
 enum { DW_PAIR_T = 7, DW_LINES_T = 7, DW_5_U = 2, DW_5_T = 7, DW_7_U = 2, DW_7_T = 7 };
 #endif
+#if RIDGE_VL == 16
+#define DW_5_WIDE 1, 1, 14 // a vector is a whole line
+enum { DW_5_WIDE_T = 14 };
+#endif
 
 // A kind of block: how the window's columns are cut says which of its four forms is called.
 enum { DW_WHOLE, DW_LEFT, DW_RIGHT, DW_ANY };
@@ -292,6 +296,10 @@ DEPTHWISE(depthwise_32_lines, 3, 2, DW_LINES)
 DEPTHWISE(depthwise_51, 5, 1, DW_5)
 DEPTHWISE(depthwise_51_narrow, 5, 1, 1, 1, 7)
 DEPTHWISE(depthwise_52, 5, 2, DW_5)
+#if defined(DW_5_WIDE)
+DEPTHWISE(depthwise_51_wide, 5, 1, DW_5_WIDE)
+DEPTHWISE(depthwise_52_wide, 5, 2, DW_5_WIDE)
+#endif
 DEPTHWISE(depthwise_71, 7, 1, DW_7)
 #define DEPTHWISE_TAPS(name, U, T)                                                                           \
   __attribute__((noinline)) RIDGE_VT static void name(const ridge_conv_args *a, const window *v, int form) { \
@@ -311,11 +319,17 @@ typedef struct plan {
 RIDGE_INLINE plan plan_of(const ridge_conv_args *a) {
   const int64_t S = a->S, st = a->stride_w, vectors = a->K / VL;
   if (a->dil_w == 1) {
-    // Pixels this far apart put the columns of a pair into two sets of L1: its lines would leave between the halves.
-    const int conflicts = a->K * (int64_t)sizeof(xt) % 2048 == 0;
+    // Pixels this far apart put the columns of a pair into two sets of L1: its lines would leave between the halves, where a vector is half a line.
+    const int conflicts = VL * sizeof(xt) < 64 && a->K * (int64_t)sizeof(xt) % 2048 == 0;
     if (S == 3 && st == 1 && conflicts && vectors >= 2) return (plan){depthwise_31_lines, 2, DW_LINES_T, 0};
     if (S == 3 && st == 1) return (plan){depthwise_31, 1, 7, a->R == 3 && a->dil_h == 1 && a->stride_h == 1 && a->pad_h <= 1 ? DW_PAIR_T : 0};
     if (S == 3 && st == 2 && vectors >= 2) return (plan){depthwise_32_lines, 2, DW_LINES_T, 0};
+#if defined(DW_5_WIDE)
+    // Twice the outputs of one vector where two vectors would do more of them again: odd numbers of vectors, and rows of whole blocks.
+    const int wide = S == 5 && st <= 2 && a->Wo >= DW_5_WIDE_T &&
+                     ceil_div(a->Wo, DW_5_WIDE_T) * DW_5_WIDE_T * vectors <= ceil_div(a->Wo, DW_5_T) * DW_5_T * ceil_div(vectors, DW_5_U) * DW_5_U;
+    if (wide) return (plan){st == 1 ? depthwise_51_wide : depthwise_52_wide, 1, DW_5_WIDE_T, 0};
+#endif
     // Rows that blocks of 10 would do half again.
     const int narrow = 10 * ceil_div(a->Wo, DW_5_T) * DW_5_T > 11 * ceil_div(a->Wo, 7) * 7;
     if (S == 5 && st == 1 && (narrow || vectors < DW_5_U)) return (plan){depthwise_51_narrow, 1, 7, 0};

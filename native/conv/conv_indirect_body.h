@@ -13,7 +13,10 @@
 // Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
-// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels) stays in L2 and streams from
+// 1x1 layers of step 1 whose pixels are read in place keep no pointers: a tile's pixels follow each other (regular). Tiles of whole rows' parts
+// know which taps lie outside the image and leave them out (conv_tile.h).
+//
+// Blocks: a panel of KC elements by NR channels (147 KiB at 16 channels, 288 KiB at 64) stays in L2 and streams from
 // there for every tile, 64 bytes in 6 cycles; most reductions fit one slab and finish in registers. Panels that
 // stay in L1 (slabs of 256) were slower: L1 also holds what else runs on the core, and sums come and go more often.
 // Between slabs sums wait in the thread's scratch.
@@ -35,6 +38,7 @@
 typedef struct block {
   me *panel, *sums;
   const char **pixel; // [tile][tap][MR]
+  char *edge;         // [tile][1 + tap]: whether the tile has taps outside the image, then CONV_INSIDE ... of each
   int64_t *tap;       // byte offset of a tap from a pixel's first
   char *zero;
   wt *window;
@@ -47,6 +51,7 @@ RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
   return (block){.panel = (me *)(scratch + s->o_panel),
                  .sums = (me *)(scratch + s->o_sums),
                  .pixel = (const char **)(scratch + s->o_pixel),
+                 .edge = s->edges ? scratch + s->o_edge : NULL,
                  .tap = (int64_t *)(scratch + s->o_tap),
                  .zero = scratch + s->o_zero,
                  .window = (wt *)(scratch + s->o_window),
@@ -62,6 +67,27 @@ int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
 // Pixels of tile i: tiles are as even as they can be, the first ones larger by one.
 RIDGE_INLINE int64_t tile_pixels(const block *b, int64_t i) { return b->small + (i < b->larger); }
 
+// Which taps of the tiles at the image's edge lie outside it.
+static void find_edges(const shape *s, block *b) {
+  for (int64_t i = 0; i < b->tiles; i++) {
+    char *edge = b->edge + i * (s->taps + 1);
+    if (!edge[0]) continue;
+    const int64_t n = tile_pixels(b, i);
+    for (int64_t t = 0; t < s->taps; t++) {
+      const char *const *pixel = (const char *const *)b->pixel + (i * s->taps + t) * MR;
+      int64_t outside = 0;
+      for (int64_t l = 0; l < n; l++) outside += pixel[l] == b->zero;
+      edge[1 + t] = outside == n ? CONV_NONE : outside != 1 ? CONV_INSIDE : pixel[0] == b->zero ? CONV_FIRST : pixel[n - 1] == b->zero ? CONV_LAST : CONV_INSIDE;
+    }
+  }
+}
+
+// The edges of tile i from tap t on, NULL where it has none.
+RIDGE_INLINE const char *edges_of(const shape *s, const block *b, int64_t i, int64_t t) {
+  const char *edge = b->edge ? b->edge + i * (s->taps + 1) : NULL;
+  return edge && edge[0] ? edge + 1 + t : NULL;
+}
+
 // Points at the pixels of units u0 .. u1-1: output rows, or one piece of a row.
 RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   const ridge_conv_args *a = s->a;
@@ -74,6 +100,8 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
   for (int64_t t = 0; t < s->taps; t++)
     b->tap[t] = (t / S * a->dil_h * row_len + t % S * a->dil_w) * pixel * size;
+  if (s->regular) return;
+  if (b->edge) memset(b->edge, CONV_INSIDE, (size_t)(b->tiles * (s->taps + 1)));
   int64_t tile = 0, lane = 0, full = tile_pixels(b, 0);
   const char **to = b->pixel;
   for (int64_t u = u0; u < u1; u++) {
@@ -89,22 +117,30 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
     } else {
       base = (const char *)((const xt *)a->x + ((n * a->H + top) * a->W + left) * pixel + b->g * s->cg);
     }
-    int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
-    for (int64_t j = 0; j < cols; j++) {
+    // Columns j0 .. j1-1 see the image (or its copy) alone where the rows do: runs of neighbours; others are tested tap by tap.
+    const int64_t step = a->stride_w * pixel * size, room = a->W - left - (a->S - 1) * a->dil_w;
+    const int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
+    const int64_t j0 = s->window || left >= 0 ? 0 : ceil_div(-left, a->stride_w), j1 = !inside ? 0 : s->window ? cols : ceil_div(room, a->stride_w);
+    for (int64_t j = 0; j < cols;) {
       if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->taps * MR;
-      int64_t wi = left + j * a->stride_w;
-      const char *at = base + j * a->stride_w * pixel * size;
-      if (inside && (s->window || (wi >= 0 && wi + (a->S - 1) * a->dil_w < a->W))) {
-        for (int64_t t = 0; t < s->taps; t++) to[t * MR + lane] = at + b->tap[t];
-      } else {
-        for (int64_t t = 0; t < s->taps; t++) {
-          int64_t h = top + t / S * a->dil_h, w = wi + t % S * a->dil_w;
-          to[t * MR + lane] = h >= 0 && h < a->H && w >= 0 && w < a->W ? at + b->tap[t] : b->zero;
-        }
+      const char *at = base + j * step;
+      if (j >= j0 && j < j1) {
+        int64_t m = full - lane < cols - j ? full - lane : cols - j;
+        m = m < j1 - j ? m : j1 - j;
+        for (int64_t t = 0; t < s->taps; t++)
+          for (int64_t l = 0; l < m; l++) to[t * MR + lane + l] = at + b->tap[t] + l * step;
+        j += m, lane += m;
+        continue;
       }
-      lane++;
+      if (b->edge) b->edge[tile * (s->taps + 1)] = 1;
+      for (int64_t t = 0; t < s->taps; t++) {
+        int64_t h = top + t / S * a->dil_h, w = left + j * a->stride_w + t % S * a->dil_w;
+        to[t * MR + lane] = h >= 0 && h < a->H && w >= 0 && w < a->W ? at + b->tap[t] : b->zero;
+      }
+      j++, lane++;
     }
   }
+  if (b->edge) find_edges(s, b);
 }
 
 // Finishes pixels i0 .. i1-1 of panel p of the block from its sums.
@@ -123,7 +159,7 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
     int64_t q = b->q0 + i, img = q / P, left = P - q % P, j = 0;
     m = i1 - i < left ? i1 - i : left;
     int64_t at = (img * a->K + k0) * P + q % P;
-    for (; j + VL <= m && n == NR; j += VL)
+    for (; j + VL <= m && n % 4 == 0; j += VL)
       for (int64_t l = 0; l < n; l += 4) {
         mv out[4];
         turn_sums(sums + (i + j) * NR + l, NR, out);
@@ -135,20 +171,30 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
   }
 }
 
+// Where the pixels of tile j, from pixel `from` of the block on, are found.
+RIDGE_INLINE const char *const *pixels_of(const shape *s, const block *b, int64_t j, int64_t from, int64_t t0, const char *row[MR]) {
+  if (!s->regular) return (const char *const *)b->pixel + (j * s->taps + t0) * MR;
+  const int64_t step = s->a->C * (int64_t)sizeof(xt);
+  const char *at = (const char *)s->a->x + (b->q0 + from) * step + b->g * s->cg * (int64_t)sizeof(xt);
+  for (int i = 0; i < MR; i++) row[i] = at + i * step;
+  return row;
+}
+
 // Panels p0 .. p1-1 of the block's pixels where they come packed beforehand: tile by tile, each times as many panels as stay in L2, so that
 // a tile's pixels stay in L1 and its rows of y are written from one end to the other.
 RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int64_t p1) {
   const ridge_conv_args *a = s->a;
   const int64_t panel = s->depth * NR, fit = CONV_GIVEN / (panel * (int64_t)sizeof(me)), groups = ceil_div(p1 - p0, fit < 1 ? 1 : fit);
-  tile t = {.taps = s->taps, .run = packed(s->len), .a = a, .sums = b->sums, .next = NR};
+  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .a = a, .sums = b->sums, .next = NR};
   for (int64_t i = 0; i < groups; i++)
     for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
       mr = tile_pixels(b, j);
-      t.pixel = (const char *const *)b->pixel + j * s->taps * MR;
+      const char *row[MR];
+      t.pixel = pixels_of(s, b, j, from, 0, row), t.edge = edges_of(s, b, j, 0);
       for (int64_t p = p0 + (p1 - p0) * i / groups; p < p0 + (p1 - p0) * (i + 1) / groups; p++) {
         const int64_t n = s->kg - p * NR;
         t.panel = (const me *)a->packed + (b->g * s->panels + p) * panel;
-        t.keep = n < NR, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
+        t.keep = n < NR && n % VL != 0, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
         if (t.keep) finish(s, b, b->sums - from * NR, p, from, from + mr);
       }
@@ -170,7 +216,7 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
     const int64_t last = i == s->slabs - 1;
     const me *given = s->given ? (const me *)a->packed + (g * s->panels * s->depth + row) * NR : NULL;
     row += slab_rows(&e);
-    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .from = e.e0 * (int64_t)sizeof(wt), .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K};
+    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .from = e.e0 * (int64_t)sizeof(wt), .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K};
     for (int64_t p = p0; p < p1; p++) {
       int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
@@ -179,12 +225,13 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
       if (!s->given && (!s->kept || !b->have[p])) pack_panel(s, g, p, e.t0, e.t1, e.e0, e.e1, b->order, (me *)t.panel);
       int ask = p + 1 < p1 && !s->given && !(s->kept && b->have[p + 1]);
       b->have[s->kept ? p : 0] = 1;
-      t.keep = !last || !by_rows || n < NR, t.k = g * s->kg + p * NR;
+      t.keep = !last || !by_rows || (n < NR && n % VL != 0), t.k = g * s->kg + p * NR;
       int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
       for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
         mr = tile_pixels(b, j);
         if (ask) fetch_panel(s, g, p + 1, e.t0, e.t1, e.e0, e.e1, j, b->tiles);
-        t.pixel = (const char *const *)b->pixel + (j * s->taps + e.t0) * MR;
+        const char *row[MR];
+        t.pixel = pixels_of(s, b, j, from, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
         int64_t ready = j == b->tiles - 1 ? b->pixels : (from + mr) / 16 * 16;

@@ -8,7 +8,7 @@
 #define CONV_PB 392 // pixels of a block, at most (a row of the image may be cut)
 #endif
 #ifndef CONV_KC
-#define CONV_KC 2304 // elements of a slab
+#define CONV_KC 2304 // elements of a slab; kernels of 64 channels take 1152, as many bytes
 #endif
 #ifndef CONV_KEPT
 #define CONV_KEPT 0 // bytes of panels, if they are all, that are packed once and kept for a thread's next blocks
@@ -21,7 +21,8 @@ enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 typedef struct shape {
   const ridge_conv_args *a;
   int64_t cg, kg;       // channels and outputs of a group
-  int64_t px;           // elements of a pixel in a copy: its channels, padded to whole units
+  int64_t px;           // elements of a pixel in a copy: its channels, padded to whole units where a tap is a pixel
+  int half;             // merged taps of bf16 end within a unit
   int merged;           // a tap is a row of the kernel: S*cg elements that lie together
   int window;           // x is read through a copy: another layout or type, or merged taps
   int64_t taps, len;    // taps and their elements (of x)
@@ -29,6 +30,8 @@ typedef struct shape {
   int64_t whole;        // ... where this is 1
   int64_t rows;         // panel rows of the largest slab
   int kept;             // all panels stay in the scratch
+  int regular;          // pixels follow each other in memory, one step after another: no pointers are kept
+  int edges;            // tiles tell which taps lie outside the image
   int given;            // filters come packed beforehand: a->packed [groups][panels][depth][NR], a panel's slabs one after another
   int64_t depth;        // rows of a panel over all slabs
   int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
@@ -37,7 +40,7 @@ typedef struct shape {
   int64_t ps, cs;       // blocks of pixels, chunks of panels
   int64_t pixels;       // of the largest block
   // Scratch of a thread: byte offsets and the total.
-  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_tap, o_zero, o_window, bytes;
+  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_edge, o_tap, o_zero, o_window, bytes;
 } shape;
 
 RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
@@ -135,13 +138,20 @@ RIDGE_INLINE int64_t order_of(const shape *s, int64_t step) {
 
 static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
-  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = pitch_of(s.cg);
+  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = s.merged ? s.cg : pitch_of(s.cg);
 #if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
   s.window = a->layout == 0 || s.merged || s.px != s.cg;
 #else
   s.window = 1;
 #endif
+#if defined(CONV_EDGES)
+  s.edges = !s.window && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
+#endif
+  s.regular = !s.window && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0;
   s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.px : s.cg;
+#if defined(CONV_HALVES)
+  s.half = s.merged && s.len % PAIR != 0;
+#endif
   divide_reduction(&s);
   s.span_h = (a->R - 1) * a->dil_h + 1;
   s.hs = a->stride_h < s.span_h ? a->stride_h : s.span_h;
@@ -159,6 +169,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.o_order = at, at += orders(&s) ? round_up((int64_t)sizeof(xt) * NR * order_of(&s, s.step)) : 0;
   s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));
   s.o_pixel = at, at += round_up(tiles * MR * s.taps * (int64_t)sizeof(char *));
+  s.o_edge = at, at += s.edges ? round_up(tiles * (s.taps + 1)) : 0;
   s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
   s.o_zero = at, at += round_up(packed(s.len) * (int64_t)sizeof(me));
   s.o_window = at;

@@ -6,18 +6,27 @@
 // never unfolded; the panel is a block of filters turned to rows of NR = NV*VL channels.
 // The tile's end is here too: bias, residual, ReLU and the store of NHWC rows, from registers.
 //
-// The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; int8 kernels also
+// The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; CONV_MAC, an AVX-512 instruction that multiplies and adds, where the
+// tile needs all registers; CONV_EDGES where tiles leave out taps, CONV_HALVES where taps may end within a unit; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
 // of four bytes, signed in b (the panel) and unsigned in x.
 // Floor on AVX2 (6x16): 12 FMA, 2 loads and 6 broadcasts for an element: 6 cycles at two FMA and two loads a
-// cycle, 21 instructions, 15 of 16 registers. AVX-512 (8x32): 16 FMA, 10 loads, 8 cycles, 19 of
-// 32 registers; eight pointers fit the general registers, twelve would not. NEON (6x16): 24 FMA,
-// 29 of 32 registers.
+// cycle, 21 instructions, 15 of 16 registers. AVX-512 (7x64): 28 FMA, 17 loads, 14 cycles of Zen 5 (28 of Zen 4, which has 28 loads in them), all
+// 32 registers: 28 sums, three vectors of the panel, the pixel; the panel's fourth vector is read by its multiplications, which are written as
+// instructions in their order, for compilers spilled (clang 0.75 of the rate). Seven pixels divide the rows of the usual images (7 to 112), so
+// that a tile lies within a row and knows which of its taps lie outside the image (CONV_EDGES): those are left out, 19 % of a 3x3 kernel's at 7x7,
+// 9 % at 14x14. NEON (6x16): 24 FMA, 29 of 32 registers.
 #ifndef RIDGE_CONV_TILE_H
 #define RIDGE_CONV_TILE_H
 
 #include "conv_turn.h"
 
+#if defined(CONV_MAC) // the instruction that multiplies and adds
+#define RIDGE_LOWER_HALF(x) __asm__ volatile("vpslld $16, %0, %0\n\tvpsrld $16, %0, %0" : "+v"(x)) // a mask would take a register
+#define RIDGE_SPREAD(x, m) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(m))
+#define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
+#define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
+#endif
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
 #if defined(CONV_DOT) && defined(CONV_INT8)
 enum { HEAD = 1 }; // rows before a panel: what sums start at
@@ -25,11 +34,13 @@ enum { HEAD = 1 }; // rows before a panel: what sums start at
 enum { HEAD = 0 };
 #endif
 
-typedef me me_any __attribute__((aligned(2), may_alias)); // pairs of int16 lie at any even address
+typedef me me_any __attribute__((aligned(1), may_alias)); // pairs of int16 lie at any even address, units of a stem's bytes at any
 
 typedef struct tile {
   const char *const *pixel; // [taps][MR]
+  const char *edge;         // [taps], what of a tap lies outside the image (CONV_INSIDE ...); NULL: nothing
   int64_t taps, run;        // run: elements of a tap, from byte from on
+  int64_t half;             // 1: the last element of a tap is half a unit
   int64_t from;
   const me *panel; // [HEAD + taps*run][NR]
   me *sums;        // [mr][NR]
@@ -39,6 +50,9 @@ typedef struct tile {
   int64_t next;  // from at to where the next tile writes
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
+
+// Of a tap of a tile: all its pixels are in the image, none is, the first one or the last one alone is outside. (Others: zeros are multiplied.)
+enum { CONV_INSIDE, CONV_NONE, CONV_FIRST, CONV_LAST };
 
 // x in every lane. (0 + x would be an addition: it changes -0.)
 RIDGE_INLINE RIDGE_VT mv splat(me x) {
@@ -62,14 +76,66 @@ RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
 }
 
 // Elements a turn of the loop. A product of int8 pairs needs a register of its own: with the 12 sums, two
-// vectors of the panel and the pixel that is all 16, and clang spills when it may look at several elements at once.
+// vectors of the panel and the pixel that is all 16, and clang spills when it may look at several elements at once. Where an element has 28
+// multiply-adds more than two gain nothing.
 #if defined(CONV_INT8) && RIDGE_VL == 8
 #define CONV_AT_ONCE 1
+#elif defined(CONV_MAC)
+#define CONV_AT_ONCE 2
 #else
 #define CONV_AT_ONCE 4
 #endif
 
-RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) {
+// One element of pixels lo .. hi-1 times one row of the panel. half: the second half of a unit is another pixel's and counts as 0, for it could
+// be infinite.
+RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv, const char *const p[RIDGE_MR], int64_t e, const me *b,
+                                        const int half, mv acc[RIDGE_MR][RIDGE_NV]) {
+  mv bv[RIDGE_NV];
+#if defined(RIDGE_MAC_MEMORY)
+  if (RIDGE_MR * nv > 26) { // all 32 registers: the panel's last vector comes from memory, and in the order written
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv - 1; v++) bv[v] = *(const mv_any *)(b + v * VL);
+    RIDGE_UNROLL_ALL
+    for (int i = lo; i < hi; i++) {
+      mv x;
+      RIDGE_SPREAD(x, ((const me_any *)p[i])[e]);
+      if (half) RIDGE_LOWER_HALF(x);
+      RIDGE_UNROLL_ALL
+      for (int v = 0; v < nv - 1; v++) RIDGE_MAC_REGISTER(acc[i][v], bv[v], x);
+      RIDGE_MAC_MEMORY(acc[i][nv - 1], *(const mv_any *)(b + (nv - 1) * VL), x);
+    }
+    return;
+  }
+#endif
+  RIDGE_UNROLL_ALL
+  for (int v = 0; v < nv; v++) bv[v] = *(const mv_any *)(b + v * VL);
+  RIDGE_UNROLL_ALL
+  for (int i = lo; i < hi; i++) {
+    mv x = splat(((const me_any *)p[i])[e]);
+    if (half) x = (mv)((ridge_vi)x & 0xffff);
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) acc[i][v] = multiply_add(acc[i][v], bv[v], x);
+  }
+}
+
+// One tap of pixels lo .. hi-1: returns where the panel goes on.
+RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t from, int64_t run, const me *b,
+                                         const int64_t half, mv acc[RIDGE_MR][RIDGE_NV]) {
+  // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0.
+  const int64_t first = RIDGE_MR > 6 ? -run : 0;
+  const char *p[RIDGE_MR];
+  RIDGE_UNROLL_ALL
+  for (int i = lo; i < hi; i++) p[i] = pixel[i] + from - first * (int64_t)sizeof(me);
+  RIDGE_UNROLL(CONV_AT_ONCE)
+  for (int64_t e = first; e < run + first; e++, b += NR) tile_element(lo, hi, nv, p, e, b, 0, acc);
+#if defined(CONV_HALVES)
+  if (half) tile_element(lo, hi, nv, p, run + first, b, 1, acc), b += NR;
+#endif
+  return b;
+}
+
+// edges: the tile has some.
+RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges, const tile *t) {
   mv acc[RIDGE_MR][RIDGE_NV];
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
@@ -93,24 +159,17 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
   }
   const me *b = t->panel + HEAD * NR;
   const char *const *pixel = t->pixel;
-  // Eight pixel pointers leave no register to compare with: there the count ends at 0.
-  const int64_t run = t->run, from = t->from, first = RIDGE_MR > 6 ? -run : 0;
-  for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) {
-    const char *p[RIDGE_MR];
-    RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) p[i] = pixel[i] + from - first * (int64_t)sizeof(me);
-    RIDGE_UNROLL(CONV_AT_ONCE)
-    for (int64_t e = first; e < run + first; e++, b += NR) {
-      mv bv[RIDGE_NV];
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < nv; v++) bv[v] = *(const mv_any *)(b + v * VL);
-      RIDGE_UNROLL_ALL
-      for (int i = 0; i < mr; i++) {
-        mv x = splat(((const me_any *)p[i])[e]);
-        RIDGE_UNROLL_ALL
-        for (int v = 0; v < nv; v++) acc[i][v] = multiply_add(acc[i][v], bv[v], x);
-      }
+  const int64_t half = t->half, run = t->run - half, from = t->from;
+  if (edges) {
+    for (int64_t tap = 0; tap < t->taps; tap++, pixel += MR) {
+      const int edge = t->edge[tap];
+      if (edge == CONV_INSIDE) b = tile_tap(0, mr, nv, pixel, from, t->run, b, 0, acc);
+      else if (edge == CONV_FIRST) b = tile_tap(1, mr, nv, pixel, from, t->run, b, 0, acc);
+      else if (edge == CONV_LAST) b = tile_tap(0, mr - 1, nv, pixel, from, t->run, b, 0, acc);
+      else b += t->run * NR;
     }
+  } else {
+    for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) b = tile_tap(0, mr, nv, pixel, from, run, b, half, acc);
   }
   if (t->add) {
     RIDGE_UNROLL_ALL
@@ -176,11 +235,11 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
 
 #if defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each size.
-__attribute__((noinline)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t); }
+__attribute__((noinline)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR, t); }
 #else
 typedef void (*tile_fn)(const tile *);
 #define TILE(mr, nv) \
-  __attribute__((noinline)) RIDGE_VT static void tile_##mr##_##nv(const tile *t) { tile_body(mr, nv, t); }
+  __attribute__((noinline)) RIDGE_VT static void tile_##mr##_##nv(const tile *t) { tile_body(mr, nv, 0, t); }
 #if RIDGE_NV == 2
 #define TILE_ROW(mr) TILE(mr, 1) TILE(mr, 2)
 #define TILE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
@@ -190,15 +249,33 @@ typedef void (*tile_fn)(const tile *);
 #endif
 TILE_ROW(1) TILE_ROW(2) TILE_ROW(3) TILE_ROW(4) TILE_ROW(5) TILE_ROW(6)
 #if RIDGE_MR > 6
-TILE_ROW(7) TILE_ROW(8)
+TILE_ROW(7)
+#endif
+#if RIDGE_MR > 7
+TILE_ROW(8)
 #endif
 static const tile_fn tile_table[RIDGE_MR][RIDGE_NV] = {
     TILE_NAMES(1), TILE_NAMES(2), TILE_NAMES(3), TILE_NAMES(4), TILE_NAMES(5), TILE_NAMES(6),
 #if RIDGE_MR > 6
-    TILE_NAMES(7), TILE_NAMES(8),
+    TILE_NAMES(7),
+#endif
+#if RIDGE_MR > 7
+    TILE_NAMES(8),
 #endif
 };
-RIDGE_INLINE void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_table[mr - 1][nv - 1](t); }
+#if defined(CONV_EDGES)
+// A whole tile at the image's edge. (Others multiply the zeros that their pointers lead to.)
+__attribute__((noinline)) RIDGE_VT static void tile_edges(const tile *t) { tile_body(RIDGE_MR, RIDGE_NV, 1, t); }
+#endif
+RIDGE_INLINE void run_tile(int64_t mr, int64_t nv, const tile *t) {
+#if defined(CONV_EDGES)
+  if (t->edge && mr == MR && nv == RIDGE_NV) {
+    tile_edges(t);
+    return;
+  }
+#endif
+  tile_table[mr - 1][nv - 1](t);
+}
 #endif
 
 #endif

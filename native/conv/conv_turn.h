@@ -150,10 +150,9 @@ RIDGE_INLINE RIDGE_VT void turn_sums(const me *src, int64_t ld, mv out[4]) {
 }
 
 // n columns of a row of an NCHW image (channels ld apart), turned to pixels of all channels: a cache line of a pixel (16 units)
-// at once, for pixels of 2^n channels meet in few sets of L1.
-__attribute__((unused)) RIDGE_VT static void turn_row(const xt *row, int64_t ld, int64_t channels, int64_t n, wt *dst) {
+// at once, for pixels of 2^n channels meet in few sets of L1. pitch: elements of a pixel's copy.
+__attribute__((unused)) RIDGE_VT static void turn_row(const xt *row, int64_t ld, int64_t channels, int64_t n, int64_t pitch, wt *dst) {
   int64_t c = 0;
-  const int64_t pitch = pitch_of(channels);
   enum { LINE = 16 * PAIR };
   for (; c + LINE <= channels; c += LINE) {
     int64_t i = 0;

@@ -19,7 +19,7 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
   if (c0 == c1) return;
   const xt *x = a->x;
   if (a->layout == 0) {
-    turn_row(x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, a->H * a->W, s->cg, c1 - c0, dst + c0 * pixel);
+    turn_row(x + ((n * a->C + g * s->cg) * a->H + hi) * a->W + from + c0, a->H * a->W, s->cg, c1 - c0, pixel, dst + c0 * pixel);
     return;
   }
   const xt *row = x + ((n * a->H + hi) * a->W + from + c0) * a->C + g * s->cg;
@@ -28,7 +28,7 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
     return;
   }
 #if defined(CONV_DOT)
-  if (s->cg == 3) { // pixels of a photograph, padded to four
+  if (s->cg == 3 && pixel == 4) { // pixels of a photograph, padded to four
     for (int64_t c = c0; c < c1; c++) {
       const xt *rgb = row + (c - c0) * a->C;
       dst[4 * c] = widen(rgb[0]), dst[4 * c + 1] = widen(rgb[1]), dst[4 * c + 2] = widen(rgb[2]), dst[4 * c + 3] = PADDING;
@@ -42,15 +42,15 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
   }
 }
 
-// Rows of a panel from n neighbouring elements of NR filters, ld apart: VL filters at a time, a cache line
+// Rows of a panel from n neighbouring elements of `vectors` times VL filters, ld apart: VL filters at a time, a cache line
 // of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1. No hardware follows 32 streams: on Zen 4
 // a panel from DRAM takes 39 cycles for a vector of 16, with lines asked for four ahead 13, from L3 8.2 and 6.5.
-RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
+RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, me *dst) {
   int64_t i = 0;
   for (int64_t end = n / (4 * PAIR) * (4 * PAIR), stop; i < end; i = stop) {
     stop = i + 16 * PAIR < end ? i + 16 * PAIR : end;
 #if RIDGE_VL == 16
-    for (int v = 0; v < 2 * RIDGE_NV; v++)
+    for (int v = 0; v < 2 * vectors; v++)
       for (int64_t e = i; e < stop; e += 4 * PAIR) {
         half out[4];
         const xt *from = w + v * 8 * ld + e;
@@ -60,7 +60,7 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
         for (int j = 0; j < 4; j++) *(half_any *)(dst + (e / PAIR + j) * NR + v * 8) = out[j];
       }
 #else
-    for (int v = 0; v < RIDGE_NV; v++)
+    for (int v = 0; v < vectors; v++)
       for (int64_t e = i; e < stop; e += 4 * PAIR) {
         mv out[4];
         turn_elements(w + v * VL * ld + e, ld, out);
@@ -69,7 +69,7 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, me *dst) {
 #endif
   }
   for (; i < n; i += PAIR)
-    for (int l = 0; l < NR; l++) {
+    for (int l = 0; l < vectors * VL; l++) {
 #if defined(CONV_DOT)
       xt unit[PAIR] = {0};
       for (int64_t j = 0; j < PAIR && i + j < n; j++) unit[j] = w[l * ld + i + j];
@@ -113,14 +113,14 @@ static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_
 #if defined(CONV_INT8) || defined(CONV_DOT)
 // NCHW, full panels: units of channels, four taps at a time (the last four overlap). False where the shape has
 // incomplete units, merged taps or fewer taps.
-RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, int vectors, me *dst) {
   int64_t taps = s->a->R * s->a->S, ld = s->cg * taps, across = (e1 - e0) / PAIR;
   if (taps < 4 || s->merged || s->cg % PAIR != 0) return 0;
   const xt *w = (const xt *)s->a->w + k * ld + e0 * taps;
   for (int64_t c = 0; c < across; c++, w += PAIR * taps)
     for (int64_t t = 0; t < taps; t += 4) {
       if (t + 4 > taps) t = taps - 4;
-      for (int v = 0; v < RIDGE_NV; v++) {
+      for (int v = 0; v < vectors; v++) {
         mv out[4];
         turn_pairs(w + v * VL * ld + t, ld, taps, out);
         for (int j = 0; j < 4; j++) *(mv_any *)(dst + ((t + j) * across + c) * NR + v * VL) = out[j];
@@ -130,7 +130,7 @@ RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e
 }
 #else
 // NCHW, full panels: a slab is neighbouring elements (channel, tap) of the filter; each goes to its tap's row.
-RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, me *dst) {
+RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e1, int vectors, me *dst) {
   const ridge_conv_args *a = s->a;
   int64_t taps = a->R * a->S, ld = s->cg * taps, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
   int64_t n = (c1 - c0) * taps, across = s->merged ? s->cg : c1 - c0, row = 0, tap = 0;
@@ -141,13 +141,13 @@ RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e
       at[j] = (row + tap * across) * NR; // merged taps: (r*S + s)*cg + c, the same
       if (++tap == taps) tap = 0, row++;
     }
-    for (int v = 0; v < RIDGE_NV && m == 4; v++) {
+    for (int v = 0; v < vectors && m == 4; v++) {
       mv out[4];
       turn_elements(w + v * VL * ld + i, ld, out);
       for (int j = 0; j < 4; j++) *(mv_any *)(dst + at[j] + v * VL) = out[j];
     }
     for (int64_t j = 0; j < m && m < 4; j++)
-      for (int l = 0; l < NR; l++) dst[at[j] + l] = widen(w[l * ld + i + j]);
+      for (int l = 0; l < vectors * VL; l++) dst[at[j] + l] = widen(w[l * ld + i + j]);
   }
   return 1;
 }
@@ -168,11 +168,11 @@ RIDGE_VT static void fetch_panel(const shape *s, int64_t g, int64_t p, int64_t t
 
 #if defined(CONV_DOT)
 // The filters of a slab (NCHW: elements e0 .. e1-1 of all taps; merged taps: whole filters) in the order that orders() names.
-static void order(const shape *s, int64_t k, int64_t e0, int64_t e1, xt *out) {
+static void order(const shape *s, int64_t k, int64_t e0, int64_t e1, int vectors, xt *out) {
   const ridge_conv_args *a = s->a;
   int64_t all = a->R * a->S, c0 = s->merged ? 0 : e0, c1 = s->merged ? s->cg : e1;
   int64_t pixel = s->merged ? s->px : packed(e1 - e0) * PAIR, tap = a->layout == 0 ? 1 : s->cg, chan = a->layout == 0 ? all : 1;
-  for (int64_t l = 0; l < NR; l++) {
+  for (int64_t l = 0; l < vectors * VL; l++) {
     const xt *w = (const xt *)a->w + (k + l) * s->cg * all + c0 * chan;
     for (int64_t t = 0; t < all; t++, w += tap, out += pixel) {
       for (int64_t c = 0; c < c1 - c0; c++) out[c] = w[c * chan];
@@ -187,21 +187,22 @@ RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t 
                                   me *dst) {
   const ridge_conv_args *a = s->a;
   int64_t k = g * s->kg + p * NR, n = s->kg - p * NR, all = a->R * a->S, ld = s->cg * all;
-  if (n < NR) {
+  const int vectors = (int)(n < NR ? n / VL : RIDGE_NV); // of a narrower panel the rest is not read
+  if (n < NR && n % VL != 0) {
     pack_slowly(s, k, n, t0, t1, e0, e1, dst);
 #if defined(CONV_DOT)
   } else if (orders(s)) {
     int64_t len = order_of(s, e1 - e0);
-    order(s, k, e0, e1, room);
+    order(s, k, e0, e1, vectors, room);
     if (s->merged)
-      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * NR) pack_run(room + t * s->len, len, s->len, dst);
-    else pack_run(room, len, len, dst);
+      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * NR) pack_run(room + t * s->len, len, s->len, vectors, dst);
+    else pack_run(room, len, len, vectors, dst);
 #endif
   } else if (a->layout == 1 || all == 1) {
     const xt *w = (const xt *)a->w + k * ld;
-    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, dst);
-  } else if (!pack_turned(s, k, e0, e1, dst)) {
-    pack_slowly(s, k, NR, t0, t1, e0, e1, dst);
+    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, vectors, dst);
+  } else if (!pack_turned(s, k, e0, e1, vectors, dst)) {
+    pack_slowly(s, k, vectors * VL, t0, t1, e0, e1, dst);
   }
   (void)room;
 }
@@ -212,7 +213,8 @@ RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0
   pack_filters(s, g, p, t0, t1, e0, e1, room, dst + HEAD * NR);
 #if defined(CONV_DOT) && defined(CONV_INT8)
   const int64_t rows = (t1 - t0) * packed(e1 - e0);
-  for (int v = 0; v < RIDGE_NV; v++) {
+  const int64_t n = s->kg - p * NR;
+  for (int v = 0; v < (n < NR ? ceil_div(n, VL) : RIDGE_NV); v++) {
     mv sum = {0};
     for (int64_t r = 1; r <= rows; r++) sum = RIDGE_DOT(sum, *(const mv_any *)(dst + r * NR + v * VL), splat(0x01010101));
     *(mv_any *)(dst + v * VL) = (mv)((ridge_vu)sum * -128u);

@@ -22,7 +22,7 @@ int ridge_conv_window_fits(const void *args) {
 }
 
 // Beside the kernels that read NCHW in place: turning the pixels of 1x1 kernels costs more than it gains in floating point. Those
-// kernels pack nothing beforehand, so that filters packed beforehand come here.
+// kernels pack nothing beforehand, so that filters packed beforehand come here (or to Winograd).
 int ridge_conv_window_wins(const void *args) {
   const ridge_conv_args *a = args;
   return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1 || a->packing);
@@ -46,7 +46,7 @@ int ridge_conv_is_depthwise(const void *args) {
 
 // Winograd F(4x4, 3x3) has 36 products where the definition has 144, and its transforms besides.
 #define WINOGRAD43(name, isa, rank, c) \
-  RIDGE_DECLARE(name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name##_workspace, ridge_conv_winograd_wins)
+  RIDGE_DECLARE_PACKED(name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name##_workspace, ridge_conv_winograd_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #define RIDGE_KERNEL_PACKED RIDGE_DECLARE_PACKED
 #include "kernels.def"
@@ -57,7 +57,7 @@ int ridge_conv_is_depthwise(const void *args) {
 static const ridge_kernel table[] = {
 #define WINOGRAD43(name, isa, rank, c)                                          \
   {#name, "conv2d", "fp32", "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, ridge_conv_winograd_wins, \
-   36.0 / 144},
+   36.0 / 144, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED
 #include "kernels.def"

@@ -72,12 +72,13 @@ func floats(step int) []float32 {
 func TestVectorFunctionsStayWithinTwoUlps(t *testing.T) {
 	x := append(floats(60013), sweep(-16, 16, 30000)...)
 	x = append(x, 0x1.791a98p+2, -0x1.767474p+2, 0x1.ff0a78p-5, 0x1.f54deep-5, -0x1.1a9d4ep+0, -0x1.0a40acp+4, -0x1.6cc65p+6, -0x1.0af39ap+4,
-		-0x1.3a8b0ep+2, -0x1.7c3d4cp+5, -0x1.61ba8cp+1, -0x1.9a2e2p-1, -0x1.6caeep+0, 0x1.e7c57cp-5, 0x1.d226d6p+10, -0x1.b61adep+16)
+		-0x1.3a8b0ep+2, 8, -8, 0x1.fffffep+2, -0x1.fffffep+2, 0x1.000002p+3, -0x1.000002p+3, -0x1.d4d668p+2, -0x1.7c3d4cp+5, -0x1.61ba8cp+1, -0x1.9a2e2p-1, -0x1.6caeep+0, 0x1.e7c57cp-5, 0x1.d226d6p+10, -0x1.b61adep+16)
 	for name, f := range reference {
 		limit := 2.0
 		if name == "gelu" {
 			limit = 2.02
 		}
+		table := name == "gelu" // vectors of 16 lanes look it up (gelu_table.h)
 		want := make([]float64, len(x))
 		for i, v := range x {
 			want[i] = f(float64(v))
@@ -96,8 +97,12 @@ func TestVectorFunctionsStayWithinTwoUlps(t *testing.T) {
 				}
 			}
 			t.Logf("%s %s: %.3f ulp at %g", k, name, worst, at)
-			if !(worst <= limit) {
-				t.Errorf("%s %s(%g): %.3f ulp, limit %g", k, name, at, worst, limit)
+			most := limit
+			if table && strings.Contains(k, "avx512") {
+				most = 1.5
+			}
+			if !(worst <= most) {
+				t.Errorf("%s %s(%g): %.3f ulp, limit %g", k, name, at, worst, most)
 			}
 		}
 	}

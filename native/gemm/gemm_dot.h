@@ -89,7 +89,7 @@ typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), ma
 
 #define GEMM_HEAD (GEMM_FLIP ? GEMM_NR * 4 : 0) // bytes of column sums before a panel of B
 #if GEMM_EXACT
-#define GEMM_A_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_MR * 4 + 64 + 32, 64) // row sums before, turn32 writes beyond
+#define GEMM_A_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_MR * 4 + 64 + 64, 64) // row sums before, turn32 writes beyond
 #else
 #define GEMM_A_PANEL(kc) gemm_ceil((kc) / GEMM_PK * GEMM_MR * 4, 64)
 #endif
@@ -182,7 +182,7 @@ GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_
 
 #ifdef GEMM_TILE_ALONE // what loop_test.go looks at
 #if GEMM_EXACT
-void *GEMM_F(alone)(int fresh) { return fresh ? GEMM_F(fresh_14) : GEMM_F(tile_14); }
+void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_F(beside_14) : GEMM_F(fresh_14) : GEMM_F(tile_14); }
 #else
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif

@@ -46,6 +46,8 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld)
   GEMM_F(zip)(v, &x, &y);
 }
 
+GEMM_INLINE void GEMM_F(beside_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld) { GEMM_F(fresh_row)(v, b, ld); }
+
 // A panel of as many rows as there are; the last unit is padded with zeros.
 GEMM_NOINLINE void GEMM_F(pack_a)(void *to, const GEMM_TA *a, int64_t ld, int64_t rows, int64_t kc) {
   uint32_t *dst = (uint32_t *)((char *)to + GEMM_A_HEAD);

@@ -57,12 +57,15 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
   return t * GEMM_MR;
 }
 
-// The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them.
+// The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them; and from so many
+// rows on that packing B once, with a barrier, costs less than beside the tiles of every MC rows. The multiply-adds of a dot product
+// take an element's share of the time, so packing weighs as much more.
+#define GEMM_OWN_ROWS (1024 * GEMM_PK)
 enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
-  if (g->packing) return GEMM_EXACT ? GEMM_F(OWN) : GEMM_F(FEW);
-  if (GEMM_EXACT && (!g->trans_b || g->M <= 2 * mc)) return GEMM_F(OWN);
+  if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS ? GEMM_F(OWN) : GEMM_F(GOTO);
+  if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS)) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
 }
 
@@ -79,7 +82,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     // For each thread a group of B, MC rows of A in all of K, and their sums.
     const int64_t blocks = (g->K + p.kc - 1) / p.kc;
     p.rows = gemm_min(g->M, g->trans_b ? 2 * mc : mc);
-    p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
+    p.b_bytes = gemm_ceil((g->trans_b ? 1 : 2) * GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
     p.a_bytes = gemm_ceil((p.rows + GEMM_MR - 1) / GEMM_MR * blocks * p.a_panel + 64, 4096);
     p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
@@ -101,7 +104,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     return p;
   }
   p.a_bytes = gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);
-  p.b_bytes = gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
+  p.b_bytes = g->packing ? 0 : gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
   p.a_at = 2 * p.b_bytes;
   p.acc_at = p.a_at + nthreads * p.a_bytes;
   p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : p.nc + 16;
@@ -161,12 +164,13 @@ typedef struct GEMM_F(block) {
   int64_t acc_ld;
   int first, last, plain, padded; // padded: acc has room for whole tiles
   int given;                      // B comes packed beforehand
+  int far;                        // C is not in this core's caches
   gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
-// Tile t of the block's rows times the panel at column jr. from: the panel's columns in memory where the tile
-// is the panel's first and packs it, else NULL.
-GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t t, int64_t jr,
+// Tile t of the block's rows times the panel at column jr. fresh: the tile is the panel's first and packs it from where its columns lie in
+// memory, from; else what it does of B beside its multiply-adds, or NULL.
+GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t t, int64_t jr, int fresh,
                                   const GEMM_F(source) *from) {
   GEMM_S sums[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
   int m;
@@ -182,14 +186,14 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
   const int full = (exact || m == GEMM_MR) && n == GEMM_NR;
   GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
 #if GEMM_EXACT
-  const GEMM_F(tile_fn) tile = GEMM_F(tiles)[from != NULL][m];
+  const GEMM_F(tile_fn) tile = GEMM_F(tiles)[fresh ? 1 : from && from->to ? 2 : 0][m];
 #define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, from, end)
 #elif defined(GEMM_HEIGHTS)
-  (void)from;
+  (void)fresh, (void)from;
   const GEMM_F(low_fn) tile = k->given ? GEMM_F(lows)[t == 0 && m > 2][m] : GEMM_F(tile);
 #define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, end)
 #else
-  (void)from;
+  (void)fresh, (void)from;
 #define GEMM_TILE(c, ldc, add, end) GEMM_F(tile)(k->kc, a, b, c, ldc, add, end)
 #endif
   if (k->last ? k->plain && full : k->padded || full) {
@@ -219,7 +223,7 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
   for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR)
     for (int64_t t = 0; t < tiles; t++) {
       gemm_ahead_step(&k->ahead);
-      GEMM_F(one_tile)(g, k, t, jr, NULL);
+      GEMM_F(one_tile)(g, k, t, jr, 0, NULL);
     }
 }
 
@@ -277,14 +281,14 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
       k.kc = gemm_ceil(kc, GEMM_KU);
       k.a_panel = GEMM_A_PANEL(k.kc), k.b_panel = GEMM_B_PANEL(k.kc);
       int64_t from, to;
-      ridge_share(nc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
+      ridge_share(g->packing ? 0 : nc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
       if (from < to)
         GEMM_F(pack_b)(b_pack + from / GEMM_NR * k.b_panel,
                        (const GEMM_TB *)g->B + (g->trans_b ? (jc + from) * g->ldb + pc : pc * g->ldb + jc + from),
                        g->ldb, g->trans_b, to - from, kc);
-      ridge_barrier(ctx);
+      if (!g->packing) ridge_barrier(ctx);
       k.first = pc == 0, k.last = pc + kc >= g->K;
-      k.b = b_pack + c0 / GEMM_NR * k.b_panel;
+      k.b = g->packing ? GEMM_F(given)(g, &p, pc, jc + c0) : b_pack + c0 / GEMM_NR * k.b_panel;
       k.j0 = jc + c0, k.cols = c1 - c0;
       const int64_t step = gemm_block(r1 - r0, p.mc, GEMM_MR);
       for (int64_t ic = r0; ic < r1 && c0 < c1; ic += step) {
@@ -300,7 +304,11 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
         } else if (p.acc_ld) {
           k.acc_ld = p.acc_ld, k.acc = (GEMM_S *)(ws + p.acc_at) + ic * p.acc_ld + c0;
         }
+#if GEMM_EXACT
+        GEMM_F(own_groups)(g, &k);
+#else
         GEMM_F(macro)(g, &k);
+#endif
       }
     }
   }

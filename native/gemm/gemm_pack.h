@@ -79,10 +79,86 @@ GEMM_INLINE void GEMM_F(two_rows)(GEMM_F(u8) *v, const char *p, const char *q) {
   *v = __builtin_shufflevector(x, y, 0, 1, 2, 3, 4, 5, 6, 7);
 }
 
+#if GEMM_EXACT
+// Blocks of 16 x 16 units (8 x 8 of 64 bits) in registers, for 9 rows (5) or more: every line of the source is read at once, which a pitch
+// of a power of two asks for (14 lines of one set in L1's 12 ways), and asked for GEMM_TURN_AHEAD bytes before; behind the panel's rows
+// those of the next panel. Up to 64 bytes beyond the panel are written.
+#ifndef GEMM_TURN_AHEAD
+#define GEMM_TURN_AHEAD 256
+#endif
+typedef uint32_t GEMM_F(u16) __attribute__((vector_size(64), may_alias));
+typedef uint32_t GEMM_F(u16u) __attribute__((vector_size(64), aligned(1), may_alias));
+typedef uint64_t GEMM_F(q8) __attribute__((vector_size(64), may_alias));
+typedef uint64_t GEMM_F(q8u) __attribute__((vector_size(64), aligned(1), may_alias));
+
+// Asks for the rows' bytes at an offset; beyond the end of their n bytes for those of as many further rows.
+GEMM_INLINE void GEMM_F(turn_ahead)(const char *s, int64_t pitch, int64_t w, int64_t at, int64_t n) {
+  if (n <= GEMM_TURN_AHEAD) return;
+  at += GEMM_TURN_AHEAD;
+  s += at < n ? at : w * pitch + at - n;
+  for (int64_t i = 0; i < w; i++) __builtin_prefetch(s + i * pitch, 0, 2);
+}
+
+#define GEMM_ZIP32(a, b, lo) \
+  __builtin_shufflevector(a, b, lo, lo + 16, lo + 1, lo + 17, lo + 4, lo + 20, lo + 5, lo + 21, lo + 8, lo + 24, lo + 9, lo + 25, lo + 12, lo + 28, lo + 13, lo + 29)
+#define GEMM_ZIP64(a, b, lo) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), lo, lo + 8, lo + 2, lo + 10, lo + 4, lo + 12, lo + 6, lo + 14)
+#define GEMM_EVEN(a, b) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), 0, 1, 4, 5, 8, 9, 12, 13)
+#define GEMM_ODD(a, b) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), 2, 3, 6, 7, 10, 11, 14, 15)
+GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, int64_t w) {
+  typedef GEMM_F(u16) V;
+  typedef GEMM_F(q8) Q;
+  V r[16], t[16];
+  RIDGE_UNROLL_FULL for (int i = 0; i < 16; i++) {
+    r[i] = *(const GEMM_F(u16u) *)s;
+    if (i + 1 < w) s += pitch;
+    __asm__("" : "+r"(s)); // gcc cannot know that w ends before an array does
+  }
+  RIDGE_UNROLL_FULL for (int i = 0; i < 16; i += 2) t[i] = GEMM_ZIP32(r[i], r[i + 1], 0), t[i + 1] = GEMM_ZIP32(r[i], r[i + 1], 2);
+  // Of each group of four rows, columns c, c + 4, c + 8 and c + 12 side by side.
+  RIDGE_UNROLL_FULL for (int i = 0; i < 16; i += 4) {
+    r[i] = GEMM_ZIP64(t[i], t[i + 2], 0), r[i + 1] = GEMM_ZIP64(t[i], t[i + 2], 1);
+    r[i + 2] = GEMM_ZIP64(t[i + 1], t[i + 3], 0), r[i + 3] = GEMM_ZIP64(t[i + 1], t[i + 3], 1);
+  }
+  RIDGE_UNROLL_FULL for (int c = 0; c < 4; c++) {
+    const V e = GEMM_EVEN(r[c], r[4 + c]), o = GEMM_ODD(r[c], r[4 + c]), e2 = GEMM_EVEN(r[8 + c], r[12 + c]), o2 = GEMM_ODD(r[8 + c], r[12 + c]);
+    t[c] = GEMM_EVEN(e, e2), t[c + 4] = GEMM_EVEN(o, o2), t[c + 8] = GEMM_ODD(e, e2), t[c + 12] = GEMM_ODD(o, o2);
+  }
+  RIDGE_UNROLL_FULL for (int c = 0; c < 16; c++, dst += w) *(GEMM_F(u16u) *)dst = t[c];
+}
+
+GEMM_INLINE void GEMM_F(turn8)(uint64_t *dst, const char *s, int64_t pitch, int64_t rows, int64_t w) {
+  typedef GEMM_F(u16) V;
+  typedef GEMM_F(q8) Q;
+  V r[8], t[8];
+  RIDGE_UNROLL_FULL for (int i = 0; i < 8; i++) {
+    r[i] = (V)*(const GEMM_F(q8u) *)s;
+    if (i + 1 < rows) s += pitch;
+    __asm__("" : "+r"(s));
+  }
+  RIDGE_UNROLL_FULL for (int i = 0; i < 8; i += 2) t[i] = GEMM_ZIP64(r[i], r[i + 1], 0), t[i + 1] = GEMM_ZIP64(r[i], r[i + 1], 1);
+  RIDGE_UNROLL_FULL for (int c = 0; c < 2; c++) {
+    const V e = GEMM_EVEN(t[c], t[2 + c]), o = GEMM_ODD(t[c], t[2 + c]), e2 = GEMM_EVEN(t[4 + c], t[6 + c]), o2 = GEMM_ODD(t[4 + c], t[6 + c]);
+    r[c] = GEMM_EVEN(e, e2), r[c + 2] = GEMM_EVEN(o, o2), r[c + 4] = GEMM_ODD(e, e2), r[c + 6] = GEMM_ODD(o, o2);
+  }
+  RIDGE_UNROLL_FULL for (int c = 0; c < 8; c++, dst += w) *(GEMM_F(q8u) *)dst = (Q)r[c];
+}
+#undef GEMM_ZIP32
+#undef GEMM_ZIP64
+#undef GEMM_EVEN
+#undef GEMM_ODD
+#endif
+
 GEMM_INLINE void GEMM_F(turn32)(uint32_t *dst, const void *src, int64_t pitch, int64_t w, int64_t units) {
   typedef GEMM_F(u8) V;
   const char *s = src;
   int64_t u = 0;
+#if GEMM_EXACT
+  if (w > 8)
+    for (; u + 16 <= units; u += 16) {
+      GEMM_F(turn_ahead)(s, pitch, w, u * 4, units * 4);
+      GEMM_F(turn16)(dst + u * w, s + u * 4, pitch, w);
+    }
+#endif
   for (; u + 4 <= units; u += 16) {
     const int64_t end = gemm_min(16, (units - u) & ~3);
     for (int64_t i = (w - 1) & ~7; i >= 0; i -= 8) {
@@ -114,6 +190,14 @@ GEMM_INLINE void GEMM_F(turn64)(uint64_t *dst, const void *src, int64_t pitch, i
   typedef GEMM_F(q2) V;
   const char *s = src;
   int64_t u = 0;
+#if GEMM_EXACT
+  if (w > 4)
+    for (; u + 8 <= units; u += 8) {
+      GEMM_F(turn_ahead)(s, pitch, w, u * 8, units * 8);
+      if (w > 8) GEMM_F(turn8)(dst + u * w + 8, s + 8 * pitch + u * 8, pitch, w - 8, w);
+      GEMM_F(turn8)(dst + u * w, s + u * 8, pitch, gemm_min(8, w), w);
+    }
+#endif
   for (; u + 2 <= units; u += 8) {
     const int64_t end = gemm_min(8, (units - u) & ~1);
     for (int64_t i = (w - 1) & ~1; i >= 0; i -= 2) {

@@ -8,7 +8,7 @@
 #define GEMM_LANES (GEMM_VEC / (int)sizeof(GEMM_S))
 #define GEMM_NR (GEMM_NV * GEMM_LANES)
 #define GEMM_KU 1
-#define GEMM_A_PANEL(kc) gemm_ceil((kc) * GEMM_MR * (int64_t)sizeof(GEMM_S) + (GEMM_EXACT ? 32 : 0), 64) // turn32 writes beyond
+#define GEMM_A_PANEL(kc) gemm_ceil((kc) * GEMM_MR * (int64_t)sizeof(GEMM_S) + (GEMM_EXACT ? 64 : 0), 64) // turn32 writes beyond
 #define GEMM_B_PANEL(kc) ((kc) * GEMM_NR * (int64_t)sizeof(GEMM_S))
 
 #ifdef GEMM_HALF

@@ -17,6 +17,7 @@
 #undef GEMM_KC
 #undef GEMM_NC
 #undef GEMM_GROUP
+#undef GEMM_OWN_ROWS
 #undef GEMM_A_PANEL
 #undef GEMM_B_PANEL
 #undef GEMM_C_IS_S
@@ -34,6 +35,7 @@
 #undef GEMM_HEIGHTS
 #undef GEMM_AHEAD
 #undef GEMM_UNIT
+#undef GEMM_PK
 #undef GEMM_A_HEAD
 #undef GEMM_DOUBLE
 #undef GEMM_BROADCAST

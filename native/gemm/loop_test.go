@@ -22,12 +22,14 @@ func tile(name, load, broadcast string, mr, nv, others int, math ...string) objt
 }
 
 // exact is tile on gemm_exact.h. The first tile of a panel also stores the NV vectors of each unit and asks
-// for lines of B, further loads bring in the rows that make a unit.
+// for lines of B, further loads bring in the rows that make a unit. The tile that packs another panel beside moves it by instructions of
+// its own (gemm_exact.h), which count among the others.
 func exact(name, load, broadcast string, further, others int, math string) []objtest.Loop {
 	plain, fresh := tile(name, load, broadcast, 14, 2, 7, math), tile(name, load, broadcast, 14, 4+further, others, math)
-	plain.Symbol, fresh.Symbol = "tile_14_"+name, "fresh_14_"+name
+	beside := plain
+	plain.Symbol, fresh.Symbol, beside.Symbol = "tile_14_"+name, "fresh_14_"+name, "beside_14_"+name
 	fresh.Main = plain.Main
-	return []objtest.Loop{plain, fresh}
+	return []objtest.Loop{plain, fresh, beside}
 }
 
 // amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.

@@ -31,7 +31,7 @@ func TestClockUnderLoadAgreesWithTheIdleClock(t *testing.T) {
 				t.Errorf("clock %+v: want 0 < median <= best", c)
 			}
 		}
-		if load.Best < 0.1 {
+		if load.Best < 0.3 { // no processor under load is that slow; an emulated one on Zen 5 has 0.105
 			t.Skipf("%s: %.3f GHz under load: this CPU is emulated", runtime.GOARCH, load.Best)
 		}
 		if r := load.Best / idle.Best; r > 0.6 && r < 1.05 {

@@ -8,6 +8,7 @@ enum {
   RD_GROUP = 8,        // rows taken in together along dim 0
   RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
   RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
+  RD_STREAMED = 4 << 10, // bytes of a row of exponentials that stays in L1 beside the one before, where the output streams past the caches
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 
@@ -29,12 +30,12 @@ RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads
   return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
 }
 
-// fp32 row of exponentials per busy thread along dim 1, with room for two partial groups; along dim 0 per thread float64 sums,
+// Two fp32 rows of exponentials per busy thread along dim 1, each with room for two partial groups; along dim 0 per thread float64 sums,
 // fp32 maxima and reciprocals of a strip.
 RIDGE_INLINE int64_t rd_row_bytes(const ridge_reduction_args *g) { return ridge_apart((g->cols + 143) / 16 * 64); }
 RIDGE_INLINE int64_t rd_softmax_bytes(const ridge_reduction_args *g, int nthreads) {
   if (g->dim == 0) return nthreads * (int64_t)RD_STRIP * 16;
-  return rd_row_bytes(g) * rd_min(g->rows, nthreads);
+  return 2 * rd_row_bytes(g) * rd_min(g->rows, nthreads);
 }
 
 // A row of sums that add_*_norm keeps in cache beside the one it streams out; two per thread.

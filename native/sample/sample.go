@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=570b4b505c74
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2e468e8601a5
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"
@@ -58,7 +58,7 @@ type Sampler struct {
 	events []Event
 	buf    []C.ridge_tick
 	Ticks  [][]Tick // taken so far, per thread
-	// EventsUnavailable says why no events are counted; "" where they are.
+	// EventsUnavailable says why no events are counted; "" where they are. Only after Stop is it known whether others had the counters in between.
 	EventsUnavailable string
 	Full, Late        int64 // ticks lost to a full ring, and such as came together with the next
 }
@@ -103,6 +103,18 @@ func eventReason(why syscall.Errno) string {
 		return what + "this kernel is built without it (CONFIG_PERF_EVENTS), or seccomp forbids it"
 	}
 	return what + why.Error()
+}
+
+// leastCounted is the share of the time below which a thread's counts are refused: the rest would have to be guessed, and
+// the ticks within it would show none.
+const leastCounted = 0.99
+
+// sharedReason says why counts of a share of the time are not shown; "" for all of it.
+func sharedReason(counted float64) string {
+	if counted >= leastCounted {
+		return ""
+	}
+	return fmt.Sprintf("perf_event_open: they were counted in %.0f %% of the time, as others use the processor's counters too: end the other user (perf, the kernel's NMI watchdog: sysctl kernel.nmi_watchdog=0)", 100*counted)
 }
 
 func (s *Sampler) onThreads(fn unsafe.Pointer) error {
@@ -154,6 +166,9 @@ func (s *Sampler) Stop() error {
 	var full, late C.int64_t
 	C.ridge_sampler_missed(s.c, &full, &late)
 	s.Full, s.Late = int64(full), int64(late)
+	if s.EventsUnavailable == "" && len(s.events) > 0 {
+		s.EventsUnavailable = sharedReason(float64(C.ridge_sampler_counted(s.c)))
+	}
 	C.ridge_sampler_destroy(s.c)
 	s.c = nil
 	return nil

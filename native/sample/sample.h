@@ -42,6 +42,9 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx);
 int ridge_sampler_error(const struct ridge_sampler *s);
 // errno of the first event that could not be counted; 0 when all are.
 int ridge_sampler_event_error(const struct ridge_sampler *s);
+// After detaching: the least share of its time for which a thread's events were counted, 0 to 1. Below 1 others had the
+// processor's counters in between. 1 where nothing is counted.
+double ridge_sampler_counted(const struct ridge_sampler *s);
 // Takes up to max ticks of a thread out of its ring, oldest first.
 int64_t ridge_sampler_take(struct ridge_sampler *s, int thread, ridge_tick *out, int64_t max);
 // Ticks that found the ring full, and those that the timer could not deliver in time.

@@ -30,7 +30,13 @@ typedef struct __attribute__((aligned(128))) ring {
   timer_t timer[2]; // in turn, each every second tick
   int armed;        // how many of them there are
   int fd[RIDGE_SAMPLE_EVENTS], nevents; // fd[0] leads the group
+  uint64_t enabled_ns, counted_ns;      // of the group, known when the thread was detached
 } ring;
+
+// What read(2) gives of a group with PERF_FORMAT_GROUP and both times.
+typedef struct group {
+  uint64_t n, enabled_ns, counted_ns, value[RIDGE_SAMPLE_EVENTS];
+} group;
 
 struct ridge_sampler {
   int n, nevents;
@@ -68,8 +74,8 @@ static void on_tick(int sig, siginfo_t *info, void *context) {
   t->pc = u->uc_mcontext.pc;
 #endif
   if (r->nevents > 0) {
-    uint64_t got[1 + RIDGE_SAMPLE_EVENTS] = {0}; // PERF_FORMAT_GROUP: the number of values and the values
-    if (read(r->fd[0], got, sizeof got) > 0) memcpy(t->counts, got + 1, sizeof t->counts);
+    group got = {0};
+    if (read(r->fd[0], &got, sizeof got) > 0) memcpy(t->counts, got.value, sizeof t->counts);
   }
   atomic_store_explicit(&r->head, head + 1, memory_order_release);
   errno = saved;
@@ -132,7 +138,7 @@ static void open_events(struct ridge_sampler *s, ring *r) {
     memset(&a, 0, sizeof a);
     a.size = sizeof a;
     a.type = s->events[i].type, a.config = s->events[i].config;
-    a.read_format = PERF_FORMAT_GROUP;
+    a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     a.exclude_kernel = 1, a.exclude_hv = 1;
     r->fd[i] = (int)syscall(SYS_perf_event_open, &a, 0, -1, i ? r->fd[0] : -1, PERF_FLAG_FD_CLOEXEC);
     if (r->fd[i] < 0) {
@@ -203,6 +209,8 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
   sigaddset(&set, SAMPLE_SIGNAL);
   const struct timespec none = {0, 0};
   while (sigtimedwait(&set, NULL, &none) > 0) {} // a tick that was pending
+  group got = {0};
+  if (r->nevents > 0 && read(r->fd[0], &got, sizeof got) > 0) r->enabled_ns = got.enabled_ns, r->counted_ns = got.counted_ns;
   for (int i = 0; i < r->nevents; i++) close(r->fd[i]);
   r->nevents = 0;
   return RIDGE_OK;
@@ -211,6 +219,16 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
 int ridge_sampler_error(const struct ridge_sampler *s) { return atomic_load(&((struct ridge_sampler *)(uintptr_t)s)->error); }
 
 int ridge_sampler_event_error(const struct ridge_sampler *s) { return atomic_load(&((struct ridge_sampler *)(uintptr_t)s)->event_error); }
+
+double ridge_sampler_counted(const struct ridge_sampler *s) {
+  double least = 1;
+  for (int i = 0; i < s->n; i++) {
+    const ring *r = &s->rings[i];
+    const double share = r->enabled_ns > 0 ? (double)r->counted_ns / (double)r->enabled_ns : 1;
+    if (share < least) least = share;
+  }
+  return least;
+}
 
 int64_t ridge_sampler_take(struct ridge_sampler *s, int thread, ridge_tick *out, int64_t max) {
   ring *r = &s->rings[thread];

@@ -82,7 +82,7 @@ func TestEveryThreadTicksAtTheRateInOrder(t *testing.T) {
 func TestTheThreadsTickAtOnce(t *testing.T) {
 	tm := start(t, 2)
 	share, quiet := 0.0, 0
-	for try := 0; try < 8 && share < 0.8; try++ {
+	for try := 0; try < 16 && share < 0.8; try++ {
 		s, err := sample.Start(tm, 1000, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -91,13 +91,8 @@ func TestTheThreadsTickAtOnce(t *testing.T) {
 		if err := s.Stop(); err != nil {
 			t.Fatal(err)
 		}
-		near, even := 0, 0
-		for i := 1; i < len(s.Ticks[0]); i++ {
-			if d := s.Ticks[0][i].AtNS - s.Ticks[0][i-1].AtNS; d > 750e3 && d < 1250e3 {
-				even++
-			}
-		}
-		if 10*even > 9*len(s.Ticks[0]) {
+		near := 0
+		if evenly(s.Ticks[0]) && evenly(s.Ticks[1]) {
 			quiet++
 		}
 		for _, a := range s.Ticks[0] {
@@ -112,16 +107,43 @@ func TestTheThreadsTickAtOnce(t *testing.T) {
 	}
 	switch {
 	case share < 0.8 && quiet == 0:
-		t.Skipf("this machine is too busy: no try had even ticks on one thread (at most %.0f %% coincide)", 100*share)
+		t.Skipf("this machine is too busy: no try had even ticks on both threads (at most %.0f %% coincide)", 100*share)
 	case share < 0.8:
 		t.Errorf("at most %.0f %% of the first thread's ticks have one of the second within 250 µs", 100*share)
 	}
+}
+
+// evenly: nine of ten ticks come a period of 1 ms, by a quarter more or less, after the one before.
+func evenly(ticks []sample.Tick) bool {
+	even := 0
+	for i := 1; i < len(ticks); i++ {
+		if d := ticks[i].AtNS - ticks[i-1].AtNS; d > 750e3 && d < 1250e3 {
+			even++
+		}
+	}
+	return 10*even > 9*len(ticks)
 }
 
 func TestTicksLieInTheKernelThatRuns(t *testing.T) {
 	if badguard.Sanitized() {
 		t.Skip("the kernel is a loop around the clock, and a sanitizer's interceptor of the clock takes all of the time")
 	}
+	// The kernel is a short loop around the clock: most ticks are in the clock itself, whose serializing instruction an interrupt
+	// waits for; on Zen 5 now and then all of 400 are.
+	all := 0
+	for range 5 {
+		n, own := ticksInSpin(t)
+		if own > 0 {
+			return
+		}
+		all += n
+	}
+	t.Errorf("none of %d ticks is in the kernel that spins", all)
+}
+
+// ticksInSpin lets a thread spin for 200 ms and counts its ticks then, and those of them in the kernel's code.
+func ticksInSpin(t *testing.T) (all, own int) {
+	t.Helper()
 	tm := start(t, 1)
 	s, err := sample.Start(tm, 2000, nil)
 	if err != nil {
@@ -133,8 +155,7 @@ func TestTicksLieInTheKernelThatRuns(t *testing.T) {
 	}
 	k := teamkernel.NewSpin(0, -1)
 	defer k.Free()
-	// The kernel is a short loop around the clock: the rest of the ticks is in the clock itself.
-	code, own, all := uint64(uintptr(k.Fn())), 0, 0
+	code := uint64(uintptr(k.Fn()))
 	for _, x := range s.Ticks[0] {
 		if x.AtNS >= from && x.AtNS < to {
 			all++
@@ -143,9 +164,7 @@ func TestTicksLieInTheKernelThatRuns(t *testing.T) {
 			}
 		}
 	}
-	if own == 0 {
-		t.Errorf("none of %d ticks is in the kernel that spins, which begins at %#x", all, code)
-	}
+	return all, own
 }
 
 func TestAStoppedSamplerLeavesNoTimerAndCanStartAgain(t *testing.T) {
@@ -198,16 +217,20 @@ func TestEventsAreCountedOnTheThread(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	unavailable := s.EventsUnavailable
+	before := cpuTime(t)
 	from, to := spin(t, tm, 100*time.Millisecond)
+	used := cpuTime(t) - before
 	if err := s.Stop(); err != nil {
 		t.Fatal(err)
 	}
-	if s.EventsUnavailable != "" {
-		t.Skip("software events: " + s.EventsUnavailable)
+	if unavailable != "" {
+		t.Skip("software events: " + unavailable)
 	}
 	if len(s.Events()) != 2 {
-		t.Fatalf("events %v", s.Events())
+		t.Fatalf("events %v: %s", s.Events(), s.EventsUnavailable)
 	}
+	counted := int64(0)
 	for i, ticks := range s.Ticks {
 		var first, last uint64
 		for _, k := range ticks {
@@ -218,10 +241,25 @@ func TestEventsAreCountedOnTheThread(t *testing.T) {
 				last = k.Counts[0]
 			}
 		}
-		if ran := int64(last - first); ran < (to-from)/4 || ran > (to-from)+int64(5*time.Millisecond) {
+		ran := int64(last - first)
+		if counted += ran; ran <= 0 || ran > (to-from)+int64(5*time.Millisecond) {
 			t.Errorf("thread %d ran %d ns of a window of %d ns by its own clock", i, ran, to-from)
 		}
 	}
+	// A busy machine gives the threads little of the window, but what it gave them the process was charged for.
+	if counted < used.Nanoseconds()/2 {
+		t.Errorf("the threads ran %d ns by their own clocks, the process %d ns", counted, used.Nanoseconds())
+	}
+}
+
+// cpuTime is what all threads of the process have run.
+func cpuTime(t *testing.T) time.Duration {
+	t.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 func TestEventsThatDoNotExistHaveAReason(t *testing.T) {

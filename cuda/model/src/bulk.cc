@@ -1,7 +1,7 @@
 // TMA (cp.async.bulk.tensor): a tile of a tensor on its way to shared memory. Its bytes land only when no thread can go on, one tile at a
 // time in the order that RIDGE_MODEL_ORDER gives, and are then known to whoever has seen the mbarrier's phase. From issue to landing they may
 // be neither read nor written, and what was there before must have been read by then: a stage that is filled too early is found
-// in every order.
+// in every order. A multicast is a copy of its own to each block of the cluster that its mask names, at the same place there, for the mbarrier at the same place.
 #include <stdio.h>
 #include <string.h>
 
@@ -18,6 +18,7 @@ struct Tile {
   char *to;
   uintptr_t barrier;
   int swizzle;
+  unsigned by;            // the rank of the block that ordered it
   std::vector<char> data; // in the order of the box
 };
 std::vector<Tile> flying;
@@ -45,6 +46,12 @@ void bulk_reset() { flying.clear(); }
 
 size_t bulk_flying() { return flying.size(); }
 
+bool bulk_flying_to(unsigned block) {
+  for (const Tile &t : flying)
+    if (arena_of(t.to) == block) return true;
+  return false;
+}
+
 void bulk_land(size_t which) {
   Tile t = std::move(flying[which]);
   flying.erase(flying.begin() + (long)which);
@@ -54,6 +61,7 @@ void bulk_land(size_t which) {
     memcpy(to, &t.data[i], 16);
     landed_by(to, 16, by);
   }
+  if (const unsigned block = arena_of(t.to); block != t.by) cluster_used(block, by.id, by.phase);
   barrier_bytes(t.barrier, t.data.size());
 }
 
@@ -61,15 +69,17 @@ void bulk_land(size_t which) {
 
 using namespace ridge_model;
 
-extern "C" void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank) {
+extern "C" void ridge_model_tma_load_multicast(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank, unsigned blocks) {
   TensorMap m;
   memcpy(&m, map, sizeof m);
   if (m.magic != tensor_map_magic) fail(719, "cp.async.bulk.tensor: this is no tensor map");
   if (m.rank != rank) fail(719, "cp.async.bulk.tensor: the tensor map has another number of dimensions");
   if (!is_arena((void *)to) || to % 128) fail(716, "cp.async.bulk.tensor: a tile begins at a multiple of 128 bytes of shared memory");
   if (m.swizzle != 0 && m.swizzle != 3) fail(719, "cp.async.bulk.tensor with this swizzle is not modelled");
-  barrier_for_copy(barrier);
-  Tile t{(char *)to, barrier, m.swizzle, {}};
+  if (arena_of((void *)to) != own_block() || !is_arena((void *)barrier) || arena_of((void *)barrier) != own_block())
+    fail(719, "cp.async.bulk.tensor to another block of the cluster but by its mask is not modelled");
+  if (blocks == 0 || blocks >> 16) fail(719, "cp.async.bulk.tensor.multicast::cluster: expected a mask of 1 to 16 blocks");
+  Tile t{(char *)to, barrier, m.swizzle, own_block(), {}};
   const size_t line = (size_t)m.box[0] * m.size;
   size_t lines = 1;
   for (int d = 1; d < rank; d++) lines *= m.box[d];
@@ -90,7 +100,18 @@ extern "C" void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t ba
     memcpy(&t.data[l * line + (size_t)first * m.size], p, (size_t)(end - first) * m.size);
   }
   if (m.dtype == 11) round_to_tf32(t.data);
-  for (size_t i = 0; i < t.data.size(); i += 16) access(place(t, i), 16, WRITE, 16);
-  for (size_t i = 0; i < t.data.size(); i += 16) shared_mark(place(t, i), 16, IN_FLIGHT);
-  flying.push_back(std::move(t));
+  for (unsigned block = 0; block < 16; block++) {
+    if (!(blocks >> block & 1)) continue;
+    cluster_alive(block, "cp.async.bulk.tensor");
+    Tile there = t;
+    there.to = shared_at_offset(block, shared_offset(t.to)), there.barrier = (uintptr_t)shared_at_offset(block, shared_offset((void *)barrier));
+    barrier_for_copy(there.barrier);
+    for (size_t i = 0; i < t.data.size(); i += 16) access_cluster(place(there, i), 16, WRITE, 16);
+    for (size_t i = 0; i < t.data.size(); i += 16) shared_mark(place(there, i), 16, IN_FLIGHT);
+    flying.push_back(std::move(there));
+  }
+}
+
+extern "C" void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank) {
+  ridge_model_tma_load_multicast(to, map, barrier, at, rank, 1u << own_block());
 }

@@ -62,7 +62,7 @@ namespace {
 
 typedef uint64_t Pointer;
 constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
-              INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, OUT_OF_RESOURCES = 701, NOT_SUPPORTED = 801;
+              INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, OUT_OF_RESOURCES = 701, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912;
 
 struct Function {
   const Kernel *kernel;
@@ -75,7 +75,7 @@ struct alignas(64) Slot { // of a parameter
 
 struct Launch { // or a copy, where f is null
   Function *f;
-  unsigned grid[3], block[3], shared;
+  unsigned grid[3], block[3], shared, cluster[3];
   std::vector<Slot> slots;
   std::string ordered; // what it shall do in place of its work
   void *to = nullptr;
@@ -134,7 +134,7 @@ void run(const Launch &l) {
   } else {
     std::vector<void *> params;
     for (const Slot &s : l.slots) params.push_back((void *)&s);
-    Fault f = launch(*l.f->kernel, l.grid, l.block, l.shared, params.data());
+    Fault f = launch(*l.f->kernel, l.grid, l.block, l.cluster, l.shared, params.data());
     if ((code = f.code)) report = f.report;
   }
   if (code) (keeps(code) ? sticky : late) = code;
@@ -180,9 +180,9 @@ int put_launch(void *stream, Launch l) {
   return SUCCESS;
 }
 
-int enqueue(void *stream, void *function, const unsigned *g, const unsigned *b, unsigned shared, void **params) {
+int enqueue(void *stream, void *function, const unsigned *g, const unsigned *b, const unsigned *c, unsigned shared, void **params) {
   if (int rc = ready()) return rc;
-  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {}, "", nullptr, nullptr, 0};
+  Launch l{(Function *)function, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, {c[0], c[1], c[2]}, {}, "", nullptr, nullptr, 0};
   if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2] || b[0] * b[1] * b[2] > 1024 || g[1] > 65535 || g[2] > 65535 ||
       g[0] > 2147483647u || shared > l.f->dynamic_allowed)
     return INVALID_VALUE;
@@ -469,12 +469,11 @@ API int cuLaunchKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned 
                        void **params, void **) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
-  const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz};
-  return enqueue(stream, f, g, b, shared, params);
+  const unsigned g[3] = {gx, gy, gz}, b[3] = {bx, by, bz}, c[3] = {1, 1, 1};
+  return enqueue(stream, f, g, b, c, shared, params);
 }
 
-// CUlaunchConfig and CUlaunchAttribute as cuda.h lays them out. Clusters run as independent blocks;
-// what they could exchange is not modelled.
+// CUlaunchConfig and CUlaunchAttribute as cuda.h lays them out. Clusters are refused as the driver refuses them: at most 8 blocks, which divide the grid.
 struct Attribute {
   int id, pad;
   union {
@@ -491,9 +490,15 @@ struct Config {
 API int cuLaunchKernelEx(const Config *c, void *f, void **params, void **) {
   CALL;
   std::lock_guard<std::mutex> hold(lock);
-  for (unsigned i = 0; i < c->n; i++)
-    if (c->attrs[i].id == 4)
-      for (int d = 0; d < 3; d++)
-        if (c->grid[d] % c->attrs[i].value.cluster[d]) return INVALID_VALUE;
-  return enqueue(c->stream, f, c->grid, c->block, c->shared, params);
+  unsigned cluster[3] = {1, 1, 1};
+  for (unsigned i = 0; i < c->n; i++) {
+    if (c->attrs[i].id != 4) continue;
+    unsigned blocks = 1;
+    for (int d = 0; d < 3; d++) {
+      cluster[d] = c->attrs[i].value.cluster[d], blocks *= cluster[d];
+      if (!cluster[d] || c->grid[d] % cluster[d]) return INVALID_VALUE;
+    }
+    if (blocks > 8) return INVALID_CLUSTER_SIZE;
+  }
+  return enqueue(c->stream, f, c->grid, c->block, cluster, c->shared, params);
 }

@@ -28,7 +28,8 @@ struct Named {
   std::vector<unsigned> come, waiting; // those who have arrived, and those of them who wait
   Seen known;                          // what they have seen
 };
-Named named[16];
+Named all_named[max_cluster][16];
+Named *own_named() { return all_named[own_block()]; }
 
 // The running thread arrives at a named barrier; true: it is the last one.
 bool come_to(Named &n, unsigned count, bool waits, const std::string &what) {
@@ -65,9 +66,16 @@ Barrier &find_barrier(uintptr_t at, const char *what) {
   if (it == barriers.end()) fail(719, std::string(what) + ": there is no initialised mbarrier at this address");
   Barrier &b = it->second;
   const Who me = order_who(running(), 0);
-  if (b.by + 1 != me.thread && b.epoch == epoch() && me.seen[b.by + 1] < b.time)
+  const bool barrier_between = b.epoch < now().joined || (b.epoch < now().epoch && block_of(b.by) == own_block());
+  if (b.by + 1 != me.thread && !barrier_between && me.seen[b.by + 1] < b.time)
     fail(719, std::string(what) + ": nothing orders the initialisation of the mbarrier before it");
   return b;
+}
+
+// The same, of this block.
+Barrier &own_barrier(uintptr_t at, const char *what) {
+  if (is_arena((void *)at) && arena_of((void *)at) != own_block()) fail(719, std::string(what) + ".shared::cta: the mbarrier lies in another block of the cluster");
+  return find_barrier(at, what);
 }
 
 void arrive(uintptr_t at, Barrier &b) {
@@ -81,7 +89,8 @@ void arrive(uintptr_t at, Barrier &b) {
 
 void barriers_reset() {
   barriers.clear();
-  for (Named &n : named) n = {};
+  for (auto &block : all_named)
+    for (Named &n : block) n = {};
 }
 
 std::string barrier_state(const void *at) {
@@ -118,10 +127,11 @@ void ridge_model_mbarrier_init(uintptr_t at, unsigned count) {
   if (count == 0) fail(719, "mbarrier.init: expected at least one arrival");
   order_start();
   access((void *)at, 8, WRITE, 8);
+  if (arena_of((void *)at) != own_block()) fail(719, "mbarrier.init.shared::cta: this is shared memory of another block of the cluster");
   const unsigned id = first_barrier + (unsigned)barriers.size();
   if (id >= order_ids) fail(719, "mbarrier.init: the model keeps at most 64 of them");
   if (barriers.count(at)) fail(719, "mbarrier.init: there is one at this address");
-  barriers[at] = {id, count, count, 0, 0, running(), order_who(running(), 0).time, epoch(), false, {}, {}};
+  barriers[at] = {id, count, count, 0, 0, running(), order_who(running(), 0).time, now().epoch, false, {}, {}};
   shared_mark((void *)at, 8, BARRIER);
 }
 
@@ -130,23 +140,31 @@ void ridge_model_mbarrier_fence(void) {
     if (b.second.by == running()) b.second.fenced = true;
 }
 
-void ridge_model_mbarrier_arrive(uintptr_t at) { arrive(at, find_barrier(at, "mbarrier.arrive")); }
+void ridge_model_mbarrier_arrive(uintptr_t at) { arrive(at, own_barrier(at, "mbarrier.arrive")); }
+
+void ridge_model_mbarrier_arrive_cluster(uintptr_t at) {
+  const unsigned block = is_arena((void *)at) ? arena_of((void *)at) : own_block();
+  cluster_alive(block, "mbarrier.arrive");
+  Barrier &b = find_barrier(at, "mbarrier.arrive");
+  if (block != own_block()) cluster_used(block, running() + 1, order_who(running(), 0).time);
+  arrive(at, b);
+}
 
 void ridge_model_mbarrier_expect(uintptr_t at, unsigned bytes) {
-  Barrier &b = find_barrier(at, "mbarrier.arrive.expect_tx");
+  Barrier &b = own_barrier(at, "mbarrier.arrive.expect_tx");
   b.bytes += bytes;
   arrive(at, b);
 }
 
 void ridge_model_mbarrier_wait(uintptr_t at, unsigned parity, const char *file, int line) {
-  Barrier &b = find_barrier(at, "mbarrier.try_wait");
+  Barrier &b = own_barrier(at, "mbarrier.try_wait");
   while ((b.phase & 1) == (parity & 1)) wait_at((const void *)at, "mbarrier.try_wait", file, line);
   order_acquire(running(), b.known);
 }
 
 void ridge_model_named_barrier(unsigned id, unsigned count, const char *file, int line) {
   if (id >= 16) fail(719, "bar.sync: expected barrier 0 to 15");
-  Named &n = named[id];
+  Named &n = own_named()[id];
   const unsigned g = n.generation;
   if (come_to(n, count, true, "bar.sync")) return;
   while (n.generation == g) wait_at(&n, "bar.sync", file, line);
@@ -154,6 +172,6 @@ void ridge_model_named_barrier(unsigned id, unsigned count, const char *file, in
 
 void ridge_model_named_barrier_arrive(unsigned id, unsigned count) {
   if (id >= 16) fail(719, "bar.arrive: expected barrier 0 to 15");
-  come_to(named[id], count, false, "bar.arrive");
+  come_to(own_named()[id], count, false, "bar.arrive");
 }
 }

@@ -18,7 +18,7 @@ struct Touch {
   uint32_t reader = 0, read_epoch = 0, read_sync = 0, read_time = 0;
 };
 
-enum : uint32_t { NONE = 0, MANY = 0xffffffff }; // readers of several warps
+enum : uint32_t { NONE = 0, MANY = 0xfffffff0, ANY = 0xffffffff }; // readers: of several warps of the block of rank reader − MANY; of several blocks
 
 struct Region {
   char *start;
@@ -31,8 +31,10 @@ struct Region {
 constexpr size_t follow_below = 1 << 20;
 
 std::map<char *, Region> global; // by start
-std::vector<Region> shared;      // of the running block
-alignas(1024) char arena[320 << 10];
+constexpr size_t arena_size = 320 << 10;
+std::vector<Region> shared[max_cluster]; // of the blocks of the running cluster
+alignas(1024) char arena[max_cluster][arena_size];
+static_assert(arena_size % 1024 == 0, "every block's shared memory is as aligned as the first one's");
 constexpr size_t red_zone = 128;
 size_t arena_used;
 
@@ -47,14 +49,18 @@ Region *find_global(char *p) {
   return last = &it->second;
 }
 
+unsigned rank_of(uint32_t thread) { return thread >= MANY ? thread - MANY : block_of(thread - 1); }
+
 // conflict: an access of another thread, in this launch, that nothing orders before this one.
 bool conflict(uint32_t thread, uint32_t epoch, uint32_t sync, uint32_t time, const Who &me, const Times &t) {
   if (thread == NONE || epoch < t.launch) return false;
-  if (epoch < t.block) return true; // an earlier block of this launch
+  if (epoch < t.block) return true; // an earlier cluster of this launch
   const bool known = me.seen && thread < order_ids && me.seen[thread] >= (time ? time : 1); // 0: before order.cc kept any, so before its first release
   if (thread >= first_barrier && thread < order_ids) return !known; // a copy is known by its mbarrier alone
-  if (epoch < t.epoch || thread == me.thread) return false; // a barrier of this block lies between
-  bool same_warp = thread != MANY && (thread - 1) / 32 == (me.thread - 1) / 32;
+  if (epoch < t.joined || thread == me.thread) return false;                       // a barrier of the cluster lies between
+  if (thread == ANY || rank_of(thread) != rank_of(me.thread)) return true;         // arrivals from other blocks order copies and tensor cores alone
+  if (epoch < t.epoch) return false;                                               // a barrier of the block lies between
+  bool same_warp = thread < MANY && (thread - 1) / 32 == (me.thread - 1) / 32;
   return !known && !(same_warp && sync < me.sync);
 }
 
@@ -93,23 +99,23 @@ void memory_written(void *p, size_t bytes) {
   if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], WRITTEN, bytes);
 }
 
-void shared_reset() {
-  shared.clear();
+void shared_reset(unsigned blocks) {
+  for (auto &s : shared) s.clear();
   arena_used = red_zone;
-  memset(arena, 0xff, sizeof arena); // a NaN in every float format
+  memset(arena, 0xff, blocks * arena_size); // a NaN in every float format
 }
 
 void *shared_take(size_t bytes, const char *name) {
   size_t at = arena_used, end = at + (bytes + 127) / 128 * 128 + red_zone;
-  if (end > sizeof arena) return nullptr;
+  if (end > arena_size) return nullptr;
   arena_used = end;
-  shared.push_back({arena + at, bytes, name, std::vector<uint8_t>(bytes), std::vector<Touch>(bytes)});
-  return arena + at;
+  for (unsigned b = 0; b < cluster_blocks(); b++) shared[b].push_back({arena[b] + at, bytes, name, std::vector<uint8_t>(bytes), std::vector<Touch>(bytes)});
+  return arena[0] + at;
 }
 
 namespace {
 Region *shared_of(void *p) {
-  for (Region &s : shared)
+  for (Region &s : shared[arena_of(p)])
     if ((char *)p >= s.start && (char *)p < s.start + s.size) return &s;
   return nullptr;
 }
@@ -128,20 +134,22 @@ void shared_landed(void *p, size_t n, const Who &me, const Times &t) {
   }
 }
 
-bool is_arena(const void *p) { return (char *)p >= arena && (char *)p < arena + sizeof arena; }
-uintptr_t shared_offset(const void *p) { return (uintptr_t)((const char *)p - arena); }
-char *shared_at_offset(uintptr_t offset) { return arena + offset; }
+bool is_arena(const void *p) { return (char *)p >= arena[0] && (char *)p < arena[0] + sizeof arena; }
+unsigned arena_of(const void *p) { return (unsigned)((size_t)((const char *)p - arena[0]) / arena_size); }
+uintptr_t shared_offset(const void *p) { return (size_t)((const char *)p - arena[0]) % arena_size; }
+char *shared_at_offset(unsigned block, uintptr_t offset) { return arena[0] + block * arena_size + offset; }
 
 Fault check_access(void *address, size_t n, size_t align, Access kind, const Who &me, const Times &t) {
   char *p = (char *)address;
   const bool write = kind == WRITE;
   Region *r = nullptr;
   if (is_arena(p)) {
-    for (Region &s : shared)
+    std::vector<Region> &arrays = shared[arena_of(p)];
+    for (Region &s : arrays)
       if (p + n > s.start && p < s.start + s.size) r = &s;
     if (!r) {
       Region *near = nullptr; // the array whose red zone this is
-      for (Region &s : shared)
+      for (Region &s : arrays)
         if (s.start <= p || !near) near = &s;
       if (!near) return {700, "access of shared memory that no array holds"};
       return {700, describe(*near, p, n, write, "out of bounds")};
@@ -182,12 +190,14 @@ Fault check_access(void *address, size_t n, size_t align, Access kind, const Who
     if (write && conflict(x.reader, x.read_epoch, x.read_sync, x.read_time, me, t)) return {719, describe(*r, p, n, write, "a race: another thread reads it and nothing orders the two")};
     if (write) {
       x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync, x.write_time = me.time;
+    } else if (x.reader != NONE && x.read_epoch >= t.joined && (x.reader == ANY || rank_of(x.reader) != rank_of(me.thread))) {
+      x.reader = ANY, x.read_epoch = t.epoch; // another block of the cluster reads it too
     } else if (x.read_epoch != t.epoch || x.reader == NONE || x.reader == me.thread) {
       x.reader = me.thread, x.read_epoch = t.epoch, x.read_sync = me.sync, x.read_time = me.time;
-    } else if (x.reader != MANY && (x.reader - 1) / 32 == (me.thread - 1) / 32) {
+    } else if (x.reader < MANY && (x.reader - 1) / 32 == (me.thread - 1) / 32) {
       x.reader = me.thread, x.read_sync = x.read_sync > me.sync ? x.read_sync : me.sync, x.read_time = me.time;
     } else {
-      x.reader = MANY;
+      x.reader = MANY + rank_of(me.thread);
     }
   }
   return {};

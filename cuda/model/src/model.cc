@@ -1,5 +1,5 @@
-// Runs a grid on the CPU: every thread a fiber, blocks one after another. A fiber runs until it
-// waits for others or ends; RIDGE_MODEL_ORDER chooses who goes first: forward, reverse or
+// Runs a grid on the CPU: every thread a fiber, clusters (of one block where the launch asks for none) one after another, the blocks of a
+// cluster together. A fiber runs until it waits for others or ends; RIDGE_MODEL_ORDER chooses who goes first: forward, reverse or
 // random:SEED. Everything a thread does wrong ends the launch with a report.
 #include "model.h"
 
@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #if !defined(__x86_64__)
 #include <ucontext.h>
 #endif
@@ -57,7 +56,7 @@ void start(Context &c, char *stack, size_t size, void (*f)()) {
 
 constexpr size_t stack_size = 64 << 10;
 
-enum State { READY, AT_BARRIER, AT_WARP, AT_OBJECT, DONE };
+enum State { READY, AT_BARRIER, AT_WARP, AT_OBJECT, AT_CLUSTER, DONE };
 
 struct Fiber {
   Context context;
@@ -73,18 +72,21 @@ struct Fiber {
   const void *object; // an mbarrier or a named barrier
 };
 
-std::vector<Fiber> fibers; // grows to the largest block
-unsigned count;            // threads of the running block
+std::vector<Fiber> fibers; // grows to the largest cluster
+unsigned count;            // threads of a block
 Fiber *self;
 Context scheduler;
 const Kernel *kernel;
 void **parameters;
-uint3 block_index;
 dim3 block_size, grid_size;
+struct Block {
+  uint3 index;
+  Times times;
+  unsigned left; // threads that have not ended
+} blocks[max_cluster]; // of the running cluster
 unsigned dynamic_size;
 void *dynamic_shared;
-Times times;
-uint32_t epochs;
+uint32_t epochs, launched; // the epoch in which the launch began
 Fault fault;
 
 struct Site {
@@ -97,7 +99,7 @@ struct Site {
     return c ? c < 0 : line != o.line ? line < o.line : bytes < o.bytes;
   }
 };
-std::map<Site, void *> arrays; // of the running block
+std::map<Site, void *> arrays; // of the running cluster, as they lie in its first block
 
 const char *base(const char *file) {
   const char *s = strrchr(file, '/');
@@ -106,24 +108,38 @@ const char *base(const char *file) {
 
 void yield() { enter(self->context, scheduler); }
 
+Block &own() { return blocks[own_block()]; }
+
+// A fault that no thread of the block is to blame for alone.
+void own_fault(int code, const std::string &what) {
+  char b[128];
+  const uint3 at = own().index;
+  snprintf(b, sizeof b, "kernel %s, block (%u,%u,%u): ", kernel->name, at.x, at.y, at.z);
+  fault = {code, b + what};
+}
+
 } // namespace
+
+unsigned block_numbers, blocks_together;
 
 [[noreturn]] void fail(int code, const std::string &what) {
   char b[256];
-  snprintf(b, sizeof b, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): ", kernel->name, block_index.x, block_index.y,
-           block_index.z, self->id.x, self->id.y, self->id.z);
+  const uint3 at = own().index;
+  snprintf(b, sizeof b, "kernel %s, block (%u,%u,%u), thread (%u,%u,%u): ", kernel->name, at.x, at.y, at.z, self->id.x, self->id.y, self->id.z);
   fault = {code, b + what};
   yield();
   abort();
 }
 
 unsigned running() { return (unsigned)(self - &fibers[0]); }
+unsigned in_block() { return running() % block_numbers; }
+unsigned own_block() { return block_of(running()); }
 unsigned block_threads() { return count; }
-uint32_t epoch() { return times.epoch; }
+const Times &now() { return own().times; }
 
 bool warp_ended(unsigned warp) {
   bool all = true;
-  for (unsigned i = 32 * warp; i < 32 * warp + 32 && i < count; i++) all = all && (fibers[i].state == DONE || &fibers[i] == self);
+  for (unsigned i = 32 * warp; i < 32 * warp + 32 && i < blocks_together * block_numbers; i++) all = all && (fibers[i].state == DONE || &fibers[i] == self);
   return all;
 }
 
@@ -133,7 +149,7 @@ void wait_at(const void *object, const char *what, const char *file, int line) {
 }
 
 void wake(const void *object) {
-  for (unsigned i = 0; i < count; i++)
+  for (unsigned i = 0; i < blocks_together * block_numbers; i++)
     if (fibers[i].state == AT_OBJECT && fibers[i].object == object) fibers[i].state = READY;
 }
 
@@ -143,15 +159,10 @@ void body() {
   kernel->call(parameters);
   copies_end();
   wgmma_end();
+  if (--own().left == 0) cluster_end();
   self->state = DONE;
   yield();
   abort();
-}
-
-uint64_t nanoseconds() {
-  timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 // order of the threads: written anew for every round when it is random.
@@ -179,15 +190,15 @@ struct Order {
   }
 };
 
-// The threads in a state, and where the first one is; of those at objects, for each object.
-std::string threads_at(State s) {
+// The threads of a block in a state, and where the first one is; of those at objects, for each object.
+std::string threads_at(State s, const Fiber *threads) {
   std::string all;
   for (unsigned i = 0; i < count; i++) {
-    Fiber &f = fibers[i];
+    const Fiber &f = threads[i];
     if (f.state != s) continue;
     unsigned n = 0, before = 0;
     for (unsigned k = 0; k < count; k++) {
-      const bool same = fibers[k].state == s && (s != AT_OBJECT || fibers[k].object == f.object);
+      const bool same = threads[k].state == s && (s != AT_OBJECT || threads[k].object == f.object);
       n += same, before += same && k < i;
     }
     if (before) continue;
@@ -201,56 +212,94 @@ std::string threads_at(State s) {
   return all;
 }
 
-// stuck: no thread can run. The barrier opens when all threads of the block wait at the same one;
-// everything else is a defect.
-void open_barrier() {
-  Fiber &first = fibers[0];
-  unsigned waiting = 0;
-  bool same = true;
+// The barrier of a block opens when all its threads wait at the same one.
+bool open_block(unsigned rank) {
+  Fiber *const threads = &fibers[rank * block_numbers];
+  std::vector<unsigned> all;
   for (unsigned i = 0; i < count; i++) {
-    waiting += fibers[i].state == AT_BARRIER;
-    if (fibers[i].state == AT_BARRIER && first.state == AT_BARRIER && (fibers[i].line != first.line || strcmp(fibers[i].file, first.file))) same = false;
+    if (threads[i].state != AT_BARRIER || threads[i].line != threads[0].line || strcmp(threads[i].file, threads[0].file)) return false;
+    all.push_back(rank * block_numbers + i);
   }
-  if (waiting == count && same) {
-    times.epoch = ++epochs;
-    std::vector<unsigned> all;
-    for (unsigned i = 0; i < count; i++) fibers[i].state = READY, all.push_back(i);
-    order_together(all);
-    return;
-  }
-  std::string who;
-  for (State s : {AT_BARRIER, AT_WARP, AT_OBJECT, DONE}) {
-    std::string w = threads_at(s);
-    if (!w.empty()) who += (who.empty() ? "" : "; ") + w;
-  }
-  if (waiting == count) who += "; others at another one";
-  self = &fibers[0];
-  char b[128];
-  snprintf(b, sizeof b, "kernel %s, block (%u,%u,%u): ", kernel->name, block_index.x, block_index.y, block_index.z);
-  const char *kind = waiting ? "divergent barrier: " : "deadlock: ";
-  fault = {waiting ? 719 : 702, b + std::string(kind) + who};
+  blocks[rank].times.epoch = ++epochs;
+  for (unsigned i : all) fibers[i].state = READY;
+  order_together(all);
+  return true;
 }
 
-void run_block(Order &order) {
-  shared_reset();
-  copies_reset(count);
-  order_reset(count);
+// That of the cluster opens when all threads wait at one that have not ended.
+bool open_cluster() {
+  std::vector<unsigned> all;
+  for (unsigned i = 0; i < blocks_together * block_numbers; i++) {
+    if (fibers[i].state != AT_CLUSTER && fibers[i].state != DONE) return false;
+    if (fibers[i].state == AT_CLUSTER) all.push_back(i);
+  }
+  ++epochs;
+  for (unsigned rank = 0; rank < blocks_together; rank++) blocks[rank].times.epoch = blocks[rank].times.joined = epochs;
+  for (unsigned i : all) {
+    const unsigned lanes = std::min(32u, count - i % block_numbers / 32 * 32);
+    for (unsigned k = i / 32 * 32; k < i / 32 * 32 + lanes; k++) {
+      self = &fibers[i];
+      if (fibers[k].state != AT_CLUSTER) return own_fault(719, "barrier.cluster.arrive.aligned: not by a whole warp at once"), true;
+    }
+  }
+  for (unsigned i : all) fibers[i].state = READY;
+  order_together(all);
+  return true;
+}
+
+// stuck: no thread can run. Barriers that are complete open; where there is none it is a defect.
+void stuck() {
+  bool opened = false;
+  for (unsigned rank = 0; rank < blocks_together; rank++) opened |= open_block(rank);
+  if (opened || open_cluster()) return;
+  std::string all;
+  bool diverged = false;
+  for (unsigned rank = 0; rank < blocks_together; rank++) {
+    const Fiber *const threads = &fibers[rank * block_numbers];
+    std::string who;
+    unsigned waiting = 0;
+    for (unsigned i = 0; i < count; i++) waiting += threads[i].state == AT_BARRIER;
+    diverged |= waiting > 0;
+    for (State s : {AT_BARRIER, AT_WARP, AT_OBJECT, AT_CLUSTER, DONE}) {
+      std::string w = threads_at(s, threads);
+      if (!w.empty()) who += (who.empty() ? "" : "; ") + w;
+    }
+    if (waiting == count) who += "; others at another one";
+    all += (rank ? "; block " + std::to_string(rank) + " of the cluster: " : "") + who;
+  }
+  self = &fibers[0];
+  own_fault(diverged ? 719 : 702, (diverged ? "divergent barrier: " : "deadlock: ") + all);
+}
+
+// Cluster b of the grid, of which there are so many along each side.
+void run_cluster(Order &order, unsigned b, const unsigned (&cluster)[3], const unsigned (&clusters)[3]) {
+  const unsigned numbers = blocks_together * block_numbers;
+  shared_reset(blocks_together);
+  copies_reset(numbers);
+  order_reset(numbers, blocks_together);
   barriers_reset();
   bulk_reset();
-  wgmma_reset(count);
+  wgmma_reset(numbers);
+  cluster_reset();
   arrays.clear();
   dynamic_shared = dynamic_size ? shared_take(dynamic_size, "dynamic") : nullptr;
-  times.block = times.epoch = ++epochs;
-  for (unsigned i = 0; i < count; i++) {
+  ++epochs;
+  for (unsigned rank = 0; rank < blocks_together; rank++) {
+    const unsigned x = rank % cluster[0], y = rank / cluster[0] % cluster[1], z = rank / cluster[0] / cluster[1];
+    blocks[rank] = {{b % clusters[0] * cluster[0] + x, b / clusters[0] % clusters[1] * cluster[1] + y, b / clusters[0] / clusters[1] * cluster[2] + z},
+                    {launched, epochs, epochs, epochs}, count};
+  }
+  for (unsigned i = 0; i < numbers; i++) {
     Fiber &f = fibers[i];
-    f.state = READY, f.sync = 0;
-    f.id = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
+    const unsigned t = i % block_numbers;
+    f.state = t < count ? READY : DONE, f.sync = 0; // the numbers beyond a block's threads are nobody's
+    f.id = {t % block_size.x, t / block_size.x % block_size.y, t / block_size.x / block_size.y};
     start(f.context, f.stack, stack_size, body);
   }
   static std::vector<unsigned> turn;
   for (;;) {
     bool ran = false, left = false;
-    order.fill(turn, count);
+    order.fill(turn, numbers);
     for (unsigned i : turn) {
       Fiber &f = fibers[i];
       left |= f.state != DONE;
@@ -264,11 +313,10 @@ void run_block(Order &order) {
     if (!ran && bulk_flying())
       bulk_land(order.pick(bulk_flying()));
     else if (!ran)
-      open_barrier();
+      stuck();
     if (fault.code) return;
   }
   self = &fibers[0];
-  if (bulk_flying()) fault = {719, std::string("kernel ") + kernel->name + ": the block ends before its bulk copies have landed"};
 }
 
 std::map<std::string, Kernel> &kernels() {
@@ -300,20 +348,25 @@ struct Image {
 } // namespace
 
 void access(void *p, size_t n, Access kind, size_t align) {
+  if (self && is_arena(p) && arena_of(p) != own_block() && arena_of(p) < blocks_together) fail(719, "access of shared memory of block " + std::to_string(arena_of(p)) + " of the cluster, by an instruction that takes the block's own");
+  access_cluster(p, n, kind, align);
+}
+
+void access_cluster(void *p, size_t n, Access kind, size_t align) {
   if (!self) return;
   char *a = (char *)p;
   if (a >= self->stack && a < self->stack + stack_size) return;
   static const Image image;
   if (kind == READ && a >= image.begin && a < image.end && !is_arena(p)) return; // a constant of the kernels
   const Who me = order_who(running(), self->sync);
-  Fault f = check_access(p, n, align, kind, me, times);
+  Fault f = check_access(p, n, align, kind, me, now());
   if (f.code) fail(f.code, f.report);
   if (kind != WRITE || !is_arena(p)) return;
   if (const char *why = read_by_wgmma(a, n, me)) fail(719, "write of " + std::to_string(n) + " bytes of shared memory: " + why);
 }
 
-void landed(void *p, size_t n) { shared_landed(p, n, order_who(running(), self->sync), times); }
-void landed_by(void *p, size_t n, const Landing &by) { shared_landed(p, n, {by.id, 0, by.phase, nullptr}, times); }
+void landed(void *p, size_t n) { shared_landed(p, n, order_who(running(), self->sync), now()); }
+void landed_by(void *p, size_t n, const Landing &by) { shared_landed(p, n, {by.id, 0, by.phase, nullptr}, now()); }
 
 namespace {
 
@@ -322,7 +375,7 @@ bool arrive(unsigned mask, const char *what, const char *file, int line) {
   const unsigned me = running(), first = me & ~31u;
   if (!(mask >> (me & 31) & 1)) fail(719, std::string(what) + ": the mask lacks the lane that calls it");
   for (unsigned i = 0; i < 32; i++)
-    if (mask >> i & 1 && first + i >= count) fail(719, std::string(what) + ": the mask names a lane that the block does not have");
+    if (mask >> i & 1 && first % block_numbers + i >= count) fail(719, std::string(what) + ": the mask names a lane that the block does not have");
   self->state = AT_WARP, self->what = what, self->file = file, self->line = line, self->mask = mask;
   bool complete = true;
   for (unsigned i = 0; i < 32; i++) {
@@ -361,7 +414,7 @@ const Kernel *find(const char *name) {
   return it == kernels().end() ? nullptr : &it->second;
 }
 
-Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], unsigned dynamic, void **params) {
+Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], const unsigned together[3], unsigned dynamic, void **params) {
   fault = {};
   count = block[0] * block[1] * block[2];
   if (count == 0 || count > k.max_threads) {
@@ -369,20 +422,24 @@ Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], u
     snprintf(b, sizeof b, "kernel %s: a block of %u threads, its launch bound is %u", k.name, count, k.max_threads);
     return {701, b}; // CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES
   }
-  while (fibers.size() < count) {
+  unsigned cluster[3], clusters[3];
+  for (int d = 0; d < 3; d++) cluster[d] = together[d] ? together[d] : 1, clusters[d] = grid[d] / cluster[d];
+  blocks_together = cluster[0] * cluster[1] * cluster[2];
+  if (blocks_together > max_cluster) return {912, "a cluster of more than 8 blocks"}; // CUDA_ERROR_INVALID_CLUSTER_SIZE
+  block_numbers = blocks_together == 1 ? count : (count + 127) / 128 * 128;             // warps and warpgroups begin at multiples in every block
+  while (fibers.size() < blocks_together * block_numbers) {
     Fiber f{};
     f.stack = (char *)mmap(nullptr, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     fibers.push_back(f);
   }
   kernel = &k, parameters = params, dynamic_size = dynamic;
   block_size = {block[0], block[1], block[2]}, grid_size = {grid[0], grid[1], grid[2]};
-  times.launch = ++epochs;
+  launched = ++epochs;
   Order order;
-  std::vector<unsigned> blocks;
-  order.fill(blocks, grid[0] * grid[1] * grid[2]);
-  for (unsigned b : blocks) {
-    block_index = {b % grid[0], b / grid[0] % grid[1], b / grid[0] / grid[1]};
-    run_block(order);
+  std::vector<unsigned> turn;
+  order.fill(turn, clusters[0] * clusters[1] * clusters[2]);
+  for (unsigned b : turn) {
+    run_cluster(order, b, cluster, clusters);
     if (fault.code) break;
   }
   self = nullptr;
@@ -396,12 +453,18 @@ using namespace ridge_model;
 extern "C" {
 
 uint3 ridge_model_thread(void) { return self->id; }
-uint3 ridge_model_block(void) { return block_index; }
+uint3 ridge_model_block(void) { return own().index; }
 uint3 ridge_model_block_size(void) { return {block_size.x, block_size.y, block_size.z}; }
 uint3 ridge_model_grid_size(void) { return {grid_size.x, grid_size.y, grid_size.z}; }
 
 void ridge_model_sync_block(const char *file, int line) {
   self->state = AT_BARRIER, self->what = "__syncthreads", self->file = file, self->line = line;
+  yield();
+}
+
+void ridge_model_cluster_barrier(const char *file, int line) {
+  order_start();
+  self->state = AT_CLUSTER, self->what = "barrier.cluster", self->file = file, self->line = line;
   yield();
 }
 
@@ -430,12 +493,12 @@ void ridge_model_lane_outside(unsigned mask, unsigned lane, const char *what, co
 void *ridge_model_shared(size_t bytes, size_t, const char *name, const char *file, int line) {
   void *&p = arrays[{file, name, line, bytes}];
   if (!p && !(p = shared_take(bytes, name))) fail(719, std::string("shared memory is full at array ") + name);
-  return p;
+  return shared_at_offset(own_block(), shared_offset(p));
 }
 
 void *ridge_model_dynamic_shared(void) {
   if (!dynamic_shared) fail(719, "dynamic shared memory is used, and the launch gives none");
-  return dynamic_shared;
+  return shared_at_offset(own_block(), shared_offset(dynamic_shared));
 }
 
 void ridge_model_aligned(const void *p, size_t align) {
@@ -447,48 +510,4 @@ void ridge_model_aligned(const void *p, size_t align) {
 void ridge_model_proxy_fence(void) { order_fence(running()), ridge_model_mbarrier_fence(); }
 
 void ridge_model_unmodelled(const char *instruction) { fail(719, std::string(instruction) + " is not modelled"); }
-
-#define ATOMIC_ADD(suffix, type)                              \
-  type ridge_model_atomic_add_##suffix(type *p, type v) {     \
-    access(p, sizeof *p, ATOMIC, sizeof *p);                             \
-    type old = *p;                                            \
-    *p = old + v;                                             \
-    return old;                                               \
-  }
-ATOMIC_ADD(i32, int)
-ATOMIC_ADD(u32, unsigned)
-ATOMIC_ADD(u64, unsigned long long)
-ATOMIC_ADD(f32, float)
-ATOMIC_ADD(f64, double)
-
-unsigned ridge_model_atomic_max_u32(unsigned *p, unsigned v) {
-  access(p, sizeof *p, ATOMIC, sizeof *p);
-  unsigned old = *p;
-  if (v > old) *p = v;
-  return old;
-}
-
-// A clock of 1 GHz.
-uint64_t ridge_model_clock(void) { return nanoseconds(); }
-uint64_t ridge_model_timer(void) { return nanoseconds(); }
-
-// The hooks of -fsanitize=thread.
-#define HOOKS(n)                                                        \
-  void __tsan_read##n(void *p) { access(p, n, READ, n); }                  \
-  void __tsan_write##n(void *p) { access(p, n, WRITE, n); }                \
-  void __tsan_unaligned_read##n(void *p) { access(p, n, READ, 1); }        \
-  void __tsan_unaligned_write##n(void *p) { access(p, n, WRITE, 1); }      \
-  void __tsan_volatile_read##n(void *p) { access(p, n, READ, n); }         \
-  void __tsan_volatile_write##n(void *p) { access(p, n, WRITE, n); }
-HOOKS(1)
-HOOKS(2)
-HOOKS(4)
-HOOKS(8)
-HOOKS(16)
-void __tsan_read_range(void *p, size_t n) { access(p, n, READ, 1); }
-void __tsan_write_range(void *p, size_t n) { access(p, n, WRITE, 1); }
-void __tsan_func_entry(void *) {}
-void __tsan_func_exit(void) {}
-void __tsan_init(void) {}
-void __tsan_vptr_update(void **, void *) {}
 }

@@ -71,6 +71,7 @@ void ridge_model_copy_wait(unsigned pending);
 void ridge_model_mbarrier_init(uintptr_t at, unsigned count);
 void ridge_model_mbarrier_fence(void);
 void ridge_model_mbarrier_arrive(uintptr_t at);
+void ridge_model_mbarrier_arrive_cluster(uintptr_t at);
 void ridge_model_mbarrier_expect(uintptr_t at, unsigned bytes);
 void ridge_model_mbarrier_wait(uintptr_t at, unsigned parity, const char *file, int line);
 void ridge_model_named_barrier(unsigned id, unsigned count, const char *file, int line);
@@ -78,6 +79,11 @@ void ridge_model_named_barrier_arrive(unsigned id, unsigned count);
 void ridge_model_proxy_fence(void);
 // Of ptx_tma.cuh.
 void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank);
+void ridge_model_tma_load_multicast(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank, unsigned blocks);
+// Of ptx_cluster.cuh.
+unsigned ridge_model_cluster_rank(void);
+uintptr_t ridge_model_cluster_map(uintptr_t at, unsigned rank);
+void ridge_model_cluster_barrier(const char *file, int line);
 // Of ptx_wgmma.cuh.
 enum ridge_wgmma { RIDGE_WGMMA_BF16, RIDGE_WGMMA_FP16, RIDGE_WGMMA_TF32, RIDGE_WGMMA_S8, RIDGE_WGMMA_U8S8, RIDGE_WGMMA_E4M3 };
 void ridge_model_wgmma(ridge_wgmma kind, int n, void *sums, uint64_t a, uint64_t b, int across, int keep, const char *file, int line);

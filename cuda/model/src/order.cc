@@ -1,8 +1,6 @@
 // What orders accesses beside barriers of the block and of the warp: vector clocks. Each thread has a time of its own, which every
 // release counts up, and knows up to which time of every other thread and up to which phase of every mbarrier things have happened before
-// it. They are kept from a block's first mbarrier or named barrier on; other kernels pay nothing.
-#include <string.h>
-
+// it. They are kept from a cluster's first mbarrier or named barrier on; other kernels pay nothing.
 #include <algorithm>
 
 #include "inner.h"
@@ -11,7 +9,7 @@ namespace ridge_model {
 namespace {
 
 std::vector<Seen> seen; // by thread, from 0; empty: not kept
-uint32_t fenced[first_barrier];
+std::vector<uint32_t> fenced;
 unsigned threads;
 
 void join(Seen &into, const Seen &from) {
@@ -21,16 +19,18 @@ void join(Seen &into, const Seen &from) {
 
 } // namespace
 
-void order_reset(unsigned n) {
+unsigned first_barrier, order_ids;
+
+void order_reset(unsigned n, unsigned blocks) {
   seen.clear();
-  threads = n;
+  threads = n, first_barrier = n + 1, order_ids = first_barrier + 64 * blocks;
 }
 
 void order_start() {
   if (!seen.empty()) return;
   seen.assign(threads, Seen(order_ids));
   for (unsigned i = 0; i < threads; i++) seen[i][i + 1] = 1;
-  memset(fenced, 0, sizeof fenced);
+  fenced.assign(first_barrier, 0);
 }
 
 Who order_who(unsigned thread, uint32_t sync) {
@@ -62,5 +62,11 @@ void order_fence(unsigned thread) {
 }
 
 bool order_fenced(uint32_t id, uint32_t time) { return id >= first_barrier || time < fenced[id]; }
+
+bool order_known(unsigned block, uint32_t id, uint32_t time) {
+  for (unsigned i = 0; i < seen.size(); i++)
+    if (block_of(i) == block && seen[i][id] >= time) return true;
+  return false;
+}
 
 } // namespace ridge_model

@@ -25,8 +25,8 @@ struct Fault {
 
 const Kernel *find(const char *name);
 
-// Runs a grid, block after block, every thread a fiber.
-Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], unsigned dynamic_shared, void **params);
+// Runs a grid, cluster after cluster, the blocks of a cluster together, every thread a fiber. A grid without clusters has clusters of one block.
+Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], const unsigned cluster[3], unsigned dynamic_shared, void **params);
 
 // Device memory: what kernels may touch. Fresh memory counts as uninitialised until it is written.
 void memory_add(void *p, size_t bytes);

@@ -63,7 +63,7 @@ char *address(uint64_t d, int row, int k, int size, bool across) {
   const uintptr_t at = across ? (uintptr_t)row / 64 * leading + (uintptr_t)k / 8 * stride + (uintptr_t)k % 8 * 128 + (uintptr_t)row % 64 * 2
                               : (uintptr_t)row / 8 * stride + (uintptr_t)row % 8 * 128 + (uintptr_t)(k * size);
   const uintptr_t p = start + at;
-  return shared_at_offset(p ^ (p >> 7 & 7) << 4);
+  return shared_at_offset(own_block(), p ^ (p >> 7 & 7) << 4);
 }
 
 // The lanes' registers go to a wgmma: they keep poison until it is done.
@@ -239,7 +239,7 @@ void wait(void *const lanes[32]) {
 
 void multiply(Call c, const char *file, int line) {
   order_start();
-  if (running() / 128 * 128 + 128 > block_threads()) fail(719, "wgmma: a warpgroup is four whole warps");
+  if (in_block() / 128 * 128 + 128 > block_threads()) fail(719, "wgmma: a warpgroup is four whole warps");
   warp_together(&c, issue, "wgmma.mma_async", file, line);
 }
 

@@ -57,9 +57,13 @@ func TestOutcomes(t *testing.T) {
 		"a faster clock hides it":   {1, clockTo(3.6), Same, ""}, // time is what is asked for
 		"another chip":              {1, func(d *record.Calibration) { d.Devices[0].Name = "other" }, NotComparable, "chip: simulated → other"},
 		"another chip, by the host": {1, func(d *record.Calibration) { d.Devices, d.Host.CPU.Model = nil, "other" }, NotComparable, "chip: simulated → other"},
+		"only verified in NEW":      {1.2, func(d *record.Calibration) { d.Results[0].UseCase = record.UseCaseVerification }, NotComparable, "launched once for no figure"},
 		"crashed in NEW": {1, func(d *record.Calibration) {
 			d.Results[0].Status, d.Results[0].Reason, d.Results[0].Time = record.Crashed, "SIGSEGV", nil
 		}, NotComparable, "no value in NEW: crashed: SIGSEGV"},
+		"beside another device": {1.2, func(d *record.Calibration) {
+			d.Results[0].Conditions.Concurrent = []record.Concurrent{{Device: "cuda:2", Case: "x"}, {Device: "cuda:1", Case: "x"}}
+		}, NotComparable, "concurrency: alone → beside cuda:1+cuda:2"},
 		"threads": {1, other(func(c *record.CaseID) { c.Threads = 2 }), NotComparable, "threads: 1 → 2"},
 		"dtype":   {1, other(func(c *record.CaseID) { c.DType = record.FP64 }), NotComparable, "dtype: fp32 → fp64"},
 		"mode":    {1, other(func(c *record.CaseID) { c.Mode = record.Cold }), NotComparable, "mode: hot → cold"},
@@ -136,6 +140,25 @@ func TestAMachineInAnotherStateIsNoRegression(t *testing.T) {
 	}
 	if !strings.Contains(strings.Join(c.Warnings, " "), "the machine itself was in another state") {
 		t.Errorf("the warnings do not tell: %q", c.Warnings)
+	}
+}
+
+// Beside other devices a probe is another one: it shows no drift.
+func TestProbesBesideOtherDevicesTellNothingOfTheMachine(t *testing.T) {
+	beside := quiet(1, func(d *record.Calibration) {
+		for i := range d.Ceilings {
+			for j := range d.Ceilings[i].Probes {
+				p := &d.Ceilings[i].Probes[j]
+				p.Value, p.Concurrent = p.Value/2, []string{"cuda:1"}
+			}
+		}
+	})
+	c := compared(t, quiet(1, nil), beside, Options{})
+	if c.ProbeShift != nil || !c.Drift.Assumed {
+		t.Errorf("shift %+v, drift %+v", c.ProbeShift, c.Drift)
+	}
+	if c = compared(t, beside, beside, Options{}); c.ProbeShift == nil || c.Drift.Assumed {
+		t.Errorf("both beside it: shift %+v, drift %+v", c.ProbeShift, c.Drift)
 	}
 }
 

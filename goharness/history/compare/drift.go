@@ -92,22 +92,26 @@ func probeDrift(old, new *record.Calibration) (inTime, inCycles Drift, shift *Sh
 	return inTime, inCycles, shift
 }
 
-// probeNoise is the variance that a document's samples of a probe leave of ln of its time, by case.
-func probeNoise(d *record.Calibration) map[string]float64 {
-	out := map[string]float64{}
+// probeNoise gives the variance that a document's samples of a probe leave of ln of its time, by case.
+func probeNoise(d *record.Calibration) func(id string) float64 {
+	probes := map[string]*record.Result{}
 	for i := range d.Results {
-		r := &d.Results[i]
-		if r.UseCase == record.UseCaseCeiling && r.Status.Counts() && r.Time != nil {
-			if s, ok := withinRun(r.Time); ok {
-				out[r.ID] = s.se * s.se
-			}
+		if r := &d.Results[i]; r.UseCase == record.UseCaseCeiling && r.Status.Counts() && r.Time != nil {
+			probes[r.ID] = r
 		}
 	}
-	return out
+	return func(id string) float64 {
+		if r := probes[id]; r != nil {
+			if s, ok := withinRun(r.Time); ok {
+				return s.se * s.se
+			}
+		}
+		return 0
+	}
 }
 
 // levelNoise is the variance of a ceiling's level by its probes' samples; 0 where they are not stored.
-func levelNoise(c *record.Ceiling, of map[string]float64) float64 {
+func levelNoise(c *record.Ceiling, of func(id string) float64) float64 {
 	n := 0
 	for _, p := range c.Probes {
 		if p.Case == c.Probes[0].Case {
@@ -117,7 +121,7 @@ func levelNoise(c *record.Ceiling, of map[string]float64) float64 {
 	if n == 0 {
 		return 0
 	}
-	return of[c.Probes[0].Case] / float64(n)
+	return of(c.Probes[0].Case) / float64(n)
 }
 
 // scaleOf the probes' differences, each with the same added to it, without their own noise, a variance. The degrees of
@@ -148,15 +152,20 @@ func scaleOf(kinds map[bool][]float64, all, within []float64, own, add float64) 
 	return d
 }
 
+// alike: the same was measured, beside the same devices.
+func alike(a, b record.Probe) bool {
+	return a.Case == b.Case && slices.Equal(a.Concurrent, b.Concurrent)
+}
+
 func sameProbe(a, b *record.Ceiling) bool {
-	return len(a.Probes) == 0 || len(b.Probes) == 0 || a.Probes[0].Case == b.Probes[0].Case
+	return len(a.Probes) == 0 || len(b.Probes) == 0 || alike(a.Probes[0], b.Probes[0])
 }
 
 // level is ln of a ceiling's time: the median of its probes, which unlike the best knows no luck.
 func level(c *record.Ceiling) (float64, bool) {
 	var vs []float64
 	for _, p := range c.Probes {
-		if p.Value > 0 && (len(vs) == 0 || p.Case == c.Probes[0].Case) {
+		if p.Value > 0 && (len(vs) == 0 || alike(p, c.Probes[0])) {
 			vs = append(vs, p.Value)
 		}
 	}
@@ -173,7 +182,7 @@ func level(c *record.Ceiling) (float64, bool) {
 func repeats(c *record.Ceiling) []float64 {
 	var out []float64
 	for _, p := range c.Probes[min(1, len(c.Probes)):] {
-		if p.Value > 0 && c.Probes[0].Value > 0 && p.Case == c.Probes[0].Case {
+		if p.Value > 0 && c.Probes[0].Value > 0 && alike(p, c.Probes[0]) {
 			out = append(out, sign(c)*math.Log(p.Value/c.Probes[0].Value))
 		}
 	}

@@ -90,6 +90,9 @@ func interleaved(t testing.TB, b Builds, n int) Comparison {
 // trial compares builds of a ratio of slowness on trials simulated machines of 10 cases; the shares of
 // cases and of whole comparisons that are called slower or faster.
 func trial(t testing.TB, n measure.Noise, born, factor float64, trials int) (cases, comparisons float64) {
+	if testing.Short() {
+		trials = max(3, trials/6) // the race detector, which runs these ten times as slowly, sees the same goroutines
+	}
 	for i := range trials {
 		s := newSite(n, born, uint64(i))
 		c := interleaved(t, Builds{A: s.build("a", 1, nil), B: s.build("b", factor, nil)}, 10)

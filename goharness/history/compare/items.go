@@ -3,7 +3,10 @@ package compare
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
@@ -89,28 +92,8 @@ func items(d *record.Calibration, m Metric) ([]*item, error) {
 		out = append(out, it)
 		return nil
 	}
-	for i := range d.Results {
-		r := &d.Results[i]
-		if r.UseCase == record.UseCaseCeiling {
-			continue
-		}
-		if len(r.Arms) == 0 {
-			it := newItem(r, r.ID, r.Time, r.GFLOPS, r.BandwidthGBps, m)
-			it.kernels = r.Kernel
-			if it.skip(m) {
-				continue
-			}
-			if err := add(it); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		for _, a := range r.Arms {
-			it := newItem(r, r.ID+" "+a.Name, a.Time, a.GFLOPS, a.BandwidthGBps, m)
-			it.kernels = strings.Join(a.Kernels, "+")
-			if it.skip(m) {
-				continue
-			}
+	for _, of := range itemsOfResults(d.Results, m) {
+		for _, it := range of {
 			if err := add(it); err != nil {
 				return nil, err
 			}
@@ -120,6 +103,49 @@ func items(d *record.Calibration, m Metric) ([]*item, error) {
 		return out, nil
 	}
 	return addShapes(d, out, seen, add)
+}
+
+// itemsOfResults gives those of each result. What the samples of one tell takes tens of microseconds, so every CPU takes a share.
+func itemsOfResults(results []record.Result, m Metric) [][]*item {
+	const share = 64
+	out := make([][]*item, len(results))
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		all.Go(func() {
+			for {
+				end := int(next.Add(share))
+				for i := end - share; i < min(end, len(results)); i++ {
+					out[i] = itemsOf(&results[i], m)
+				}
+				if end >= len(results) {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	return out
+}
+
+func itemsOf(r *record.Result, m Metric) (out []*item) {
+	if r.UseCase == record.UseCaseCeiling {
+		return nil
+	}
+	if len(r.Arms) == 0 {
+		if it := newItem(r, r.ID, r.Time, r.GFLOPS, r.BandwidthGBps, m); !it.skip(m) {
+			it.kernels = r.Kernel
+			out = append(out, it)
+		}
+		return out
+	}
+	for _, a := range r.Arms {
+		if it := newItem(r, r.ID+" "+a.Name, a.Time, a.GFLOPS, a.BandwidthGBps, m); !it.skip(m) {
+			it.kernels = strings.Join(a.Kernels, "+")
+			out = append(out, it)
+		}
+	}
+	return out
 }
 
 // addShapes adds the programs of fusion profiles, each by its median; the spread is that of their ratio.
@@ -181,6 +207,9 @@ func newItem(r *record.Result, id string, t *record.Time, gflops, gbps float64, 
 	switch {
 	case !r.Status.Counts():
 		it.unusable, it.broken = statusText(r), broken(r.Status)
+		return it
+	case r.UseCase == record.UseCaseVerification:
+		it.unusable = "it was verified, and launched once for no figure"
 		return it
 	case m == Joules:
 		it.energy(r.Energy)

@@ -63,6 +63,8 @@ func incomparable(a, b *item) string {
 	switch {
 	case a.chip != b.chip && a.chip != "" && b.chip != "":
 		return fmt.Sprintf("chip: %s → %s", a.chip, b.chip)
+	case a.with() != b.with():
+		return concurrency(a, b)
 	case a.unusable != "" && b.unusable != "":
 		return "no value: " + a.unusable
 	case a.unusable != "":
@@ -79,6 +81,9 @@ func differences(a, b *item) []string {
 	if a.chip != b.chip && a.chip != "" && b.chip != "" {
 		out = append(out, fmt.Sprintf("chip: %s → %s", a.chip, b.chip))
 	}
+	if a.with() != b.with() {
+		out = append(out, concurrency(a, b))
+	}
 	if a.parts.DType != b.parts.DType {
 		out = append(out, fmt.Sprintf("dtype: %s → %s", a.parts.DType, b.parts.DType))
 	}
@@ -89,6 +94,20 @@ func differences(a, b *item) []string {
 		out = append(out, fmt.Sprintf("mode: %s → %s", a.parts.Mode, b.parts.Mode))
 	}
 	return out
+}
+
+// with names the devices that were measured at the same time as an item's; "": it was measured alone, or nobody knows.
+func (it *item) with() string { return strings.Join(it.r.Conditions.With(), "+") }
+
+// concurrency says in what two items differ that were not measured beside the same devices.
+func concurrency(a, b *item) string {
+	name := func(with string) string {
+		if with == "" {
+			return "alone"
+		}
+		return "beside " + with
+	}
+	return "concurrency: " + name(a.with()) + " → " + name(b.with())
 }
 
 // changes are what a change of the case may be attributed to.

@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -25,7 +26,7 @@ import (
 func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 	s := newServer(Options{})
 	const size = mostHeld / 8
-	big := func(*http.Request) (answer, error) { return send("text/plain", make([]byte, size)) }
+	var come atomic.Int64 // those whose answer is made, or that were refused before
 	stuck := make(chan struct{})
 	var wg sync.WaitGroup
 	codes := make(chan int, 100)
@@ -34,11 +35,17 @@ func TestAnswersThatNobodyReadsAreBounded(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			w := &slowWriter{httptest.NewRecorder(), stuck}
-			s.answer(w, local8470("/"), big)
+			var once sync.Once
+			counts := func() { come.Add(1) }
+			s.answer(w, local8470("/"), func(*http.Request) (answer, error) {
+				once.Do(counts)
+				return send("text/plain", make([]byte, size))
+			})
+			once.Do(counts)
 			codes <- w.Code
 		}()
 	}
-	for end := time.Now().Add(30 * time.Second); len(s.slots) > 0 || s.held.Load() == 0; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(30 * time.Second); come.Load() < 20 || len(s.slots) > 0 || s.held.Load() == 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the answers are not made")
 		}

@@ -1,8 +1,6 @@
 "use strict";
 // Memory over the working set, GEMM efficiency over size, power.
 
-const icon = (status) => status === "ok" ? "circle" : "emptyCircle";
-
 function memoryCharts() {
   const host = document.querySelector("[data-chart=memory]");
   if (!host) return;
@@ -23,8 +21,8 @@ const sweepText = (points, unit) => `${count(points.length, "size", "sizes")}, $
 function sweep(t, width, device, points, x, y, unit, bandwidth) {
   const color = t.precision(bandwidth ? "fp32" : "bf16");
   const series = [...intervals("interval", color, points.map((p) => [p[0], p[2], p[3]]), y[0], y[1]),
-    {name: "measured", type: "line", z: 5, lineStyle: {color, width: 2}, itemStyle: {color, borderWidth: 2}, symbolSize: 8, showSymbol: true, animation: false,
-      data: points.map((p) => ({value: [p[0], p[1]], point: p, symbol: icon(p[5])}))}];
+    {name: "measured", type: "line", z: 5, lineStyle: {color, width: 2}, itemStyle: {color, borderColor: color, borderWidth: 2}, symbol: "circle", symbolSize: 7, showSymbol: true, animation: false,
+      data: points.map((p) => ({value: [p[0], p[1]], point: p, itemStyle: p[5] === "ok" ? {} : {color: t.panel, borderColor: color}}))}];
   if (bandwidth) {
     let last = 0, right = false;
     const lines = [...device.roof.memory].sort((a, b) => a.value - b.value).map((l) => {

@@ -66,8 +66,11 @@ function overview(t, width, patterns, range) {
     series.push({name: v, type: "line", data: lines[v], showSymbol: false, silent: true, animation: false, connectNulls: false, lineStyle: {color, width: 1.6, opacity: .7}, itemStyle: {color}, tooltip: {show: false}});
     series.push({name: v, type: "scatter", data: of[v], symbolSize: 8, z: 5, itemStyle: {color}});
   }
+  // On a phone the first two cut-offs are closer than their labels are wide.
+  const near = (width - left - 18) * Math.log(1.1 / .95) / Math.log(range[1] / range[0]) < 26;
+  const cutAlign = (x) => !near || x === 1.5 ? "center" : x < 1 ? "right" : "left";
   if (series.length) series[0].markLine = {silent: true, symbol: "none", animation: false, label: {show: true, position: "start", distance: 3, rotate: 0, color: t.soft, fontSize: 10, formatter: (p) => String(p.value)},
-    data: [.95, 1.1, 1.5].map((x) => ({xAxis: x, lineStyle: {color: t.soft, type: [4, 4], width: 1}}))};
+    data: [.95, 1.1, 1.5].map((x) => ({xAxis: x, lineStyle: {color: t.soft, type: [4, 4], width: 1}, label: {align: cutAlign(x)}}))};
   return {animation: false, grid: {left, right: 18, top: 48, bottom: 44}, legend: legend(t, verdicts.filter((v) => of[v].length).map((name) => ({name, icon: "circle"}))),
     tooltip: tooltip(t, {trigger: "item", formatter: (p) => p.data && p.data.s ? shapeTip(p.data.p, p.data.s) : null}),
     xAxis: axis(t, "Speed-up (unfused time / fused time)", 26, {type: "log", logBase: 2, min: range[0], max: range[1], customValues: [.1, .2, .33, .5, .7, 1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48].filter((v) => v >= range[0] && v <= range[1]), axisLabel: {formatter: (v) => "×" + plain(v)}}),
