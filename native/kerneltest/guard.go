@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -24,8 +25,8 @@ import (
 	"ridge/native/kernel"
 )
 
-// A child that runs longer than this hangs; emulated arm64 needs the most, a few seconds.
-const guardSeconds = 300
+// A child that runs longer hangs; emulated arm64 needs the most, a few seconds.
+var guardTime = 2 * time.Minute
 
 // Fault is what one kernel did to memory that is not its own, or how it failed to end.
 type Fault struct {
@@ -80,7 +81,7 @@ func (g *guard) run(o op.Op) error {
 		unsafe.Slice((*C.guard_step)(list), n)[i] = s.c
 	}
 	for from := 0; from < n; {
-		status := C.guard_run((*C.guard_step)(list), C.int(from), C.int(n), guardSeconds, g.report)
+		status := C.guard_run((*C.guard_step)(list), C.int(from), C.int(n), C.int(guardTime.Milliseconds()), g.report)
 		if status < 0 {
 			return fmt.Errorf("run the kernels in a child process: no status")
 		}
@@ -99,7 +100,9 @@ func (g *guard) run(o op.Op) error {
 func (g *guard) explain(s unix.WaitStatus, at step) string {
 	switch {
 	case s.Signaled() && s.Signal() == unix.SIGALRM:
-		return fmt.Sprintf("it did not end within %d s", guardSeconds)
+		return fmt.Sprintf("it did not end within %v", guardTime)
+	case s.Signaled() && s.Signal() == unix.SIGKILL:
+		return fmt.Sprintf("it did not end within %v, nor by its alarm, %d times", guardTime, int(C.GUARD_ATTEMPTS))
 	case s.Signaled() && g.report.address != 0:
 		address := uintptr(g.report.address)
 		for _, x := range at.regions {

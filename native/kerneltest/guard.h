@@ -33,9 +33,15 @@ typedef struct guard_report {
 // Bytes after the workspace, or after what is packed beforehand, were written.
 enum { GUARD_SLACK = -1, GUARD_PACKED = -2 };
 
-// Runs steps from..n-1 one after the other in a forked child, at most seconds for all. Returns the
-// child's wait status (0: every step ran to its end), or -1 with errno.
-int guard_run(const guard_step *steps, int from, int n, int seconds, guard_report *report);
+// Children that may be ended for standing still where not even their alarm ended them.
+enum { GUARD_ATTEMPTS = 3 };
+
+// Runs steps from..n-1 one after the other in a forked child, at most ms for all. Returns the
+// child's wait status (0: every step ran to its end), or -1 with errno. A kernel that hangs is ended by SIGALRM. A child
+// that outlives its alarm by a tenth stands still outside of the kernel: an emulator forked while another thread held one of its
+// locks (seen with QEMU's user mode, once in thousands of forks). It is ended by SIGKILL, and another goes on from the step
+// that it stood in; the last of GUARD_ATTEMPTS tells its status.
+int guard_run(const guard_step *steps, int from, int n, int ms, guard_report *report);
 
 // Calls a kernel in this process on one thread.
 int guard_call(ridge_kernel_fn fn, const void *args);

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -75,5 +76,27 @@ func TestOperandsWithoutElementsHaveNoAccessibleByte(t *testing.T) {
 	}
 	if named["bad_none end"] || named["bad_none start"] {
 		t.Error("the faultless kernel was reported")
+	}
+}
+
+// An emulator that stands still after a fork is no fault of the kernel it stood in; a kernel that always does is one.
+func TestAChildThatItsAlarmDoesNotEndIsEndedAndItsStepRunAgain(t *testing.T) {
+	defer kerneltest.SetGuardTime(300 * time.Millisecond)()
+	family, err := badguard.Stuck()
+	if err != nil {
+		t.Fatal(err)
+	}
+	faults, err := kerneltest.Guard(&native.Backend{Families: []kernel.Family{family}},
+		[]op.Op{kerneltest.Op(t, "stream_copy", record.FP32, map[string]string{"n": "13"})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(faults) == 0 {
+		t.Error("bad_stuck was not reported")
+	}
+	for _, f := range faults {
+		if f.Kernel != "bad_stuck" || !strings.Contains(f.What, "nor by its alarm, 3 times") {
+			t.Errorf("unexpected fault: %v", f)
+		}
 	}
 }

@@ -1,7 +1,11 @@
+#define _GNU_SOURCE
 // Copies that touch a byte that is not theirs, all with the right result.
 #include "badguard.h"
 
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 static int copy(const ridge_memory_args *g, const ridge_ctx *ctx) {
   if (ctx->tid == 0 && g->n > 0) memcpy(g->y, g->a, (size_t)g->n * 4);
@@ -85,6 +89,25 @@ static int overflow(const void *args, const ridge_ctx *ctx) {
   return copy(args, ctx);
 }
 
+// What an emulator that stands still looks like from outside: the alarm does not end it. Where once is not NULL, only the first call does so.
+static int stand_still(volatile int *once, const void *args, const ridge_ctx *ctx) {
+  if (once && (*once)++) return copy(args, ctx);
+  signal(SIGALRM, SIG_IGN);
+  for (;;) pause();
+}
+
+static int stuck(const void *args, const ridge_ctx *ctx) { return stand_still(NULL, args, ctx); }
+
+static volatile int *calls; // shared with the children
+
+static int stuck_once(const void *args, const ridge_ctx *ctx) { return stand_still(calls, args, ctx); }
+
+int ridge_badguard_share(void) {
+  void *p = mmap(NULL, sizeof *calls, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  calls = p;
+  return p == MAP_FAILED ? -1 : 0;
+}
+
 int ridge_badguard_sanitized(void) {
 #if defined(__SANITIZE_ADDRESS__)
   return 1;
@@ -101,5 +124,9 @@ static const ridge_kernel table[] = {
         LINE(aligned, NULL) LINE(workspace_read, seven) LINE(workspace_write, seven) LINE(fails, NULL)
             LINE(stack_read, NULL) LINE(overflow, NULL)};
 
+static const ridge_kernel stuck_table[] = {LINE(none, NULL) LINE(stuck_once, NULL) LINE(stuck, NULL)};
+
 const ridge_kernel *ridge_badguard_table(void) { return table; }
 int ridge_badguard_table_len(void) { return sizeof table / sizeof *table; }
+const ridge_kernel *ridge_badguard_stuck(void) { return stuck_table; }
+int ridge_badguard_stuck_len(void) { return sizeof stuck_table / sizeof *stuck_table; }

@@ -11,6 +11,7 @@ package badguard
 import "C"
 
 import (
+	"errors"
 	"unsafe"
 
 	"ridge/native/kernel"
@@ -28,4 +29,16 @@ func Family() kernel.Family {
 		Kernels: kernel.Table(unsafe.Pointer(C.ridge_badguard_table()), int(C.ridge_badguard_table_len())),
 		Bind:    memory.Family().Bind,
 	}
+}
+
+// Stuck is bad_stuck, which stands still and which no alarm ends, bad_stuck_once, which does so in its first call alone, and bad_none.
+func Stuck() (kernel.Family, error) {
+	if C.ridge_badguard_share() != 0 {
+		return kernel.Family{}, errors.New("map memory shared with children")
+	}
+	return kernel.Family{
+		Name:    "badguard",
+		Kernels: kernel.Table(unsafe.Pointer(C.ridge_badguard_stuck()), int(C.ridge_badguard_stuck_len())),
+		Bind:    memory.Family().Bind,
+	}, nil
 }

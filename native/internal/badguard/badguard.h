@@ -4,5 +4,8 @@
 
 const ridge_kernel *ridge_badguard_table(void);
 int ridge_badguard_table_len(void);
+const ridge_kernel *ridge_badguard_stuck(void);
+int ridge_badguard_stuck_len(void);
+int ridge_badguard_share(void);
 int ridge_badguard_sanitized(void);
 #endif
