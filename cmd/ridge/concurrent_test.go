@@ -3,7 +3,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -151,31 +149,9 @@ func TestAConcurrentRunThatASignalEndsIsResumed(t *testing.T) {
 	args := sums("toy:0,toy:1", 6, "--concurrent", "--data-dir", dir)
 	first := process(t, args...)
 	first.Env = append(first.Env, holdEnv+"=3")
-	stderr, err := first.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Start(); err != nil {
-		t.Fatal(err)
-	}
-	watchdog := time.AfterFunc(time.Minute, func() { _ = first.Process.Kill() })
-	defer watchdog.Stop()
-	var said []string
-	for sc := bufio.NewScanner(stderr); sc.Scan(); {
-		if said = append(said, sc.Text()); len(said) == 6 { // three of each; both workers hang
-			if err := first.Process.Signal(syscall.SIGINT); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	_ = first.Wait()
-	if code := first.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Fatalf("exit code %d after SIGINT, want 3: %q", code, said)
-	}
-	last := said[len(said)-1]
-	_, id, ok := strings.Cut(last, "--resume ")
-	if !ok || !strings.Contains(last, "toy:0/") || !strings.Contains(last, "toy:1/") {
-		t.Fatalf("the last line does not say what was in flight and how to resume: %q", last)
+	said, id := signalled(t, first, 6) // after three of each; both workers hang then
+	if last := said[len(said)-1]; !strings.Contains(last, "toy:0/") || !strings.Contains(last, "toy:1/") {
+		t.Fatalf("the last line does not say what was in flight: %q", last)
 	}
 	code, _, errs := ridge(t, append(sums("toy:0,toy:1", 6, "--data-dir", dir), "--resume", id)...)
 	if code != exitUsage || !strings.Contains(errs, "other options") {

@@ -113,36 +113,41 @@ func TestAnInterruptedRunIsResumed(t *testing.T) {
 	}
 }
 
-func TestAnInterruptedBenchIsResumed(t *testing.T) {
-	dir := t.TempDir()
-	args := []string{"bench", "gemm", "--m", "16,32,48,64,80,96,112,128", "--n", "512", "--k", "512", "--threads", "1", "--no-ceilings", "--data-dir", dir,
-		"--warmup", "1", "--trials", "40"}
-	first := process(t, args...)
-	stderr, err := first.StderrPipe()
+// signalled starts a command and sends it SIGINT when it has said so many lines: what it said in all, and the run to resume.
+func signalled(t *testing.T, cmd *exec.Cmd, after int) (said []string, id string) {
+	t.Helper()
+	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Start(); err != nil {
+	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	watchdog := time.AfterFunc(time.Minute, func() { _ = first.Process.Kill() })
+	watchdog := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
-	var said []string
 	for sc := bufio.NewScanner(stderr); sc.Scan(); {
-		if said = append(said, sc.Text()); len(said) == 1 { // the first of eight results
-			if err := first.Process.Signal(syscall.SIGINT); err != nil {
+		if said = append(said, sc.Text()); len(said) == after {
+			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	_ = first.Wait()
-	if code := first.ProcessState.ExitCode(); code != exitInterrupted {
+	_ = cmd.Wait()
+	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
 		t.Fatalf("exit code %d after SIGINT, want 3: %q", code, said)
 	}
 	_, id, ok := strings.Cut(said[len(said)-1], "--resume ")
 	if !ok {
 		t.Fatalf("the last line does not say how to resume: %q", said)
 	}
+	return said, id
+}
+
+func TestAnInterruptedBenchIsResumed(t *testing.T) {
+	dir := t.TempDir()
+	args := []string{"bench", "gemm", "--m", "16,32,48,64,80,96,112,128", "--n", "512", "--k", "512", "--threads", "1", "--no-ceilings", "--data-dir", dir,
+		"--warmup", "1", "--trials", "40"}
+	_, id := signalled(t, process(t, args...), 1) // after the first of eight results
 	code, stdout, errs := ridge(t, append(args, "--resume", id, "--json")...)
 	if code != exitOK {
 		t.Fatalf("--resume %s: exit code %d: %s", id, code, errs)

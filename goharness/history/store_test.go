@@ -13,7 +13,6 @@ import (
 	"sync"
 	"testing"
 
-	"ridge/goharness/history/compare"
 	"ridge/goharness/record"
 	"ridge/goharness/record/recordtest"
 )
@@ -426,76 +425,5 @@ func TestExportAndImportKeepEveryRun(t *testing.T) {
 		if _, _, err := to.Import(ctx, "f", strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "f: ") {
 			t.Errorf("%s: error %v", name, err)
 		}
-	}
-}
-
-// What a device reached beside others has a trend of its own.
-func TestATrendKeepsConcurrentRunsApart(t *testing.T) {
-	ctx := t.Context()
-	s := opened(t, t.TempDir())
-	id := ""
-	for i := range 4 {
-		d := sample(fmt.Sprintf("r%02d", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", 1+i), 1)
-		for j := range d.Results {
-			r := &d.Results[j]
-			if r.Status != record.OK || r.Time == nil || len(r.Arms) > 0 {
-				continue
-			}
-			id = r.ID
-			if i%2 == 1 {
-				c := *r.Conditions
-				c.Concurrent = []record.Concurrent{{Device: "cuda:1", Case: "x"}}
-				r.Conditions = &c
-			}
-		}
-		must[Added](t)(s.Add(ctx, d, FromRun))
-	}
-	for name, want := range map[string]string{id: "[r00 r02]", id + " beside cuda:1": "[r01 r03]"} {
-		var runs []string
-		for _, p := range must[Trend](t)(s.TrendOf(ctx, name, "", compare.Time)).Points {
-			runs = append(runs, p.RunID)
-		}
-		if fmt.Sprint(runs) != want {
-			t.Errorf("%s: %v", name, runs)
-		}
-	}
-}
-
-func TestTrendsAreOfOneMachineInOrder(t *testing.T) {
-	ctx := t.Context()
-	s := opened(t, t.TempDir())
-	id := ""
-	for i := range 20 {
-		d := sample(fmt.Sprintf("r%02d", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", 20-i), 1+0.2*float64(i/10))
-		if i == 7 {
-			d.Host.Name = "another"
-		}
-		for _, r := range d.Results {
-			if r.Status == record.OK && r.Time != nil && len(r.Arms) == 0 {
-				id = r.ID
-			}
-		}
-		must[Added](t)(s.Add(ctx, d, FromRun))
-	}
-	tr := must[Trend](t)(s.TrendOf(ctx, id, "", compare.Time))
-	if len(tr.Points) != 19 || tr.Others != 1 || tr.Points[0].RunID != "r19" {
-		t.Errorf("%d points, %d others", len(tr.Points), tr.Others)
-	}
-	if len(tr.Changes) != 1 || tr.Changes[0].RunID != "r09" || tr.Changes[0].Ratio > 0.84 || tr.Changes[0].Ratio < 0.82 {
-		t.Errorf("%+v", tr.Changes)
-	}
-	if s := tr.Spark(19); !strings.HasPrefix(s, "██████████▁") || len([]rune(s)) != 19 {
-		t.Errorf("%q", s)
-	}
-	var svg bytes.Buffer
-	if err := tr.Plot(&svg); err != nil || !strings.Contains(svg.String(), "<svg") {
-		t.Error(err)
-	}
-	none := must[Trend](t)(s.TrendOf(ctx, "no such case", "", compare.Time))
-	if len(none.Points) != 0 || none.Plot(&svg) == nil {
-		t.Error("a case that no run has")
-	}
-	if got := must[[]string](t)(s.Cases(ctx, "_%", 5)); len(got) != 0 {
-		t.Errorf("wild cards: %q", got)
 	}
 }

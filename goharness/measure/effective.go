@@ -1,9 +1,6 @@
 package measure
 
-import (
-	"math"
-	"sort"
-)
+import "math"
 
 const (
 	// maxLag1 keeps (1−ρ)/(1+ρ) away from 0.
@@ -25,45 +22,48 @@ const (
 // of the rest from the former), and again to the ranks averaged over blocks of 2, 4, 8, …
 // neighbours: noise that is a sum of a fast and a slow part has a small ρ₁ and yet few
 // independent samples. The least count is returned.
-func effective(xs, sorted []float64) (lag1, neff float64) {
-	return effectiveWith(upperLag1, 0, xs, sorted)
+func effective(xs []float64, a ascent) (lag1, neff float64) {
+	return effectiveWith(upperLag1, 0, xs, a)
 }
 
 // effectiveRatios is effective for the logarithms of the quartets' ratios. Quartets cancel what neighbours share: on a shared host their
 // lag-1 autocorrelation was 0.03 on average over 80 comparisons, while the error of its estimate from eight is 0.35 and would
 // cost them half of their count. So only what lies a standard error above nothing is believed. The self-test holds the
 // coverage at 8, 16 and 32 quartets.
-func effectiveRatios(xs, sorted []float64) (lag1, neff float64) {
+func effectiveRatios(xs []float64, a ascent) (lag1, neff float64) {
 	lower := func(rho, n float64) float64 { return math.Max(0, rho-math.Sqrt(n)/(n-3)) } // the correction multiplies the error by n/(n−3)
-	return effectiveWith(lower, 1, xs, sorted)
+	return effectiveWith(lower, 1, xs, a)
 }
 
 // effectiveRounds is effective with ρ as estimated.
-func effectiveRounds(xs, sorted []float64) (lag1, neff float64) {
-	return effectiveWith(func(rho, _ float64) float64 { return rho }, 0, xs, sorted)
+func effectiveRounds(xs []float64, a ascent) (lag1, neff float64) {
+	return effectiveWith(func(rho, _ float64) float64 { return rho }, 0, xs, a)
 }
 
 // effectiveWith takes each ρ through bound, and block variances less so many of their standard errors √(2/m).
-func effectiveWith(bound func(rho, n float64) float64, errs float64, xs, sorted []float64) (lag1, neff float64) {
+func effectiveWith(bound func(rho, n float64) float64, errs float64, xs []float64, a ascent) (lag1, neff float64) {
 	n := float64(len(xs))
 	if len(xs) < leastForLag1 {
 		return 0, n
 	}
-	ranks := midRanks(xs, sorted)
-	total := variance(ranks)
+	ranks := a.midRanks()
+	middle, std := meanStd(ranks)
+	total := std * std
 	if total == 0 { // all values are equal: there is no noise to be correlated
 		return 0, n
 	}
-	lag1 = correctedLag1(xs)
-	neff = math.Min(n*shrink(bound(lag1, n)), n*shrink(bound(correctedLag1(ranks), n)))
-	for block := halve(ranks); len(block) >= minBlocks; block = halve(block) {
+	mean, _ := meanStd(xs)
+	lag1 = correctedLag1(xs, mean)
+	neff = math.Min(n*shrink(bound(lag1, n)), n*shrink(bound(correctedLag1(ranks, middle), n)))
+	for block := halve(ranks, ranks); len(block) >= minBlocks; block = halve(block, block) {
 		// The mean of all ranks has variance v/blocks/shrink(ρ); independent ones total/m.
 		m := float64(len(block))
-		rho := correctedLag1(block)
+		mean, std := meanStd(block)
+		rho := correctedLag1(block, mean)
 		if errs > 0 {
 			rho = bound(rho, m)
 		}
-		if v := variance(block) / (1 + errs*math.Sqrt(2/m)); v > 0 {
+		if v := std * std / (1 + errs*math.Sqrt(2/m)); v > 0 {
 			neff = math.Min(neff, total/v*m*shrink(rho))
 		}
 	}
@@ -78,52 +78,38 @@ func upperLag1(rho, n float64) float64 {
 	return math.Min(rho+math.Sqrt((1-rho*rho)/n), maxLag1)
 }
 
-// correctedLag1 is the lag-1 autocorrelation, corrected for its small-sample bias
+// correctedLag1 is the lag-1 autocorrelation of values of that mean, corrected for its small-sample bias
 // E[r] ≈ ρ − (1+3ρ)/n (Marriott and Pope 1954), clipped to [0, maxLag1].
-func correctedLag1(xs []float64) float64 {
+func correctedLag1(xs []float64, mean float64) float64 {
 	n := float64(len(xs))
-	mean, _ := meanStd(xs)
 	var num, den float64
 	scale := 0.0
 	for _, x := range xs {
-		scale = math.Max(scale, math.Abs(x-mean))
+		scale = larger(scale, x-mean)
 	}
 	if scale == 0 || n < leastForLag1 {
 		return 0
 	}
-	for i, x := range xs {
-		d := (x - mean) / scale
+	before := 0.0 // nothing comes before the first
+	for _, x := range xs {
+		x -= mean
+		d := x / scale
 		den += d * d
-		if i > 0 {
-			num += d * (xs[i-1] - mean) / scale
-		}
+		num += d * before / scale
+		before = x
 	}
 	r := (n*num/den + 1) / (n - 3)
 	return math.Min(math.Max(r, 0), maxLag1)
 }
 
-// midRanks replaces each value by its rank from 1; equal values share their mean rank.
-func midRanks(xs, sorted []float64) []float64 {
-	out := make([]float64, len(xs))
-	for i, x := range xs {
-		lo := sort.SearchFloat64s(sorted, x)
-		hi := lo + 1
-		if hi < len(sorted) && sorted[hi] == x { // few values come twice
-			hi += sort.Search(len(sorted)-hi, func(j int) bool { return sorted[hi+j] > x })
-		}
-		out[i] = float64(lo+1+hi) / 2
-	}
-	return out
-}
-
-// halve averages neighbours; an odd first value is left out.
-func halve(xs []float64) []float64 {
+// halve averages neighbours into to, which may be xs; an odd first value is left out.
+func halve(xs, to []float64) []float64 {
 	xs = xs[len(xs)%2:]
-	out := make([]float64, len(xs)/2)
-	for i := range out {
-		out[i] = (xs[2*i] + xs[2*i+1]) / 2
+	to = to[:len(xs)/2]
+	for i := range to {
+		to[i] = (xs[2*i] + xs[2*i+1]) / 2
 	}
-	return out
+	return to
 }
 
 func variance(xs []float64) float64 {

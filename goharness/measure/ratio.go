@@ -50,9 +50,9 @@ func SummarizeQuartets(qs []Quartet, confidence float64) (RatioSummary, error) {
 	for i, j := range s.Quiet {
 		logs[i] = math.Log(qs[j].Ratio())
 	}
-	sorted := slices.Clone(logs)
-	slices.Sort(sorted)
-	_, s.EffectiveN = effectiveRatios(logs, sorted)
+	a := ascend(logs)
+	sorted := a.values
+	_, s.EffectiveN = effectiveRatios(logs, a)
 	walsh := pairMeans(sorted)
 	value := Quantile(walsh, 0.5)
 	lo, hi := value, value

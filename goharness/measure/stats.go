@@ -38,40 +38,43 @@ type Summary struct {
 // is negative, and a single value x gets x ± |x|, because nothing is known of its spread.
 // NaN and infinite values are refused.
 func Summarize(xs []float64, confidence float64) (Summary, error) {
-	return summarize(xs, confidence, effective)
+	s, sorted, err := summarize(xs, confidence, effective)
+	if err == nil {
+		s.P90, s.P95, s.P99 = Quantile(sorted, 0.90), Quantile(sorted, 0.95), Quantile(sorted, 0.99)
+		s.MAD = mad(sorted, s.Median)
+	}
+	return s, err
 }
 
 // SummarizeRatios is Summarize for ratios of paired samples that come in rounds, each with a level of its own, in the order they were
 // taken: ρ₁ as estimated, since the pairs cancel most of what neighbours share, and the rounds show in the blocks of neighbours.
+// MAD, P90, P95 and P99 are left out.
 func SummarizeRatios(xs []float64, confidence float64) (Summary, error) {
-	return summarize(xs, confidence, effectiveRounds)
+	s, _, err := summarize(xs, confidence, effectiveRounds)
+	return s, err
 }
 
-func summarize(xs []float64, confidence float64, effective func(xs, sorted []float64) (lag1, neff float64)) (Summary, error) {
+// summarize sets all but MAD and the upper percentiles, and gives the series in ascending order.
+func summarize(xs []float64, confidence float64, effective func(xs []float64, a ascent) (lag1, neff float64)) (s Summary, sorted []float64, err error) {
 	if len(xs) == 0 {
-		return Summary{}, ErrNoSamples
+		return s, nil, ErrNoSamples
 	}
 	if !(confidence > 0 && confidence < 1) {
-		return Summary{}, fmt.Errorf("confidence %v: expected a value between 0 and 1", confidence)
+		return s, nil, fmt.Errorf("confidence %v: expected a value between 0 and 1", confidence)
 	}
 	for i, x := range xs {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return Summary{}, fmt.Errorf("sample %d of %d is %v: expected a finite value", i, len(xs), x)
+			return s, nil, fmt.Errorf("sample %d of %d is %v: expected a finite value", i, len(xs), x)
 		}
 	}
-	sorted := slices.Clone(xs)
-	slices.Sort(sorted)
+	a := ascend(xs)
+	sorted = a.values
 	n := len(sorted)
-	s := Summary{
-		N: n, Median: Quantile(sorted, 0.5), Min: sorted[0], Max: sorted[n-1],
-		P90: Quantile(sorted, 0.90), P95: Quantile(sorted, 0.95), P99: Quantile(sorted, 0.99),
-		Confidence: confidence,
-	}
+	s = Summary{N: n, Median: Quantile(sorted, 0.5), Min: sorted[0], Max: sorted[n-1], Confidence: confidence}
 	s.Mean, s.Std = meanStd(xs)
-	s.MAD = mad(sorted, s.Median)
-	s.Lag1, s.EffectiveN = effective(xs, sorted)
+	s.Lag1, s.EffectiveN = effective(xs, a)
 	s.interval(sorted)
-	return s, nil
+	return s, sorted, nil
 }
 
 // interval sets Lo, Hi, Supported and RelHalfWidth.
@@ -133,7 +136,7 @@ func Median(xs []float64) float64 {
 func meanStd(xs []float64) (mean, std float64) {
 	scale := 0.0
 	for _, x := range xs {
-		scale = math.Max(scale, math.Abs(x))
+		scale = larger(scale, x)
 	}
 	if scale == 0 {
 		return 0, 0
@@ -151,6 +154,14 @@ func meanStd(xs []float64) (mean, std float64) {
 		std = math.Sqrt(ss / (n - 1))
 	}
 	return (first + mean) * scale, std * scale
+}
+
+// larger of a magnitude and that of x. A NaN of x is found in what the scale is used for; math.Max, which looks for it here, takes as long as all else.
+func larger(scale, x float64) float64 {
+	if x = math.Abs(x); x > scale {
+		return x
+	}
+	return scale
 }
 
 func mad(sorted []float64, median float64) float64 {

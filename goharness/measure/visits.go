@@ -115,7 +115,7 @@ func ratioOfVisits(quartets []Quartet, times [2][]float64, visits []int, barrier
 	for i, q := range quartets {
 		r.Quartets, logs[i] = append(r.Quartets, q.Ratio()), math.Log(q.Ratio())
 	}
-	_, r.EffectiveN = effectiveRatios(logs, slices.Sorted(slices.Values(logs)))
+	_, r.EffectiveN = effectiveRatios(logs, ascend(logs))
 	parts, from := make([]armTimes, len(visits)), 0
 	for i, n := range visits {
 		parts[i] = armTimes{times[0][2*from : 2*(from+n)], times[1][2*from : 2*(from+n)]}

@@ -5,15 +5,12 @@ import (
 	"io"
 )
 
-// fits reports whether a text is JSON, follows a shape and stays within the limits of skim, and gives where it has the fields that the
-// shape leaves out. No is no verdict: fields given twice, in another case or with escapes, nulls and numbers like 1e3 are left to the library too.
-func fits(data []byte, s *shape) (cuts []cut, ok bool) {
-	f := fitter{data: data}
+// fits reports whether a text is JSON, follows a shape and stays within the limits of skim, and gives what it found on its way. No is no
+// verdict: fields given twice, in another case or with escapes, nulls and numbers like 1e3 are left to the library too.
+func fits(data []byte, s *shape) (f fitter, ok bool) {
+	f.data = data
 	end, ok := f.value(f.space(0), s, 0)
-	if !ok || f.space(end) != len(data) {
-		return nil, false
-	}
-	return f.cuts, true
+	return f, ok && f.space(end) == len(data)
 }
 
 // cut is a piece of a text that is passed over.
@@ -51,13 +48,20 @@ type fitter struct {
 	data            []byte
 	values, numbers int
 
-	cuts []cut
+	cuts    []cut       // the fields that the shape leaves out, and the items of the lists that it puts aside
+	aside   [][]float64 // those lists, in order
+	arena   []float64   // of which aside has the front
+	counted int         // items of the list that the shape counts
 }
 
 // leaveOut cuts a field; cuts of fields in it are of no more use.
 func (f *fitter) leaveOut(from, to int) {
 	for len(f.cuts) > 0 && f.cuts[len(f.cuts)-1].from >= from {
 		f.cuts = f.cuts[:len(f.cuts)-1]
+	}
+	if n := len(f.cuts); n > 0 && f.cuts[n-1].to == from {
+		f.cuts[n-1].to = to
+		return
 	}
 	f.cuts = append(f.cuts, cut{from, to})
 }
@@ -234,11 +238,15 @@ func (f *fitter) object(i int, s *shape, depth int) (end int, ok bool) {
 		if i = f.space(after); i >= len(f.data) || f.data[i] != ':' {
 			return 0, false
 		}
+		aside := len(f.aside)
 		if i, ok = f.value(f.space(i+1), at, depth); !ok {
 			return 0, false
 		}
 		end := i
 		i = f.space(i)
+		if left {
+			f.aside, f.counted = f.aside[:aside], 0
+		}
 		switch {
 		case !left:
 			kept++
@@ -270,7 +278,9 @@ func (f *fitter) array(i int, s *shape, depth int) (end int, ok bool) {
 	}
 	var item *shape
 	if s != nil {
-		item = s.item
+		if item = s.item; s.aside {
+			return f.list(i, s)
+		}
 	}
 	before, n, others := f.values, 0, 0
 	i = f.space(i + 1)
@@ -302,6 +312,9 @@ func (f *fitter) array(i int, s *shape, depth int) (end int, ok bool) {
 		if f.numbers += n; f.numbers > maxNumbers {
 			return 0, false
 		}
+	}
+	if s != nil && s.count {
+		f.counted = n
 	}
 	return i + 1, s == nil || n >= s.min && (s.max == 0 || n <= s.max)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -21,17 +20,20 @@ func quickCalibration(data []byte, without ...string) (doc Calibration, ok bool)
 	if err != nil {
 		return doc, false
 	}
-	cuts, ok := fits(data, s)
+	f, ok := fits(data, s)
 	if !ok {
 		return doc, false
 	}
+	if f.counted > 0 {
+		doc.Results = make([]Result, 0, f.counted)
+	}
 	// As encoding/json reads: fits has refused fields of the types that are given twice, so that this is of maps and of fields of a later version.
-	if len(cuts) == 0 {
+	if len(f.cuts) == 0 {
 		err = jsonv2.Unmarshal(data, &doc, quickly)
 	} else { // without a copy of what is left
-		err = jsonv2.UnmarshalRead(&pieces{data: data, cuts: cuts}, &doc, quickly)
+		err = jsonv2.UnmarshalRead(&pieces{data: data, cuts: f.cuts}, &doc, quickly)
 	}
-	return doc, err == nil
+	return doc, err == nil && giveBack(doc.Results, f.aside)
 }
 
 var quickly = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.WithUnmarshalers(jsonv2.UnmarshalFromFunc(numbersFrom)))
@@ -46,22 +48,17 @@ func numbersFrom(dec *jsontext.Decoder, to *[]float64) error {
 		return errors.New("expected a list of numbers")
 	}
 	out := make([]float64, 0, bytes.Count(text, []byte(","))+1)
+	f := fitter{data: text}
 	for i := 1; i < len(text); {
 		if !numeric[text[i]] { // between numbers, as the decoder has checked
 			i++
 			continue
 		}
-		x, end, exact := shortDecimal(text, i)
-		if !exact {
-			for end = i; end < len(text) && numeric[text[end]]; {
-				end++
-			}
-			if x, err = strconv.ParseFloat(string(text[i:end]), 64); err != nil {
-				return err
-			}
+		x, end, ok := f.decimal(i)
+		if !ok {
+			return errors.New("expected numbers that a float64 can hold")
 		}
-		out = append(out, x)
-		i = end
+		out, i = append(out, x), end
 	}
 	*to = out
 	return nil
@@ -82,6 +79,7 @@ type (
 // UnmarshalJSONFrom is UnmarshalJSON in one pass.
 func (c *Calibration) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	var k keptCalibration
+	k.Results = c.Results // room for them, where their number is known
 	if err := jsonv2.UnmarshalDecode(dec, &k); err != nil {
 		return err
 	}
@@ -100,39 +98,3 @@ func (r *Result) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	r.Extra = k.Later
 	return nil
 }
-
-// shortDecimal is the number that begins at i where it is a decimal of at most 15 digits without exponent: both it without its point and the
-// power of ten are float64 then, and their quotient is the nearest there is (Clinger 1990).
-func shortDecimal(text []byte, i int) (x float64, end int, exact bool) {
-	negative := text[i] == '-'
-	if negative {
-		i++
-	}
-	mantissa, digits, point := uint64(0), 0, -1
-	for ; i < len(text); i++ {
-		c := text[i]
-		if c == '.' {
-			point = digits
-		} else if c >= '0' && c <= '9' {
-			mantissa = mantissa*10 + uint64(c-'0')
-			digits++
-		} else if numeric[c] {
-			return 0, 0, false
-		} else {
-			break
-		}
-		if digits > 15 {
-			return 0, 0, false
-		}
-	}
-	x = float64(mantissa)
-	if point >= 0 {
-		x /= powersOfTen[digits-point]
-	}
-	if negative {
-		x = -x
-	}
-	return x, i, true
-}
-
-var powersOfTen = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}

@@ -84,7 +84,7 @@ func TestShapesKnowAllThatTheSchemasSay(t *testing.T) {
 // mutations gives a compact document with one value at a time removed, given twice, renamed or replaced by something else.
 func mutations(t *testing.T, data []byte, try func(what string, text []byte)) {
 	t.Helper()
-	others := []string{`null`, `true`, `"text"`, `1`, `-1.5`, `[]`, `{}`, `{"a":"b"}`, `[1,2,3]`, `1e999`, `1e3`, `1.0`, `nil`, `01`, strings.Repeat("9", 400), "\"\xff\"", `[[[`}
+	others := []string{`null`, `true`, `"text"`, `1`, `-1.5`, `[]`, `{}`, `{"a":"b"}`, `[1,2,3]`, `1e999`, `1e3`, `1.0`, `nil`, `01`, `-`, `1.`, `.5`, `2e`, `-1.5.2`, strings.Repeat("9", 400), "\"\xff\"", `[[[`}
 	put := func(what string, from, to int, text string) {
 		try(what, slices.Concat(data[:from], []byte(text), data[to:]))
 	}
@@ -258,6 +258,43 @@ func TestNumbersOfListsAreTheNearest(t *testing.T) {
 		}
 		if len(got.Results[0].Time.SamplesNS) != len(want) {
 			t.Errorf("%d numbers, want %d", len(got.Results[0].Time.SamplesNS), len(want))
+		}
+	}
+}
+
+// Long lists, and ones without numbers, keep their place among the others.
+func TestSamplesGoBackToTheirResults(t *testing.T) {
+	doc := recordtest.Sample()
+	at := slices.IndexFunc(doc.Results, func(r record.Result) bool { return r.Time != nil })
+	one := doc.Results[at]
+	doc.Results = nil
+	for i, n := range []int{3, 0, 40_000, 1, -1, 70_000, 0, 2, 33_000, 5} {
+		r := one
+		r.ID = fmt.Sprintf("%s@kernel_%d", one.ID, i)
+		if r.Time = nil; n >= 0 {
+			time := *one.Time
+			time.SamplesNS, r.Time = make([]float64, n), &time
+			for j := range n {
+				time.SamplesNS[j] = float64(i) + float64(j)/8
+			}
+		}
+		doc.Results = append(doc.Results, r)
+	}
+	data := encode(t, doc)
+	for _, without := range []string{"results.metrics", "results.time.samples_ns"} {
+		got, ok := record.QuickCalibration(data, without)
+		if !ok {
+			t.Fatal("not taken")
+		}
+		for i, r := range got.Results {
+			want := doc.Results[i].Time
+			if (r.Time == nil) != (want == nil) {
+				t.Errorf("%d: time %v, want %v", i, r.Time, want)
+			} else if without == "results.metrics" && want != nil && !slices.Equal(r.Time.SamplesNS, want.SamplesNS) {
+				t.Errorf("%d: %d samples, want %d", i, len(r.Time.SamplesNS), len(want.SamplesNS))
+			} else if without != "results.metrics" && want != nil && r.Time.SamplesNS != nil {
+				t.Errorf("%d: %d samples that were left out", i, len(r.Time.SamplesNS))
+			}
 		}
 	}
 }

@@ -36,6 +36,8 @@ type shape struct {
 	folded   map[string]bool // names in lower case: encoding/json would take them in any
 	required uint64          // bits of props
 	without  uint64          // bits of props whose fields are left out
+	aside    bool            // a list of numbers that is decoded while the text is judged
+	count    bool            // a list whose items are counted
 	oneOf    []uint64        // sets of props of which exactly one is there as a whole
 	other    *shape          // of a field that names has not
 	item     *shape
@@ -85,6 +87,10 @@ var calibrationShape = sync.OnceValue(func() *shape {
 	own := *s.props[s.names["schema"]]
 	own.enum = map[string]bool{SchemaCalibration: true}
 	s.props[s.names["schema"]] = &own
+	if s, err = s.asideAt(samplesPath); err != nil {
+		return nil
+	}
+	s.props[s.names["results"]].count = true // asideAt has made it this shape's own
 	return s
 })
 
@@ -182,6 +188,37 @@ func (s *shape) set(names []string) (bits uint64, err error) {
 		bits |= 1 << i
 	}
 	return bits, nil
+}
+
+// samplesPath names the lists that are most of a document: the samples of each result's time.
+var samplesPath = []string{"results", "time", "samples_ns"}
+
+// asideAt gives the shape with the lists at a path decoded while the text is judged.
+func (s *shape) asideAt(path []string) (*shape, error) {
+	if s == nil {
+		return nil, fmt.Errorf("no field %q", path)
+	}
+	own := *s
+	switch {
+	case s.item != nil && len(path) > 0:
+		item, err := s.item.asideAt(path)
+		own.item = item
+		return &own, err
+	case len(path) == 0:
+		if s.item == nil || s.item.kinds&kindNumber == 0 || s.item.enum != nil {
+			return nil, fmt.Errorf("no list of numbers")
+		}
+		own.aside = true
+		return &own, nil
+	}
+	n, known := s.names[path[0]]
+	if !known {
+		return nil, fmt.Errorf("no field %q", path[0])
+	}
+	prop, err := s.props[n].asideAt(path[1:])
+	own.props = append([]*shape(nil), s.props...)
+	own.props[n] = prop
+	return &own, err
 }
 
 // leavingOut gives the shape without the fields that paths such as results.metrics name, items of lists among them.

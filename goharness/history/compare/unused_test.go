@@ -2,8 +2,12 @@ package compare
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,6 +54,7 @@ func TestComparisonsDoWithoutWhatTheyDoNotRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	later = scrambled(t, later, rng)
 	lean := read(text, Unused...)
 	for _, r := range lean.Results {
 		if r.Metrics != nil || r.Verification != nil || r.Conditions != nil && r.Conditions.PageSize != "" {
@@ -74,4 +79,53 @@ func TestComparisonsDoWithoutWhatTheyDoNotRead(t *testing.T) {
 			t.Errorf("%s (-whole +without):\n%s", m, d)
 		}
 	}
+}
+
+// scrambled is a document in which every figure and every text of a result's conditions is another in one result of four.
+func scrambled(t *testing.T, text []byte, rng *rand.Rand) []byte {
+	t.Helper()
+	var doc map[string]any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	var walk func(v any, texts bool) any
+	walk = func(v any, texts bool) any {
+		switch v := v.(type) {
+		case map[string]any:
+			for _, k := range slices.Sorted(maps.Keys(v)) {
+				if k != "unavailable" {
+					v[k] = walk(v[k], texts)
+				}
+			}
+		case []any:
+			for i := range v {
+				v[i] = walk(v[i], texts)
+			}
+		case json.Number:
+			if rng.IntN(4) == 0 {
+				if i, err := v.Int64(); err == nil {
+					return json.Number(fmt.Sprint(i/2 + 1))
+				}
+				x, _ := v.Float64()
+				return json.Number(fmt.Sprint(x * (0.5 + rng.Float64())))
+			}
+		case string:
+			if texts && rng.IntN(4) == 0 {
+				return v + " changed"
+			}
+		}
+		return v
+	}
+	for _, r := range doc["results"].([]any) {
+		for name, v := range r.(map[string]any) {
+			r.(map[string]any)[name] = walk(v, name == "conditions")
+		}
+	}
+	out, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
