@@ -93,14 +93,19 @@ func (e *executable) prepare() error {
 				lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
 				continue
 			}
+			alone := e.alone(picked[i], st.Op)
+			e.kernels[i].Alone = alone
 			need = max(need, picked[i].WorkspaceBytes(a.p, e.d.team.Size()))
+			if alone {
+				need = max(need, picked[i].WorkspaceBytes(a.p, 1))
+			}
 			if op.PackedOperand(st.Op) != "" {
 				if e.kernels[i].PackedBytes, err = e.place(picked[i], a); err != nil {
 					return err
 				}
 				packs = append(packs, team.Step{Fn: picked[i].Pack, Args: a.p})
 			}
-			lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p})
+			lists[s] = append(lists[s], team.Step{Fn: picked[i].Fn, Args: a.p, Alone: alone})
 		}
 	}
 	if need > 0 {
@@ -122,6 +127,11 @@ func (e *executable) prepare() error {
 	}
 	e.list = team.NewList(lists)
 	return nil
+}
+
+// alone reports whether one thread of a team of several runs a step.
+func (e *executable) alone(k candidate, o op.Op) bool {
+	return e.d.team.Size() > 1 && k.family.Alone != nil && k.family.Alone(o, k.Kernel)
 }
 
 // place gives bound arguments memory for an operand that their kernel packs beforehand; each set has its own.

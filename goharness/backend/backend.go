@@ -78,6 +78,8 @@ type KernelInfo struct {
 	Library string
 	// PackedBytes, of an executable's kernel, are those of the operand that it packed beforehand (op.Packer), which it reads in the operand's place.
 	PackedBytes int64
+	// Alone, of an executable's kernel: one thread of the team runs it, since meeting the others would take longer.
+	Alone bool
 }
 
 // Device is an open device. It is used by one goroutine at a time.

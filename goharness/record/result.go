@@ -66,8 +66,10 @@ type Result struct {
 	Accumulate DType             `json:"accumulate,omitempty"`
 	Device     string            `json:"device"`
 	Threads    int               `json:"threads,omitempty"`
-	Mode       string            `json:"mode,omitempty" jsonschema:"description=hot or cold"`
-	Batch      int64             `json:"batch,omitempty"`
+	// ThreadsUsed is 1 where meeting the others would take longer than the work.
+	ThreadsUsed int    `json:"threads_used,omitempty" jsonschema:"description=threads of the team that work where not all do"`
+	Mode        string `json:"mode,omitempty" jsonschema:"description=hot or cold"`
+	Batch       int64  `json:"batch,omitempty"`
 
 	Kernel          string `json:"kernel,omitempty"`
 	KernelRequested string `json:"kernel_requested,omitempty"`
@@ -205,6 +207,7 @@ type Arm struct {
 	GFLOPS        float64 `json:"gflops,omitempty" jsonschema:"description=this arm's flops over its median time"`
 	BandwidthGBps float64 `json:"bandwidth_gbps,omitempty" jsonschema:"description=this arm's bytes over its median time in 10^9 bytes per second"`
 	BufferSets    int     `json:"buffer_sets,omitempty" jsonschema:"description=1 hot; 2 or more rotated when cold"`
+	ThreadsUsed   int     `json:"threads_used,omitempty" jsonschema:"description=as of a result"`
 	Energy        *Energy `json:"energy,omitempty"`
 }
 

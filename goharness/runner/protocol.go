@@ -110,7 +110,9 @@ type PreparedArm struct {
 	Bytes    int64        `json:"bytes"`
 	// PackedBytes of operands packed beforehand, which count in Bytes in their place.
 	PackedBytes int64 `json:"packed_bytes,omitempty"`
-	Sets        int   `json:"sets"` // buffer sets it rotates through
+	// ThreadsUsed is 1 where one thread of the team runs all steps alone; else 0.
+	ThreadsUsed int `json:"threads_used,omitempty"`
+	Sets        int `json:"sets"` // buffer sets it rotates through
 }
 
 // Measured is the timing of a case, or of both arms with their ratio.

@@ -20,6 +20,7 @@ func describe(res *record.Result, p *Prepared) {
 	res.ISA = ISATag(first.ISA)
 	res.Accumulate = p.Accumulate
 	res.FLOPs, res.Bytes, res.WorkingSetBytes = p.FLOPs, p.Bytes, p.WorkingSetBytes
+	res.ThreadsUsed = first.ThreadsUsed
 	res.ExecutedFLOPs, res.PackedBytes, res.Computes = first.ExecutedFLOPs, first.PackedBytes, first.Computes
 	res.Items, res.ItemUnit = p.Items, p.ItemUnit
 	res.ReadBytes, res.WriteBytes, res.InputStreams = p.Traffic.ReadBytes, p.Traffic.WriteBytes, p.Traffic.Inputs
@@ -30,7 +31,7 @@ func describe(res *record.Result, p *Prepared) {
 	if len(p.Arms) > 1 {
 		for _, a := range p.Arms {
 			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, Libraries: a.Libraries, KernelParams: a.Params, ISA: ISATag(a.ISA),
-				FLOPs: a.FLOPs, ExecutedFLOPs: a.ExecutedFLOPs, Computes: a.Computes, Bytes: a.Bytes, BufferSets: a.Sets})
+				FLOPs: a.FLOPs, ExecutedFLOPs: a.ExecutedFLOPs, Computes: a.Computes, Bytes: a.Bytes, BufferSets: a.Sets, ThreadsUsed: a.ThreadsUsed})
 		}
 	}
 }

@@ -248,6 +248,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 		}
 		pa := PreparedArm{Name: a.name, FLOPs: a.p.FLOPs(), Bytes: a.p.Bytes(), Sets: a.sets}
 		executed := 0.0
+		if !slices.ContainsFunc(a.e.Kernels(), func(k backend.KernelInfo) bool { return !k.Alone }) {
+			pa.ThreadsUsed = 1
+		}
 		for n, k := range a.e.Kernels() {
 			part := float64(a.p.Steps[n].Op.FLOPs())
 			if k.FLOPShare > 0 {

@@ -27,6 +27,7 @@ func Family() kernel.Family {
 		Bind:    bind,
 		Packed:  func(args, at unsafe.Pointer) { (*C.ridge_gemm_args)(args).packed = at },
 		Tuning:  &kernel.Tuning{Class: Class, Space: space, Set: setBlocks},
+		Alone:   Alone,
 	}
 }
 

@@ -132,6 +132,8 @@ type Family struct {
 	Packed func(args, at unsafe.Pointer)
 	// Tuning, where not nil, says which parameters the kernels have and sets them.
 	Tuning *Tuning
+	// Alone, where not nil, says that one thread has done an op before a team would have met after it.
+	Alone func(o op.Op, k Kernel) bool
 }
 
 // Tuning is the parameters of a family's kernels.

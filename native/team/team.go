@@ -84,6 +84,8 @@ type Step struct {
 	Args           unsafe.Pointer
 	Workspace      unsafe.Pointer
 	WorkspaceBytes int64
+	// Alone: thread 0 runs it as a team of one. Between two such steps the team does not meet.
+	Alone bool
 }
 
 // Status is a kernel's nonzero return code.
@@ -124,6 +126,9 @@ func NewList(sets [][]Step) *List {
 			o.args = st.Args
 			o.workspace = st.Workspace
 			o.workspace_bytes = C.int64_t(st.WorkspaceBytes)
+			if st.Alone {
+				o.alone = 1
+			}
 		}
 	}
 	return l

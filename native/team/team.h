@@ -1,5 +1,5 @@
 // A persistent team of pinned threads. The team runs steps (kernels with their arguments)
-// launch after launch with a barrier after each step, and takes the timestamps itself at
+// launch after launch with a barrier after each step (but for those of one thread alone, see ridge_step), and takes the timestamps itself at
 // the barrier, so that neither cgo nor the Go scheduler is inside the window.
 #ifndef RIDGE_TEAM_H
 #define RIDGE_TEAM_H
@@ -11,6 +11,7 @@ typedef struct ridge_step {
   const void *args;
   void *workspace;
   int64_t workspace_bytes;
+  int32_t alone; // 1: thread 0 runs it as a team of one; between two such steps the team does not meet
 } ridge_step;
 
 typedef struct ridge_sample {

@@ -143,30 +143,37 @@ static void read_counters(member *m) {
   m->run_delay = delay;
 }
 
+// One step on one thread.
+static void take(member *m, const ridge_step *st, ridge_ctx *ctx) {
+  if (st->alone && m->tid != 0) return;
+  ctx->workspace = st->workspace;
+  ctx->workspace_bytes = st->workspace_bytes;
+  if (st->alone) ctx->nthreads = 1;
+  const int rc = st->fn(st->args, ctx);
+  ctx->nthreads = m->team->n;
+  if (rc) {
+    int zero = 0;
+    atomic_compare_exchange_strong(&m->team->status, &zero, rc);
+  }
+}
+
 // Runs launches of the sets in turn from *set on, a barrier after each step and a line after
-// the last; returns the leader's time at that line.
+// the last; returns the leader's time at that line. Between two steps of the leader alone nobody waits for anybody: the others are at the next
+// step that is theirs, or at the line, where they may fall asleep, for the leader reads the clock there before it wakes them.
 static int64_t launch(member *m, ridge_ctx *ctx, int *set, int64_t launches) {
   struct ridge_team *t = m->team;
   const ridge_run *r = &t->run;
-  int64_t end = 0;
-  for (int64_t l = 0; l < launches; l++) {
+  if (r->nsteps == 0) return line(t, m->tid);
+  for (int64_t left = launches;;) {
     const ridge_step *st = r->steps + (int64_t)*set * r->nsteps;
-    for (int k = 0; k < r->nsteps; k++, st++) {
-      ctx->workspace = st->workspace;
-      ctx->workspace_bytes = st->workspace_bytes;
-      int rc = st->fn(st->args, ctx);
-      if (rc) {
-        int zero = 0;
-        atomic_compare_exchange_strong(&t->status, &zero, rc);
-      }
-      if (l + 1 == launches && k + 1 == r->nsteps)
-        end = line(t, m->tid);
-      else
-        ridge_barrier(ctx);
-    }
     if (++*set == r->sets) *set = 0;
+    for (int k = 0; k < r->nsteps; k++, st++) {
+      take(m, st, ctx);
+      const ridge_step *next = k + 1 < r->nsteps ? st + 1 : r->steps + (int64_t)*set * r->nsteps;
+      if (k + 1 == r->nsteps && --left == 0) return line(t, m->tid);
+      if (t->n > 1 && !(st->alone && next->alone)) barrier(t, m->tid);
+    }
   }
-  return end;
 }
 
 static void spin_until(int64_t at) {

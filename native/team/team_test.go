@@ -181,3 +181,38 @@ func TestAThreadThatLostItsCPUIsSeen(t *testing.T) {
 		}
 	}
 }
+
+// A step of one thread alone and one of the team never overlap; two of one thread follow each other without a meeting.
+func TestStepsOfOneThreadAloneKeepTheirPlace(t *testing.T) {
+	for _, threads := range []int{1, 2, 5} {
+		tm := start(t, threads)
+		r := teamkernel.NewRelay(threads)
+		defer r.Free()
+		all := team.Step{Fn: r.Copy(), Args: r.Args()}
+		change := team.Step{Fn: r.Change(), Args: r.Args(), Alone: true}
+		recopy := team.Step{Fn: r.Recopy(), Args: r.Args(), Alone: true}
+		for _, sets := range [][][]team.Step{
+			{{all, change}}, {{change, recopy}}, {{recopy, change}, {all, change}}, {{all, change, all, change, recopy, change}}, {{recopy, change, recopy}, {change, all, all}},
+		} {
+			r.Reset()
+			l := team.NewList(sets)
+			defer l.Free()
+			const launches, samples = 30, 40
+			got, err := tm.Measure(context.Background(), l, launches, samples)
+			if err != nil || len(got) != samples {
+				t.Fatalf("%d samples, %v", len(got), err)
+			}
+			changes := 0
+			for i := range launches * (samples + 1) {
+				for _, st := range sets[i%len(sets)] {
+					if st.Fn == change.Fn {
+						changes++
+					}
+				}
+			}
+			if r.Value() != changes || r.Wrong() != 0 {
+				t.Errorf("%d threads, %d sets of %d steps: the value is %d, want %d; %d mistakes", threads, len(sets), len(sets[0]), r.Value(), changes, r.Wrong())
+			}
+		}
+	}
+}

@@ -60,3 +60,30 @@ func (o Order) Log() []int {
 	}
 	return out
 }
+
+// Relay is a value that one thread alone changes and the whole team copies, in steps that must not overtake each other.
+type Relay struct{ p *C.relay_args }
+
+// NewRelay allocates the value for a team of up to 64 threads.
+func NewRelay(threads int) Relay {
+	r := Relay{(*C.relay_args)(C.calloc(1, C.sizeof_relay_args))}
+	r.p.threads = C.int32_t(threads)
+	return r
+}
+
+// Copy is a step of the team; Change, which checks the copies first, and Recopy are of one thread alone.
+func (r Relay) Copy() unsafe.Pointer   { return C.teamkernel_copy() }
+func (r Relay) Change() unsafe.Pointer { return C.teamkernel_change() }
+func (r Relay) Recopy() unsafe.Pointer { return C.teamkernel_recopy() }
+func (r Relay) Args() unsafe.Pointer   { return unsafe.Pointer(r.p) }
+func (r Relay) Free()                  { C.free(unsafe.Pointer(r.p)) }
+
+// Reset forgets what was done.
+func (r Relay) Reset() {
+	r.p.value, r.p.wrong = 0, 0
+	r.p.copies = [64]C.int64_t{}
+}
+
+// Value is how often Change ran, Wrong how often a step met another before its time or with another number of threads.
+func (r Relay) Value() int { return int(r.p.value) }
+func (r Relay) Wrong() int { return int(r.p.wrong) }

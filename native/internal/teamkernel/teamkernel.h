@@ -19,6 +19,16 @@ typedef struct logged_args {
   int32_t number;
 } logged_args;
 
+// A value that a thread alone changes and all copy: who reads or writes too early is found.
+typedef struct relay_args {
+  int64_t value, wrong;
+  int32_t threads;
+  int64_t copies[64];
+} relay_args;
+
+void *teamkernel_copy(void);   // each thread of the team copies the value
+void *teamkernel_change(void); // one thread alone checks the copies and changes the value
+void *teamkernel_recopy(void); // one thread alone copies the value for all
 void *teamkernel_spin(void);
 void *teamkernel_log(void);
 #endif
