@@ -117,7 +117,7 @@ SANITIZE_FLAGS = -g1 $(SANITIZE) -fno-sanitize=null,object-size,pointer-overflow
 sanitize: compiler
 	@start=$$(date +%s); set -x; \
 	SANITIZE_CC=$(CC) PATH=$(CURDIR)/scripts:$$PATH CC=sanitize-cc CGO_CFLAGS="$(SANITIZE_FLAGS)" CGO_LDFLAGS="$(SANITIZE)" CGO_ENABLED=1 \
-	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 10m ./native/... || exit 1; \
+	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 20m ./native/... || exit 1; \
 	set +x; echo "sanitize: $$(( $$(date +%s) - start )) s"
 
 stamp:
