@@ -190,9 +190,9 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
         k.ahead.left = 0;
         GEMM_F(beside) s;
         memset(&s, 0, sizeof s);
-        const int64_t room = tiles * (k.kc / GEMM_PK / 4); // units of a panel that the tiles of one have room for
+        const int64_t room = (tiles - 1) * (k.kc / GEMM_PK / 4); // units that the tiles of a panel but one have room for: chunk at most each
         const int64_t ncols = gemm_min(GEMM_GROUP, to - nj), nkc = gemm_min(p->kc, g->K - npc), nunits = nkc / GEMM_PK;
-        const int beside = more && !g->packing && !g->trans_b && k.rows / tiles >= GEMM_BESIDE_ROWS && room >= nunits + nunits / 4;
+        const int beside = more && !g->packing && !g->trans_b && k.rows / tiles >= GEMM_BESIDE_ROWS && tiles > 1 && room >= nunits;
         if (beside) {
           s.ldb = g->ldb, s.units = nunits, s.panels = ncols / GEMM_NR, s.panel = GEMM_B_PANEL(gemm_ceil(nkc, GEMM_KU));
           s.chunk = (nunits + tiles - 2) / (tiles - 1);

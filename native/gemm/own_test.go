@@ -3,6 +3,8 @@
 package gemm_test
 
 import (
+	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"ridge/goharness/op"
@@ -22,6 +24,61 @@ func TestTilesPackTheirOwnPanelsOfB(t *testing.T) {
 		kerneltest.Op(t, "gemm", record.BF16, shape(9, 133, 1027, "alpha", "2")))
 	for _, d := range []record.DType{record.INT8, record.U8S8} {
 		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(259, 33, 67)), kerneltest.Op(t, "gemm", d, shape(9, 130, 1027)))
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Tiles that pack beside their multiply-adds have room for a quarter of their own units: where K is a few units, or the next block has more than
+// this one, a row of tiles has no room for a panel, and one tile alone has nobody to pack beside.
+func TestTilesPackNoMoreBesideThanTheyHaveRoomFor(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.INT8, record.U8S8} {
+		for _, s := range [][3]int{{12, 300, 3}, {40, 300, 14}, {48, 300, 30}, {14, 260, 1}} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(s[0], s[1], s[2])))
+		}
+	}
+	for _, s := range [][3]int{{12, 300, 1}, {40, 300, 7}, {48, 300, 15}} {
+		for _, d := range []record.DType{record.BF16, record.FP16, record.FP32, record.FP64} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(s[0], s[1], s[2])))
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	trials := 24
+	if testing.Short() {
+		trials = 4
+	}
+	for range trials {
+		for _, d := range []record.DType{record.BF16, record.INT8, record.FP32} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(5+rng.IntN(56), 129+rng.IntN(200), 1+rng.IntN(70))))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+	b := native.New()
+	dev := open(t, b, 1)
+	o := kerneltest.Op(t, "gemm", record.FP32, shape(48, 300, 850)) // the last block of K is much shorter
+	for _, k := range kerneltest.Names(b, o) {
+		if strings.HasSuffix(k, "_portable") || testing.Short() && strings.HasSuffix(k, "_model") {
+			continue
+		}
+		if err := kerneltest.With(dev, o, k, map[string]int64{"kc": 64}); err != nil {
+			t.Errorf("%s %s: %v", k, kerneltest.Describe(o), err)
+		}
+	}
+}
+
+// From a thousand rows on the team packs B once for all.
+func TestManyRowsShareThePanelsOfB(t *testing.T) {
+	ops := []op.Op{
+		kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40)), kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40, "packed", "1")),
+		kerneltest.Op(t, "gemm", record.INT8, shape(4100, 40, 20)), kerneltest.Op(t, "gemm", record.BF16, shape(2060, 40, 20)),
+	}
+	if !testing.Short() {
+		for _, d := range []record.DType{record.FP32, record.FP64} {
+			for _, packed := range []string{"0", "1"} {
+				ops = append(ops, kerneltest.Op(t, "gemm", d, shape(1030, 35, 260, "packed", packed)), kerneltest.Op(t, "gemm", d, shape(1030, 4200, 3, "packed", packed)),
+					kerneltest.Op(t, "gemm", d, shape(1030, 70, 270, "packed", packed, "beta", "1", "ldc", "73")))
+			}
+		}
 	}
 	kerneltest.All(t, native.New(), ops)
 }
