@@ -49,73 +49,105 @@ type tuning struct {
 }
 
 func tuneAction(c *cli.Context) error {
-	ids, err := tuneDevices(c)
+	kinds, err := tuneDevices(c)
 	if err != nil {
 		return err
 	}
-	var all []*tuning
-	for _, id := range ids {
-		t, err := newTuning(c, id, len(ids))
-		if err != nil {
-			return err
-		}
-		if len(all) > 0 {
-			t.file = all[0].file
-		}
-		all = append(all, t)
-	}
+	several := len(kinds) > 1 || len(kinds[0]) > 1
 	var lost error
-	for _, t := range all {
-		if len(all) > 1 && !c.Bool("quiet") {
-			fmt.Fprintf(c.App.ErrWriter, "device %s:\n", t.o.Device)
-		}
-		if c.Bool("dry-run") {
-			if err := t.dryRun(); err != nil {
-				return err
-			}
-			continue
-		}
-		err := t.run(c.Context)
+	// lose notes a device that is lost, since the others may be well; any other error comes back.
+	lose := func(err error) error {
 		var gone *campaign.DeviceError
-		if len(all) == 1 && errors.As(err, &gone) {
+		switch {
+		case c.Context.Err() != nil || !errors.As(err, &gone):
+			return err
+		case !several:
 			return gone.Err
 		}
-		if err != nil && (c.Context.Err() != nil || !errors.As(err, &gone)) {
-			return err
-		}
-		if err != nil { // the others may be well
-			warn(c, "%v", err)
-			lost = errors.Join(lost, err)
-		}
-	}
-	if c.Bool("dry-run") {
+		warn(c, "%v", err)
+		lost = errors.Join(lost, err)
 		return nil
 	}
-	if err := showTunings(c, all); err != nil || lost == nil {
-		return err
+	var file *tune.File
+	// next prepares the next device of a kind that can be opened; nil: there is none.
+	next := func(kind *[]string) (*tuning, error) {
+		for len(*kind) > 0 {
+			t, err := newTuning(c, (*kind)[0], len(kinds))
+			*kind = (*kind)[1:]
+			if err == nil {
+				if file != nil {
+					t.file = file
+				}
+				file = t.file
+				return t, nil
+			}
+			if err := lose(err); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	first := make([]*tuning, len(kinds)) // all that is asked for is looked at before anything is searched
+	for i := range kinds {
+		if first[i], err = next(&kinds[i]); err != nil {
+			return err
+		}
+	}
+	var all []*tuning
+	for i, t := range first {
+		for t != nil {
+			if several && !c.Bool("quiet") {
+				fmt.Fprintf(c.App.ErrWriter, "device %s:\n", t.o.Device)
+			}
+			if c.Bool("dry-run") {
+				if err := t.dryRun(); err != nil {
+					return err
+				}
+				break
+			}
+			all = append(all, t)
+			if err = t.run(c.Context); err == nil {
+				break
+			}
+			if err := lose(err); err != nil {
+				return err
+			}
+			if t, err = next(&kinds[i]); err != nil {
+				return err
+			}
+		}
+	}
+	if !c.Bool("dry-run") {
+		if err := showTunings(c, all); err != nil {
+			return err
+		}
+	}
+	if lost == nil {
+		return nil
 	}
 	return fault("%s", oneLine(lost.Error()))
 }
 
-// tuneDevices are those that --device names, of devices of a kind the first: what is found holds for all of them.
-func tuneDevices(c *cli.Context) ([]string, error) {
+// tuneDevices are those that --device names, by kinds: what is found on one of a kind holds for all of them.
+func tuneDevices(c *cli.Context) ([][]string, error) {
 	ids, err := deviceIDs(c)
 	if err != nil {
 		return nil, err
 	}
-	var out []string
-	first := map[string]string{}
+	var out [][]string
+	at := map[string]int{}
 	for _, id := range ids {
 		kind := id
 		if d := accelerator(id); d != nil {
 			kind = d.Platform + " " + d.Name + " " + d.Facts["multiprocessors"] // as the classes of what is stored
 		}
-		if same, there := first[kind]; there {
-			warn(c, "device %s is not searched: what is found on %s, of the same kind, holds for it", id, same)
+		if i, there := at[kind]; there {
+			warn(c, "device %s is not searched: what is found on %s, of the same kind, holds for it", id, out[i][0])
+			out[i] = append(out[i], id)
 			continue
 		}
-		first[kind] = id
-		out = append(out, id)
+		at[kind] = len(out)
+		out = append(out, []string{id})
 	}
 	return out, nil
 }
@@ -226,7 +258,7 @@ func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device,
 		}
 		dev, err := b.Open(id, o)
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, &campaign.DeviceError{Device: id, Err: err}
 		}
 		if tuner, ok := b.(backend.Tuner); ok {
 			return tuner, dev, nil

@@ -286,7 +286,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
         GEMM_F(pack_b)(b_pack + from / GEMM_NR * k.b_panel,
                        (const GEMM_TB *)g->B + (g->trans_b ? (jc + from) * g->ldb + pc : pc * g->ldb + jc + from),
                        g->ldb, g->trans_b, to - from, kc);
-      if (!g->packing) ridge_barrier(ctx);
+      if (!g->packing || p.acc_ld > 0) ridge_barrier(ctx); // nothing was packed, and sums that lie in C belong to one block of columns
       k.first = pc == 0, k.last = pc + kc >= g->K;
       k.b = g->packing ? GEMM_F(given)(g, &p, pc, jc + c0) : b_pack + c0 / GEMM_NR * k.b_panel;
       k.j0 = jc + c0, k.cols = c1 - c0;

@@ -126,7 +126,7 @@ static int wait_for(pid_t pid, int ms, int *killed) {
 
 int guard_run(const guard_step *steps, int from, int n, int ms, guard_report *r) {
   for (int attempt = 1;; attempt++) {
-    *r = (guard_report){from, 0, 0};
+    *r = (guard_report){.step = from};
     const pid_t pid = fork();
     if (pid < 0) return -1;
     if (pid == 0) {
@@ -138,6 +138,7 @@ int guard_run(const guard_step *steps, int from, int n, int ms, guard_report *r)
     }
     int killed = 0;
     const int status = wait_for(pid, ms + ms / 10, &killed);
+    r->killed = killed;
     if (!killed || attempt == GUARD_ATTEMPTS) return status;
     from = r->step; // those before it ended, and without a fault
     fprintf(stderr, "guard: a child process stood still in step %d of %d and its alarm did not end it: that step again\n", from, n);

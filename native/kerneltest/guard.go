@@ -101,6 +101,8 @@ func (g *guard) explain(s unix.WaitStatus, at step) string {
 	switch {
 	case s.Signaled() && s.Signal() == unix.SIGALRM:
 		return fmt.Sprintf("it did not end within %v", guardTime)
+	case s.Signaled() && s.Signal() == unix.SIGKILL && g.report.killed == 0:
+		return "it was ended by SIGKILL from outside: by the system, where memory ran out"
 	case s.Signaled() && s.Signal() == unix.SIGKILL:
 		return fmt.Sprintf("it did not end within %v, nor by its alarm, %d times", guardTime, int(C.GUARD_ATTEMPTS))
 	case s.Signaled() && g.report.address != 0:

@@ -28,6 +28,7 @@ typedef struct guard_report {
   int32_t step;     // the step that ran last
   int32_t status;   // its nonzero return code, GUARD_SLACK or GUARD_PACKED
   uint64_t address; // of a fault, 0 where the processor does not tell
+  int32_t killed;   // the child outlived its alarm and was ended by SIGKILL
 } guard_report;
 
 // Bytes after the workspace, or after what is packed beforehand, were written.

@@ -114,7 +114,7 @@ func probeNoise(d *record.Calibration) func(id string) float64 {
 func levelNoise(c *record.Ceiling, of func(id string) float64) float64 {
 	n := 0
 	for _, p := range c.Probes {
-		if p.Case == c.Probes[0].Case {
+		if alike(p, c.Probes[0]) {
 			n++
 		}
 	}
