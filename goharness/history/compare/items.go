@@ -172,7 +172,7 @@ func addShapes(d *record.Calibration, out []*item, seen map[string]bool, add fun
 					switch {
 					case !s.Status.Counts():
 						it.unusable, it.broken = statusText(it.r), broken(s.Status)
-					case !(arm.ms > 0) || !(half >= 0) || half > mostWithin:
+					case !(arm.ms > 0) || math.IsInf(arm.ms*1e6, 0) || !(half >= 0) || half > mostWithin:
 						it.unusable = "no time with an interval is stored"
 					default:
 						it.value, it.cost = arm.ms*1e6, math.Log(arm.ms)
