@@ -139,5 +139,5 @@ func showComparison(c *cli.Context, got compare.Comparison, format string) error
 	if len(slower) > 1 {
 		more = fmt.Sprintf(" (and %d more)", len(slower)-1)
 	}
-	return fault("compare: slower: %s, %+.1f %%%s", slower[0].ID, 100*(slower[0].Ratio-1), more)
+	return fault("compare: slower: %s, %s%s", slower[0].ID, compare.Percent(slower[0].Ratio), more)
 }

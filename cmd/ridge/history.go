@@ -45,19 +45,21 @@ func historyAction(c *cli.Context) error {
 	}
 	verb, words := words[0], words[1:]
 	actions := map[string]struct {
+		words       string
 		least, most int
 		do          func(*cli.Context, *history.Store, []string) error
 		writes      bool
 	}{
-		"list": {0, 0, historyList, false}, "show": {1, 1, historyShow, false}, "trend": {1, 1, historyTrend, false},
-		"export": {0, 1 << 20, historyExport, false}, "import": {1, 1 << 20, historyImport, true}, "baseline": {0, 2, historyBaseline, len(words) > 0},
+		"list": {"no words", 0, 0, historyList, false}, "show": {"one RUN", 1, 1, historyShow, false}, "trend": {"one CASE", 1, 1, historyTrend, false},
+		"export": {"RUNs", 0, 1 << 20, historyExport, false}, "import": {"one FILE or more", 1, 1 << 20, historyImport, true},
+		"baseline": {"set RUN, clear, or nothing to show them", 0, 2, historyBaseline, len(words) > 0},
 	}
 	a, ok := actions[verb]
 	if !ok {
 		return fmt.Errorf("history %q: expected one of %s", verb, historyVerbs)
 	}
 	if len(words) < a.least || len(words) > a.most {
-		return fmt.Errorf("history %s: %d words too many or too few: expected %s", verb, len(words), historyVerbs)
+		return fmt.Errorf("history %s: got %s, expected %s", verb, given(words), a.words)
 	}
 	if c.IsSet("limit") && (c.Int("limit") < 1 || c.Int("limit") > 1e6) {
 		return fmt.Errorf("--limit %d: expected 1 to 1000000", c.Int("limit"))
@@ -82,8 +84,19 @@ func historyAction(c *cli.Context) error {
 	return a.do(c, s, words)
 }
 
+// given says what words were given.
+func given(words []string) string {
+	if len(words) == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%.200q", strings.Join(words, " "))
+}
+
 func historyList(c *cli.Context, s *history.Store, _ []string) error {
 	f := history.Filter{Host: c.String("host"), Kind: c.String("kind"), Limit: c.Int("limit")}
+	if f.Kind != "" && !slices.Contains(history.Kinds, f.Kind) {
+		return fmt.Errorf("--kind %.60q: expected one of %s", f.Kind, strings.Join(history.Kinds, ", "))
+	}
 	if c.Bool("all") {
 		f.Limit = 0
 	}

@@ -99,7 +99,10 @@ func TestHistoryRefusesBadInput(t *testing.T) {
 	}{
 		{[]string{}, "expected one of list"},
 		{[]string{"burn"}, "burn"},
-		{[]string{"show"}, "show"},
+		{[]string{"show"}, "history show: got nothing, expected one RUN"},
+		{[]string{"show", "r0", "r1"}, `got "r0 r1", expected one RUN`},
+		{[]string{"list", "r0"}, `got "r0", expected no words`},
+		{[]string{"list", "--kind", "burn"}, `--kind "burn": expected one of calibrate`},
 		{[]string{"show", "nothing"}, `"nothing" is not in the history`},
 		{[]string{"show", "r0", "--format", "pdf"}, "--format"},
 		{[]string{"show", "r0", "--format", "plots"}, "ridge report - --format plots --output DIR"},

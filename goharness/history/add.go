@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -305,17 +306,21 @@ func chip(d *record.Calibration) string {
 // trends and the drift are of the others.
 const kindVerify = "verify"
 
+// Kinds of runs: the subcommands that make them, and documents of which none is known.
+var Kinds = []string{"calibrate", "bench", "fusion", "profile", kindVerify, kindDocument}
+
+const kindDocument = "document"
+
 // kind is the subcommand that made the run.
 func kind(d *record.Calibration) string {
 	for _, w := range d.Command[min(1, len(d.Command)):] {
 		if !strings.HasPrefix(w, "-") {
-			switch w {
-			case "calibrate", "bench", "fusion", "profile", kindVerify:
+			if w != kindDocument && slices.Contains(Kinds, w) {
 				return w
 			}
 		}
 	}
-	return "document"
+	return kindDocument
 }
 
 // utc brings a time, which Add has looked at, into the form that sorts as text.

@@ -42,7 +42,7 @@ func (f *fitter) list(i int, s *shape) (end int, ok bool) {
 	if n > keptNumbers { // counted as samples are
 		f.numbers += n
 	} else {
-		f.values += n
+		f.values += max(n, 1) // as skim counts an empty one
 	}
 	if f.values > maxValues || n < s.min || s.max != 0 && n > s.max {
 		return 0, false

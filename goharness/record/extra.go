@@ -24,7 +24,9 @@ func decodeKeeping(data []byte, v any) (map[string]json.RawMessage, error) {
 	t := reflect.TypeOf(v).Elem()
 	names := map[string]bool{}
 	for i := range t.NumField() {
-		names[jsonName(t.Field(i))] = true
+		if name := jsonName(t.Field(i)); name != "" { // of Extra itself
+			names[name] = true
+		}
 	}
 	var all map[string]json.RawMessage
 	for name, value := range fields(data) {
@@ -33,7 +35,7 @@ func decodeKeeping(data []byte, v any) (map[string]json.RawMessage, error) {
 		}
 		for known := range names {
 			// encoding/json matches names in any case, the schema does not: such a field would be read unchecked.
-			if known != "" && strings.EqualFold(name, known) {
+			if strings.EqualFold(name, known) {
 				return nil, fmt.Errorf("field %q: expected %q", clip(name, 60), known)
 			}
 		}

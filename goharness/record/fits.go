@@ -3,6 +3,7 @@ package record
 import (
 	"bytes"
 	"io"
+	"strconv"
 )
 
 // fits reports whether a text is JSON, follows a shape and stays within the limits of skim, and gives what it found on its way. No is no
@@ -47,6 +48,7 @@ func (p *pieces) Read(to []byte) (n int, err error) {
 type fitter struct {
 	data            []byte
 	values, numbers int
+	leaving         int // fields that are left out and that the value at hand is in
 
 	cuts    []cut       // the fields that the shape leaves out, and the items of the lists that it puts aside
 	aside   [][]float64 // those lists, in order
@@ -100,7 +102,7 @@ func (f *fitter) value(i int, s *shape, depth int) (end int, ok bool) {
 		if s == nil || end == 0 {
 			return end, end > 0 && class < 3 && end-i <= longNumber
 		}
-		return end, s.enum == nil && (s.kinds&kindNumber != 0 || s.kinds&kindInteger != 0 && class < 2)
+		return end, s.enum == nil && (s.kinds&kindNumber != 0 || s.kinds&kindInteger != 0 && class < 2) && (f.leaving == 0 || inRange(f.data[i:end], class, s))
 	case c == 't':
 		return f.word(i, "true", s)
 	case c == 'f':
@@ -109,6 +111,24 @@ func (f *fitter) value(i int, s *shape, depth int) (end int, ok bool) {
 		return f.word(i, "null", nil)
 	}
 	return 0, false
+}
+
+// inRange: the type of a field that is left out, and so not decoded, could hold a number.
+func inRange(number []byte, class uint8, s *shape) bool {
+	const short = 18 // digits that any int64 and float64 can hold
+	if class < 3 && len(number) <= short && !s.unsigned {
+		return true
+	}
+	var err error
+	switch {
+	case s.unsigned:
+		_, err = strconv.ParseUint(string(number), 10, 64)
+	case s.kinds&kindNumber != 0:
+		_, err = strconv.ParseFloat(string(number), 64)
+	default:
+		_, err = strconv.ParseInt(string(number), 10, 64)
+	}
+	return err == nil
 }
 
 func (f *fitter) word(i int, want string, s *shape) (end int, ok bool) {
@@ -205,6 +225,9 @@ func (f *fitter) object(i int, s *shape, depth int) (end int, ok bool) {
 			return 0, false
 		}
 		if f.data[i] == '}' {
+			if first {
+				f.values++ // as skim counts it
+			}
 			break
 		}
 		if !first {
@@ -231,7 +254,7 @@ func (f *fitter) object(i int, s *shape, depth int) (end int, ok bool) {
 					return 0, false
 				}
 				seen, at, left = seen|1<<n, s.props[n], s.without&(1<<n) != 0
-			} else if at = s.other; len(s.folded) > 0 && s.folded[string(bytes.ToLower(name))] {
+			} else if at = s.other; len(s.folded) > 0 && (s.folded[string(bytes.ToLower(name))] || !ascii(name)) { // encoding/json reads ſ as s
 				return 0, false
 			}
 		}
@@ -239,8 +262,14 @@ func (f *fitter) object(i int, s *shape, depth int) (end int, ok bool) {
 			return 0, false
 		}
 		aside := len(f.aside)
+		if left {
+			f.leaving++
+		}
 		if i, ok = f.value(f.space(i+1), at, depth); !ok {
 			return 0, false
+		}
+		if left {
+			f.leaving--
 		}
 		end := i
 		i = f.space(i)
@@ -259,6 +288,15 @@ func (f *fitter) object(i int, s *shape, depth int) (end int, ok bool) {
 		}
 	}
 	return i + 1, s == nil || seen&s.required == s.required && s.one(seen)
+}
+
+func ascii(text []byte) bool {
+	for _, c := range text {
+		if c >= 0x80 {
+			return false
+		}
+	}
+	return true
 }
 
 // one reports whether exactly one of the sets is there, where there are any.
@@ -289,6 +327,9 @@ func (f *fitter) array(i int, s *shape, depth int) (end int, ok bool) {
 			return 0, false
 		}
 		if f.data[i] == ']' {
+			if n == 0 {
+				f.values++ // as skim counts it
+			}
 			break
 		}
 		if n > 0 {

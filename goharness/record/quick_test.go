@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/go-cmp/cmp"
 
+	"ridge/goharness/history/compare"
 	"ridge/goharness/record"
 	"ridge/goharness/record/recordtest"
 	"ridge/schemas"
@@ -84,7 +85,7 @@ func TestShapesKnowAllThatTheSchemasSay(t *testing.T) {
 // mutations gives a compact document with one value at a time removed, given twice, renamed or replaced by something else.
 func mutations(t *testing.T, data []byte, try func(what string, text []byte)) {
 	t.Helper()
-	others := []string{`null`, `true`, `"text"`, `1`, `-1.5`, `[]`, `{}`, `{"a":"b"}`, `[1,2,3]`, `1e999`, `1e3`, `1.0`, `nil`, `01`, `-`, `1.`, `.5`, `2e`, `-1.5.2`, strings.Repeat("9", 400), "\"\xff\"", `[[[`}
+	others := []string{`null`, `true`, `"text"`, `1`, `-1.5`, `[]`, `{}`, `{"a":"b"}`, `[1,2,3]`, `1e999`, `1e3`, `1.0`, `nil`, `01`, `-`, `1.`, `.5`, `2e`, `-1.5.2`, `-7`, `9223372036854775808`, strings.Repeat("9", 400), "\"\xff\"", `[[[`}
 	put := func(what string, from, to int, text string) {
 		try(what, slices.Concat(data[:from], []byte(text), data[to:]))
 	}
@@ -119,6 +120,11 @@ func mutations(t *testing.T, data []byte, try func(what string, text []byte)) {
 				}
 				nameAt := from - 1 - len(name) - len(`"`)
 				put(where+" in upper case", nameAt, nameAt+len(name), strings.ToUpper(name))
+				if i := strings.IndexByte(name, 's'); i >= 0 { // a letter that folds to another
+					put(where+" with a long s", nameAt+i, nameAt+i+1, "ſ")
+					put(where+" beside itself with a long s", to, to, `,"`+name[:i]+"ſ"+name[i+1:]+`":7`)
+				}
+				put(where+" beside a field without a name", to, to, `,"":7`)
 				put(where+" twice", to, to, `,"`+name+`":`+string(data[from:to]))
 				put(where+" beside another", to, to, `,"added":1e3`)
 				put(where+" beside a number out of range", to, to, `,"added":[1,1e999]`)
@@ -186,12 +192,22 @@ func TestTheQuickWayTakesNothingThatIsWrong(t *testing.T) {
 	taken, refused := 0, 0
 	mutations(t, small(t), func(what string, text []byte) {
 		got, ok := record.QuickCalibration(text)
-		if !ok {
+		_, partly := record.QuickCalibration(text, compare.Unused...)
+		if ok && !partly {
+			t.Errorf("%s: not taken where fields are left out", what)
+		}
+		if !ok && !partly {
 			refused++
 			return
 		}
-		taken++
 		want, err := record.CarefulCalibration(text)
+		if !ok {
+			if err != nil {
+				t.Errorf("%s: taken where fields are left out: %v", what, err)
+			}
+			return
+		}
+		taken++
 		if err != nil {
 			if len(got.Devices) <= 256 && !strings.Contains(err.Error(), "already") {
 				t.Errorf("%s: the quick way takes it: %v", what, err)
@@ -259,6 +275,22 @@ func TestNumbersOfListsAreTheNearest(t *testing.T) {
 		if len(got.Results[0].Time.SamplesNS) != len(want) {
 			t.Errorf("%d numbers, want %d", len(got.Results[0].Time.SamplesNS), len(want))
 		}
+	}
+}
+
+// Both ways count values alike: what is too much for the one is for the other.
+func TestEmptyListsCountInBothWays(t *testing.T) {
+	doc := empty()
+	doc.Extra = map[string]json.RawMessage{"later": json.RawMessage("[" + strings.Repeat("["+strings.Repeat("[],", 90_000)+"{}],", 25) + "[]]")}
+	text, err := json.Marshal(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := record.CarefulCalibration(text); err == nil {
+		t.Fatal("the careful way takes it")
+	}
+	if _, ok := record.QuickCalibration(text); ok {
+		t.Error("the quick way takes it")
 	}
 }
 

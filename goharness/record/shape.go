@@ -37,6 +37,7 @@ type shape struct {
 	required uint64          // bits of props
 	without  uint64          // bits of props whose fields are left out
 	aside    bool            // a list of numbers that is decoded while the text is judged
+	unsigned bool            // an integer of no sign
 	count    bool            // a list whose items are counted
 	oneOf    []uint64        // sets of props of which exactly one is there as a whole
 	other    *shape          // of a field that names has not
@@ -87,10 +88,13 @@ var calibrationShape = sync.OnceValue(func() *shape {
 	own := *s.props[s.names["schema"]]
 	own.enum = map[string]bool{SchemaCalibration: true}
 	s.props[s.names["schema"]] = &own
-	if s, err = s.asideAt(samplesPath); err != nil {
+	if s, err = s.with(samplesPath, putAside); err != nil {
 		return nil
 	}
-	s.props[s.names["results"]].count = true // asideAt has made it this shape's own
+	if s, err = s.with(seedPath, withoutSign); err != nil {
+		return nil
+	}
+	s.props[s.names["results"]].count = true // with has made it this shape's own
 	return s
 })
 
@@ -193,29 +197,44 @@ func (s *shape) set(names []string) (bits uint64, err error) {
 // samplesPath names the lists that are most of a document: the samples of each result's time.
 var samplesPath = []string{"results", "time", "samples_ns"}
 
-// asideAt gives the shape with the lists at a path decoded while the text is judged.
-func (s *shape) asideAt(path []string) (*shape, error) {
+// seedPath names the integer that has no sign and may have a bit more.
+var seedPath = []string{"results", "conditions", "seed"}
+
+func putAside(s *shape) error {
+	if s.item == nil || s.item.kinds&kindNumber == 0 || s.item.enum != nil {
+		return fmt.Errorf("no list of numbers")
+	}
+	s.aside = true
+	return nil
+}
+
+func withoutSign(s *shape) error {
+	if s.kinds != kindInteger {
+		return fmt.Errorf("no integer")
+	}
+	s.unsigned = true
+	return nil
+}
+
+// with gives the shape with that of the field at a path, items of lists among them, changed.
+func (s *shape) with(path []string, change func(*shape) error) (*shape, error) {
 	if s == nil {
 		return nil, fmt.Errorf("no field %q", path)
 	}
 	own := *s
 	switch {
 	case s.item != nil && len(path) > 0:
-		item, err := s.item.asideAt(path)
+		item, err := s.item.with(path, change)
 		own.item = item
 		return &own, err
 	case len(path) == 0:
-		if s.item == nil || s.item.kinds&kindNumber == 0 || s.item.enum != nil {
-			return nil, fmt.Errorf("no list of numbers")
-		}
-		own.aside = true
-		return &own, nil
+		return &own, change(&own)
 	}
 	n, known := s.names[path[0]]
 	if !known {
 		return nil, fmt.Errorf("no field %q", path[0])
 	}
-	prop, err := s.props[n].asideAt(path[1:])
+	prop, err := s.props[n].with(path[1:], change)
 	own.props = append([]*shape(nil), s.props...)
 	own.props[n] = prop
 	return &own, err

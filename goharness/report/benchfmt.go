@@ -84,7 +84,7 @@ func samples(b *strings.Builder, name string, t *record.Time, d record.DType, fl
 		all = []float64{t.MeanNS}
 	}
 	for _, ns := range all {
-		if !(ns > 0) || math.IsInf(ns, 0) {
+		if !(ns > 0) || math.IsInf(float64(max(flops, bytes, 1))/ns, 0) {
 			continue
 		}
 		fmt.Fprintf(b, "Benchmark%s %d %s ns/op", name, max(1, t.Launches), short(ns))

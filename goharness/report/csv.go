@@ -87,10 +87,18 @@ func csvShape(d *record.Calibration, f *record.Fusion, p record.FusionPattern, s
 	return row
 }
 
+// csvNumber leaves a cell empty where there is no number to show.
+func csvNumber(v float64) string {
+	if !finite(v) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
+}
+
 // csvRow leaves a cell empty where the document knows nothing, and the speeds of results
 // that do not count.
 func csvRow(d *record.Calibration, r *record.Result) []string {
-	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	num := csvNumber
 	some := func(v float64) string {
 		if v == 0 {
 			return ""

@@ -23,7 +23,7 @@ func csvEnergy(r *record.Result) []string {
 		cells[len(cells)-1] = csvText(e.Unavailable)
 		return cells
 	}
-	num := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+	num := csvNumber
 	some := func(v float64) string {
 		if v == 0 {
 			return ""
@@ -54,5 +54,5 @@ func launchJoules(e *record.Energy) string {
 		return ""
 	}
 	j, _ := e.PerLaunch()
-	return strconv.FormatFloat(j, 'g', -1, 64)
+	return csvNumber(j)
 }

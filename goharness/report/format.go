@@ -189,6 +189,8 @@ func bound(r *record.Result) string {
 // with one.
 func digits(v float64) string {
 	switch a := math.Abs(v); {
+	case !finite(v):
+		return none
 	case a >= 1e12:
 		return strconv.FormatFloat(v, 'e', 2, 64)
 	case a == 0:
@@ -217,7 +219,19 @@ func duration(ns float64) string {
 }
 
 // percent shows a fraction.
-func percent(f float64) string { return strconv.FormatFloat(100*f, 'f', 1, 64) + " %" }
+func percent(f float64) string {
+	switch v := 100 * f; {
+	case !finite(v):
+		return none
+	case math.Abs(v) >= 1e12:
+		return strconv.FormatFloat(v, 'e', 2, 64) + " %"
+	default:
+		return strconv.FormatFloat(v, 'f', 1, 64) + " %"
+	}
+}
+
+// finite: a figure of numbers that a document may hold, and nothing measures, may be beyond all numbers.
+func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
 
 // size shows bytes in binary units.
 func size(b int64) string {

@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"sort"
 	"strings"
 
@@ -90,7 +91,7 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	if s.Predicted > 0 {
 		c[7] = times(s.Predicted, 2)
 	}
-	c[8], c[9] = fmt.Sprintf("-%.0f %%", 100*s.MemoryReduction), orNone(s.Baseline)
+	c[8], c[9] = less(s.MemoryReduction), orNone(s.Baseline)
 	if f := s.VendorFused; f != nil {
 		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %s of ridge's fused kernel's time (%s)", f.Library, f.Version, f.LatencyMS, times(f.Ratio, 2), timesBetween(f.RatioCI95)))
 	}
@@ -136,4 +137,12 @@ func fusionLists(of map[string][]string, o Options) string {
 		return ""
 	}
 	return wrapLines(b.String(), o.Width)
+}
+
+// less shows a fraction that is saved.
+func less(f float64) string {
+	if v := -100 * f; finite(v) && math.Abs(v) < 1e12 {
+		return fmt.Sprintf("-%.0f %%", -v)
+	}
+	return percent(-f)
 }

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
@@ -191,6 +192,59 @@ func TestChartsHaveATextAndTheTableTheKeyboard(t *testing.T) {
 		t.Errorf("after sorting the focus is on %s", got)
 	}
 	b.noProblems()
+}
+
+// fillNumbers puts a number into every float64 of a value.
+func fillNumbers(v reflect.Value, x float64) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			fillNumbers(v.Elem(), x)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				fillNumbers(v.Field(i), x)
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			fillNumbers(v.Index(i), x)
+		}
+	case reflect.Float64:
+		v.SetFloat(x)
+	}
+}
+
+// Numbers that a document may hold and nothing measures, products of which no float64 holds, are shown as what is not known.
+func TestFiguresBeyondAllNumbersAreNotShown(t *testing.T) {
+	beyond := regexp.MustCompile(`(^|[^A-Za-z_.])(NaN|Inf(inity)?)([^A-Za-z_(]|$)`)
+	for _, x := range []float64{math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0} {
+		doc, profile := withEnergy(t), recordtest.Fusion(recordtest.Sample())
+		fillNumbers(reflect.ValueOf(&doc), x)
+		fillNumbers(reflect.ValueOf(&profile), x)
+		text, err := json.Marshal(profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc.FusionProfiles = []json.RawMessage{text}
+		for _, v := range Views() {
+			if v.Files != nil || v.Name == "graphs" { // which refuses them
+				continue
+			}
+			var b strings.Builder
+			if err := v.Write(&b, []record.Calibration{doc}); err != nil {
+				t.Errorf("%g, %s: %v", x, v.Name, err)
+			}
+			shown := b.String()
+			if v.Name == "html" {
+				shown = regexp.MustCompile(`(?s)<script( nonce="[^"]*")?>.*?</script>`).ReplaceAllString(shown, "")
+			}
+			if at := beyond.FindStringIndex(shown); at != nil {
+				t.Errorf("%g, %s: …%s…", x, v.Name, shown[max(0, at[0]-80):min(len(shown), at[1]+40)])
+			}
+		}
+	}
 }
 
 func ExampleMarkdownTable() {

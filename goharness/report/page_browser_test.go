@@ -314,3 +314,11 @@ func TestAProfilesEnergiesInTheBrowser(t *testing.T) {
 	}
 	b.noProblems()
 }
+
+// All charts of few machines are there without scrolling: a page may be photographed as a whole.
+func TestChartsAreDrawnWithoutScrolling(t *testing.T) {
+	b := openBrowser(t)
+	b.open(390, 844, withEnergy(t), fusionEnergies(t))
+	b.run(chromedp.Poll("charts.length > 8 && charts.every((c) => c.instance)", nil, chromedp.WithPollingTimeout(60*time.Second)))
+	b.noProblems()
+}

@@ -17,6 +17,7 @@ func quiet(factor float64, edit func(d *record.Calibration)) *record.Calibration
 	w := world{"quiet", 0, measure.Noise{Name: "small", Sigma: 0.0005}, 6}
 	d := w.run(7, func(int) float64 { return factor })
 	d.Results = d.Results[:6]
+	d.Host.CPU.Family, d.Host.CPU.ModelNumber = 25, 1
 	for i := range d.Results {
 		d.Results[i].Conditions = &record.Conditions{ClockBeforeGHz: record.Known(3.0, "t"), ClockAfterGHz: record.Known(3.0, "t"),
 			Compiler: "gcc 12", Driver: "none", Affinity: "scatter"}
@@ -44,20 +45,22 @@ func TestOutcomes(t *testing.T) {
 		want   Outcome
 		says   string // in the reason or attributions
 	}{
-		"no change":                 {1, nil, Same, ""},
-		"below the threshold":       {1.005, nil, Same, ""},
-		"slower":                    {1.2, nil, Slower, ""},
-		"faster":                    {0.8, nil, Faster, ""},
-		"about the threshold":       {1.03, nil, Ambiguous, ""},
-		"another compiler":          {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Compiler = "gcc 13" }, Slower, "compiler: gcc 12 → gcc 13"},
-		"another driver":            {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Driver = "600" }, Slower, "driver: none → 600"},
-		"another kernel":            {1.2, func(d *record.Calibration) { d.Results[0].Kernel = "b" }, Slower, "kernel: a → b"},
-		"the clock explains it":     {1.2, clockTo(2.5), Clock, "3.00 to 2.50 GHz"},
-		"the clock does not":        {1.2, clockTo(2.9), Slower, "clock: 3.00 → 2.90 GHz"},
-		"a faster clock hides it":   {1, clockTo(3.6), Same, ""}, // time is what is asked for
-		"another chip":              {1, func(d *record.Calibration) { d.Devices[0].Name = "other" }, NotComparable, "chip: simulated → other"},
-		"another chip, by the host": {1, func(d *record.Calibration) { d.Devices, d.Host.CPU.Model = nil, "other" }, NotComparable, "chip: simulated → other"},
-		"only verified in NEW":      {1.2, func(d *record.Calibration) { d.Results[0].UseCase = record.UseCaseVerification }, NotComparable, "launched once for no figure"},
+		"no change":                     {1, nil, Same, ""},
+		"below the threshold":           {1.005, nil, Same, ""},
+		"slower":                        {1.2, nil, Slower, ""},
+		"faster":                        {0.8, nil, Faster, ""},
+		"about the threshold":           {1.03, nil, Ambiguous, ""},
+		"another compiler":              {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Compiler = "gcc 13" }, Slower, "compiler: gcc 12 → gcc 13"},
+		"another driver":                {1.2, func(d *record.Calibration) { d.Results[0].Conditions.Driver = "600" }, Slower, "driver: none → 600"},
+		"another kernel":                {1.2, func(d *record.Calibration) { d.Results[0].Kernel = "b" }, Slower, "kernel: a → b"},
+		"the clock explains it":         {1.2, clockTo(2.5), Clock, "3.00 to 2.50 GHz"},
+		"the clock does not":            {1.2, clockTo(2.9), Slower, "clock: 3.00 → 2.90 GHz"},
+		"a faster clock hides it":       {1, clockTo(3.6), Same, ""}, // time is what is asked for
+		"another chip":                  {1, func(d *record.Calibration) { d.Devices[0].Name = "other" }, NotComparable, "chip: simulated → other"},
+		"another chip, by the host":     {1, func(d *record.Calibration) { d.Devices, d.Host.CPU.Model = nil, "other" }, NotComparable, "chip: simulated → other"},
+		"another chip of the same name": {1, func(d *record.Calibration) { d.Host.CPU.Family, d.Host.CPU.ModelNumber = 26, 2 }, NotComparable, "chip: simulated (family 25 model 1) → simulated (family 26 model 2)"},
+		"a chip that is not known":      {1, func(d *record.Calibration) { d.Host.CPU.Family, d.Host.CPU.ModelNumber = 0, 0 }, Same, ""},
+		"only verified in NEW":          {1.2, func(d *record.Calibration) { d.Results[0].UseCase = record.UseCaseVerification }, NotComparable, "launched once for no figure"},
 		"crashed in NEW": {1, func(d *record.Calibration) {
 			d.Results[0].Status, d.Results[0].Reason, d.Results[0].Time = record.Crashed, "SIGSEGV", nil
 		}, NotComparable, "no value in NEW: crashed: SIGSEGV"},

@@ -121,6 +121,26 @@ func TestProbesAndClocksOfAnySizeGiveNumbers(t *testing.T) {
 }
 
 // A row of a Markdown table has as many cells as its head, whatever a document holds.
+// A fusion profile tells milliseconds, a comparison nanoseconds.
+func TestTimesOfPairsBeyondAllNumbersAreNotCompared(t *testing.T) {
+	d := quiet(1, nil)
+	f := record.Fusion{Patterns: []record.FusionPattern{{Shapes: []record.FusionShape{{CaseID: "cpu/Linear/fp32/m=1/threads=1/hot", Status: record.OK, UnfusedMS: math.MaxFloat64, FusedMS: 1, Speedup: 1, SpeedupCI95: [2]float64{1, 1}}}}}}
+	text, err := json.Marshal(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.FusionProfiles = []json.RawMessage{text}
+	got := compared(t, d, d, Options{})
+	if _, err := json.Marshal(got); err != nil {
+		t.Error(err)
+	}
+	for _, k := range got.Cases {
+		if want := map[bool]Outcome{true: NotComparable, false: k.Outcome}[strings.HasSuffix(k.ID, " unfused")]; k.Outcome != want {
+			t.Errorf("%s: %s, want %s", k.ID, k.Outcome, want)
+		}
+	}
+}
+
 func TestTextOfADocumentStaysTextInMarkdownAndOnTerminals(t *testing.T) {
 	const evil = "a|b \\| ` <b>&amp;[x](y) *_~ \u202e\u2066\u2028\x1b[31m\u200f"
 	c := compared(t, quiet(1, func(d *record.Calibration) { d.Results[0].Kernel = "a"; d.Host.Hostname = evil }),

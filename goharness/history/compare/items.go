@@ -57,12 +57,34 @@ type item struct {
 	within   spread  // of cost
 	clock    float64 // GHz; 0: not known
 	chip     string
+	silicon  string // of a CPU, whose name virtual machines share; "": not known
 	key      string // the id without what makes two measurements of a shape incomparable
 	parts    record.CaseID
 	unusable string // why there is no value
 	broken   bool   // it should have had one
 	r        *record.Result
 	kernels  string
+}
+
+// silicon tells CPUs of one name apart.
+func silicon(c *record.CPU) string {
+	if c.Family == 0 {
+		return ""
+	}
+	return fmt.Sprintf("family %d model %d", c.Family, c.ModelNumber)
+}
+
+// otherChip says that two are of different chips; "" when they are not, or nobody knows.
+func otherChip(a, b, siliconA, siliconB string) string {
+	switch {
+	case a == "" || b == "":
+		return ""
+	case a == b && siliconA != siliconB && siliconA != "" && siliconB != "":
+		a, b = a+" ("+siliconA+")", b+" ("+siliconB+")"
+	case a == b:
+		return ""
+	}
+	return fmt.Sprintf("chip: %s → %s", a, b)
 }
 
 // items lists what a document can be compared by. The ceilings' probes are left out: they tell the drift.
@@ -82,7 +104,9 @@ func items(d *record.Calibration, m Metric) ([]*item, error) {
 		}
 		seen[it.id] = true
 		if device, _, ok := strings.Cut(it.id, "/"); ok {
-			it.chip = chips[device]
+			if it.chip = chips[device]; device == "cpu" {
+				it.silicon = silicon(&d.Host.CPU)
+			}
 		}
 		if id, err := record.ParseCaseID(it.r.ID); err == nil {
 			it.parts = id
@@ -172,7 +196,7 @@ func addShapes(d *record.Calibration, out []*item, seen map[string]bool, add fun
 					switch {
 					case !s.Status.Counts():
 						it.unusable, it.broken = statusText(it.r), broken(s.Status)
-					case !(arm.ms > 0) || !(half >= 0) || half > mostWithin:
+					case !(arm.ms > 0) || math.IsInf(arm.ms*1e6, 0) || !(half >= 0) || half > mostWithin:
 						it.unusable = "no time with an interval is stored"
 					default:
 						it.value, it.cost = arm.ms*1e6, math.Log(arm.ms)

@@ -60,9 +60,10 @@ func match(old, new []*item) []Case {
 
 // incomparable says why two items of one id cannot be compared; "" when they can.
 func incomparable(a, b *item) string {
+	chip := otherChip(a.chip, b.chip, a.silicon, b.silicon)
 	switch {
-	case a.chip != b.chip && a.chip != "" && b.chip != "":
-		return fmt.Sprintf("chip: %s → %s", a.chip, b.chip)
+	case chip != "":
+		return chip
 	case a.with() != b.with():
 		return concurrency(a, b)
 	case a.unusable != "" && b.unusable != "":
@@ -78,8 +79,8 @@ func incomparable(a, b *item) string {
 // differences between two cases of the same shape.
 func differences(a, b *item) []string {
 	var out []string
-	if a.chip != b.chip && a.chip != "" && b.chip != "" {
-		out = append(out, fmt.Sprintf("chip: %s → %s", a.chip, b.chip))
+	if chip := otherChip(a.chip, b.chip, a.silicon, b.silicon); chip != "" {
+		out = append(out, chip)
 	}
 	if a.with() != b.with() {
 		out = append(out, concurrency(a, b))
@@ -160,7 +161,9 @@ func documentChanges(a, b *record.Calibration) []string {
 		}
 	}
 	fact := func(f record.Fact[string]) string { v, _ := f.Get(); return v }
-	note("chip", a.Host.CPU.Model, b.Host.CPU.Model)
+	if chip := otherChip(a.Host.CPU.Model, b.Host.CPU.Model, silicon(&a.Host.CPU), silicon(&b.Host.CPU)); chip != "" {
+		out = append(out, chip)
+	}
 	note("host", a.Host.Hostname, b.Host.Hostname)
 	note("ridge", a.Tool.Version+" "+a.Tool.Revision, b.Tool.Version+" "+b.Tool.Revision)
 	note("compiler", a.Tool.Compiler, b.Tool.Compiler)

@@ -109,7 +109,7 @@ func rows(c Comparison, md, all bool) string {
 			if c.Metric.rate() { // shown as the change of the rate
 				r, lo, hi = 1/r, 1/hi, 1/lo
 			}
-			change, interval = percent(r), fmt.Sprintf("%s … %s", percent(lo), percent(hi))
+			change, interval = Percent(r), fmt.Sprintf("%s … %s", Percent(lo), Percent(hi))
 		}
 		body = append(body, []string{k.ID, string(k.Outcome), number(k.Old), number(k.New), change, interval, strings.Join(why, "; ")})
 	}
@@ -155,7 +155,8 @@ func terminal(head []string, body [][]string) string {
 	return t.Render() + "\n"
 }
 
-func percent(r float64) string {
+// Percent shows a ratio as a change.
+func Percent(r float64) string {
 	if v := 100 * (r - 1); v < 1000 && !math.IsNaN(v) {
 		return fmt.Sprintf("%+.1f %%", v)
 	}
