@@ -308,6 +308,9 @@ func (c *campaign) energies(ctx context.Context) error {
 			_, e.report.Idle.Uncertainty = base.Watts()
 		}
 	}
+	if left := e.observer.LeftOut(); len(left) > 0 { // what failed since is among them
+		e.report.Idle.LeftOut = left
+	}
 	for _, x := range all {
 		if e.report.Idle.Unavailable == "" {
 			net, u := base.Net(x.total)

@@ -30,7 +30,7 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 		sum := 0.0
 		for i, d := range o.domains {
 			v := float64(r.Counts[i]) * d.Scale
-			if d.Unit != Watts {
+			if d.Unit != Watts || v > plausibleWatts {
 				v = math.NaN()
 			}
 			means[i].add(v)

@@ -48,6 +48,8 @@ type Observer struct {
 	asked  time.Duration // when beside was last called
 	// still are main domains that never moved over a whole idle baseline; they are left out.
 	still map[int]string
+	// failed are domains that are not in the total and could not be read at some time.
+	failed map[int]string
 	// controllers are those of the host's memory, or noControllers why there are none.
 	controllers   *Traffic
 	noControllers string
@@ -58,7 +60,7 @@ type Observer struct {
 
 // NewObserver takes over a meter. listen, when not nil, hears every reading.
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
-	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, moved: make([]bool, len(m.Domains()))}
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains()))}
 }
 
 // sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
@@ -144,6 +146,11 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	r.AtNS, r.TookNS = int64(before+after)/2, int64(after-before)
 	if len(r.Counts) != len(o.domains) {
 		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(r.Counts))
+	}
+	for i, why := range r.Failed {
+		if o.failed[i] == "" {
+			o.failed[i] = why.Error()
+		}
 	}
 	if o.first == nil {
 		o.first = slices.Clone(r.Counts)

@@ -202,7 +202,9 @@ func (m *perf) Read(context.Context) (Reading, error) {
 	for i, c := range m.counters {
 		var err error
 		if r.Counts[i], err = c.Read(); err != nil {
-			return r, noData("reading %s: %v", m.domains[i].Name, err)
+			if err = r.Fail(i, m.domains[i], noData("reading %s: %v", m.domains[i].Name, err)); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, nil

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -66,6 +67,8 @@ type Reading struct {
 	AtNS   int64    // CLOCK_MONOTONIC, the middle of the call; filled by the watcher
 	TookNS int64    // of the call: the counters were read somewhere within; filled by the watcher
 	Counts []uint64 // by domain; wraps are not undone
+	// Failed says why domains that are Apart have no count this time, by their index; that of a main one is the error of the whole reading.
+	Failed map[int]error
 	Sensors
 }
 
@@ -138,9 +141,26 @@ type TrafficMeter interface {
 	EndTraffic() (share float64, err error)
 }
 
+// Missing stands in the place of a count that could not be read. No counter gets so far.
+const Missing = math.MaxUint64
+
+// Fail notes why a domain gave nothing. Of one of the total that is the reading's error.
+func (r *Reading) Fail(i int, d Domain, why error) error {
+	if !d.Apart {
+		return why
+	}
+	if r.Failed == nil {
+		r.Failed = map[int]error{}
+	}
+	r.Counts[i], r.Failed[i] = Missing, why
+	return nil
+}
+
 // Delta is the counts from one value of the counter to a later one, undoing one wrap.
 func (d Domain) Delta(from, to uint64) (uint64, error) {
 	switch {
+	case from == Missing || to == Missing:
+		return 0, noData("counter %s could not be read", d.Name)
 	case d.Range > 0 && (from > d.Range || to > d.Range):
 		return 0, noData("counter %s holds %d, above its range of %d", d.Name, max(from, to), d.Range)
 	case to >= from:
