@@ -36,8 +36,8 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 			means[i].add(v)
 		}
 		for _, i := range o.main() {
-			if v := float64(r.Counts[i]) * o.domains[i].Scale; v > plausibleWatts {
-				return w, noData("sensor %s shows %.4g W", o.domains[i].Name, v)
+			if v := float64(r.Counts[i]) * o.domains[i].Scale; !(v > 0 && v <= o.mostWatts()) {
+				return w, noData("sensor %s shows %.4g W: it failed or shows garbage", o.domains[i].Name, v)
 			}
 			sum += float64(r.Counts[i]) * o.domains[i].Scale
 		}

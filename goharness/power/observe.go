@@ -164,7 +164,7 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 		}
 		r.Sensors = r.Sensors.or(o.cached)
 	}
-	r.Sensors = r.Sensors.plausible()
+	r.Sensors = r.Sensors.plausible(o.mostWatts())
 	if o.listen != nil {
 		o.listen(r)
 	}
@@ -221,6 +221,14 @@ func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T,
 		return none, &NoData{Reason: a.err.Error()}
 	}
 	return a.v, nil
+}
+
+// mostWatts is the most that a reading of power may be. Boards exceed their limit for a moment, by up to twice, which is not thrice.
+func (o *Observer) mostWatts() float64 {
+	if limit := o.meter.Facts().LimitWatts; limit > 0 {
+		return min(plausibleWatts, 3*limit)
+	}
+	return plausibleWatts
 }
 
 // frozen names a sensor of watts that has shown the same value, idle and under load, ever since it was opened.

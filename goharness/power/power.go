@@ -97,12 +97,12 @@ func (s Sensors) or(t Sensors) Sensors {
 	return s
 }
 
-// plausible drops what no machine shows.
-func (s Sensors) plausible() Sensors {
+// plausible drops what no machine shows; most is the most power.
+func (s Sensors) plausible(most float64) Sensors {
 	for _, x := range []struct {
 		v         *float64
 		low, high float64
-	}{{&s.PowerWatts, 0, plausibleWatts}, {&s.ClockMHz, 0, 100_000}, {&s.MemoryClockMHz, 0, 100_000}, {&s.TemperatureC, -100, 200}} {
+	}{{&s.PowerWatts, 0, most}, {&s.ClockMHz, 0, 100_000}, {&s.MemoryClockMHz, 0, 100_000}, {&s.TemperatureC, -100, 200}} {
 		if !(*x.v >= x.low && *x.v <= x.high) {
 			*x.v = 0
 		}
@@ -120,6 +120,15 @@ const (
 type Facts struct {
 	LimitWatts float64           // the power limit in force; 0: unknown
 	Notes      map[string]string // name → value, or why it is not known
+}
+
+// Limit takes the power limit that a driver tells, unless it is one of the values that mean none (0, all bits set).
+func (f *Facts) Limit(watts float64) {
+	if watts > 0 && watts <= plausibleWatts {
+		f.LimitWatts = watts
+		return
+	}
+	f.Notes["power limit"] = fmt.Sprintf("the driver shows %.4g W, which no device has", watts)
 }
 
 // Meter reads the energy of one device. The observer (the parent process) polls it; the worker

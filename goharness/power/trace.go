@@ -70,7 +70,7 @@ func (t *Trace) Add(r Reading) {
 		if d.Apart {
 			continue
 		}
-		if v := float64(r.Counts[i]) * d.Scale; d.Unit == Watts && v <= plausibleWatts {
+		if v := float64(r.Counts[i]) * d.Scale; d.Unit == Watts && v > 0 && v <= plausibleWatts {
 			sum, known = sum+v, true
 		} else if d.Unit == Watts {
 			known = false
