@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -96,6 +97,45 @@ func TestAListWithoutACounterBesideTheTotalCostsItsFigureAlone(t *testing.T) {
 		}
 		if err != nil || !slices.Equal(got.Counts, want) || (got.Failed[1] != nil) != (x.gpu == Missing) {
 			t.Errorf("list %d: %+v, %v, want %d", i, got, err, want)
+		}
+	}
+}
+
+// A stream that is cut off at any byte, for good or to go on with the next list: what was counted are whole lists, and then there is a reason.
+func TestAStreamCutOffAtAnyByteCountsWholeListsAlone(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "testdata", "power", "powermetrics-m1.plists"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream := strings.ReplaceAll(string(text), "\n--NUL--\n", "\n\x00")
+	first := strings.Index(stream, "</plist>") + len("</plist>")
+	for cut := range len(stream) {
+		for _, rest := range []string{"", stream[first:]} {
+			m, err := Find(t.Context(), Builtin(), Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) {
+				return io.NopCloser(strings.NewReader(stream[:cut] + rest)), nil
+			}}, cpu)
+			if err != nil {
+				if !errors.Is(err, ErrNoData) || rest == "" && cut >= first {
+					t.Fatalf("cut at %d: %v", cut, err)
+				}
+				continue
+			}
+			if rest == "" && cut < first {
+				t.Fatalf("cut at %d: half a list is a meter", cut)
+			}
+			for {
+				r, err := m.Read(t.Context())
+				if err != nil {
+					if !errors.Is(err, ErrNoData) {
+						t.Errorf("cut at %d: %v", cut, err)
+					}
+					break
+				}
+				if at := r.Counts[0]; at%250 != 0 || at > 250+1750+1750 {
+					t.Fatalf("cut at %d: %d mJ, which no whole lists add up to", cut, at)
+				}
+				runtime.Gosched()
+			}
 		}
 	}
 }
