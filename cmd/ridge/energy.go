@@ -47,11 +47,18 @@ func (f *energyFlag) Set(s string) error {
 	case "false":
 		*f = energyFlag{}
 	default:
+		ids := splitIDs(s)
+		if len(ids) == 0 {
+			return errors.New("expected " + f.expected())
+		}
 		f.on = true
-		f.cases = append(f.cases, splitIDs(s)...)
+		f.cases = append(f.cases, ids...)
 	}
 	return nil
 }
+
+// expected is what the flag takes.
+func (f *energyFlag) expected() string { return "all or case ids, separated by commas" }
 
 // splitIDs parts case ids at commas; an id has commas itself, between parameters, which hold a '='
 // before the first '/'.

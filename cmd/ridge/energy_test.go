@@ -287,6 +287,16 @@ func TestTheWaysToAskForEnergy(t *testing.T) {
 	}
 }
 
+// A list that names nothing, in the place of one that a script has put together, is not the choice that no list asks for.
+func TestAnEnergyListWithoutANameIsRefused(t *testing.T) {
+	for _, list := range []string{",", " , ", "all,nonsense", "nonsense"} {
+		code, _, stderr := ridge(t, gemmOf("bench", "8", "--energy="+list, "--data-dir", t.TempDir())...)
+		if code != exitUsage || !strings.Contains(stderr, "expected all or case ids") || len(lines(stderr)) != 1 {
+			t.Errorf("--energy=%q: exit code %d: %s", list, code, stderr)
+		}
+	}
+}
+
 // A counter of 80 W beside a sensor of 200 W under a limit of 60 W: the energy stands, with both contradictions.
 func TestAMeterThatContradictsItselfIsWarnedOf(t *testing.T) {
 	if testing.Short() {

@@ -362,6 +362,9 @@ func TestANativeProfileNamesTheMicroKernel(t *testing.T) {
 	if text := goTool(t, "-disasm="+best, bin, out); !strings.Contains(text, best) || !strings.Contains(text, "ms ") {
 		t.Errorf("go tool pprof -disasm:\n%s", text)
 	}
+	if text := goTool(t, "-disasm=gemm_fp32", bin, out); !strings.Contains(text, "ROUTINE") || !strings.Contains(text, "ms ") { // as docs/profiling.md has it
+		t.Errorf("go tool pprof -disasm by a part of the kernel's name:\n%s", text)
+	}
 	if text := goTool(t, "-list="+best, out); !strings.Contains(text, "native/gemm/") {
 		t.Errorf("go tool pprof -list:\n%s", text)
 	}

@@ -54,6 +54,10 @@ func expected(flags []cli.Flag, name string) string {
 				return x.Usage
 			case *cli.StringSliceFlag:
 				return x.Usage
+			case *cli.GenericFlag:
+				if e, ok := x.Value.(*energyFlag); ok {
+					return e.expected()
+				}
 			}
 		}
 	}

@@ -80,6 +80,12 @@ func (c *campaign) openEnergy(ctx context.Context) {
 	}
 	c.energy = e
 	e.report.Windows, e.report.WindowS = e.effort.Plan.Windows, e.effort.Plan.Length.Seconds()
+	for _, id := range o.Cases { // before the run, which may take minutes
+		device, _, _ := strings.Cut(id, "/")
+		if id != "all" && !c.plans(id) && !slices.Contains(c.cfg.beside, device) { // whose turn it is then
+			c.cfg.View.Warn("--energy %s: this run has no such case", id)
+		}
+	}
 	d := c.doc.Devices[0]
 	m, err := power.Find(ctx, sourcesOr(o.Meters), MeterEnv(c.cfg.Source, c.doc.Host), MeterDevice(d))
 	if err != nil {
@@ -104,12 +110,6 @@ func (c *campaign) openEnergy(ctx context.Context) {
 			open = power.OpenTraffic
 		}
 		e.observer.Controllers(open(MeterEnv(c.cfg.Source, c.doc.Host)))
-	}
-	for _, id := range o.Cases { // before the run, which may take minutes
-		device, _, _ := strings.Cut(id, "/")
-		if id != "all" && !c.plans(id) && !slices.Contains(c.cfg.beside, device) { // whose turn it is then
-			c.cfg.View.Warn("--energy %s: this run has no such case", id)
-		}
 	}
 	f := m.Facts()
 	e.report.Meter, e.report.Facts, e.report.LimitWatts = m.Name(), f.Notes, f.LimitWatts
@@ -307,6 +307,9 @@ func (c *campaign) energies(ctx context.Context) error {
 			e.report.Idle.After = base.After.MeanWatts()
 			_, e.report.Idle.Uncertainty = base.Watts()
 		}
+	}
+	if left := e.observer.LeftOut(); len(left) > 0 { // what failed since is among them
+		e.report.Idle.LeftOut = left
 	}
 	for _, x := range all {
 		if e.report.Idle.Unavailable == "" {

@@ -172,6 +172,17 @@ func TestCasesThatTheUserNamesAreMeasuredAndTheOthersNot(t *testing.T) {
 	}
 }
 
+// A name that no case has is said before the run on a machine without a meter too: the same line is typed on one with a meter next.
+func TestACaseThatTheRunDoesNotHaveIsNamedWithoutAMeterToo(t *testing.T) {
+	cfg, v := toy(t, &fakebackend.Backend{}, t.TempDir(), copies(1)...)
+	cfg.Energy = true
+	cfg.EnergyOf = EnergyOptions{Meters: []power.Source{}, Cases: []string{"cpu/gemm/fp32/m=1,n=1,k=1/threads=1/hot"}}
+	doc := mustRun(t, cfg)
+	if !v.heard("this run has no such case") || !strings.Contains(doc.Energy.Unavailable, "no energy meter") {
+		t.Errorf("warned %q, %+v", v.warned, doc.Energy)
+	}
+}
+
 func TestTheBestAndWorstOfEachOpArePickedSuiteBySuite(t *testing.T) {
 	var rs []record.Result
 	add := func(suite, op string, d record.DType, gflops float64) {

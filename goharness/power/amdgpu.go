@@ -74,7 +74,7 @@ func openAMDGPU(_ context.Context, env Env, d Device) (Meter, error) {
 		m.file, m.domain = dir+"/"+try.file, try.d
 		m.domain.Name = fmt.Sprintf("board of %s", d.ID)
 		if limit, err := t.readUint(dir + "/power1_cap"); err == nil {
-			m.facts.LimitWatts = float64(limit) / 1e6
+			m.facts.Limit(float64(limit) / 1e6)
 		}
 		return m, nil
 	}

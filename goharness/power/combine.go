@@ -165,9 +165,14 @@ func (o *Observer) Idle(ctx context.Context, length time.Duration) (Window, map[
 	return w, o.LeftOut(), err
 }
 
-// LeftOut names the domains that are not in the total because they never moved.
+// LeftOut names the domains that are not in the total because they never moved, and those beside it that failed.
 func (o *Observer) LeftOut() map[string]string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	out := map[string]string{}
+	for i, why := range o.failed {
+		out[o.domains[i].Name] = why
+	}
 	for i, why := range o.still {
 		out[o.domains[i].Name] = why
 	}

@@ -69,6 +69,26 @@ func TestASensorThatNeverChangesGivesNoEnergy(t *testing.T) {
 	}
 }
 
+// A sensor that shows 0 W, or more than any board under its limit, for a part of a window would lower or raise its mean.
+func TestASensorThatFailsWithinAWindowGivesNoEnergy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		draw float64
+		want string
+	}{"zeros": {0, "shows 0 W"}, "all bits set": {4294967.295, "shows 4.295e+06 W"}, "four times the limit": {2800, "shows 2800 W"}, "a peak": {1300, ""}} {
+		clock := &powertest.Clock{}
+		m := &powertest.Counter{Of: []power.Domain{board()}, Info: power.Facts{LimitWatts: 700}, Now: func() time.Duration { return clock.T }, Draw: func(_ int, at time.Duration) float64 {
+			if at > 1500*time.Millisecond && at < 1530*time.Millisecond {
+				return tc.draw
+			}
+			return 600
+		}}
+		ws, err := power.NewObserver(m, clock.Power(), nil).Measure(t.Context(), oneSecond, noPhase)
+		if tc.want == "" && err != nil || tc.want != "" && (len(ws) > 1 || !errors.Is(err, power.ErrNoData) || !strings.Contains(err.Error(), tc.want)) {
+			t.Errorf("%s: %d windows, %v, want %q", name, len(ws), err, tc.want)
+		}
+	}
+}
+
 // A second sensor, a clock and a thermometer that show what cannot be are not shown.
 func TestGarbageOfSensorsIsDropped(t *testing.T) {
 	clock := &powertest.Clock{}

@@ -30,14 +30,14 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 		sum := 0.0
 		for i, d := range o.domains {
 			v := float64(r.Counts[i]) * d.Scale
-			if d.Unit != Watts {
+			if d.Unit != Watts || v > plausibleWatts {
 				v = math.NaN()
 			}
 			means[i].add(v)
 		}
 		for _, i := range o.main() {
-			if v := float64(r.Counts[i]) * o.domains[i].Scale; v > plausibleWatts {
-				return w, noData("sensor %s shows %.4g W", o.domains[i].Name, v)
+			if v := float64(r.Counts[i]) * o.domains[i].Scale; !(v > 0 && v <= o.mostWatts()) {
+				return w, noData("sensor %s shows %.4g W: it failed or shows garbage", o.domains[i].Name, v)
 			}
 			sum += float64(r.Counts[i]) * o.domains[i].Scale
 		}

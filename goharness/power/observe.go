@@ -48,6 +48,8 @@ type Observer struct {
 	asked  time.Duration // when beside was last called
 	// still are main domains that never moved over a whole idle baseline; they are left out.
 	still map[int]string
+	// failed are domains that are not in the total and could not be read at some time.
+	failed map[int]string
 	// controllers are those of the host's memory, or noControllers why there are none.
 	controllers   *Traffic
 	noControllers string
@@ -58,7 +60,7 @@ type Observer struct {
 
 // NewObserver takes over a meter. listen, when not nil, hears every reading.
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
-	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, moved: make([]bool, len(m.Domains()))}
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains()))}
 }
 
 // sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
@@ -145,6 +147,11 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	if len(r.Counts) != len(o.domains) {
 		return Reading{}, noData("the meter showed %d domains and now %d", len(o.domains), len(r.Counts))
 	}
+	for i, why := range r.Failed {
+		if o.failed[i] == "" {
+			o.failed[i] = why.Error()
+		}
+	}
 	if o.first == nil {
 		o.first = slices.Clone(r.Counts)
 	}
@@ -157,7 +164,7 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 		}
 		r.Sensors = r.Sensors.or(o.cached)
 	}
-	r.Sensors = r.Sensors.plausible()
+	r.Sensors = r.Sensors.plausible(o.mostWatts())
 	if o.listen != nil {
 		o.listen(r)
 	}
@@ -214,6 +221,14 @@ func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T,
 		return none, &NoData{Reason: a.err.Error()}
 	}
 	return a.v, nil
+}
+
+// mostWatts is the most that a reading of power may be. Boards exceed their limit for a moment, by up to twice, which is not thrice.
+func (o *Observer) mostWatts() float64 {
+	if limit := o.meter.Facts().LimitWatts; limit > 0 {
+		return min(plausibleWatts, 3*limit)
+	}
+	return plausibleWatts
 }
 
 // frozen names a sensor of watts that has shown the same value, idle and under load, ever since it was opened.

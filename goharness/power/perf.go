@@ -26,6 +26,28 @@ type PerfCounter interface {
 // PerfOpener opens a counter of a PMU for everything that runs on one CPU.
 type PerfOpener func(pmu uint32, config uint64, cpu int) (PerfCounter, error)
 
+// shared tells whether others had a counter's register since it was last read. What it missed meanwhile is not extrapolated: the load
+// that is measured need not have been the same. Since it was last read and not since it was opened, which may be minutes before a
+// window: a window's worth would vanish in them.
+type shared struct{ enabled, ran uint64 }
+
+// leastCounted is the share of the time below which a count is refused.
+const leastCounted = 0.99
+
+// check takes the nanoseconds for which the counter was wanted and for which it counted, both since it was opened.
+func (s *shared) check(enabled, ran uint64) error {
+	before := *s
+	*s = shared{enabled, ran}
+	if enabled < before.enabled || ran < before.ran || ran > enabled {
+		return fmt.Errorf("its times are garbage: it counted for %d of %d ns, and for %d of %d when it was read before", ran, enabled, before.ran, before.enabled)
+	}
+	wanted, counted := float64(enabled-before.enabled), float64(ran-before.ran)
+	if counted >= leastCounted*wanted {
+		return nil
+	}
+	return fmt.Errorf("it counted for %.0f %% of the time, as others use the processor's counters too: end the other user (perf, a monitoring daemon)", 100*counted/wanted)
+}
+
 type perf struct {
 	domains  []Domain
 	counters []PerfCounter
@@ -180,7 +202,9 @@ func (m *perf) Read(context.Context) (Reading, error) {
 	for i, c := range m.counters {
 		var err error
 		if r.Counts[i], err = c.Read(); err != nil {
-			return r, noData("reading %s: %v", m.domains[i].Name, err)
+			if err = r.Fail(i, m.domains[i], noData("reading %s: %v", m.domains[i].Name, err)); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, nil

@@ -8,7 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type perfFD int
+type perfFD struct {
+	fd   int
+	seen shared
+}
 
 func openPerfEvent(pmu uint32, config uint64, cpu int) (PerfCounter, error) {
 	attr := unix.PerfEventAttr{Type: pmu, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Config: config,
@@ -17,24 +20,20 @@ func openPerfEvent(pmu uint32, config uint64, cpu int) (PerfCounter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("perf_event_open: %w", err)
 	}
-	return perfFD(fd), nil
+	return &perfFD{fd: fd}, nil
 }
 
-// Read refuses a counter that had to share its register with others: it counted a part of the time.
-func (fd perfFD) Read() (uint64, error) {
+func (c *perfFD) Read() (uint64, error) {
 	var b [24]byte // the value, the time enabled, the time that it counted
-	n, err := unix.Read(int(fd), b[:])
+	n, err := unix.Read(c.fd, b[:])
 	if err != nil {
 		return 0, err
 	}
 	if n != len(b) {
 		return 0, fmt.Errorf("%d bytes of a counter of %d", n, len(b))
 	}
-	enabled, ran := binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
-	if float64(ran) < 0.99*float64(enabled) {
-		return 0, fmt.Errorf("it counted in %.0f %% of the time: others use the processor's counters too", 100*float64(ran)/float64(enabled))
-	}
-	return binary.NativeEndian.Uint64(b[:]), nil
+	value, enabled, ran := binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])
+	return value, c.seen.check(enabled, ran)
 }
 
-func (fd perfFD) Close() error { return unix.Close(int(fd)) }
+func (c *perfFD) Close() error { return unix.Close(c.fd) }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -66,6 +67,8 @@ type Reading struct {
 	AtNS   int64    // CLOCK_MONOTONIC, the middle of the call; filled by the watcher
 	TookNS int64    // of the call: the counters were read somewhere within; filled by the watcher
 	Counts []uint64 // by domain; wraps are not undone
+	// Failed says why domains that are Apart have no count this time, by their index; that of a main one is the error of the whole reading.
+	Failed map[int]error
 	Sensors
 }
 
@@ -94,12 +97,12 @@ func (s Sensors) or(t Sensors) Sensors {
 	return s
 }
 
-// plausible drops what no machine shows.
-func (s Sensors) plausible() Sensors {
+// plausible drops what no machine shows; most is the most power.
+func (s Sensors) plausible(most float64) Sensors {
 	for _, x := range []struct {
 		v         *float64
 		low, high float64
-	}{{&s.PowerWatts, 0, plausibleWatts}, {&s.ClockMHz, 0, 100_000}, {&s.MemoryClockMHz, 0, 100_000}, {&s.TemperatureC, -100, 200}} {
+	}{{&s.PowerWatts, 0, most}, {&s.ClockMHz, 0, 100_000}, {&s.MemoryClockMHz, 0, 100_000}, {&s.TemperatureC, -100, 200}} {
 		if !(*x.v >= x.low && *x.v <= x.high) {
 			*x.v = 0
 		}
@@ -117,6 +120,15 @@ const (
 type Facts struct {
 	LimitWatts float64           // the power limit in force; 0: unknown
 	Notes      map[string]string // name → value, or why it is not known
+}
+
+// Limit takes the power limit that a driver tells, unless it is one of the values that mean none (0, all bits set).
+func (f *Facts) Limit(watts float64) {
+	if watts > 0 && watts <= plausibleWatts {
+		f.LimitWatts = watts
+		return
+	}
+	f.Notes["power limit"] = fmt.Sprintf("the driver shows %.4g W, which no device has", watts)
 }
 
 // Meter reads the energy of one device. The observer (the parent process) polls it; the worker
@@ -138,9 +150,26 @@ type TrafficMeter interface {
 	EndTraffic() (share float64, err error)
 }
 
+// Missing stands in the place of a count that could not be read. No counter gets so far.
+const Missing = math.MaxUint64
+
+// Fail notes why a domain gave nothing. Of one of the total that is the reading's error.
+func (r *Reading) Fail(i int, d Domain, why error) error {
+	if !d.Apart {
+		return why
+	}
+	if r.Failed == nil {
+		r.Failed = map[int]error{}
+	}
+	r.Counts[i], r.Failed[i] = Missing, why
+	return nil
+}
+
 // Delta is the counts from one value of the counter to a later one, undoing one wrap.
 func (d Domain) Delta(from, to uint64) (uint64, error) {
 	switch {
+	case from == Missing || to == Missing:
+		return 0, noData("counter %s could not be read", d.Name)
 	case d.Range > 0 && (from > d.Range || to > d.Range):
 		return 0, noData("counter %s holds %d, above its range of %d", d.Name, max(from, to), d.Range)
 	case to >= from:

@@ -143,7 +143,9 @@ func (m *powercap) Read(context.Context) (Reading, error) {
 	for i, f := range m.files {
 		var err error
 		if r.Counts[i], err = m.fs.readUint(f); err != nil {
-			return r, failedReading("counter", err)
+			if err = r.Fail(i, m.domains[i], failedReading("counter", err)); err != nil {
+				return r, err
+			}
 		}
 	}
 	return r, nil

@@ -98,6 +98,7 @@ type powermetrics struct {
 
 	mu      sync.Mutex
 	joules  []float64
+	lost    []error // why a counter that is apart has ended
 	sensors Sensors
 	err     error
 }
@@ -150,7 +151,7 @@ func openPowermetrics(ctx context.Context, env Env, want []plistEnergy) (Meter, 
 		_ = stream.Close()
 		return nil, noData("powermetrics names no energy of the %s on this machine", want[0].name)
 	}
-	m.joules = make([]float64, len(m.from))
+	m.joules, m.lost = make([]float64, len(m.from)), make([]error, len(m.from))
 	m.add(f.d)
 	go m.follow(s)
 	return m, nil
@@ -169,8 +170,8 @@ func (m *powermetrics) follow(s *plistStream) {
 	}
 }
 
-// add counts one interval's energy. A list without one of the counters ends the stream: the sum
-// would be too low.
+// add counts one interval's energy. A list without one of the counters ends it, as the sum would be too low; of a counter of the total it
+// ends the stream.
 func (m *powermetrics) add(d map[string]any) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,8 +183,12 @@ func (m *powermetrics) add(d map[string]any) {
 	for i, e := range m.from {
 		j, ok := e.joulesOf(d, time.Duration(ns))
 		if !ok || j/(ns/1e9) > plausibleWatts {
-			m.err = noData("a sample of powermetrics names no plausible energy of the %s", e.name)
-			return
+			why := noData("a sample of powermetrics names no plausible energy of the %s", e.name)
+			if !m.domains[i].Apart {
+				m.err = why
+				return
+			}
+			m.lost[i] = why
 		}
 		m.joules[i] += j
 	}
@@ -213,6 +218,9 @@ func (m *powermetrics) Read(context.Context) (Reading, error) {
 	r := Reading{Counts: make([]uint64, len(m.joules)), Sensors: m.sensors}
 	for i, j := range m.joules {
 		r.Counts[i] = uint64(j*1e3 + 0.5)
+		if m.lost[i] != nil {
+			_ = r.Fail(i, m.domains[i], m.lost[i]) // apart
+		}
 	}
 	return r, nil
 }

@@ -22,7 +22,10 @@ type Trace struct {
 	csv     *csv.Writer
 	domains []Domain
 	start   time.Duration
-	last    Reading
+	every   time.Duration // the least time between two rows
+	last    int64         // when the row before was read, or the first reading
+	base    Reading       // of the counters, where the mean power begins
+	moved   []bool        // counters that have moved; the DRAM of many machines never does
 	has     bool
 	phase   string
 	id      string
@@ -31,8 +34,12 @@ type Trace struct {
 	err     error
 }
 
-// traceEvery is the least time between two rows; bursts of readings at edges give one.
-const traceEvery = 10 * time.Millisecond
+// traceEvery is the least time between two rows; bursts of readings at edges give one. Of counters it is also so many updates:
+// between two of them a counter stands still, and a row that held one more or less of few would show steps in place of a power.
+const (
+	traceEvery   = 10 * time.Millisecond
+	traceUpdates = 5
+)
 
 // traceColumns are fixed: new ones come at the end.
 var traceColumns = []string{"time_s", "power_watts", "clock_mhz", "temperature_c", "throttled", "phase", "case", "kernel"}
@@ -40,7 +47,13 @@ var traceColumns = []string{"time_s", "power_watts", "clock_mhz", "temperature_c
 // NewTrace starts a trace of a meter at a time of its clock. Nothing is written before the first row.
 func NewTrace(w io.Writer, domains []Domain, start time.Duration) *Trace {
 	b := bufio.NewWriter(w)
-	return &Trace{out: b, csv: csv.NewWriter(b), domains: domains, start: start}
+	every := traceEvery
+	for _, d := range domains {
+		if d.Unit == Joules && !d.Apart {
+			every = max(every, traceUpdates*d.Interval)
+		}
+	}
+	return &Trace{out: b, csv: csv.NewWriter(b), domains: domains, start: start, every: every, moved: make([]bool, len(domains))}
 }
 
 // Running says what runs from now on.
@@ -58,31 +71,14 @@ func (t *Trace) Add(r Reading) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.has {
-		t.last, t.has = r, true
+		t.base, t.last, t.has = r, r.AtNS, true
 		return
 	}
-	dt := time.Duration(r.AtNS - t.last.AtNS)
-	if dt < traceEvery || t.err != nil {
+	if time.Duration(r.AtNS-t.last) < t.every || t.err != nil {
 		return
 	}
-	sum, known := 0.0, false
-	for i, d := range t.domains {
-		if d.Apart {
-			continue
-		}
-		if v := float64(r.Counts[i]) * d.Scale; d.Unit == Watts && v <= plausibleWatts {
-			sum, known = sum+v, true
-		} else if d.Unit == Watts {
-			known = false
-			break
-		} else if j, err := d.Used(t.last.Counts[i], r.Counts[i], dt); err == nil {
-			sum, known = sum+j/dt.Seconds(), true
-		} else {
-			known = false
-			break
-		}
-	}
-	t.last = r
+	t.last = r.AtNS
+	sum, known := t.power(r)
 	cell := func(v float64, ok bool) string {
 		if !ok {
 			return ""
@@ -97,6 +93,42 @@ func (t *Trace) Add(r Reading) {
 	}
 	t.err = t.csv.Write([]string{strconv.FormatFloat((time.Duration(r.AtNS) - t.start).Seconds(), 'f', 4, 64), cell(sum, known),
 		cell(r.ClockMHz, r.ClockMHz > 0), cell(r.TemperatureC, r.TemperatureC != 0), r.Throttled, t.phase, t.id, t.kernel})
+}
+
+// power of a row: the readings of sensors, of counters the mean since base, which then becomes r. A counter that has not moved since
+// says nothing yet: what it counts late is that of the whole time.
+func (t *Trace) power(r Reading) (sum float64, known bool) {
+	dt := time.Duration(r.AtNS - t.base.AtNS)
+	some := false
+	for i := range t.domains {
+		now := r.Counts[i] != t.base.Counts[i]
+		t.moved[i] = t.moved[i] || now
+		some = some || now
+	}
+	for i, d := range t.domains {
+		if d.Unit == Joules && !d.Apart && r.Counts[i] == t.base.Counts[i] && (t.moved[i] || !some) {
+			return 0, false
+		}
+	}
+	base := t.base
+	t.base = r
+	for i, d := range t.domains {
+		v := float64(r.Counts[i]) * d.Scale
+		switch {
+		case d.Apart:
+			continue
+		case d.Unit == Joules:
+			j, err := d.Used(base.Counts[i], r.Counts[i], dt)
+			if err != nil {
+				return 0, false
+			}
+			v = j / dt.Seconds()
+		case !(v > 0 && v <= plausibleWatts):
+			return 0, false
+		}
+		sum, known = sum+v, true
+	}
+	return sum, known
 }
 
 // Flush ends the trace.

@@ -1,6 +1,7 @@
 package power_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -106,5 +107,43 @@ func TestATraceIsReadToALimit(t *testing.T) {
 		if _, err := power.ReadTrace(e); err == nil || !strings.Contains(err.Error(), "than") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// A board's counter that moves every 100 ms, read every 5 ms as at the edges of windows: no row shows what is between two updates.
+func TestATraceOfASlowCounterShowsItsPowerAndNotItsSteps(t *testing.T) {
+	slow := power.Domain{Name: "board", Unit: power.Joules, Scale: 1e-3, Interval: 100 * time.Millisecond}
+	var out strings.Builder
+	never := rapl("dram") // as on many desktops
+	tr := power.NewTrace(&out, []power.Domain{slow, never}, 0)
+	stands := func(ms int) int { return min(ms, 6000) / 100 * 100 } // from 6 s to 8 s it stands still
+	for ms := 0; ms <= 10_000; ms += 5 {
+		at := stands(ms)
+		if ms > 8000 {
+			at = ms / 100 * 100
+		}
+		tr.Add(power.Reading{AtNS: int64(ms) * 1e6, Counts: []uint64{uint64(700 * at), 5}})
+	}
+	if err := tr.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := power.ReadTrace(strings.NewReader(out.String()))
+	if err != nil || len(rows) < 15 {
+		t.Fatalf("%d rows, %v", len(rows), err)
+	}
+	joules, since, blank := 0.0, time.Duration(0), 0
+	for _, r := range rows {
+		if !r.HasWatts {
+			blank++
+			continue
+		}
+		if r.Watts < 550 || r.Watts > 850 {
+			t.Errorf("%v: %v W", r.At, r.Watts)
+		}
+		joules += r.Watts * (r.At - since).Seconds()
+		since = r.At
+	}
+	if blank < 2 || math.Abs(joules-700*since.Seconds()) > 70 {
+		t.Errorf("%d rows without watts, %v J until %v", blank, joules, since)
 	}
 }

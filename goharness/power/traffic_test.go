@@ -130,3 +130,44 @@ func TestGarbageOfMemoryControllersIsNoTraffic(t *testing.T) {
 		}
 	}
 }
+
+// sharedPerf is a counter whose register others have at times: the times of its readings, in turn.
+type sharedPerf struct {
+	times [][2]uint64 // enabled, ran
+	n     int
+	seen  shared
+}
+
+func (c *sharedPerf) Read() (uint64, error) {
+	x := c.times[c.n]
+	c.n++
+	return uint64(c.n) << 20, c.seen.check(x[0], x[1])
+}
+func (c *sharedPerf) Close() error { return nil }
+
+// A count of a part of the time is refused with the share, whatever the share was before the window began.
+func TestACounterThatOthersHadMeanwhileIsRefused(t *testing.T) {
+	const s = 1_000_000_000
+	for _, tc := range []struct {
+		name  string
+		times [][2]uint64
+		want  []string // of each reading; "" for a count
+	}{
+		{"alone", [][2]uint64{{0, 0}, {s, s}, {2 * s, 2 * s}}, []string{"", "", ""}},
+		{"read twice at once", [][2]uint64{{s, s}, {s, s}}, []string{"", ""}},
+		{"half of one window in a long run", [][2]uint64{{1000 * s, 1000 * s}, {1001 * s, 1000*s + s/2}, {1002 * s, 1001*s + s/2}}, []string{"", "counted for 50 % of the time", ""}},
+		{"before the window alone", [][2]uint64{{10 * s, 5 * s}, {11 * s, 6 * s}}, []string{"for 50 %", ""}},
+		{"never", [][2]uint64{{s, 0}, {2 * s, 0}}, []string{"for 0 %", "for 0 %"}},
+		{"a hundredth is within what is allowed", [][2]uint64{{100 * s, 99 * s}}, []string{""}},
+		{"times that go back", [][2]uint64{{2 * s, 2 * s}, {s, s}}, []string{"", "garbage"}},
+		{"more than all of the time", [][2]uint64{{s, 2 * s}}, []string{"garbage"}},
+	} {
+		m := &Traffic{counters: []PerfCounter{&sharedPerf{times: tc.times}}, bytes: []float64{64}, names: []string{"imc"}}
+		for i, want := range tc.want {
+			counts, err := m.Read()
+			if (want == "") != (err == nil) || want != "" && (counts != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), "reading imc: ") || !strings.Contains(err.Error(), want)) {
+				t.Errorf("%s, reading %d: %v, %v, want %q", tc.name, i, counts, err, want)
+			}
+		}
+	}
+}

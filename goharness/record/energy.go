@@ -71,9 +71,9 @@ type EnergyReport struct {
 
 // IdleBaseline is the device's power without a load.
 type IdleBaseline struct {
-	Before      float64           `json:"before_watts"`
+	Before      float64           `json:"before_watts,omitempty"`
 	After       float64           `json:"after_watts,omitempty"`
-	Uncertainty float64           `json:"uncertainty_watts" jsonschema:"description=95 % of their mean with half of their difference on top"`
+	Uncertainty float64           `json:"uncertainty_watts,omitempty" jsonschema:"description=95 % of their mean with half of their difference on top"`
 	Seconds     float64           `json:"seconds" jsonschema:"description=length of each"`
 	LeftOut     map[string]string `json:"left_out,omitempty" jsonschema:"description=domains that are not in the total and why"`
 	Unavailable string            `json:"unavailable,omitempty" jsonschema:"description=why there is no net energy"`
@@ -85,11 +85,11 @@ type EnergyRoofline struct {
 	DType         DType      `json:"dtype"`
 	Cases         int        `json:"cases"`
 	PJPerFLOP     float64    `json:"pj_per_flop,omitempty"`
-	PJPerFLOPCI95 [2]float64 `json:"pj_per_flop_ci95"`
+	PJPerFLOPCI95 [2]float64 `json:"pj_per_flop_ci95,omitzero"`
 	PJPerByte     float64    `json:"pj_per_byte,omitempty" jsonschema:"description=of modelled traffic with DRAM"`
-	PJPerByteCI95 [2]float64 `json:"pj_per_byte_ci95"`
+	PJPerByteCI95 [2]float64 `json:"pj_per_byte_ci95,omitzero"`
 	ConstantWatts float64    `json:"constant_watts,omitempty" jsonschema:"description=drawn whatever the kernel does"`
-	ConstantCI95  [2]float64 `json:"constant_watts_ci95"`
+	ConstantCI95  [2]float64 `json:"constant_watts_ci95,omitzero"`
 	Error         float64    `json:"relative_error,omitempty" jsonschema:"description=root mean square of the relative residuals"`
 	Balance       float64    `json:"balance_flops_per_byte,omitempty" jsonschema:"description=intensity at which a FLOP and its bytes cost the same energy"`
 	Unavailable   string     `json:"unavailable,omitempty"`

@@ -123,7 +123,7 @@ func (m *meter) start(own func(int) bool, d power.Device) error {
 		m.reasons = m.dev.GetCurrentClocksThrottleReasons
 	}
 	if mw, ret := m.dev.GetEnforcedPowerLimit(); ret == nvml.SUCCESS {
-		m.facts.LimitWatts = float64(mw) / 1e3
+		m.facts.Limit(float64(mw) / 1e3)
 	} else {
 		m.facts.Notes["power limit"] = text(ret)
 	}
@@ -133,10 +133,13 @@ func (m *meter) start(own func(int) bool, d power.Device) error {
 		m.facts.Notes["ecc"] = text(ret)
 	}
 	for note, ask := range map[string]func() (int, nvml.Return){power.NotePCIeGeneration: m.dev.GetMaxPcieLinkGeneration, power.NotePCIeLanes: m.dev.GetMaxPcieLinkWidth} {
-		if n, ret := ask(); ret == nvml.SUCCESS { // the most that device and system can do: an idle link is slower
-			m.facts.Notes[note] = strconv.Itoa(n)
-		} else {
+		switch n, ret := ask(); { // the most that device and system can do: an idle link is slower
+		case ret != nvml.SUCCESS:
 			m.facts.Notes[note] = text(ret)
+		case n < 1 || n > 32: // PCI Express has at most 32 lanes, and fewer generations
+			m.facts.Notes[note] = fmt.Sprintf("the driver shows %d", n)
+		default:
+			m.facts.Notes[note] = strconv.Itoa(n)
 		}
 	}
 	if v, ret := m.lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
