@@ -111,8 +111,12 @@ func (s *Store) find(ctx context.Context, id string) (row int64, err error) {
 		if !errors.Is(err, sql.ErrNoRows) {
 			return row, s.wrap(err)
 		}
-		if n, err := s.Count(ctx); err != nil || n == 0 {
-			return 0, errors.Join(err, ErrNone)
+		n, err := s.Count(ctx)
+		switch {
+		case err != nil:
+			return 0, err
+		case n == 0:
+			return 0, ErrNone
 		}
 		return 0, &NoRunError{ID: latest}
 	}

@@ -59,7 +59,7 @@ type Store struct {
 }
 
 // ErrNone is a data directory without a history.
-var ErrNone = errors.New("there is no history yet: calibrate, bench and fusion keep their runs in it")
+var ErrNone = errors.New("there is no history yet: calibrate, bench, fusion, profile and verify keep their runs in it")
 
 // ErrBusy is a database that another ridge writes to for too long.
 var ErrBusy = errors.New("the database is locked")
