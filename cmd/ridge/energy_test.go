@@ -297,7 +297,7 @@ func TestAnEnergyListWithoutANameIsRefused(t *testing.T) {
 	}
 }
 
-// A counter of 80 W beside a sensor of 200 W under a limit of 60 W: the energy stands, with both contradictions.
+// A counter of 80 W beside a sensor of 150 W under a limit of 60 W: the energy stands, with both contradictions.
 func TestAMeterThatContradictsItselfIsWarnedOf(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it measures for 8 s")
@@ -306,7 +306,7 @@ func TestAMeterThatContradictsItselfIsWarnedOf(t *testing.T) {
 		return &powertest.Counter{Title: "liar", Of: []power.Domain{{Name: "package-0", Unit: power.Joules, Scale: 1e-6, Range: 1 << 40, Interval: time.Millisecond}},
 			Watts: []float64{80}, Info: power.Facts{LimitWatts: 60}, Now: measure.MonotonicNow,
 			See: func(at time.Duration) power.Sensors {
-				return power.Sensors{PowerWatts: 200 + float64(at.Milliseconds()%3)}
+				return power.Sensors{PowerWatts: 150 + float64(at.Milliseconds()%3)}
 			}}, nil
 	}})
 	doc := measured(t, gemmOf("bench", "8", "--no-ceilings", "--energy")...)
