@@ -176,3 +176,21 @@ func TestSeveralDevicesAreTunedByKind(t *testing.T) {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
+
+// A device that cannot be opened leaves its place to the next of its kind.
+func TestTuningGoesOnWithTheNextDeviceOfAKind(t *testing.T) {
+	t.Setenv(goneEnv, "toy:0")
+	toys(t, 3)
+	args := []string{"tune", "gemm", "--dry-run", "--threads", "1", "--data-dir", filepath.Join(t.TempDir(), "data"), "--device"}
+	code, stdout, stderr := ridge(t, append(args, "toy:all")...)
+	if code != exitFault || !strings.Contains(stdout, "(class toys, 1 threads") || !strings.Contains(stderr, "device toy:1:\n") || strings.Contains(stderr, "device toy:2:\n") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+	if said := lines(stderr); !strings.Contains(said[len(said)-1], "device toy:0") {
+		t.Errorf("the last line does not name the device that is lost: %q", said)
+	}
+	code, stdout, stderr = ridge(t, append(args, "toy:0")...)
+	if code == exitOK || stdout != "" || len(lines(stderr)) != 1 {
+		t.Errorf("alone: exit code %d: %s%s", code, stdout, stderr)
+	}
+}

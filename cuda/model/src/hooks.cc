@@ -61,4 +61,18 @@ void __tsan_func_entry(void *) {}
 void __tsan_func_exit(void) {}
 void __tsan_init(void) {}
 void __tsan_vptr_update(void **, void *) {}
+
+void ridge_model_lane_outside(unsigned mask, unsigned lane, const char *what, const char *file, int line) {
+  char b[160];
+  snprintf(b, sizeof b, "%s at %s:%d reads lane %u, which the mask %08x lacks", what, base(file), line, lane, mask);
+  fail(719, b);
+}
+
+void ridge_model_aligned(const void *p, size_t align) {
+  char b[80];
+  snprintf(b, sizeof b, "access of %zu bytes at %p: misaligned", align, p);
+  if ((uintptr_t)p % align) fail(716, b);
+}
+
+void ridge_model_unmodelled(const char *instruction) { fail(719, std::string(instruction) + " is not modelled"); }
 }

@@ -10,6 +10,8 @@ namespace ridge_model {
 
 // Ends the launch: the fibers are left as they are and started anew by the next block.
 [[noreturn]] void fail(int code, const std::string &what);
+// A source file's name without its folders.
+const char *base(const char *file);
 // The thread that runs, numbered through its cluster: block after block, as many numbers for each.
 unsigned running();
 // Of the running thread: its place in the block, and its block's rank in the cluster.

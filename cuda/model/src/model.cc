@@ -101,11 +101,6 @@ struct Site {
 };
 std::map<Site, void *> arrays; // of the running cluster, as they lie in its first block
 
-const char *base(const char *file) {
-  const char *s = strrchr(file, '/');
-  return s ? s + 1 : file;
-}
-
 void yield() { enter(self->context, scheduler); }
 
 Block &own() { return blocks[own_block()]; }
@@ -119,6 +114,11 @@ void own_fault(int code, const std::string &what) {
 }
 
 } // namespace
+
+const char *base(const char *file) {
+  const char *s = strrchr(file, '/');
+  return s ? s + 1 : file;
+}
 
 unsigned block_numbers, blocks_together;
 
@@ -484,12 +484,6 @@ void ridge_model_sync_warp(unsigned mask, uint64_t value, uint64_t *all, const c
   order_together(lanes);
 }
 
-void ridge_model_lane_outside(unsigned mask, unsigned lane, const char *what, const char *file, int line) {
-  char b[160];
-  snprintf(b, sizeof b, "%s at %s:%d reads lane %u, which the mask %08x lacks", what, base(file), line, lane, mask);
-  fail(719, b);
-}
-
 void *ridge_model_shared(size_t bytes, size_t, const char *name, const char *file, int line) {
   void *&p = arrays[{file, name, line, bytes}];
   if (!p && !(p = shared_take(bytes, name))) fail(719, std::string("shared memory is full at array ") + name);
@@ -501,13 +495,5 @@ void *ridge_model_dynamic_shared(void) {
   return shared_at_offset(own_block(), shared_offset(dynamic_shared));
 }
 
-void ridge_model_aligned(const void *p, size_t align) {
-  char b[80];
-  snprintf(b, sizeof b, "access of %zu bytes at %p: misaligned", align, p);
-  if ((uintptr_t)p % align) fail(716, b);
-}
-
 void ridge_model_proxy_fence(void) { order_fence(running()), ridge_model_mbarrier_fence(); }
-
-void ridge_model_unmodelled(const char *instruction) { fail(719, std::string(instruction) + " is not modelled"); }
 }
