@@ -120,7 +120,6 @@ func TestProbesAndClocksOfAnySizeGiveNumbers(t *testing.T) {
 	}
 }
 
-// A row of a Markdown table has as many cells as its head, whatever a document holds.
 // A fusion profile tells milliseconds, a comparison nanoseconds.
 func TestTimesOfPairsBeyondAllNumbersAreNotCompared(t *testing.T) {
 	d := quiet(1, nil)
@@ -141,6 +140,7 @@ func TestTimesOfPairsBeyondAllNumbersAreNotCompared(t *testing.T) {
 	}
 }
 
+// A row of a Markdown table has as many cells as its head, whatever a document holds.
 func TestTextOfADocumentStaysTextInMarkdownAndOnTerminals(t *testing.T) {
 	const evil = "a|b \\| ` <b>&amp;[x](y) *_~ \u202e\u2066\u2028\x1b[31m\u200f"
 	c := compared(t, quiet(1, func(d *record.Calibration) { d.Results[0].Kernel = "a"; d.Host.Hostname = evil }),
