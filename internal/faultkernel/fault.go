@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2e468e8601a5
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef899f2fe1f8
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 // (SPMD). It shares the work out by ctx->tid and ctx->nthreads, meets the others at
 // ridge_barrier(ctx) where it must, and returns 0 or one of the RIDGE_E codes. It never
 // allocates, prints, exits or reads globals: scratch memory is ctx->workspace, whose size
-// the kernel's workspace function told. The team itself puts a barrier after every launch.
+// the kernel's workspace function told. The team puts a barrier after every launch but between those of one thread (ridge_step).
 #ifndef RIDGE_H
 #define RIDGE_H
 

@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=2e468e8601a5
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=ef899f2fe1f8
 #cgo LDFLAGS: -lm
 #include "table.h"
 */

@@ -5,7 +5,7 @@
 package badconv
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=2e468e8601a5
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=ef899f2fe1f8
 #include "badconv.h"
 */
 import "C"
