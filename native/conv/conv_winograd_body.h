@@ -33,7 +33,8 @@
 #ifndef CONV_APART
 #define CONV_APART (1 << 30)
 #endif
-enum { VMAX = CONV_VMAX, TS = 54, POS = 36, APART = CONV_APART }; // TS: tiles of a sub-block, at most
+// TS: tiles of a sub-block, at most; LONG: of a stretch (below); ASK: the position from whose product on the lines of y are asked for.
+enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = 36, ASK = 27, APART = CONV_APART };
 
 typedef struct plan {
   const ridge_conv_args *a;
@@ -47,6 +48,9 @@ typedef struct plan {
   int64_t shared, own;         // bytes of V, and of each thread
 } plan;
 
+// Elements from one channel's outputs of a stretch to the next, in scratch.
+RIDGE_INLINE int64_t ends_ld(int64_t cols) { return (cols * 4 + 4 + 15) / 16 * 16 + 16; }
+
 static plan plan_of(const ridge_conv_args *a, int nthreads) {
   plan p = {.a = a, .across = ceil_div(a->Wo, 4)};
   p.per = p.across * ceil_div(a->Ho, 4), p.tiles = a->N * p.per;
@@ -58,8 +62,15 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (p.apart ? nthreads : 1) * ridge_apart(POS * p.v_pos * (int64_t)sizeof(float));
   p.wide = a->layout == 0 ? p.across * 4 + 2 : 0;
-  p.own = ridge_apart((POS * ((a->packing ? 0 : p.u_pos) + p.m_pos) + a->C + 6 * p.wide * a->C) * (int64_t)sizeof(float));
+  p.own = ridge_apart((POS * ((a->packing ? 0 : p.u_pos) + p.m_pos) + a->C + 6 * p.wide * a->C + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
   return p;
+}
+
+// The end of the sub-block that begins at tile s0 of what ends at s1: even parts, to whole rows of tiles where that needs no more of them.
+static int64_t sub_end(const plan *p, int64_t s0, int64_t s1) {
+  int64_t subs = ceil_div(s1 - s0, TS), even = s0 + ceil_div(s1 - s0, subs), row = (even + p->across / 2) / p->across * p->across;
+  if (subs == 1) return s1;
+  return row > s0 && row - s0 <= TS && s1 - row <= (subs - 1) * TS ? row : even;
 }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
@@ -80,11 +91,12 @@ RIDGE_INLINE RIDGE_VT void turn_in(const mv d[6], mv t[6]) {
   t[5] = PA * PA * PB * PB * d[1] + (d[5] - (PA * PA + PB * PB) * d[3]);
 }
 
-// A^T m: powers of the points.
+// A^T m: powers of the points. The inner factors are 2, 4 and 8, whose products are exact, so that every copy of this code rounds alike, whichever
+// product a compiler fuses with a sum.
 RIDGE_INLINE RIDGE_VT void turn_out(const mv m[6], mv y[4]) {
   mv a = m[1] + m[2], b = m[1] - m[2], c = m[3] + m[4], d = m[3] - m[4];
-  y[0] = m[0] + a + c, y[1] = PA * b + PB * d;
-  y[2] = PA * PA * a + PB * PB * c, y[3] = m[5] + PA * PA * PA * b + PB * PB * PB * d;
+  y[0] = m[0] + a + c, y[1] = PA * (b + PB / PA * d);
+  y[2] = PA * PA * (a + PB * PB / (PA * PA) * c), y[3] = m[5] + PA * PA * PA * (b + PB * PB * PB / (PA * PA * PA) * d);
 }
 
 // G g: (g0 + p g1 + p^2 g2) / prod (p - other points).
@@ -182,83 +194,197 @@ RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
     }
 }
 
-// Finishes a row of up to four outputs, VL channels from k; NCHW: to four neighbours of each channel's row.
-RIDGE_VT static void finish_row(const plan *p, const mv y[4], int64_t image, int64_t q, int64_t cols, int64_t k) {
+// Where outputs of tiles that neighbour in a row lie.
+typedef struct stretch {
+  int64_t image, at, rows, cols, next; // image; place of the first pixel in it; rows and columns; the tile behind
+} stretch;
+
+// The tiles of first's row that are below end, LONG at most.
+RIDGE_INLINE stretch stretch_of(const plan *p, int64_t first, int64_t end) {
   const ridge_conv_args *a = p->a;
-  int64_t P = a->Ho * a->Wo;
+  int64_t row = first / p->across, across = first % p->across, down = p->per / p->across;
+  stretch s = {.image = row / down, .next = (row + 1) * p->across < end ? (row + 1) * p->across : end};
+  if (s.next > first + LONG) s.next = first + LONG;
+  int64_t ho = row % down * 4, wo = across * 4, n = (s.next - first) * 4;
+  s.at = ho * a->Wo + wo, s.rows = a->Ho - ho < 4 ? a->Ho - ho : 4, s.cols = a->Wo - wo < n ? a->Wo - wo : n;
+  return s;
+}
+
+// Into L2: L1 cannot hold the outputs of a sub-block.
+RIDGE_INLINE void fetch(const float *from, int64_t n) {
+  for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(from + i, 0, 2);
+  __builtin_prefetch(from + n - 1, 0, 2);
+}
+
+// Asks for the lines of array (y or the residual) in which the outputs of a stretch's part u lie, NR channels from k. NCHW: part u is channel k + u,
+// NHWC: it is tile u.
+RIDGE_INLINE void fetch_part(const plan *p, const float *array, const stretch *s, int64_t u, int64_t k) {
+  const ridge_conv_args *a = p->a;
+  const int64_t P = a->Ho * a->Wo;
   if (a->layout == 1) {
-    for (int64_t w = 0; w < cols; w++) finish_channels(a, y[w], k, ((image * P + q + w) * a->K) + k);
+    for (int64_t h = 0; h < s->rows; h++)
+      for (int64_t w = u * 4; w < s->cols && w < u * 4 + 4; w++)
+        fetch(array + (s->image * P + s->at + h * a->Wo + w) * a->K + k, NR);
     return;
   }
-  mv v[4], turned[4];
-  for (int w = 0; w < 4; w++) v[w] = a->bias ? y[w] + *(const mv_any *)((const yt *)a->bias + k) : y[w];
-  CONV_TURN(turned, v[0], v[1], v[2], v[3]);
-  for (int j = 0; j < 4; j++) { // lane group h of turned[j]: channel k + 4h + j
-    const int64_t at = (image * a->K + k + j) * P + q;
-    if (a->residual) {
-      const float *res = (const float *)a->residual + at;
-      if (cols == 4) {
-        turned[j] += CONV_JOIN(CONV_SUM_QUAD, res, P); // through memory, quads would wait to come together
-      } else {
-        float lanes[VL] = {0};
-        for (int h = 0; h < VL / 4; h++)
-          for (int64_t w = 0; w < cols; w++) lanes[4 * h + w] = res[4 * h * P + w];
-        turned[j] += *(const mv_any *)lanes;
-      }
-    }
-    if (a->act == RIDGE_ACT_RELU) turned[j] = activate(turned[j], RIDGE_ACT_RELU);
-    else if (a->act != RIDGE_ACT_NONE) turned[j] = activate_slowly(turned[j], a->act);
-    float *to = (float *)a->y + at;
-    for (int h = 0; h < VL / 4; h++, to += 4 * P) {
-      if (cols == 4) memcpy(to, (const float *)&turned[j] + 4 * h, sizeof(quad));
-      else for (int64_t w = 0; w < cols; w++) to[w] = turned[j][4 * h + w];
-    }
+  const float *from = array + (s->image * a->K + k + u) * P + s->at;
+  if (s->cols == a->Wo) fetch(from, s->rows * s->cols);
+  else for (int64_t h = 0; h < s->rows; h++) fetch(from + h * a->Wo, s->cols);
+}
+
+// The first half of a tile's outputs, VL channels: t = A^T M, columns alone.
+RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, mv t[4][6]) {
+  RIDGE_UNROLL_ALL
+  for (int w = 0; w < 6; w++) {
+    mv d[6], y[4];
+    RIDGE_UNROLL_ALL
+    for (int h = 0; h < 6; h++) d[h] = *(const mv_any *)(m + (h * 6 + w) * p->m_pos);
+    turn_out(d, y);
+    RIDGE_UNROLL_ALL
+    for (int h = 0; h < 4; h++) t[h][w] = y[h];
   }
 }
 
-// Asks for the residual that the outputs of a tile, NR channels from k, will need.
-RIDGE_INLINE void fetch_residual(const plan *p, int64_t tile, int64_t k) {
+// NHWC: the outputs of a tile, rows x cols pixels from q of y (and of the residual), NR channels from k.
+RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, int64_t q, const int64_t rows, const int64_t cols, int64_t k) {
   const ridge_conv_args *a = p->a;
-  const float *res = a->residual;
-  int64_t ho = tile % p->per / p->across * 4, wo = tile % p->across * 4, P = a->Ho * a->Wo;
-  int64_t rows = a->Ho - ho < 4 ? a->Ho - ho : 4, cols = a->Wo - wo < 4 ? a->Wo - wo : 4, image = tile / p->per;
-  for (int64_t h = 0; h < rows; h++) {
-    int64_t q = (ho + h) * a->Wo + wo;
-    if (a->layout == 1)
-      for (int64_t w = 0; w < cols; w++)
-        for (int64_t c = 0; c < NR; c += 16) __builtin_prefetch(res + (image * P + q + w) * a->K + k + c);
-    else
-      for (int64_t c = 0; c < NR; c++) __builtin_prefetch(res + (image * a->K + k + c) * P + q);
-  }
-}
-
-// Transforms M's row i to the outputs of a tile, NR channels from k.
-RIDGE_VT static void outputs(const plan *p, int64_t tile, int64_t i, int64_t k, const float *M) {
-  const ridge_conv_args *a = p->a;
-  int64_t ho = tile % p->per / p->across * 4, wo = tile % p->across * 4;
-  int64_t rows = a->Ho - ho < 4 ? a->Ho - ho : 4, cols = a->Wo - wo < 4 ? a->Wo - wo : 4;
-  for (int v = 0; v < RIDGE_NV; v++) {
+  for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
     mv t[4][6];
-    for (int w = 0; w < 6; w++) {
-      mv m[6], y[4];
-      RIDGE_UNROLL_ALL
-      for (int h = 0; h < 6; h++) m[h] = *(const mv_any *)(M + (h * 6 + w) * p->m_pos + i * NR + v * VL);
-      turn_out(m, y);
-      RIDGE_UNROLL_ALL
-      for (int h = 0; h < 4; h++) t[h][w] = y[h];
-    }
+    columns_out(p, m, t);
     for (int64_t h = 0; h < rows; h++) {
       mv y[4];
       turn_out(t[h], y);
-      finish_row(p, y, tile / p->per, (ho + h) * a->Wo + wo, cols, k + v * VL);
+      for (int64_t w = 0; w < cols; w++) finish_channels(a, y[w], k, (q + h * a->Wo + w) * a->K + k);
     }
+  }
+}
+
+// NCHW: a tile's outputs, VL channels, to rows of planes that lie ld apart; whole quads, whatever they cover.
+RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, float *plane, int64_t ld, int64_t pitch) {
+  mv t[4][6];
+  columns_out(p, m, t);
+  RIDGE_UNROLL_ALL
+  for (int h = 0; h < 4; h++, plane += pitch) {
+    mv y[4], turned[4];
+    turn_out(t[h], y);
+    CONV_TURN(turned, y[0], y[1], y[2], y[3]); // lane group g of turned[j]: channel 4g + j
+    RIDGE_UNROLL_ALL
+    for (int j = 0; j < 4; j++) {
+      RIDGE_UNROLL_ALL
+      for (int g = 0; g < VL / 4; g++) memcpy(plane + (4 * g + j) * ld, (const float *)&turned[j] + 4 * g, sizeof(quad));
+    }
+  }
+}
+
+RIDGE_INLINE RIDGE_VT mv end_of(mv v, const int bias, float b, const int residual, const float *res, const int act) {
+  if (bias) v += splat(b);
+  if (residual) v += *(const mv_any *)res;
+  return act == RIDGE_ACT_NONE || act == RIDGE_ACT_RELU ? activate(v, act) : activate_slowly(v, act);
+}
+
+// n neighbours of a channel's plane: y = act(from + b + res).
+RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias, float b, const int residual, const float *res,
+                                   const int act, float *y) {
+  if (n < VL) {
+    float lanes[2][VL] = {{0}};
+    memcpy(lanes[0], from, (size_t)n * sizeof(float));
+    if (residual) memcpy(lanes[1], res, (size_t)n * sizeof(float));
+    *(mv_any *)lanes[0] = end_of(*(const mv_any *)lanes[0], bias, b, residual, lanes[1], act);
+    memcpy(y, lanes[0], (size_t)n * sizeof(float));
+    return;
+  }
+  mv last = end_of(*(const mv_any *)(from + n - VL), bias, b, residual, res + n - VL, act); // before y is written, which res may be
+  for (int64_t i = 0; i < n - VL; i += VL) *(mv_any *)(y + i) = end_of(*(const mv_any *)(from + i), bias, b, residual, res + i, act);
+  *(mv_any *)(y + n - VL) = last;
+}
+
+// The planes of VL channels from k, for a stretch.
+RIDGE_INLINE RIDGE_VT void end_planes(const plan *p, const stretch *s, const float *planes, int64_t ld, int64_t k, const int bias,
+                                      const int residual, const int act) {
+  const ridge_conv_args *a = p->a;
+  const int64_t P = a->Ho * a->Wo, whole = s->cols == a->Wo; // rows that follow each other are one
+  const int64_t rows = whole ? 1 : s->rows, n = whole ? s->rows * s->cols : s->cols;
+  for (int64_t c = 0; c < VL; c++) {
+    const float b = bias ? ((const float *)a->bias)[k + c] : 0;
+    const int64_t at = (s->image * a->K + k + c) * P + s->at;
+    for (int64_t h = 0; h < rows; h++)
+      end_run(planes + c * ld + h * s->cols, n, bias, b, residual, residual ? (const float *)a->residual + at + h * a->Wo : 0, act,
+              (float *)a->y + at + h * a->Wo);
+  }
+}
+
+#define END_PLANES(name, bias, residual, act)                                                                                     \
+  __attribute__((noinline)) RIDGE_VT static void end_##name(const plan *p, const stretch *s, const float *planes, int64_t ld, int64_t k) { \
+    end_planes(p, s, planes, ld, k, bias, residual, act);                                                                         \
+  }
+END_PLANES(plain, 0, 0, RIDGE_ACT_NONE)
+END_PLANES(bias, 1, 0, RIDGE_ACT_NONE)
+END_PLANES(relu, 0, 0, RIDGE_ACT_RELU)
+END_PLANES(bias_relu, 1, 0, RIDGE_ACT_RELU)
+END_PLANES(residual, 0, 1, RIDGE_ACT_NONE)
+END_PLANES(bias_residual, 1, 1, RIDGE_ACT_NONE)
+END_PLANES(residual_relu, 0, 1, RIDGE_ACT_RELU)
+END_PLANES(bias_residual_relu, 1, 1, RIDGE_ACT_RELU)
+END_PLANES(slowly, p->a->bias != 0, p->a->residual != 0, p->a->act)
+
+typedef void (*end_fn)(const plan *, const stretch *, const float *, int64_t, int64_t);
+static end_fn end_for(const ridge_conv_args *a) {
+  static const end_fn ends[2][2][2] = {{{end_plain, end_bias}, {end_residual, end_bias_residual}},
+                                       {{end_relu, end_bias_relu}, {end_residual_relu, end_bias_residual_relu}}};
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) return end_slowly;
+  return ends[a->act == RIDGE_ACT_RELU][a->residual != 0][a->bias != 0];
+}
+
+// Transforms M's rows from i on to the outputs of a stretch's tiles, NR channels from k.
+RIDGE_VT static void outputs(const plan *p, const stretch *s, int64_t i, int64_t k, const float *M, float *planes) {
+  const ridge_conv_args *a = p->a;
+  const int64_t tiles = ceil_div(s->cols, 4);
+  M += i * NR;
+  if (a->layout == 1) {
+    int64_t q = s->image * a->Ho * a->Wo + s->at;
+    for (int64_t w = 0; w < s->cols; w += 4, M += NR) {
+      if (s->rows == 4 && s->cols - w >= 4) pixels_out(p, M, q + w, 4, 4, k);
+      else pixels_out(p, M, q + w, s->rows, s->cols - w < 4 ? s->cols - w : 4, k);
+    }
+    return;
+  }
+  const int64_t ld = ends_ld(s->cols);
+  for (int v = 0; v < RIDGE_NV; v++, k += VL, M += VL) {
+    planes_out(p, M + (tiles - 1) * NR, planes + (tiles - 1) * 4, ld, s->cols); // first, for it may reach into the next row
+    for (int64_t w = 0; w < tiles - 1; w++) planes_out(p, M + w * NR, planes + w * 4, ld, s->cols);
+    end_for(a)(p, s, planes, ld, k);
+  }
+}
+
+// What is asked for between products: the parts of all stretches of a sub-block, as many after each call as to be done with the last.
+typedef struct asking {
+  stretch s;
+  int64_t end, part, parts, done; // tile behind the last; part of s; parts of all; of those, asked for
+} asking;
+
+RIDGE_INLINE int64_t parts_of(const plan *p, const stretch *s) { return p->a->layout == 1 ? ceil_div(s->cols, 4) : NR; }
+
+static asking asking_of(const plan *p, int64_t first, int64_t end) {
+  asking q = {.s = stretch_of(p, first, end), .end = end};
+  stretch s = q.s;
+  for (q.parts = parts_of(p, &s); s.next < end; q.parts += parts_of(p, &s)) s = stretch_of(p, s.next, end);
+  return q;
+}
+
+// Asks for the parts up to call of calls.
+static void ask(const plan *p, asking *q, int64_t call, int64_t calls, int64_t k) {
+  for (const int64_t upto = call * q->parts / calls; q->done < upto; q->done++) {
+    fetch_part(p, p->a->y, &q->s, q->part, k);
+    if (p->a->residual) fetch_part(p, p->a->residual, &q->s, q->part, k);
+    if (++q->part == parts_of(p, &q->s) && q->s.next < q->end) q->part = 0, q->s = stretch_of(p, q->s.next, q->end);
   }
 }
 
 // Outputs of tiles first .. first+n-1, which are rows from .. from+n-1 of V, NR channels from k.
 RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_t n, int64_t k, const float *V, const float *U,
-                              float *M) {
-  int64_t C = p->a->C, runs = ceil_div(n, MR);
+                              float *M, float *planes) {
+  int64_t C = p->a->C, runs = ceil_div(n, MR), call = 0;
+  asking q = asking_of(p, first, first + n);
   for (int64_t pos = 0; pos < POS; pos++) {
     const float *v = V + pos * p->v_pos + from * C;
     tile t = {.taps = 1, .run = C, .panel = U + pos * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
@@ -268,11 +394,13 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
       for (int64_t l = 0; l < mr; l++, v += C) row[l] = (const char *)v;
       t.pixel = row;
       run_tile(mr, RIDGE_NV, &t);
+      if (pos >= ASK) ask(p, &q, ++call, (POS - ASK) * runs, k);
     }
   }
-  for (int64_t i = 0; i < n; i++) {
-    if (p->a->residual && i + 1 < n) fetch_residual(p, first + i + 1, k);
-    outputs(p, first + i, i, k, M);
+  for (int64_t i = 0; i < n;) {
+    stretch s = stretch_of(p, first + i, first + n);
+    outputs(p, &s, i, k, M, planes);
+    i = s.next - first;
   }
 }
 
@@ -298,7 +426,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + (p.a->packing ? 0 : POS * p.u_pos), *zeros = M + POS * p.m_pos, *window = zeros + p.a->C;
+  float *M = U + (p.a->packing ? 0 : POS * p.u_pos), *zeros = M + POS * p.m_pos, *planes = zeros + p.a->C, *window = planes + VL * ends_ld(LONG * 4);
   memset(zeros, 0, (size_t)p.a->C * sizeof(float));
   int64_t t0 = 0, tiles = p.tiles;
   int tid = ctx->tid, nthreads = ctx->nthreads;
@@ -321,9 +449,9 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
       const float *turned = U;
       if (p.a->packing) turned = (const float *)p.a->packed + panel * POS * p.u_pos;
       else if (panel != had) filters(&p, panel * NR, U), had = panel;
-      for (int64_t subs = ceil_div(r1 - r0, TS), s = 0; s < subs; s++) {
-        int64_t s0 = r0 + (r1 - r0) * s / subs, s1 = r0 + (r1 - r0) * (s + 1) / subs;
-        multiply(&p, first + s0, s0, s1 - s0, panel * NR, V, turned, M);
+      for (int64_t s0 = r0, s1; s0 < r1; s0 = s1) {
+        s1 = sub_end(&p, first + s0, first + r1) - first;
+        multiply(&p, first + s0, s0, s1 - s0, panel * NR, V, turned, M, planes);
       }
     }
     if (!p.apart) ridge_barrier(ctx);
