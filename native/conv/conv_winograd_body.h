@@ -11,6 +11,11 @@
 // them are four times the filters and would go to DRAM), multiplies 36 matrices [tiles x C] * [C x NR] into
 // M[36][tiles][NR] for a sub-block of tiles (in L2), and transforms that to outputs with bias, residual and activation.
 //
+// Outputs would wait for their lines: 32 of y for a tile and panel of 32 channels and as many of a residual, from L3 or DRAM. They are asked for into L2
+// between the last quarter of the products. In NCHW a tile has 4 columns of each channel's row, a quarter of a line: the outputs of up to LONG
+// tiles of a row of tiles (a stretch) go to scratch in L1, and from there each channel's rows, neighbours in memory where the stretch
+// is as wide as the image, are ended and written as whole vectors, by code for one end.
+//
 // Where each thread has APART tiles or more they share nothing: each transforms all filters, and its own tiles alone. Lines of V
 // that the other core has just written then cost more than filters transformed twice (docs/kernels/conv.md).
 //
@@ -276,9 +281,11 @@ RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, float *plan
   }
 }
 
-RIDGE_INLINE RIDGE_VT mv end_of(mv v, const int bias, float b, const int residual, const float *res, const int act) {
+// The end of VL outputs from element i on. bias, residual: there is one.
+RIDGE_INLINE RIDGE_VT mv end_at(const float *from, int64_t i, const int bias, float b, const int residual, const float *res, const int act) {
+  mv v = *(const mv_any *)(from + i);
   if (bias) v += splat(b);
-  if (residual) v += *(const mv_any *)res;
+  if (residual) v += *(const mv_any *)(res + i);
   return act == RIDGE_ACT_NONE || act == RIDGE_ACT_RELU ? activate(v, act) : activate_slowly(v, act);
 }
 
@@ -289,12 +296,12 @@ RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias,
     float lanes[2][VL] = {{0}};
     memcpy(lanes[0], from, (size_t)n * sizeof(float));
     if (residual) memcpy(lanes[1], res, (size_t)n * sizeof(float));
-    *(mv_any *)lanes[0] = end_of(*(const mv_any *)lanes[0], bias, b, residual, lanes[1], act);
+    *(mv_any *)lanes[0] = end_at(lanes[0], 0, bias, b, residual, lanes[1], act);
     memcpy(y, lanes[0], (size_t)n * sizeof(float));
     return;
   }
-  mv last = end_of(*(const mv_any *)(from + n - VL), bias, b, residual, res + n - VL, act); // before y is written, which res may be
-  for (int64_t i = 0; i < n - VL; i += VL) *(mv_any *)(y + i) = end_of(*(const mv_any *)(from + i), bias, b, residual, res + i, act);
+  mv last = end_at(from, n - VL, bias, b, residual, res, act); // before y is written, which res may be
+  for (int64_t i = 0; i < n - VL; i += VL) *(mv_any *)(y + i) = end_at(from, i, bias, b, residual, res, act);
   *(mv_any *)(y + n - VL) = last;
 }
 
@@ -362,7 +369,9 @@ typedef struct asking {
   int64_t end, part, parts, done; // tile behind the last; part of s; parts of all; of those, asked for
 } asking;
 
-RIDGE_INLINE int64_t parts_of(const plan *p, const stretch *s) { return p->a->layout == 1 ? ceil_div(s->cols, 4) : NR; }
+RIDGE_INLINE int64_t parts_of(const plan *p, const stretch *s) {
+  return (p->a->layout == 1 ? ceil_div(s->cols, 4) : NR) << (p->a->residual != 0); // y and the residual in turn
+}
 
 static asking asking_of(const plan *p, int64_t first, int64_t end) {
   asking q = {.s = stretch_of(p, first, end), .end = end};
@@ -374,8 +383,8 @@ static asking asking_of(const plan *p, int64_t first, int64_t end) {
 // Asks for the parts up to call of calls.
 static void ask(const plan *p, asking *q, int64_t call, int64_t calls, int64_t k) {
   for (const int64_t upto = call * q->parts / calls; q->done < upto; q->done++) {
-    fetch_part(p, p->a->y, &q->s, q->part, k);
-    if (p->a->residual) fetch_part(p, p->a->residual, &q->s, q->part, k);
+    const int both = p->a->residual != 0;
+    fetch_part(p, both && q->part % 2 ? p->a->residual : p->a->y, &q->s, q->part >> both, k);
     if (++q->part == parts_of(p, &q->s) && q->s.next < q->end) q->part = 0, q->s = stretch_of(p, q->s.next, q->end);
   }
 }
