@@ -136,7 +136,15 @@ VFN vg gunpack(vg m) {
 #endif
 }
 
-enum { PACKED = GN * (int)sizeof(T) / (int)sizeof(vf) }; // vectors of a packed group
+enum { PER_VECTOR = (int)(sizeof(vf) / sizeof(T)), PACKED = GN / PER_VECTOR }; // elements of a packed vector, vectors of a packed group
+
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+// The first k elements of a packed vector, any k: none, some or all.
+VFN __mmask32 vsome(int64_t k) {
+  k = k < 0 ? 0 : k < PER_VECTOR ? k : PER_VECTOR;
+  return (__mmask32)((1ull << k) - 1);
+}
+#endif
 
 // Loads a vector once for both operations that split it: compilers fold the load into each, and half of the loads of a row that
 // begins anywhere cross a line.
@@ -169,15 +177,35 @@ VFN void gstore(T *p, vg g, int nt) { gwrite(p, gpack(g), nt); }
 
 // k < GN elements; the others are 0.
 VFN vg gload_some(const T *p, int64_t k) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  vg m;
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    const __mmask32 some = vsome(k - u * PER_VECTOR);
+    const T *at = p + u * PER_VECTOR;
+    m.v[u] = sizeof(T) == 2 ? (vf)_mm512_maskz_loadu_epi16(some, at) : (vf)_mm512_maskz_loadu_epi32((__mmask16)some, at);
+  }
+  return gunpack(m);
+#else
   T lane[GN] = {0};
   for (int64_t i = 0; i < k; i++) lane[i] = p[i];
   return gload(lane);
+#endif
 }
 
 VFN void gstore_some(T *p, vg g, int64_t k) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  const vg m = gpack(g);
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    const __mmask32 some = vsome(k - u * PER_VECTOR);
+    T *at = p + u * PER_VECTOR;
+    if (sizeof(T) == 2) _mm512_mask_storeu_epi16(at, some, (__m512i)m.v[u]);
+    else _mm512_mask_storeu_epi32(at, (__mmask16)some, (__m512i)m.v[u]);
+  }
+#else
   T lane[GN];
   gstore(lane, g, 0);
   for (int64_t i = 0; i < k; i++) p[i] = lane[i];
+#endif
 }
 
 // Elements before the first y on a line's border (of a shorter group: on the group's), less than GN.
