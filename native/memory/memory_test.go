@@ -151,10 +151,11 @@ func TestNonTemporalKernelsAreChosenWhereTheArraysOutgrowTheLastLevelCache(t *te
 		}
 		t.Cleanup(func() { _ = dev.Close() })
 		for _, more := range []int{0, 1} {
-			o := kerneltest.Op(t, c.op, record.FP32, params("n", c.above/8+more)) // two arrays
+			size := params("n", c.above/8+more) // two arrays
 			if c.op == "fill" {
-				o = kerneltest.Op(t, c.op, record.FP32, params("rows", 1, "cols", c.above/4+more))
+				size = params("rows", 1, "cols", c.above/4+more)
 			}
+			o := kerneltest.Op(t, c.op, record.FP32, size)
 			any := false
 			for _, k := range kerneltest.Names(b, o) {
 				any = any || strings.HasSuffix(k, "_nt")
