@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a282ff15aec7
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=93fb545c3f78
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a282ff15aec7
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=93fb545c3f78
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a282ff15aec7
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=93fb545c3f78
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
