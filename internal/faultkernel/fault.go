@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=93fb545c3f78
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f4075c0a2ccc
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=93fb545c3f78
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f4075c0a2ccc
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

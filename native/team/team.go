@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=93fb545c3f78
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f4075c0a2ccc
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
