@@ -5,6 +5,8 @@ static int64_t channel_workspace(const void *args, int32_t nthreads) {
   (void)nthreads;
   return 8 * ((const ridge_elementwise_args *)args)->channels;
 }
+// And once more, even channels before odd.
+static int64_t channel_workspace_bf16(const void *args, int32_t nthreads) { return 2 * channel_workspace(args, nthreads); }
 
 // Non-temporal stores pay when all arrays together outgrow the caches.
 __attribute__((unused)) static int outgrows(const void *args, int64_t bytes_per_element) {

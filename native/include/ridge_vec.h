@@ -45,7 +45,6 @@ typedef uint32_t vu __attribute__((vector_size(VL * 4)));
 typedef double vd __attribute__((vector_size(VL * 4)));
 typedef int64_t vl __attribute__((vector_size(VL * 4)));
 typedef float vf_mem __attribute__((vector_size(VL * 4), aligned(2), may_alias)); // bf16 pairs too
-typedef uint32_t vu_mem __attribute__((vector_size(VL * 4), aligned(2), may_alias));
 typedef double vd_mem __attribute__((vector_size(VL * 4), aligned(8), may_alias));
 typedef uint16_t vh __attribute__((vector_size(VL * 2)));
 typedef uint16_t vh_mem __attribute__((vector_size(VL * 2), aligned(2), may_alias));

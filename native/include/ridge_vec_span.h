@@ -86,52 +86,126 @@ VFN int64_t head(const T *y, int64_t n) {
 #if RIDGE_VEC_DTYPE != RIDGE_VEC_FP64
 #define GN (VU * VL)
 
-VFN vg gload(const T *p) {
-  vg g;
 #if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
-  RIDGE_UNROLL(VU) for (int u = 0; u < VU; u += 2) {
-    const vu pair = *(const vu_mem *)(p + u * VL);
-    g.v[u] = (vf)(pair << 16), g.v[u + 1] = (vf)(pair & 0xffff0000u);
-  }
+// Rounded to bf16, nearest, ties to even, and joined: even in the lower half of each lane, odd in the upper. Upper halves and
+// what is cut off of both are gathered first, so that one operation on 16 bits rounds two numbers: up by 1 where the part cut
+// off is more than a half, or a half of an odd number. A carry runs on into the exponent, also from the denormals and to
+// infinity. NaN stays NaN without a test: one that comes from bf16 operands, from inf - inf or 0 * inf (the default
+// NaN) or through a float64 of these has zeros in the part cut off, so nothing carries out of its mantissa into the sign.
+VFN vf vround_pair(vf even, vf odd) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  const __m512i e = (__m512i)even, o = (__m512i)odd, one = _mm512_set1_epi16(1);
+  const __m512i hi = _mm512_mask_alignr_epi8(o, 0x3333333333333333ull, e, e, 2);
+  const __m512i lo = _mm512_mask_alignr_epi8(e, 0xccccccccccccccccull, o, o, 14);
+  const __m512i last = _mm512_ternarylogic_epi32(lo, hi, one, 0xf8); // lo | (hi & 1)
+  return (vf)_mm512_mask_add_epi16(hi, _mm512_cmpgt_epu16_mask(last, _mm512_set1_epi16(-0x8000)), hi, one);
+#elif RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+  const __m256i e = (__m256i)even, o = (__m256i)odd;
+  const __m256i hi = _mm256_blend_epi16(_mm256_srli_epi32(e, 16), o, 0xaa);
+  const __m256i lo = _mm256_blend_epi16(e, _mm256_slli_epi32(o, 16), 0xaa);
+  const __m256i up = _mm256_subs_epu16(lo, _mm256_andnot_si256(hi, _mm256_set1_epi16(1))); // from 0x8000 on
+  return (vf)_mm256_add_epi16(hi, _mm256_srli_epi16(up, 15));
+#elif RIDGE_VEC_ISA == RIDGE_VEC_NEON
+  const uint16x8_t hi = vtrn2q_u16((uint16x8_t)even, (uint16x8_t)odd), lo = vtrn1q_u16((uint16x8_t)even, (uint16x8_t)odd);
+  return (vf)vsraq_n_u16(hi, vqsubq_u16(lo, vbicq_u16(vdupq_n_u16(1), hi)), 15);
 #else
-  EACH g.v[u] = vload(p + u * VL);
+  const vu e = (vu)even, o = (vu)odd;
+  return (vf)((e + (e >> 16 & 1) + 0x7fff) >> 16 | ((o + (o >> 16 & 1) + 0x7fff) & 0xffff0000u));
+#endif
+}
+#endif
+
+// A group as memory holds it: bf16 pairs, in the first half of the vectors.
+VFN vg gpack(vg g) {
+#if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
+  RIDGE_UNROLL(VU) for (int u = 0; u < VU; u += 2) g.v[u / 2] = vround_pair(g.v[u], g.v[u + 1]);
 #endif
   return g;
 }
 
-// With nt past the caches; p must then be aligned to a vector, and to a line that groups may fill it whole.
-VFN void gstore(T *p, vg g, int nt) {
+VFN vg gunpack(vg m) {
 #if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
-  // Nearest, ties to even. What is NaN came from bf16 operands or is the default NaN: the bits
-  // that are cut off are 0, so rounding cannot carry into the sign.
-  EACH {
-    const vu b = (vu)g.v[u];
-    g.v[u] = (vf)(b + (b >> 16 & 1) + 0x7fff);
-  }
+  vg g;
   RIDGE_UNROLL(VU) for (int u = 0; u < VU; u += 2) {
-    const vf pair = (vf)((vu)g.v[u] >> 16 | ((vu)g.v[u + 1] & 0xffff0000u));
-    if (nt) vstream((float *)(void *)(p + u * VL), pair);
-    else *(vf_mem *)(void *)(p + u * VL) = pair;
+    const vu pair = (vu)m.v[u / 2];
+    g.v[u] = (vf)(pair << 16), g.v[u + 1] = (vf)(pair & 0xffff0000u);
   }
+  return g;
 #else
-  EACH {
-    if (nt) vstream(p + u * VL, g.v[u]);
-    else vstore(p + u * VL, g.v[u]);
-  }
+  return m;
 #endif
 }
 
+enum { PER_VECTOR = (int)(sizeof(vf) / sizeof(T)), PACKED = GN / PER_VECTOR }; // elements of a packed vector, vectors of a packed group
+
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+// The first k elements of a packed vector, any k: none, some or all.
+VFN __mmask32 vsome(int64_t k) {
+  k = k < 0 ? 0 : k < PER_VECTOR ? k : PER_VECTOR;
+  return (__mmask32)((1ull << k) - 1);
+}
+#endif
+
+// Loads a vector once for both operations that split it: compilers fold the load into each, and half of the loads of a row that
+// begins anywhere cross a line.
+#if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16 && RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+#define ONCE(x) __asm__("" : "+v"(x))
+#elif RIDGE_VEC_DTYPE == RIDGE_VEC_BF16 && RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+#define ONCE(x) __asm__("" : "+x"(x))
+#else
+#define ONCE(x) (void)0
+#endif
+
+VFN vg gload(const T *p) {
+  vg m;
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    m.v[u] = ((const vf_mem *)(const void *)p)[u];
+    ONCE(m.v[u]);
+  }
+  return gunpack(m);
+}
+
+// A packed group. With nt past the caches; p must then be aligned to a vector, and to a line that groups may fill it whole.
+VFN void gwrite(T *p, vg m, int nt) {
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    if (nt) vstream((float *)(void *)p + u * VL, m.v[u]);
+    else ((vf_mem *)(void *)p)[u] = m.v[u];
+  }
+}
+
+VFN void gstore(T *p, vg g, int nt) { gwrite(p, gpack(g), nt); }
+
 // k < GN elements; the others are 0.
 VFN vg gload_some(const T *p, int64_t k) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  vg m;
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    const __mmask32 some = vsome(k - u * PER_VECTOR);
+    const T *at = p + u * PER_VECTOR;
+    m.v[u] = sizeof(T) == 2 ? (vf)_mm512_maskz_loadu_epi16(some, at) : (vf)_mm512_maskz_loadu_epi32((__mmask16)some, at);
+  }
+  return gunpack(m);
+#else
   T lane[GN] = {0};
   for (int64_t i = 0; i < k; i++) lane[i] = p[i];
   return gload(lane);
+#endif
 }
 
 VFN void gstore_some(T *p, vg g, int64_t k) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  const vg m = gpack(g);
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
+    const __mmask32 some = vsome(k - u * PER_VECTOR);
+    T *at = p + u * PER_VECTOR;
+    if (sizeof(T) == 2) _mm512_mask_storeu_epi16(at, some, (__m512i)m.v[u]);
+    else _mm512_mask_storeu_epi32(at, (__mmask16)some, (__m512i)m.v[u]);
+  }
+#else
   T lane[GN];
   gstore(lane, g, 0);
   for (int64_t i = 0; i < k; i++) p[i] = lane[i];
+#endif
 }
 
 // Elements before the first y on a line's border (of a shorter group: on the group's), less than GN.

@@ -129,14 +129,20 @@ func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	}
 }
 
-func TestNonTemporalKernelsAreChosenAbove64MiBAndTheLastLevelCache(t *testing.T) {
+func TestNonTemporalKernelsAreChosenWhereTheArraysOutgrowTheLastLevelCache(t *testing.T) {
+	const mib = 1 << 20
 	for _, c := range []struct {
-		llc  int64
-		n    int
-		want bool
-	}{ // two arrays of 4 bytes an element
-		{0, 8 << 20, false}, {0, 8<<20 + 1, true}, {32 << 20, 8 << 20, false}, {32 << 20, 8<<20 + 1, true},
-		{80 << 20, 10 << 20, false}, {80 << 20, 10<<20 + 1, true},
+		op    string
+		llc   int64
+		above int // bytes of all arrays
+	}{
+		{"stream_copy", 0, 64 * mib},        // unknown
+		{"stream_copy", 4 * mib, 40 * mib},  // as small ones may not be what they show
+		{"stream_copy", 32 * mib, 40 * mib}, // a quarter beyond
+		{"stream_copy", 48 * mib, 60 * mib},
+		{"stream_copy", 60 * mib, 64 * mib},
+		{"stream_copy", 80 * mib, 80 * mib}, // the cache itself
+		{"fill", 0, 64 * mib}, {"fill", 32 * mib, 64 * mib}, {"fill", 80 * mib, 80 * mib},
 	} {
 		b := native.New()
 		dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1}, Affinity: "none", LLCBytes: c.llc})
@@ -144,24 +150,30 @@ func TestNonTemporalKernelsAreChosenAbove64MiBAndTheLastLevelCache(t *testing.T)
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = dev.Close() })
-		o := kerneltest.Op(t, "stream_copy", record.FP32, params("n", c.n))
-		any := false
-		for _, k := range kerneltest.Names(b, o) {
-			any = any || strings.HasSuffix(k, "_nt")
-		}
-		if !any {
-			t.Skip("this machine has no non-temporal kernel")
-		}
-		e, err := dev.Prepare(op.Single(o), backend.PrepareOptions{Seed: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
-		name := e.Kernels()[0].Name
-		if got := strings.HasSuffix(name, "_nt"); got != c.want {
-			t.Errorf("n=%d, last-level cache %d: kernel %s; non-temporal expected %v", c.n, c.llc, name, c.want)
-		}
-		if err := e.Release(); err != nil {
-			t.Error(err)
+		for _, more := range []int{0, 1} {
+			size := params("n", c.above/8+more) // two arrays
+			if c.op == "fill" {
+				size = params("rows", 1, "cols", c.above/4+more)
+			}
+			o := kerneltest.Op(t, c.op, record.FP32, size)
+			any := false
+			for _, k := range kerneltest.Names(b, o) {
+				any = any || strings.HasSuffix(k, "_nt")
+			}
+			if !any {
+				t.Skip("this machine has no non-temporal kernel")
+			}
+			e, err := dev.Prepare(op.Single(o), backend.PrepareOptions{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := e.Kernels()[0].Name
+			if got, want := strings.HasSuffix(name, "_nt"), more > 0; got != want {
+				t.Errorf("%s, %d bytes and %d elements, last-level cache %d: kernel %s; non-temporal expected %v", c.op, c.above, more, c.llc, name, want)
+			}
+			if err := e.Release(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -4,6 +4,11 @@ package reduction
 
 /*
 #include "table.h"
+static int apply_scratch(const ridge_kernel *k, const ridge_reduction_args *a, void *workspace, int64_t bytes) {
+  ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = bytes};
+  return k->fn(a, &ctx);
+}
+static int64_t scratch(const ridge_kernel *k, const ridge_reduction_args *a) { return k->workspace ? k->workspace(a, 1) : 0; }
 static int apply(const ridge_kernel *k, const ridge_reduction_args *a) {
   char workspace[64] __attribute__((aligned(64)));
   ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = sizeof workspace};
@@ -17,6 +22,8 @@ import (
 	"slices"
 	"unsafe"
 
+	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/native/kernel"
 )
 
@@ -42,4 +49,66 @@ func Argmax(kernelName string, x []float32) (int64, error) {
 		return 0, fmt.Errorf("argmax with kernel %s: status %d", kernelName, rc)
 	}
 	return *y, nil
+}
+
+// Rows are the operands of a norm along rows of Cols elements. R is nil for a norm of X alone; Offset: elements by which every
+// operand lies behind a line's border.
+type Rows struct {
+	Cols, Offset      int
+	X, R, Gamma, Beta []float64
+	Eps               float64
+}
+
+// Norm evaluates softmax, a norm or an addition and a norm with the named kernel on chosen values, on the calling thread: the way
+// to see NaN, infinity, denormals and ties of rounding. It gives the sums that an addition stores (else nil) and y. The
+// kernel must be runnable here; those with non-temporal stores run at every size.
+func Norm(kernelName, opName string, r Rows) (z, y []float64, err error) {
+	code := slices.Index(op.ReductionOps, opName)
+	table := unsafe.Slice(C.ridge_reduction_table(), C.ridge_reduction_table_len())
+	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
+	if code < 0 || i < 0 || r.Cols < 1 || len(r.X)%r.Cols != 0 {
+		return nil, nil, fmt.Errorf("apply %s with kernel %s to %d elements in rows of %d: expected an op and a kernel of the reduction family and whole rows", opName, kernelName, len(r.X), r.Cols)
+	}
+	d := record.DType(C.GoString(table[i].dtype))
+	size, n := int(d.Size()), len(r.X)
+	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args))
+	defer kernel.Free(unsafe.Pointer(args))
+	place := func(values []float64, n int) (unsafe.Pointer, []byte, func()) {
+		mem := kernel.Alloc(uintptr(size*(n+r.Offset)) + 64)
+		at := unsafe.Add(mem, (64-uintptr(mem)%64)%64+uintptr(size*r.Offset))
+		b := unsafe.Slice((*byte)(at), size*n)
+		for k, v := range values {
+			op.Encode(d, b[k*size:], v)
+		}
+		return at, b, func() { kernel.Free(mem) }
+	}
+	var free [6]func()
+	var zb, yb []byte
+	args.x, _, free[0] = place(r.X, n)
+	args.r, _, free[1] = place(r.R, n)
+	args.gamma, _, free[2] = place(r.Gamma, r.Cols)
+	args.beta, _, free[3] = place(r.Beta, r.Cols)
+	args.z, zb, free[4] = place(nil, n)
+	args.y, yb, free[5] = place(nil, n)
+	for _, f := range free {
+		defer f()
+	}
+	args.rows, args.cols, args.dim, args.op, args.eps = C.int64_t(n/r.Cols), C.int64_t(r.Cols), 1, C.int32_t(code), C.double(r.Eps)
+	bytes := C.scratch(&table[i], args)
+	ws := kernel.Alloc(uintptr(bytes) + 64)
+	defer kernel.Free(ws)
+	if rc := C.apply_scratch(&table[i], args, unsafe.Add(ws, (64-uintptr(ws)%64)%64), bytes); rc != 0 {
+		return nil, nil, fmt.Errorf("apply %s with kernel %s: status %d", opName, kernelName, rc)
+	}
+	decode := func(b []byte) []float64 {
+		v := make([]float64, n)
+		for k := range v {
+			v[k] = op.Decode(d, b[k*size:])
+		}
+		return v
+	}
+	if r.R != nil {
+		z = decode(zb)
+	}
+	return z, decode(yb), nil
 }

@@ -1,0 +1,174 @@
+//go:build cgo && linux
+
+package reduction_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+	"ridge/native/reduction"
+)
+
+// normKernels of an op that run here, those with non-temporal stores at every size too.
+func normKernels(t *testing.T, opName string, d record.DType) []string {
+	t.Helper()
+	b := native.New()
+	names := kerneltest.Names(b, kerneltest.Op(t, opName, d, params("rows", 1, "cols", 8)))
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if plain, found := strings.CutSuffix(k.Name, "_nt"); found && slices.Contains(names, plain) {
+				names = append(names, k.Name)
+			}
+		}
+	}
+	return names
+}
+
+func same(a, b float64) bool { return a == b && math.Signbit(a) == math.Signbit(b) || a != a && b != b }
+
+// The sums that an addition and a norm store are those of fp32 rounded to the data's type, nearest, ties to even, for any bits: ties,
+// denormals, sums that round to infinity, NaN of any payload. Rows are odd, longer than a group, and begin anywhere.
+func TestSumsBesideANormAreRoundedToNearestForAnyBits(t *testing.T) {
+	const cols = 271
+	src := rand.New(rand.NewPCG(11, 12))
+	rows := 200
+	if testing.Short() {
+		rows = 40
+	}
+	number := func(bits uint32) float64 { return float64(math.Float32frombits(bits << 16)) }
+	r := reduction.Rows{Cols: cols, Eps: 1e-5, X: make([]float64, rows*cols), R: make([]float64, rows*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols)}
+	for i := range r.X {
+		x := src.Uint32() & 0xffff
+		y := src.Uint32() & 0x807f
+		// An exponent near the other's, so that the sum has more bits than bf16 and is often a tie, as with 8 below.
+		switch e := int(x>>7&255) + []int{-9, -8, -8, -8, -7, -4, 0, 1, 8}[i%9]; {
+		case i%31 == 0:
+			y = src.Uint32() & 0xffff
+		default:
+			y |= uint32(min(max(e, 0), 255)) << 7
+		}
+		r.X[i], r.R[i] = number(x), number(y)
+	}
+	// Corners: largest and its tie to infinity, denormals, zeros of both signs, infinities that cancel, NaN.
+	corners := [][2]uint32{{0x7f7f, 0x7b00}, {0x7f7f, 0x7aff}, {0xff7f, 0xfb00}, {1, 1}, {0x8001, 0x8001}, {0x007f, 1}, {1, 0x8001}, {0, 0x8000}, {0x8000, 0x8000},
+		{0x7f80, 0xff80}, {0x7f80, 0x7f80}, {0x7fff, 0x3f80}, {0xffff, 0x3f80}, {0x3f80, 0x7f81}, {0x7fff, 0xffff}, {0x3f80, 0x3b80}, {0x3f81, 0x3b80}, {0x3f81, 0xbb80}}
+	for i, c := range corners {
+		for _, at := range []int{i, cols - 1 - i, 2*cols + 64 + i, 3*cols + 65 + i} {
+			r.X[at], r.R[at] = number(c[0]), number(c[1])
+		}
+	}
+	for i := range r.Gamma {
+		r.Gamma[i], r.Beta[i] = 1, 0
+	}
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		for _, name := range []string{"add_layer_norm", "add_rms_norm"} {
+			for _, k := range normKernels(t, name, d) {
+				for _, r.Offset = range []int{0, 1} {
+					z, _, err := reduction.Norm(k, name, r)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for i := range z {
+						if want := op.Round(d, op.Round(record.FP32, r.X[i]+r.R[i])); !same(z[i], want) {
+							t.Errorf("%s, offset %d, element %d: %g + %g stored as %g, want %g", k, r.Offset, i, r.X[i], r.R[i], z[i], want)
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A row with NaN or infinity, at any place of it, spoils that row alone: NaN everywhere, but rms_norm divides by infinity and
+// gives zeros beside the NaN of infinity/infinity. The rows around stay what they are without it.
+func TestNormsKeepNaNAndInfinityInTheirRow(t *testing.T) {
+	inf, nan := math.Inf(1), math.NaN()
+	for _, cols := range []int{7, 31, 64, 131, 271} {
+		const rows, bad = 5, 2
+		r := reduction.Rows{Cols: cols, Eps: 1e-5, X: make([]float64, rows*cols), R: make([]float64, rows*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols)}
+		for i := range r.X {
+			r.X[i], r.R[i] = float64(i%5)/4, float64(i%3)/2
+		}
+		for i := range r.Gamma {
+			r.Gamma[i], r.Beta[i] = 1+float64(i%2)/2, float64(i%7)/8
+		}
+		for _, d := range []record.DType{record.BF16, record.FP32} {
+			for _, name := range []string{"softmax", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm"} {
+				in := r
+				if !strings.HasPrefix(name, "add_") {
+					in.R = nil
+				}
+				for _, k := range normKernels(t, name, d) {
+					_, plain, err := reduction.Norm(k, name, in)
+					if err != nil {
+						t.Fatal(err)
+					}
+					for _, v := range []float64{nan, inf, -inf} {
+						if name == "softmax" { // NaN only: of the infinities only +inf spoils a row
+							v = nan
+						}
+						for _, at := range []int{0, 1, cols / 2, cols - 1} {
+							in.X = slices.Clone(r.X)
+							in.X[bad*cols+at] = v
+							_, y, err := reduction.Norm(k, name, in)
+							if err != nil {
+								t.Fatal(err)
+							}
+							for i, got := range y {
+								want := plain[i]
+								if i/cols == bad {
+									want = nan
+									if strings.HasSuffix(name, "rms_norm") && v == v && i%cols != at {
+										want = 0
+									}
+								}
+								if !same(got, want) {
+									t.Errorf("%s %s, %d columns with %g in column %d of row %d: element (%d,%d) %g, want %g", k, name, cols, v, at, bad, i/cols, i%cols, got, want)
+									break
+								}
+							}
+						}
+					}
+					in.X = r.X
+				}
+			}
+		}
+	}
+}
+
+// Denormals are numbers: beside eps = 1 their squares vanish, and the norm of them is themselves.
+func TestNormsOfDenormalsAreThoseOfTheirNumbers(t *testing.T) {
+	for _, cols := range []int{9, 131} {
+		r := reduction.Rows{Cols: cols, X: make([]float64, 2*cols), R: make([]float64, 2*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols), Eps: 1}
+		for i := range r.X {
+			r.X[i] = float64(i%9-4) * 0x1p-133
+		}
+		for i := range r.Gamma {
+			r.Gamma[i] = 1
+		}
+		for _, name := range []string{"rms_norm", "add_rms_norm"} {
+			in := r
+			if name == "rms_norm" {
+				in.R = nil
+			}
+			for _, k := range normKernels(t, name, record.BF16) {
+				_, y, err := reduction.Norm(k, name, in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if fmt.Sprint(y) != fmt.Sprint(r.X) {
+					t.Errorf("%s of denormals with eps 1: %g, want the input %g", k, y[:9], r.X[:9])
+				}
+			}
+		}
+	}
+}
