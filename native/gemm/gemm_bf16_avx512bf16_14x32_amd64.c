@@ -9,6 +9,7 @@
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_bf16_avx512bf16_14x32)
+#define GEMM_MLP GEMM_KERNEL(mlp_bf16_avx512bf16_14x32)
 #define GEMM_TARGET GEMM_ON("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_KIND GEMM_BF512
 #define GEMM_VEC 64

@@ -31,6 +31,7 @@
 #undef GEMM_NO_ACT
 #undef GEMM_REQUANT
 #undef GEMM_LAYERS
+#undef GEMM_MLP
 #undef GEMM_EXACT
 #undef GEMM_HEIGHTS
 #undef GEMM_AHEAD
