@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3502c4636e18
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=763cbc8ec0cb
 #include "fault.h"
 */
 import "C"

@@ -12,6 +12,7 @@
 #define GEMM_MLP GEMM_KERNEL(mlp_bf16_avx512bf16_14x32)
 #define GEMM_TARGET GEMM_ON("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_KIND GEMM_BF512
+#define GEMM_NARROWS
 #define GEMM_VEC 64
 #define GEMM_MR 14
 #define GEMM_EXACT 1

@@ -3,6 +3,7 @@
 #undef GEMM_TARGET
 #undef GEMM_T
 #undef GEMM_HALF
+#undef GEMM_NARROWS
 #undef GEMM_TA
 #undef GEMM_TB
 #undef GEMM_TC

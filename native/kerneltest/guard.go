@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3502c4636e18
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=763cbc8ec0cb
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
