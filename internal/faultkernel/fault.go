@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f4075c0a2ccc
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=82e54e64de52
 #include "fault.h"
 */
 import "C"

@@ -11,6 +11,7 @@
 #define RIDGE_VL 16
 #define RIDGE_VT __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
 #define RIDGE_VMAX(a, b) ((ridge_vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define RIDGE_NARROW(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
 #define ATT_MR 32
 #define ATT_NV 2
 #define ATT_KEYS 256

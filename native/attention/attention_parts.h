@@ -12,9 +12,19 @@
 #ifndef RIDGE_ATTENTION_PARTS_H
 #define RIDGE_ATTENTION_PARTS_H
 
+// Scores that a turned vector holds of each row.
+#if defined(ATT_BF16)
+enum { SCORES = 2 * VL };
+#else
+enum { SCORES = VL };
+#endif
+typedef int32_t scores_any __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias));
+
 // s[j][w] = x[w][j] of n keys, rows ld apart, and the running maximum; lanes past the last row 0. Multiply-adds take base-2
-// scores, dot products scale them in soften.
-RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int64_t rows, float *s, float *top) {
+// scores, dot products scale them in soften. The rows lie a pitch apart and a block of keys is a few lines of each, which no hardware
+// prefetcher follows: what the same rows hold of the next block, `ahead` elements on (0: nothing), is asked for here. bf16 is turned in pairs of
+// keys, a line of each row at a time, which halves the shuffles.
+RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int64_t rows, int64_t ahead, float *s, float *top) {
 #if defined(ATT_DOT)
   const float by = 1;
 #else
@@ -25,15 +35,27 @@ RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int
     vf m = *(const vf_any *)(top + i);
     int64_t j = 0;
     if (i + VL <= rows)
-      for (; j + VL <= n; j += VL) {
+      for (; j + SCORES <= n; j += SCORES) {
         vi r[VL];
         RIDGE_UNROLL_ALL
-        for (int l = 0; l < VL; l++) r[l] = (vi)(load_vector(x + (i + l) * ld + j) * by);
+        for (int l = 0; l < VL; l++) {
+          const et *from = x + (i + l) * ld + j;
+          r[l] = *(const scores_any *)from;
+          if (ahead && (VL == 16 || j * (int64_t)sizeof(et) % RIDGE_CACHE_LINE == 0)) __builtin_prefetch(from + ahead, 0, 2);
+        }
         ridge_transpose(r);
         RIDGE_UNROLL_ALL
         for (int l = 0; l < VL; l++) {
-          *(vi_any *)(s + (j + l) * w + i) = r[l];
-          m = ridge_vmax(m, (vf)r[l]);
+#if defined(ATT_BF16)
+          const vf even = (vf)(r[l] << 16) * by, odd = (vf)(r[l] & (int32_t)0xffff0000) * by;
+          *(vf_any *)(s + (j + 2 * l) * w + i) = even;
+          *(vf_any *)(s + (j + 2 * l + 1) * w + i) = odd;
+          m = ridge_vmax(m, ridge_vmax(even, odd));
+#else
+          const vf one = (vf)r[l] * by;
+          *(vf_any *)(s + (j + l) * w + i) = one;
+          m = ridge_vmax(m, one);
+#endif
         }
       }
     for (; j < n; j++) {

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f4075c0a2ccc
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=82e54e64de52
 #cgo LDFLAGS: -lm
 #include "table.h"
 */
@@ -13,6 +13,7 @@ import "C"
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"unsafe"
 
 	"ridge/goharness/op"
@@ -33,11 +34,11 @@ func Family() kernel.Family {
 
 // Ranked adapts the ranks of the table to the CPU's features. VDPBF16PS is twice as fast as
 // fp32 multiply-adds on AMD's Zen 4 and 5, but runs at half their rate on Intel's Sapphire
-// Rapids and later, which AVX512-FP16 tells apart: there its kernel ranks just below the one
+// Rapids and later, which AVX512-FP16 tells apart: there its kernels rank just below the one
 // that widens to fp32.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	for i := range table {
-		if table[i].Name == "gemm_bf16_avx512bf16_14x32" && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+		if strings.HasSuffix(table[i].Name, "_bf16_avx512bf16_14x32") && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
 			table[i].Rank = 29
 		}
 	}

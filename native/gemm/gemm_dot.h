@@ -2,7 +2,7 @@
 // that hold neighbouring values of K (four 8-bit or two 16-bit numbers), because that is what
 // one lane of such an instruction multiplies and adds.
 //
-// A variant defines GEMM_NAME, GEMM_TARGET, GEMM_KIND, GEMM_A_SIGNED for integers (A int8 or
+// A variant defines GEMM_NAME, GEMM_MLP (bf16: the mlp's own name), GEMM_TARGET, GEMM_KIND, GEMM_A_SIGNED for integers (A int8 or
 // uint8), the block sizes, and for vectors GEMM_VEC, GEMM_MR, GEMM_NV.
 //   GEMM_MADD256   int8 widened to int16 while packing, vpmaddwd: exact, unlike vpmaddubsw
 //   GEMM_VNNI256/512  vpdpbusd, u8 x s8
@@ -217,14 +217,26 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
   }
 }
 
+#if GEMM_FLOAT && GEMM_HALF == GEMM_IS_BF16
+#define GEMM_LAYERS
+#endif
 #include "gemm_batch.h"
 #include "gemm_driver.h"
+#ifdef GEMM_LAYERS
+#include "gemm_layers.h"
+#endif
 
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
+#ifdef GEMM_LAYERS
+  if (g->layers) return GEMM_F(layers)(g, ctx);
+#endif
   if (g->batch <= 1) return GEMM_F(run)(g, ctx);
   GEMM_BATCH(g, ctx, GEMM_F(batch_slice)(g, ctx->nthreads), GEMM_F(run));
 }
+#ifdef GEMM_LAYERS
+int GEMM_PASTE(ridge, GEMM_MLP)(const void *args, const ridge_ctx *ctx) { return GEMM_F(layers)(args, ctx); }
+#endif
 #endif
 
 #undef GEMM_FLOAT

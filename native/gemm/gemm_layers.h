@@ -1,4 +1,5 @@
-// Two products in one launch (template, after gemm_driver.h; fp32 and bf16), row-major, weights stored [out,in]:
+// Two products in one launch (template, after gemm_driver.h; fp32 and bf16, by multiply-adds, dot products and tiles), row-major, weights
+// stored [out,in]:
 //
 //   swiglu: Y[M,N] = silu(X[M,K]*B[N,K]^T) o (X*B2[N,K]^T)
 //   mlp:    Y[M,N] = act(X[M,K]*B[H,K]^T + bias[H]) * B2[N,H]^T + bias2[N]
@@ -18,11 +19,19 @@
 //
 // R = 2 MC at most, HC = KC (more where the team has more panels to share): the packed hidden block is what the block of A of
 // a product is, R x KC in L2, and a chunk is one block of K of the second product, so that its sums are
-// touched as often as C is there. The hidden block is kept in the accumulator's type: nothing is rounded in between.
-// With up to 3 rows nothing is packed: dot products with the rows of the weights as they lie. The hidden features are some kilobytes
+// touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
+// and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
+// With up to 3 rows nothing is packed (dot products and tiles take more: ridge_gemm_thick): dot products with the rows of the weights as they lie. The hidden features are some kilobytes
 // then and one chunk: the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 
 #define GEMM_LAYERS_THIN 1024
+#if GEMM_PK > 1 // what the hidden block holds
+#define GEMM_HID GEMM_TA
+#define GEMM_HID_STORE(p, v) GEMM_STOREV(p, v)
+#else
+#define GEMM_HID GEMM_S
+#define GEMM_HID_STORE(p, v) (*(GEMM_F(vecu) *)(p) = (v))
+#endif
 
 // How a launch is cut, and where its parts of the workspace begin.
 typedef struct GEMM_F(layers_plan) {
@@ -35,7 +44,7 @@ typedef struct GEMM_F(layers_plan) {
 
 RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args *g, int64_t nthreads) {
   GEMM_F(layers_plan) p;
-  const int mlp = g->layers == RIDGE_LAYERS_MLP, thin = g->M <= GEMM_THIN;
+  const int mlp = g->layers == RIDGE_LAYERS_MLP, thin = GEMM_PK == 1 && g->M <= GEMM_THIN;
   const int64_t s = sizeof(GEMM_S), block = g->kc > 0 ? g->kc : GEMM_KC;
   p.rows = thin ? g->M : gemm_block(g->M, 2 * (g->mc > 0 ? g->mc : GEMM_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
@@ -62,8 +71,8 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
 
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads) { return GEMM_F(make_layers_plan)(g, nthreads).total; }
 
-// The team packs rows x k elements by tiles and blocks of K. src: elements as they are stored, or sums.
-GEMM_INLINE void GEMM_F(pack_block)(const GEMM_T *src, const GEMM_S *sums, int64_t ld, int64_t rows, int64_t k, int64_t kc, char *dst,
+// The team packs rows x k elements by tiles and blocks of K: of X (src), or of the hidden block (hid, where src is NULL).
+GEMM_INLINE void GEMM_F(pack_block)(const GEMM_TA *src, const GEMM_HID *hid, int64_t ld, int64_t rows, int64_t k, int64_t kc, char *dst,
                                     int64_t bytes, const ridge_ctx *ctx) {
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR, blocks = (k + kc - 1) / kc;
   int64_t from, to;
@@ -71,15 +80,19 @@ GEMM_INLINE void GEMM_F(pack_block)(const GEMM_T *src, const GEMM_S *sums, int64
   for (int64_t u = from; u < to; u++) {
     int m;
     const int64_t pc = u / tiles * kc, t = u % tiles, i = GEMM_F(tile_at)(rows, t, &m), n = gemm_min(kc, k - pc);
-    char *at = dst + u / tiles * bytes + t * GEMM_A_PANEL(n);
-    if (!sums) {
+    char *at = dst + u / tiles * bytes + t * GEMM_A_PANEL(gemm_ceil(n, GEMM_KU));
+#if GEMM_PK > 1
+    GEMM_F(pack_a)(at, (src ? src : hid) + i * ld + pc, ld, m, n);
+#else
+    if (src) {
       GEMM_F(pack_a)(at, src + i * ld + pc, ld, m, n);
       continue;
     }
 #if GEMM_EXACT
-    GEMM_F(turn32)((uint32_t *)at, sums + i * ld + pc, ld * 4, m, n);
+    GEMM_F(turn32)((uint32_t *)at, hid + i * ld + pc, ld * 4, m, n);
 #else
-    GEMM_F(transpose32)((uint32_t *)at, sums + i * ld + pc, ld * 4, GEMM_MR, m, n);
+    GEMM_F(transpose32)((uint32_t *)at, hid + i * ld + pc, ld * 4, GEMM_MR, m, n);
+#endif
 #endif
   }
 }
@@ -134,7 +147,7 @@ GEMM_NOINLINE void GEMM_F(gated)(GEMM_TC *c, int64_t ldc, int64_t rows, int64_t 
 }
 
 // hid[rows x n] = act(sums + bias); reads and writes whole vectors.
-GEMM_NOINLINE void GEMM_F(hidden)(GEMM_S *hid, int64_t ldh, int64_t rows, int64_t n, const GEMM_S *sums, int64_t ld, const GEMM_TC *bias,
+GEMM_NOINLINE void GEMM_F(hidden)(GEMM_HID *hid, int64_t ldh, int64_t rows, int64_t n, const GEMM_S *sums, int64_t ld, const GEMM_TC *bias,
                                   int act) {
   enum { L = GEMM_LANES };
   typedef GEMM_F(vec) V;
@@ -152,11 +165,12 @@ GEMM_NOINLINE void GEMM_F(hidden)(GEMM_S *hid, int64_t ldh, int64_t rows, int64_
         for (int q = 0; q < h; q++) GEMM_F(raise)(&s[q], 0);
       else if (act > RIDGE_ACT_RELU)
         GEMM_F(activate)(s, h, act);
-      for (int q = 0; q < h; q++) *(VU *)(hid + (i + q) * ldh + j) = s[q];
+      for (int q = 0; q < h; q++) GEMM_HID_STORE(hid + (i + q) * ldh + j, s[q]);
     }
   }
 }
 
+#if GEMM_PK == 1
 // One dot product of each of m rows of a with a row of the weights.
 GEMM_INLINE void GEMM_F(layer_dot)(const GEMM_S *a, int64_t lda, const GEMM_TB *b, int64_t k, const int m, GEMM_S *out, int64_t ld) {
   enum { L = GEMM_LANES };
@@ -198,7 +212,7 @@ GEMM_NOINLINE int GEMM_F(thin_layers)(const ridge_gemm_args *g, const ridge_ctx 
   const int64_t m = g->M;
   int64_t from, to;
   for (int64_t i = 0; i < m; i++)
-    for (int64_t k = 0; k < g->K; k++) x[i * g->K + k] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k]);
+    for (int64_t k = 0; k < g->K; k++) x[i * g->K + k] = GEMM_LOADS(((const GEMM_TA *)g->A)[i * g->lda + k]);
   if (g->layers == RIDGE_LAYERS_SWIGLU) {
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t j = from, n; j < to; j += n) {
@@ -236,22 +250,28 @@ GEMM_NOINLINE int GEMM_F(thin_layers)(const ridge_gemm_args *g, const ridge_ctx 
   return RIDGE_OK;
 }
 
+#endif
+
 GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
+#if GEMM_PK == 1
   if (g->M <= GEMM_THIN) return GEMM_F(thin_layers)(g, ctx, &p);
+#endif
   char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes, *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
-  GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *hid = (GEMM_S *)(ws + p.hid_at), *y = (GEMM_S *)(ws + p.y_at);
+  GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *y = (GEMM_S *)(ws + p.y_at);
+  GEMM_HID *hid = (GEMM_HID *)(ws + p.hid_at);
   const GEMM_TB *b1 = g->B, *b2 = g->B2;
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
+  GEMM_BEGIN
   int64_t c0, c1, from, to;
   ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &c0, &c1);
   for (int64_t i0 = 0; i0 < g->M; i0 += p.rows) {
     const int64_t rows = gemm_min(p.rows, g->M - i0);
     if (i0 > 0) ridge_barrier(ctx); // packed rows are read until here
-    GEMM_F(pack_block)((const GEMM_T *)g->A + i0 * g->lda, NULL, g->lda, rows, g->K, p.kc, a1, p.a1, ctx);
+    GEMM_F(pack_block)((const GEMM_TA *)g->A + i0 * g->lda, NULL, g->lda, rows, g->K, p.kc, a1, p.a1, ctx);
     ridge_barrier(ctx);
     if (g->layers == RIDGE_LAYERS_SWIGLU) {
       for (int64_t j = c0, n; j < c1; j += n) {
@@ -285,6 +305,9 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
     }
     GEMM_F(finish)(&last, i0, c0, rows, c1 - c0, y + c0, p.y_ld, NULL, 0);
   }
+  GEMM_END
   return RIDGE_OK;
 }
 #undef GEMM_LAYERS_THIN
+#undef GEMM_HID
+#undef GEMM_HID_STORE

@@ -3,6 +3,7 @@
 #undef GEMM_TARGET
 #undef GEMM_T
 #undef GEMM_HALF
+#undef GEMM_NARROWS
 #undef GEMM_TA
 #undef GEMM_TB
 #undef GEMM_TC
@@ -31,6 +32,7 @@
 #undef GEMM_NO_ACT
 #undef GEMM_REQUANT
 #undef GEMM_LAYERS
+#undef GEMM_MLP
 #undef GEMM_EXACT
 #undef GEMM_HEIGHTS
 #undef GEMM_AHEAD

@@ -13,22 +13,27 @@ int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)-
 #define GEMM_LINE_PACKED(name, ops, dtype, acc, isa, rank, c, sup) \
   int64_t ridge_ws_##name(const void *args, int32_t nthreads); \
   RIDGE_DECLARE_PACKED(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
+#define GEMM_MLP(name, kernel, isa, rank) int ridge_##name(const void *args, const ridge_ctx *ctx);
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef GEMM_LINE
 #undef GEMM_LINE_PACKED
+#undef GEMM_MLP
 
 static const ridge_kernel table[] = {
 #define GEMM_LINE(name, ops, dtype, acc, isa, rank, c, sup) \
   RIDGE_ENTRY(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
 #define GEMM_LINE_PACKED(name, ops, dtype, acc, isa, rank, c, sup) \
   RIDGE_ENTRY_PACKED(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
+#define GEMM_MLP(name, kernel, isa, rank) \
+  {#name, "mlp", "bf16", "fp32", isa, rank, 6, 0, ridge_##name, ridge_ws_##kernel, ridge_gemm_thick, 0, 8},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef GEMM_LINE
 #undef GEMM_LINE_PACKED
+#undef GEMM_MLP
 };
 
 const ridge_kernel *ridge_gemm_table(void) { return table; }

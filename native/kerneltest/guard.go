@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f4075c0a2ccc
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=82e54e64de52
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f4075c0a2ccc
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=82e54e64de52
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
