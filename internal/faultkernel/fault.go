@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef899f2fe1f8
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0483779c2a37
 #include "fault.h"
 */
 import "C"
