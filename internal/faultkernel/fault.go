@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=82e54e64de52
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0e90919bfce5
 #include "fault.h"
 */
 import "C"

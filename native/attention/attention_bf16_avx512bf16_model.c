@@ -4,6 +4,9 @@
 // Formula, layouts, limit and source: attention_flash_body.h. Preconditions: scale > 0; any
 // alignment. FLOP (4D+6) per visible pair, bytes q, k, v and o once. Floor: none asked for.
 // Versions: attention_flash_body.h.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

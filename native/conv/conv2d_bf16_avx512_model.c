@@ -6,6 +6,9 @@
 // 12 cycles per k at two FMA a cycle; VDPBF16PS is slower than fp32 FMA on several chips and
 // rounds differently.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

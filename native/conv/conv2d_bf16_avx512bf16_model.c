@@ -5,6 +5,9 @@
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic; see the variant. Sums of pairs
 // here round twice.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

@@ -4,6 +4,9 @@
 // Formula, layouts, limit and source: conv_depthwise_body.h. Preconditions: groups = C, and K = C
 // in NHWC; any alignment. FLOP 2*N*Ho*Wo*K*R*S; bytes x, w and y once.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

@@ -5,6 +5,9 @@
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic;
 // 12 cycles per k at two FMA a cycle (24 with one unit), 3 loads and 8 broadcasts beside them.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

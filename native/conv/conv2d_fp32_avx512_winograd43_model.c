@@ -5,6 +5,9 @@
 // group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
 // bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

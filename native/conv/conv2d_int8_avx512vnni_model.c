@@ -5,6 +5,9 @@
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic;
 // 12 cycles per 2 k at two VPDPWSSD a cycle, 768 multiply-adds; exact, as no step saturates.
 // Versions: 1, this one; the model.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_MODEL

@@ -1,5 +1,8 @@
 // The 16-lane kernels at bf16 without an instruction set: proves the AVX-512 variant's logic anywhere.
 // Formulas, preconditions and costs: body.inc.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_VEC_LANES 16

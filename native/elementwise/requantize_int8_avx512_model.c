@@ -1,5 +1,8 @@
 // The 16-lane requantize without an instruction set: proves the AVX-512 variant's logic anywhere.
 // Formula, preconditions and costs: requantize.h.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_VEC_LANES 16

@@ -40,6 +40,7 @@ func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 }
 
 func TestTheSearchBeginsWithBlocksThatFitTheCaches(t *testing.T) {
+	kerneltest.NeedModels(t)
 	b := native.New()
 	o := kerneltest.Op(t, "gemm", record.FP32, shape(1024, 1024, 1024))
 	s, ok := b.Space(o, "gemm_fp32_avx512_14x32_model", zen3, 2)

@@ -254,6 +254,7 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 
 // A kernel that has the name in the table, or the rank would silently stay.
 func TestTheRankedKernelExists(t *testing.T) {
+	kerneltest.NeedModels(t)
 	if !slices.ContainsFunc(gemm.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == "gemm_bf16_avx512bf16_14x32_model" }) {
 		t.Error("gemm_bf16_avx512bf16_14x32_model is not in the table: was the kernel renamed?")
 	}

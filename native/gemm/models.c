@@ -1,6 +1,9 @@
 // The variants whose instruction set may be missing, compiled again as portable models (see
 // variant.h). They prove the variants' packing, tails and blocking on any machine; they are
 // slow and run only when forced by name.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define GEMM_MODEL 1

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=82e54e64de52
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0e90919bfce5
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -44,15 +44,18 @@ func (f Fault) String() string {
 // workspace between inaccessible pages, once flush against the page after the end and once
 // against the page before the start, in a child process that a read or write of one byte too many
 // ends. Of an operand that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
-func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
+func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) { return guarded(b, ops, false) }
+
+// guarded is Guard, of which thin keeps one combination of threads and side for each op and kernel, in turn.
+func guarded(b *native.Backend, ops []op.Op, thin bool) ([]Fault, error) {
 	raw, err := unix.Mmap(-1, 0, C.sizeof_guard_report, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("map the report of a guarded run: %w", err)
 	}
 	defer func() { _ = unix.Munmap(raw) }()
-	g := guard{b: b, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
-	for _, o := range ops {
-		if err := g.run(o); err != nil {
+	g := guard{b: b, thin: thin, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
+	for i, o := range ops {
+		if err := g.run(o, i); err != nil {
 			return g.faults, fmt.Errorf("guard %s %s %s: %w", o.Name(), o.DType(), Describe(o), err)
 		}
 	}
@@ -61,13 +64,14 @@ func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
 
 type guard struct {
 	b      *native.Backend
+	thin   bool
 	report *C.guard_report
 	faults []Fault
 }
 
-// run tries all kernels of one op in one child process, and in one more after each fault.
-func (g *guard) run(o op.Op) error {
-	var r arrangement
+// run tries all kernels of one op, the i-th, in one child process, and in one more after each fault.
+func (g *guard) run(o op.Op, i int) error {
+	r := arrangement{thin: g.thin, turn: i}
 	defer r.free()
 	for _, atEnd := range []bool{true, false} {
 		if err := r.arrange(g.b, o, atEnd); err != nil {
@@ -138,6 +142,8 @@ type arrangement struct {
 	steps   []step
 	regions []region
 	args    []unsafe.Pointer
+	thin    bool // each kernel meets one combination of threads and side
+	turn    int  // the one that the first kernel meets
 }
 
 func (r *arrangement) free() {
@@ -176,11 +182,13 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 			return err
 		}
 	}
+	turn := r.turn
 	for _, f := range b.Families {
 		for _, k := range f.Kernels {
 			if !k.Implements(o.Name(), o.DType()) || !kernel.Detect().Has(k.ISA) {
 				continue
 			}
+			turn++
 			a, err := f.Bind(o, bufs)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", k.Name, err)
@@ -193,6 +201,9 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 				continue
 			}
 			for _, threads := range []int{1, 3} {
+				if r.thin && turn%4 != combination(threads, atEnd) {
+					continue
+				}
 				w, err := r.place("the workspace", k.WorkspaceBytes(a, threads), cacheLine, atEnd)
 				if err != nil {
 					return err
@@ -215,6 +226,15 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 		}
 	}
 	return nil
+}
+
+// combination numbers the four of threads and side.
+func combination(threads int, atEnd bool) int {
+	n := threads / 2 * 2
+	if atEnd {
+		n++
+	}
+	return n
 }
 
 // pack gives a step's kernel memory for the operand that it packs beforehand.

@@ -37,7 +37,7 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 func All(t *testing.T, b *native.Backend, ops []op.Op) {
 	t.Helper()
 	verifyAll(t, b, ops)
-	faults, err := Guard(b, ops)
+	faults, err := guarded(b, ops, sparseGuard())
 	if err != nil {
 		t.Error(err)
 	}
@@ -94,6 +94,18 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 // turn, and not in all. make asks for it where the same kernels run again: under emulation, sanitizers and
 // the second compiler.
 func sparse() bool { return os.Getenv("RIDGE_TEST_SPARSE") != "" }
+
+// sparseGuard reports whether the same holds for threads and the side on which guard pages are met. Not under emulation:
+// no other run meets the kernels of that machine.
+func sparseGuard() bool { return sparse() && runtime.GOARCH == "amd64" }
+
+// NeedModels skips a test of the models where they are not compiled in.
+func NeedModels(t *testing.T) {
+	t.Helper()
+	if !models {
+		t.Skip("built without models")
+	}
+}
 
 // offVectors is the least shift of all tensors that leaves each aligned to its elements and to no
 // vector: by contract a kernel may count on the former alone.

@@ -1,5 +1,8 @@
 // The text of the AVX-512 bandwidth kernels compiled for no ISA, with aligned ordinary stores for
 // the non-temporal ones: proves their logic on any machine. Only when forced by name; slow.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #include <string.h>

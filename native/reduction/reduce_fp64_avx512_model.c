@@ -1,5 +1,8 @@
 // sum, mean, max, min at fp64 with AVX-512's lanes and no instruction set: proves that variant's logic anywhere.
 // Formulas, preconditions, costs and design: reduce.inc.
+
+//go:build !nomodels
+
 #include "../include/ridge_model.h"
 
 #define RIDGE_VEC_LANES 16

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=82e54e64de52
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0e90919bfce5
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -53,6 +53,7 @@ struct ridge_team {
   ridge_run run;
   int set, done; // next set and whole samples, written by thread 0
   int stopping;
+  int64_t spin_ns;
   member *m;
 };
 
@@ -65,7 +66,7 @@ static int64_t now_ns(void) {
 static void futex_wait(_Atomic uint32_t *p, uint32_t old) { syscall(SYS_futex, p, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0); }
 static void futex_wake(_Atomic uint32_t *p) { syscall(SYS_futex, p, FUTEX_WAKE_PRIVATE, 1 << 30, NULL, NULL, 0); }
 
-static void wait_change(word *w, uint32_t old, word *sleepers) {
+static void wait_change(word *w, uint32_t old, word *sleepers, int64_t spin_ns) {
   for (int64_t from = 0;;) {
     for (int i = 0; i < 64; i++) {
       if (atomic_load_explicit(&w->v, memory_order_acquire) != old) return;
@@ -73,7 +74,7 @@ static void wait_change(word *w, uint32_t old, word *sleepers) {
     }
     int64_t at = now_ns();
     if (from == 0) from = at;
-    if (at - from > SPIN_NS) break;
+    if (at - from >= spin_ns) break;
   }
   atomic_fetch_add(&sleepers->v, 1);
   while (atomic_load(&w->v) == old) futex_wait(&w->v, old);
@@ -92,7 +93,7 @@ static void barrier(struct ridge_team *t, int32_t tid) {
     atomic_store_explicit(&t->arrived.v, 0, memory_order_relaxed);
     advance(&t->generation, &t->sleepers);
   } else {
-    wait_change(&t->generation, gen, &t->sleepers);
+    wait_change(&t->generation, gen, &t->sleepers, t->spin_ns);
   }
 }
 
@@ -105,7 +106,7 @@ static int64_t line(struct ridge_team *t, int tid) {
   uint32_t gen = atomic_load_explicit(&t->generation.v, memory_order_relaxed);
   if (tid != 0) {
     atomic_fetch_add(&t->arrived.v, 1);
-    wait_change(&t->generation, gen, &t->sleepers);
+    wait_change(&t->generation, gen, &t->sleepers, t->spin_ns);
     return 0;
   }
   int64_t from = 0;
@@ -116,7 +117,7 @@ static int64_t line(struct ridge_team *t, int tid) {
       if (i < 63) continue;
       int64_t at = now_ns();
       if (from == 0) from = at;
-      if (at - from > SPIN_NS) sched_yield(); // more threads than CPUs: one of them needs this one
+      if (at - from >= t->spin_ns) sched_yield(); // more threads than CPUs: one of them needs this one
     }
   atomic_store_explicit(&t->arrived.v, 0, memory_order_relaxed);
   int64_t at = now_ns();
@@ -247,7 +248,7 @@ static void *member_main(void *p) {
   atomic_fetch_add(&t->finished.v, 1);
   futex_wake(&t->finished.v);
   for (uint32_t seen = 0;;) {
-    wait_change(&t->job, seen, &t->job_sleepers);
+    wait_change(&t->job, seen, &t->job_sleepers, t->spin_ns);
     seen = atomic_load(&t->job.v);
     if (atomic_load(&t->quit)) break;
     run_job(m);
@@ -266,6 +267,12 @@ static void wait_finished(struct ridge_team *t, uint32_t n) {
   }
 }
 
+// More threads than CPUs: a waiter's partner may be waiting for the CPU on which it spins.
+static int64_t spin_of(int n) {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 && n > CPU_COUNT(&set) ? 0 : SPIN_NS;
+}
+
 struct ridge_team *ridge_team_create(int n, const int *cpus) {
   if (n < 1 || n > 4096) {
     errno = EINVAL;
@@ -274,7 +281,7 @@ struct ridge_team *ridge_team_create(int n, const int *cpus) {
   struct ridge_team *t = NULL;
   if (posix_memalign((void **)&t, 128, sizeof *t)) return NULL;
   memset(t, 0, sizeof *t);
-  t->n = n;
+  t->n = n, t->spin_ns = spin_of(n);
   if (posix_memalign((void **)&t->m, 128, (size_t)n * sizeof *t->m)) {
     free(t);
     return NULL;

@@ -1,0 +1,5 @@
+//go:build cgo && linux && nomodels
+
+package kerneltest
+
+const models = false
