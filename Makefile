@@ -95,17 +95,19 @@ race: compiler
 	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(GO) test -race -short ./cmd/... ./goharness/...
 
 # Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there. Here and with the second compiler without
-# the models (*_model): one plain C text for every machine, which unit and sanitize run.
+# the models (*_model): one plain C text for every machine, which unit and sanitize run. That these compilers take it is asked apart.
 ARM_CC   = aarch64-linux-gnu-gcc
 ARM_QEMU = $(firstword $(wildcard /usr/bin/qemu-aarch64-static /usr/bin/qemu-aarch64))
 arm64:
 	@if ! command -v $(ARM_CC) >/dev/null 2>&1; then echo "arm64: skipped, $(ARM_CC) is not installed (Debian: apt-get install gcc-aarch64-linux-gnu libc6-dev-arm64-cross)"; exit 0; fi; \
-	set -e; export GOARCH=arm64 CC=$(ARM_CC) CGO_ENABLED=1; $(GO) vet -tags nomodels ./...; \
+	set -e; for f in $$(grep -l 'go:build !nomodels' native/*/*.c); do $(ARM_CC) -fsyntax-only -Wno-psabi -Inative/include $$f; done; \
+	export GOARCH=arm64 CC=$(ARM_CC) CGO_ENABLED=1; $(GO) vet -tags nomodels ./...; \
 	if [ -z "$(ARM_QEMU)" ]; then echo "arm64: built; tests skipped, qemu-aarch64-static is not installed (Debian: apt-get install qemu-user-static)"; exit 0; fi; \
 	RIDGE_TEST_SPARSE=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -tags nomodels -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
 
 clang:
 	CGO_ENABLED=1 CC=clang $(GO) build -tags nomodels -o bin/ridge-clang ./cmd/ridge
+	@for f in $$(grep -l 'go:build !nomodels' native/*/*.c); do clang -fsyntax-only -Wno-psabi -Inative/include $$f || exit 1; done
 	RIDGE_TEST_SPARSE=1 CGO_ENABLED=1 CC=clang $(GO) test -tags nomodels -short ./native/...
 
 # The kernels' tests with every memory access and every operation of undefined result checked; a

@@ -3,20 +3,23 @@
 //
 //   read   y[0] = the wrapping sum of a's 32-bit words over all passes     copy   y = a, its bits XORed with the pass
 //   write  y = 3 + pass                                                      triad  y = a + (3 + pass)·b
+//   update y in place: 3 in the first pass, in each further one its bits plus the number of the pass less one
 //
-// nt_… stores with st.cs. FLOP: 2 an element of triad. Bytes: 4, 4, 8 and 12 an element and pass.
+// nt_… stores with st.cs. FLOP: 2 an element of triad. Bytes: 4, 4, 8 and 12 an element and pass,
+// of update 8, 4 in the first.
 // In flight: 64 bytes a thread, 64 KB a multiprocessor (ridge_map.cuh has the need): four loads of 16 bytes, or two of each of triad's
 // arrays. Four of each spill on 12.0, where ptxas keeps to 64 registers a thread.
 // Packs need 16-byte alignment of all arrays; else, and in the tail, one element at a time.
 #include "ptx_memory.cuh"
 #include "ridge_reduce.cuh"
 
-enum { READ_ONLY, WRITE, COPY, TRIAD };
+enum { READ_ONLY, WRITE, COPY, TRIAD, UPDATE };
 constexpr int THREADS = 512;
 
 template <int ACCESS> __device__ __forceinline__ float result(int64_t pass, float a, float b) {
   if (ACCESS == WRITE) return (float)(3 + pass);
   if (ACCESS == COPY) return __uint_as_float(__float_as_uint(a) ^ (unsigned)pass);
+  if (ACCESS == UPDATE) return pass == 0 ? 3.f : __uint_as_float(__float_as_uint(a) + (unsigned)(pass - 1));
   return fmaf((float)(3 + pass), b, a);
 }
 
@@ -44,7 +47,7 @@ __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, 
 #pragma unroll
           for (int u = 0; u < UNROLL; u++) {
             if (u >= count) break;
-            if (ACCESS != WRITE) va[u] = load_again(pa + i + u * THREADS);
+            if (ACCESS != WRITE && (ACCESS != UPDATE || pass > 0)) va[u] = load_again(pa + i + u * THREADS);
             if (ACCESS == TRIAD) vb[u] = load_again(pb + i + u * THREADS);
           }
 #pragma unroll
@@ -56,7 +59,7 @@ __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, 
             store_again<STREAMING>(py + i + u * THREADS, r);
           }
         },
-        [&](int64_t t) { y[t] = result<ACCESS>(pass, ACCESS == WRITE ? 0 : a[t], ACCESS == TRIAD ? b[t] : 0); });
+        [&](int64_t t) { y[t] = result<ACCESS>(pass, ACCESS == WRITE || (ACCESS == UPDATE && pass == 0) ? 0 : a[t], ACCESS == TRIAD ? b[t] : 0); });
 }
 
 #define MOVE(name, ACCESS, STREAMING)                                                                                        \
@@ -71,6 +74,7 @@ MOVE(copy, COPY, false)
 MOVE(nt_copy, COPY, true)
 MOVE(triad, TRIAD, false)
 MOVE(nt_triad, TRIAD, true)
+MOVE(update, UPDATE, false)
 
 // A sum of its own for each word of a pack: one addition a load. The block's sum goes to partial[block].
 RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {

@@ -101,6 +101,9 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 	for i := range b[:len(b)-1] {
 		in[i] = kernel.Ptr(b[i])
 	}
+	if w.Access == "update" {
+		in[0] = y
+	}
 	l.Args = append(kernel.Ints(w.N, w.Passes), in[0], in[1], y)
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }

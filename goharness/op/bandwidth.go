@@ -11,7 +11,7 @@ import (
 
 // Accesses of the bandwidth probe, in the order of RIDGE_ACCESS_* in
 // native/include/ridge_memory.h. nt_ forms store around the caches.
-var Accesses = []string{"read", "write", "nt_write", "copy", "nt_copy", "triad", "nt_triad"}
+var Accesses = []string{"read", "write", "nt_write", "copy", "nt_copy", "triad", "nt_triad", "update"}
 
 // BandwidthSpec declares bandwidth, the probe behind the memory ceilings: passes runs over
 // a working set of the given bytes (all arrays and threads together), each thread on its
@@ -20,7 +20,8 @@ func BandwidthSpec() Spec {
 	return Spec{
 		Name: "bandwidth", Family: "memory", Suite: "bandwidth", Item: "pass over the working set", Metric: "gbps",
 		Doc: "read: y = sum of the 32-bit words of a, wrapping, over all passes; write: y = 3 + pass; copy: y = a, its bits XORed " +
-			"with the pass; triad: y = a + (3 + pass)*b; passes count from 0; nt_: non-temporal stores. " +
+			"with the pass; triad: y = a + (3 + pass)*b; passes count from 0; nt_: non-temporal stores; update: y in place, the first pass writes 3, " +
+			"each further one adds its number less one to the bits. " +
 			"Bytes as STREAM counts them (no write-allocate) x passes",
 		Params: []ParamSpec{
 			{Name: "access", Doc: "how the working set is used", Enum: Accesses},
@@ -31,7 +32,7 @@ func BandwidthSpec() Spec {
 		New: func(v Values, d record.DType) (Op, error) {
 			b := &Bandwidth{Access: v.Str("access"), Passes: v.Int("passes"), params: v.List()}
 			switch b.Access {
-			case "read", "write", "nt_write":
+			case "read", "write", "nt_write", "update":
 				b.Arrays = 1
 			case "copy", "nt_copy":
 				b.Arrays = 2
@@ -66,6 +67,8 @@ func (b *Bandwidth) Tensors() []Tensor {
 	switch {
 	case b.Access == "read":
 		return []Tensor{in("a"), {Name: "y", Role: Out, DType: record.INT32, Dims: []int64{1}}}
+	case b.Access == "update": // its bits need not be a number
+		return []Tensor{{Name: "y", Role: Out, DType: record.INT32, Dims: []int64{b.N}}}
 	case b.Arrays == 2:
 		return []Tensor{in("a"), y}
 	case b.Arrays == 3:
@@ -82,8 +85,13 @@ func (b *Bandwidth) FLOPs() int64 {
 	return 0
 }
 
-// Bytes is the working set times the passes.
-func (b *Bandwidth) Bytes() int64 { return Product(4, b.Arrays, b.N, b.Passes) }
+// Bytes is the working set times the passes, for update read and written in all but the first.
+func (b *Bandwidth) Bytes() int64 {
+	if b.Access == "update" {
+		return Product(4, b.N, 2*b.Passes-1)
+	}
+	return Product(4, b.Arrays, b.N, b.Passes)
+}
 
 // IntegerExact: read adds bit patterns, copy flips some; the factor of triad's integers of
 // at most 3 is at most 2^22 + 2.
@@ -97,6 +105,9 @@ func (b *Bandwidth) Expect(in *Inputs, out int, i int64) Expectation {
 	switch {
 	case b.Access == "read":
 		return Expectation{Value: float64(int32(b.sumOfWords(in) * uint32(b.Passes)))}
+	case b.Access == "update": // the sum of 0 ... passes-2: each pass shows
+		sum := uint64(last) * uint64(max(0, last-1)) / 2
+		return Expectation{Value: float64(int32(math.Float32bits(StreamScalar) + uint32(sum)))}
 	case b.Arrays == 2:
 		bits := math.Float32bits(float32(in.At(0, i))) ^ uint32(last)
 		return Expectation{Value: float64(math.Float32frombits(bits))}

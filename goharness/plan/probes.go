@@ -10,12 +10,16 @@ import (
 )
 
 // Accesses of the bandwidth probes. From DRAM the non-temporal forms of copy and triad are
-// probed too: they skip the read of the line to be written, so theirs is the higher limit.
+// probed too: they skip the read of the line to be written, so theirs is the higher limit. In a cache of a CPU an update in place is the
+// highest one: each line comes once and leaves once, where a copy fetches the line that it writes as well.
 var Accesses = []string{"read", "write", "nt_write", "copy", "triad"}
 
-func accessesOf(level string) []string {
-	if level == "DRAM" {
+func accessesOf(level, device string) []string {
+	switch {
+	case level == "DRAM":
 		return append(slices.Clone(Accesses), "nt_copy", "nt_triad")
+	case device == "cpu":
+		return append(slices.Clone(Accesses), "update")
 	}
 	return Accesses
 }
@@ -66,7 +70,7 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			if bytes == 0 {
 				continue
 			}
-			for _, a := range accessesOf(l.Name) {
+			for _, a := range accessesOf(l.Name, b.o.Device) {
 				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
 				main := l.Name == ceiling.DRAM && slices.Contains([]string{"read", "triad", "nt_triad"}, a)
 				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes), t, main, skip); err != nil {

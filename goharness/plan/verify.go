@@ -41,7 +41,7 @@ var checkShapes = map[string][]string{
 	"max":                 reduced("all", "0", "1"),
 	"min":                 reduced("all", "0", "1"),
 	"chase":               {"bytes=4160,steps=100"},
-	"bandwidth":           {"access=read,bytes=40012,passes=3", "access=write,bytes=40012,passes=3", "access=nt_write,bytes=40012,passes=3", "access=copy,bytes=40016,passes=3", "access=nt_copy,bytes=40016,passes=3", "access=triad,bytes=40020,passes=3", "access=nt_triad,bytes=40020,passes=3"},
+	"bandwidth":           {"access=read,bytes=40012,passes=3", "access=write,bytes=40012,passes=3", "access=nt_write,bytes=40012,passes=3", "access=copy,bytes=40016,passes=3", "access=nt_copy,bytes=40016,passes=3", "access=triad,bytes=40020,passes=3", "access=nt_triad,bytes=40020,passes=3", "access=update,bytes=40012,passes=3"},
 	"copy_h2d":            {"bytes=40012", "bytes=4"},
 	"copy_d2h":            {"bytes=40012", "bytes=4"},
 	"layout":              {"n=2,c=6,h=5,w=7", "n=2,c=6,h=5,w=7,to=nchw"},

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0e90919bfce5
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=051477568b18
 #include "fault.h"
 */
 import "C"

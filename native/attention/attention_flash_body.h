@@ -45,7 +45,7 @@ RIDGE_INLINE float load_one(const et *p) { return ridge_bf16_to_float(*p); }
 RIDGE_INLINE RIDGE_VT vf load_vector(const et *p) { return (vf)ridge_bf16_load(p); }
 RIDGE_INLINE void store_one(et *p, float x) { *p = ridge_float_to_bf16(x); }
 RIDGE_INLINE RIDGE_VT void store_vector(et *p, vf x) {
-#if defined(RIDGE_NARROW) // one instruction in place of a dozen; it flushes denormals, as the dot products do
+#if defined(RIDGE_NARROW) // one instruction in place of a dozen; it flushes denormals
   RIDGE_NARROW(p, x);
 #else
   ridge_bf16_store(p, x);

@@ -4,6 +4,7 @@
 // C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
 // Limit: the tile unit, 16*16*32 products in 16 cycles (1024 FLOP per cycle). Sums of K blocks
 // stay fp32 in the workspace. B panel KC*32*2 = 32 KiB, A block MC*KC*2 = 256 KiB in L2.
+// Rounding by vcvtneps2bf16 (gemm_half.h), which flushes denormals, as the tiles do.
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_bf16_amx_32x32)

@@ -20,7 +20,7 @@ GEMM_INLINE void GEMM_F(load_half)(GEMM_F(vec) *v, const uint16_t *p) {
 }
 
 GEMM_INLINE void GEMM_F(store_half)(uint16_t *p, const GEMM_F(vec) *v) {
-#if defined(GEMM_NARROWS) && !defined(GEMM_MODEL) // one instruction in place of a dozen; it flushes denormals, as the products of these kernels do
+#if defined(GEMM_NARROWS) && !defined(GEMM_MODEL) // one instruction in place of a dozen; it flushes denormals (of a bias or residual alone, too)
   *(GEMM_F(hu) *)p = (GEMM_F(h))_mm512_cvtneps_pbh((__m512)*v);
 #elif GEMM_HALF == GEMM_IS_BF16
   GEMM_F(w) u = (GEMM_F(w))*v;

@@ -237,7 +237,8 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 		return 0
 	}
 	table := func() []kernel.Kernel {
-		return []kernel.Kernel{{Name: "gemm_bf16_avx512_14x32", Rank: 30}, {Name: "gemm_bf16_avx512bf16_14x32", Rank: 40}, {Name: "gemm_bf16_amx_32x32", Rank: 50}}
+		return []kernel.Kernel{{Name: "gemm_bf16_avx512_14x32", Rank: 30}, {Name: "gemm_bf16_avx512bf16_14x32", Rank: 40}, {Name: "gemm_bf16_amx_32x32", Rank: 50},
+			{Name: "mlp_bf16_avx512bf16_14x32", Rank: 40}}
 	}
 	zen4 := bit("avx512f") | bit("avx512bf16")
 	for _, c := range []struct {
@@ -246,17 +247,19 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 		dot  int
 	}{{"Zen 4", zen4, 40}, {"Sapphire Rapids without AMX", zen4 | bit("avx512fp16"), 29}} {
 		got := gemm.Ranked(table(), c.have)
-		if got[0].Rank != 30 || got[1].Rank != c.dot || got[2].Rank != 50 {
-			t.Errorf("%s: ranks %d, %d, %d; want 30, %d, 50", c.name, got[0].Rank, got[1].Rank, got[2].Rank, c.dot)
+		if got[0].Rank != 30 || got[1].Rank != c.dot || got[2].Rank != 50 || got[3].Rank != c.dot {
+			t.Errorf("%s: ranks %d, %d, %d, %d; want 30, %d, 50, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank, c.dot, c.dot)
 		}
 	}
 }
 
-// A kernel that has the name in the table, or the rank would silently stay.
+// Kernels that have the names in the table, or the rank would silently stay.
 func TestTheRankedKernelExists(t *testing.T) {
 	kerneltest.NeedModels(t)
-	if !slices.ContainsFunc(gemm.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == "gemm_bf16_avx512bf16_14x32_model" }) {
-		t.Error("gemm_bf16_avx512bf16_14x32_model is not in the table: was the kernel renamed?")
+	for _, name := range []string{"gemm_bf16_avx512bf16_14x32_model", "mlp_bf16_avx512bf16_14x32_model"} {
+		if !slices.ContainsFunc(gemm.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == name }) {
+			t.Errorf("%s is not in the table: was the kernel renamed?", name)
+		}
 	}
 }
 

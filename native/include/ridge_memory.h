@@ -14,6 +14,7 @@ enum {
   RIDGE_ACCESS_NT_COPY,
   RIDGE_ACCESS_TRIAD,
   RIDGE_ACCESS_NT_TRIAD,
+  RIDGE_ACCESS_UPDATE,
 };
 
 typedef struct ridge_memory_args {

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0e90919bfce5
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=051477568b18
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -53,9 +53,9 @@ func guarded(b *native.Backend, ops []op.Op, thin bool) ([]Fault, error) {
 		return nil, fmt.Errorf("map the report of a guarded run: %w", err)
 	}
 	defer func() { _ = unix.Munmap(raw) }()
-	g := guard{b: b, thin: thin, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
-	for i, o := range ops {
-		if err := g.run(o, i); err != nil {
+	g := guard{b: b, thin: thin, met: map[string]int{}, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
+	for _, o := range ops {
+		if err := g.run(o); err != nil {
 			return g.faults, fmt.Errorf("guard %s %s %s: %w", o.Name(), o.DType(), Describe(o), err)
 		}
 	}
@@ -65,13 +65,14 @@ func guarded(b *native.Backend, ops []op.Op, thin bool) ([]Fault, error) {
 type guard struct {
 	b      *native.Backend
 	thin   bool
+	met    map[string]int
 	report *C.guard_report
 	faults []Fault
 }
 
-// run tries all kernels of one op, the i-th, in one child process, and in one more after each fault.
-func (g *guard) run(o op.Op, i int) error {
-	r := arrangement{thin: g.thin, turn: i}
+// run tries all kernels of one op in one child process, and in one more after each fault.
+func (g *guard) run(o op.Op) error {
+	r := arrangement{thin: g.thin, met: g.met}
 	defer r.free()
 	for _, atEnd := range []bool{true, false} {
 		if err := r.arrange(g.b, o, atEnd); err != nil {
@@ -142,8 +143,8 @@ type arrangement struct {
 	steps   []step
 	regions []region
 	args    []unsafe.Pointer
-	thin    bool // each kernel meets one combination of threads and side
-	turn    int  // the one that the first kernel meets
+	thin    bool           // each kernel meets one combination of threads and side of an op, in turn
+	met     map[string]int // of each kernel: how many ops it has met, which says the combination
 }
 
 func (r *arrangement) free() {
@@ -182,13 +183,11 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 			return err
 		}
 	}
-	turn := r.turn
 	for _, f := range b.Families {
 		for _, k := range f.Kernels {
 			if !k.Implements(o.Name(), o.DType()) || !kernel.Detect().Has(k.ISA) {
 				continue
 			}
-			turn++
 			a, err := f.Bind(o, bufs)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", k.Name, err)
@@ -201,7 +200,7 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 				continue
 			}
 			for _, threads := range []int{1, 3} {
-				if r.thin && turn%4 != combination(threads, atEnd) {
+				if r.thin && r.met[k.Name]%4 != combination(threads, atEnd) {
 					continue
 				}
 				w, err := r.place("the workspace", k.WorkspaceBytes(a, threads), cacheLine, atEnd)
@@ -222,6 +221,9 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 					}
 				}
 				r.steps = append(r.steps, s)
+			}
+			if !atEnd { // both sides have been arranged
+				r.met[k.Name]++
 			}
 		}
 	}

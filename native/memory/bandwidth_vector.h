@@ -111,6 +111,11 @@ BW_FUNCTION(nt_copy, NT_STORE, NT_FENCE, 1)
 #endif
 #undef BW_VECTOR
 #undef BW_ONE
+#define BW_VECTOR ((bf)((bu)BW_LOAD(y) + vp))
+#define BW_ONE ((bw_word *)y)[i] += (uint32_t)p, (void)a, (void)b
+BW_FUNCTION(update, ORDINARY, NO_FENCE, 0)
+#undef BW_VECTOR
+#undef BW_ONE
 #define BW_VECTOR (BW_LOAD(a) + vv * BW_LOAD(b))
 #define BW_ONE y[i] = a[i] + value * b[i]
 BW_FUNCTION(triad, ORDINARY, NO_FENCE, 0)
@@ -140,6 +145,10 @@ TARGET int K(bandwidth_fp32)(const void *args, const ridge_ctx *ctx) {
     }
     case RIDGE_ACCESS_WRITE: K(write)(NULL, NULL, y + from, s, n, passes); return RIDGE_OK;
     case RIDGE_ACCESS_COPY: K(copy)(a + from, NULL, y + from, s, n, passes); return RIDGE_OK;
+    case RIDGE_ACCESS_UPDATE:
+      K(write)(NULL, NULL, y + from, s, n, 1);
+      K(update)(NULL, NULL, y + from, s, n, passes - 1);
+      return RIDGE_OK;
     case RIDGE_ACCESS_TRIAD: K(triad)(a + from, b + from, y + from, s, n, passes); return RIDGE_OK;
 #ifdef NT_STORE
     case RIDGE_ACCESS_NT_WRITE: K(nt_write)(NULL, NULL, y + from, s, n, passes); return RIDGE_OK;

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0e90919bfce5
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=051477568b18
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -100,7 +100,7 @@ static void barrier(struct ridge_team *t, int32_t tid) {
 // The start and the end of a sample: a barrier at which the leader waits for the others
 // without sleeping, reads the clock, and then releases them. So neither a wake-up nor its
 // latency lies inside a sample: at the start the clock is read before the release, at the end
-// when the last thread has arrived.
+// when the last thread has arrived. With more threads than CPUs nobody spins, and a sample holds the others' wake-up.
 static int64_t line(struct ridge_team *t, int tid) {
   if (t->n == 1) return now_ns();
   uint32_t gen = atomic_load_explicit(&t->generation.v, memory_order_relaxed);
