@@ -174,6 +174,7 @@ func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
 
 // Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first.
 func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
+	kerneltest.NeedModels(t) // on arm64 only the model has the name
 	var slow kernel.Mask
 	for b := range 64 {
 		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
