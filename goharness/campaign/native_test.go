@@ -42,7 +42,7 @@ func TestATinyCampaignOnThisMachine(t *testing.T) {
 	if err := record.Validate(data); err != nil {
 		t.Fatal(err)
 	}
-	if len(doc.Ceilings) != 2+len(plan.Accesses) { // one peak, the launch, the bandwidths
+	if len(doc.Ceilings) != 3+len(plan.Accesses) { // one peak, the launch, the bandwidths and an update of the cache
 		t.Errorf("%d ceilings", len(doc.Ceilings))
 	}
 	for _, k := range cfg.Cases {
