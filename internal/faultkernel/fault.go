@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=051477568b18
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7e0744ba17b1
 #include "fault.h"
 */
 import "C"

@@ -25,7 +25,7 @@ RIDGE_INLINE RIDGE_VT mv load_vector(const xt *p) {
 #if defined(CONV_BF16)
   return (mv)ridge_bf16_load(p);
 #elif defined(CONV_INT8)
-  return __builtin_convertvector(*(const ridge_vb_any *)p, mv);
+  return ridge_widen_s8(p);
 #else
   return *(const mv_any *)p;
 #endif

@@ -134,7 +134,11 @@ RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv x, mv w) { return sum + x * w; 
 
 // What a load from x gives; masked: without what the masks hide. Of 16-bit elements and bytes, pairs.
 RIDGE_INLINE RIDGE_VT ridge_vu load_columns(const xt *x, const lane *mask, const int masked) {
-#if defined(CONV_INT8)
+#if defined(CONV_INT8) && defined(RIDGE_VECTOR_X86) && RIDGE_VL == 16
+  const ridge_vu v = (ridge_vu)_mm512_cvtepi8_epi16(_mm256_loadu_si256((const __m256i *)x));
+#elif defined(CONV_INT8) && defined(RIDGE_VECTOR_X86)
+  const ridge_vu v = (ridge_vu)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)x));
+#elif defined(CONV_INT8)
   const ridge_vu v = (ridge_vu)__builtin_convertvector(*(const bytes_any *)x, shorts);
 #elif defined(CONV_BF16)
   const ridge_vu v = *(const words_any *)x;

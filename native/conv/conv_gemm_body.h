@@ -150,13 +150,13 @@ RIDGE_INLINE RIDGE_VT ridge_vi load_vector(const shape *s, const xt *x, int64_t 
 #elif defined(CONV_BF16) && !defined(CONV_DOT)
   return ridge_bf16_load(x + i);
 #elif defined(CONV_BF16)
-  ridge_vu low = __builtin_convertvector(*(const ridge_vh_any *)(x + i), ridge_vu);
+  ridge_vu low = ridge_widen_u16(x + i);
   if (2 * c + 1 < s->cg) low |= (ridge_vu)ridge_bf16_load(x + i + s->st.x_chan);
   return (ridge_vi)low;
 #else
-  ridge_vu lo = (ridge_vu)__builtin_convertvector(*(const ridge_vb_any *)(x + i), ridge_vi) & 0xffff;
+  ridge_vu lo = (ridge_vu)ridge_widen_s8(x + i) & 0xffff;
   if (2 * c + 1 >= s->cg) return (ridge_vi)lo;
-  ridge_vu hi = (ridge_vu)__builtin_convertvector(*(const ridge_vb_any *)(x + i + s->st.x_chan), ridge_vi);
+  ridge_vu hi = (ridge_vu)ridge_widen_s8(x + i + s->st.x_chan);
   return (ridge_vi)(lo | hi << 16);
 #endif
 }

@@ -98,6 +98,10 @@ typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), ma
 #include "gemm_pack.h"
 #include "gemm_epilogue.h"
 
+#if !GEMM_TILES && !(GEMM_KIND == GEMM_SDOT && !GEMM_A_SIGNED) // sdot has no u8, and would need the sums of B's columns
+#include "gemm_dots.h"
+#endif
+
 typedef uint8_t GEMM_F(b16) __attribute__((vector_size(16), may_alias));
 typedef uint16_t GEMM_F(h8) __attribute__((vector_size(16), may_alias));
 typedef int8_t GEMM_F(s16) __attribute__((vector_size(16), may_alias));
@@ -148,7 +152,7 @@ GEMM_INLINE void GEMM_F(interleave)(uint32_t *dst, const GEMM_TB *b, int64_t ld)
     GEMM_F(q2) r = {*(const GEMM_F(q1) *)(b + j), *(const GEMM_F(q1) *)(b + ld + j)};
     GEMM_F(s16) x = (GEMM_F(s16))r;
     x = __builtin_shufflevector(x, x, 0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-    *(GEMM_F(w16) *)(dst + j) = __builtin_convertvector(x, GEMM_F(w16));
+    *(GEMM_F(w16) *)(dst + j) = (GEMM_F(w16))_mm256_cvtepi8_epi16((__m128i)x);
   }
 #else
   for (int j = 0; j < GEMM_NR; j += 4) {

@@ -39,7 +39,11 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld)
 #else
   GEMM_F(h32) r[4];
   RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++)
+#if defined(GEMM_MODEL)
     r[q] = __builtin_convertvector(*(const GEMM_F(b32u) *)(b + q * ld), GEMM_F(h32));
+#else
+    r[q] = (GEMM_F(h32))_mm512_cvtepu8_epi16(_mm256_loadu_si256((const __m256i *)(b + q * ld)));
+#endif
   GEMM_F(h32) x = r[0] | r[1] << 8, y = r[2] | r[3] << 8;
   if (GEMM_FLIP_B) x ^= 0x8080, y ^= 0x8080;
 #endif

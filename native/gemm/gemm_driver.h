@@ -61,10 +61,13 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 // rows on that packing B once, with a barrier, costs less than beside the tiles of every MC rows. The multiply-adds of a dot product
 // take an element's share of the time, so packing weighs as much more.
 #define GEMM_OWN_ROWS (1024 * GEMM_PK)
-enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN) };
+enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
   if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS ? GEMM_F(OWN) : GEMM_F(GOTO);
+#ifdef GEMM_DOTS_MAX
+  if (g->trans_b && g->M <= GEMM_DOTS_MAX) return GEMM_F(DOTS);
+#endif
   if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS)) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
 }
@@ -78,6 +81,12 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
   p.a_panel = GEMM_A_PANEL(p.kc);
   p.b_panel = GEMM_B_PANEL(p.kc);
   p.way = GEMM_F(way)(g, mc, nthreads);
+#ifdef GEMM_DOTS_MAX
+  if (p.way == GEMM_F(DOTS)) {
+    p.total = nthreads * GEMM_F(dots_bytes)(g->M, g->K);
+    return p;
+  }
+#endif
   if (p.way == GEMM_F(OWN)) {
     // For each thread a group of B, MC rows of A in all of K, and their sums.
     const int64_t blocks = (g->K + p.kc - 1) / p.kc;
@@ -253,6 +262,9 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
   const GEMM_F(plan) p = GEMM_F(make_plan)(g, ctx->nthreads);
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
+#ifdef GEMM_DOTS_MAX
+  if (p.way == GEMM_F(DOTS)) return GEMM_F(run_dots)(g, ctx);
+#endif
 #if GEMM_EXACT
   if (p.way == GEMM_F(OWN)) return GEMM_F(run_own)(g, ctx, &p);
 #else

@@ -12,6 +12,7 @@
 
 #include "gemm_pack.h"
 #include "gemm_epilogue.h"
+#include "gemm_dots.h"
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
@@ -201,7 +202,7 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->packing) return GEMM_F(run)(g, ctx);
   // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips.
-  if (g->M <= GEMM_THIN || (g->M <= (GEMM_EXACT ? 4 : GEMM_THIN_MAX) && !g->trans_b)) return GEMM_F(thin)(g, ctx);
+  if (g->M <= (GEMM_EXACT ? 4 : GEMM_THIN_MAX) && !g->trans_b) return GEMM_F(thin)(g, ctx);
   if (!GEMM_EXACT && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
     ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);

@@ -9,6 +9,7 @@
 #define GEMM_NAME GEMM_KERNEL(gemm_fp64_avx2_6x8)
 #define GEMM_TARGET GEMM_ON("avx2,fma,f16c")
 #define GEMM_S double
+#define GEMM_DOUBLE
 #define GEMM_NO_ACT
 #define GEMM_VEC 32
 #define GEMM_MR 6

@@ -12,6 +12,7 @@
 #define GEMM_NAME GEMM_KERNEL(gemm_fp64_neon_8x6)
 #define GEMM_TARGET
 #define GEMM_S double
+#define GEMM_DOUBLE
 #define GEMM_NO_ACT
 #define GEMM_VEC 16
 #define GEMM_MR 8

@@ -6,7 +6,13 @@ typedef uint16_t GEMM_F(hu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1)
 typedef uint32_t GEMM_F(w) __attribute__((vector_size(GEMM_VEC), may_alias));
 
 GEMM_INLINE void GEMM_F(load_half)(GEMM_F(vec) *v, const uint16_t *p) {
-#if GEMM_HALF == GEMM_IS_BF16
+#if GEMM_HALF == GEMM_IS_BF16 && defined(__x86_64__) && !defined(GEMM_MODEL) // gcc's generic widening is two halves joined
+#if GEMM_VEC == 64
+  *v = (GEMM_F(vec))_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16);
+#else
+  *v = (GEMM_F(vec))_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16);
+#endif
+#elif GEMM_HALF == GEMM_IS_BF16
   *v = (GEMM_F(vec))(__builtin_convertvector(*(const GEMM_F(hu) *)p, GEMM_F(w)) << 16);
 #elif defined(GEMM_MODEL)
   for (int l = 0; l < GEMM_LANES; l++) (*v)[l] = ridge_fp16_to_float(p[l]);
@@ -27,7 +33,11 @@ GEMM_INLINE void GEMM_F(store_half)(uint16_t *p, const GEMM_F(vec) *v) {
   GEMM_F(w) nan = (GEMM_F(w))((u & 0x7fffffffu) > 0x7f800000u);
   GEMM_F(w) r = (u + 0x7fffu + (u >> 16 & 1u)) >> 16;
   r = (r & ~nan) | ((u >> 16 | 0x40u) & nan);
+#if GEMM_VEC == 64 && defined(__x86_64__) && !defined(GEMM_MODEL)
+  *(GEMM_F(hu) *)p = (GEMM_F(h))_mm512_cvtepi32_epi16((__m512i)r);
+#else
   *(GEMM_F(hu) *)p = __builtin_convertvector(r, GEMM_F(h));
+#endif
 #elif defined(GEMM_MODEL)
   for (int l = 0; l < GEMM_LANES; l++) p[l] = ridge_float_to_fp16((*v)[l]);
 #elif defined(__aarch64__)

@@ -21,10 +21,9 @@
 // a product is, R x KC in L2, and a chunk is one block of K of the second product, so that its sums are
 // touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
-// With up to 3 rows nothing is packed (dot products and tiles take more: ridge_gemm_thick): dot products with the rows of the weights as they lie. The hidden features are some kilobytes
-// then and one chunk: the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
+// Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed, the hidden features are one chunk, so that
+// the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 
-#define GEMM_LAYERS_THIN 1024
 #if GEMM_PK > 1 // what the hidden block holds
 #define GEMM_HID GEMM_TA
 #define GEMM_HID_STORE(p, v) GEMM_STOREV(p, v)
@@ -44,26 +43,36 @@ typedef struct GEMM_F(layers_plan) {
 
 RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args *g, int64_t nthreads) {
   GEMM_F(layers_plan) p;
-  const int mlp = g->layers == RIDGE_LAYERS_MLP, thin = GEMM_PK == 1 && g->M <= GEMM_THIN;
+  const int mlp = g->layers == RIDGE_LAYERS_MLP;
   const int64_t s = sizeof(GEMM_S), block = g->kc > 0 ? g->kc : GEMM_KC;
-  p.rows = thin ? g->M : gemm_block(g->M, 2 * (g->mc > 0 ? g->mc : GEMM_MC), 1);
+#ifdef GEMM_DOTS_MAX
+  if (g->M <= GEMM_DOTS_MAX) {
+    memset(&p, 0, sizeof p);
+    p.hid_ld = gemm_ceil(g->H, 16) + 16;
+    p.b_bytes = gemm_ceil(GEMM_F(dots_bytes)(g->M, mlp && g->H > g->K ? g->H : g->K), 4096);
+    p.hid_at = nthreads * p.b_bytes;
+    p.total = p.hid_at + (mlp ? g->M * p.hid_ld * s : 0);
+    return p;
+  }
+#endif
+  p.rows = gemm_block(g->M, 2 * (g->mc > 0 ? g->mc : GEMM_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
-  p.hc = thin ? g->H : gemm_ceil(gemm_ceil(2 * nthreads * GEMM_NR, block), GEMM_NR);
+  p.hc = gemm_ceil(gemm_ceil(2 * nthreads * GEMM_NR, block), GEMM_NR);
   p.hc = mlp ? gemm_ceil(gemm_min(p.hc, g->H), GEMM_NR) : 0;
   p.kc2 = gemm_block(p.hc, block, GEMM_KU);
   const int64_t tiles = (p.rows + GEMM_MR - 1) / GEMM_MR, high = tiles * GEMM_MR;
   p.a1 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc), 64);
   p.a2 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc2), 64);
-  p.acc_ld = thin ? GEMM_LAYERS_THIN : GEMM_GROUP + 16;
+  p.acc_ld = GEMM_GROUP + 16;
   p.hid_ld = p.hc + 16;
   p.y_ld = gemm_ceil(g->N, GEMM_NR) + 16;
-  p.b_bytes = thin ? ridge_apart(GEMM_THIN * g->K * s) : gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
-  p.acc_bytes = ridge_apart((thin ? 2 * GEMM_THIN : high) * p.acc_ld * s);
+  p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
+  p.acc_bytes = ridge_apart(high * p.acc_ld * s);
   p.b_at = 0;
   p.acc_at = nthreads * p.b_bytes;
   p.a1_at = gemm_ceil(p.acc_at + nthreads * p.acc_bytes, 4096);
-  p.a2_at = gemm_ceil(p.a1_at + (thin ? 0 : (g->K + p.kc - 1) / p.kc * p.a1) + 64, 4096);
-  p.hid_at = gemm_ceil(p.a2_at + (thin || !mlp ? 0 : (p.hc + p.kc2 - 1) / p.kc2 * p.a2) + 64, 4096);
+  p.a2_at = gemm_ceil(p.a1_at + (g->K + p.kc - 1) / p.kc * p.a1 + 64, 4096);
+  p.hid_at = gemm_ceil(p.a2_at + (!mlp ? 0 : (p.hc + p.kc2 - 1) / p.kc2 * p.a2) + 64, 4096);
   p.y_at = gemm_ceil(p.hid_at + (mlp ? high * p.hid_ld * s : 0), 4096);
   p.total = p.y_at + (mlp ? high * p.y_ld * s : 0);
   return p;
@@ -170,94 +179,56 @@ GEMM_NOINLINE void GEMM_F(hidden)(GEMM_HID *hid, int64_t ldh, int64_t rows, int6
   }
 }
 
-#if GEMM_PK == 1
-// One dot product of each of m rows of a with a row of the weights.
-GEMM_INLINE void GEMM_F(layer_dot)(const GEMM_S *a, int64_t lda, const GEMM_TB *b, int64_t k, const int m, GEMM_S *out, int64_t ld) {
-  enum { L = GEMM_LANES };
-  typedef GEMM_F(vec) V;
-  V s[GEMM_THIN][4];
-  RIDGE_UNROLL_FULL for (int i = 0; i < m; i++)
-    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) s[i][q] = (V){0};
-  int64_t at = 0;
-  for (; at + 4 * L <= k; at += 4 * L)
-    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
-      const V v = GEMM_LOADV(b + at + q * L);
-      RIDGE_UNROLL_FULL for (int i = 0; i < m; i++) s[i][q] = *(const GEMM_F(vecu) *)(a + i * lda + at + q * L) * v + s[i][q];
-    }
-  RIDGE_UNROLL_FULL for (int i = 0; i < m; i++) {
-    const V t = (s[i][0] + s[i][1]) + (s[i][2] + s[i][3]);
-    GEMM_S r = 0;
-    for (int l = 0; l < L; l++) r += t[l];
-    for (int64_t q = at; q < k; q++) r += a[i * lda + q] * (GEMM_S)GEMM_LOADS(b[q]);
-    out[i * ld] = r;
-  }
-}
-
-// out[m x n] = a[m,k] * b[n,k]^T, m up to GEMM_THIN.
-GEMM_NOINLINE void GEMM_F(layer_dots)(const GEMM_S *a, int64_t lda, const GEMM_TB *b, int64_t ldb, int64_t k, int64_t m, int64_t n,
-                                      GEMM_S *out, int64_t ld) {
-  for (int64_t j = 0; j < n; j++, b += ldb, out++) {
-    if (m == 1) GEMM_F(layer_dot)(a, lda, b, k, 1, out, ld);
-    else if (m == 2) GEMM_F(layer_dot)(a, lda, b, k, 2, out, ld);
-    else GEMM_F(layer_dot)(a, lda, b, k, 3, out, ld);
-  }
-}
-
-// Up to 3 rows. Each thread has X as sums for itself.
-GEMM_NOINLINE int GEMM_F(thin_layers)(const ridge_gemm_args *g, const ridge_ctx *ctx, const GEMM_F(layers_plan) *p) {
-  enum { W = GEMM_LAYERS_THIN };
-  char *ws = ctx->workspace;
-  GEMM_S *x = (GEMM_S *)(ws + p->b_at + ctx->tid * p->b_bytes), *acc = (GEMM_S *)(ws + p->acc_at + ctx->tid * p->acc_bytes);
+#ifdef GEMM_DOTS_MAX
+// A few rows by gemm_dots.h: each thread has a copy of X, then of all hidden features, for itself.
+GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx *ctx, const GEMM_F(layers_plan) *p) {
+  char *ws = ctx->workspace, *own = ws + p->b_at + ctx->tid * p->b_bytes;
+  GEMM_S sums[2][GEMM_DOTS_SUMS] __attribute__((aligned(64)));
   const GEMM_TB *b1 = g->B, *b2 = g->B2;
-  const int64_t m = g->M;
+  const int64_t m = g->M, cols = GEMM_F(dots_cols)(m), ld = GEMM_F(dots_ld)(m);
   int64_t from, to;
-  for (int64_t i = 0; i < m; i++)
-    for (int64_t k = 0; k < g->K; k++) x[i * g->K + k] = GEMM_LOADS(((const GEMM_TA *)g->A)[i * g->lda + k]);
+  GEMM_F(dots) d = GEMM_F(dots_take)(g->A, g->lda, 0, m, g->K, own);
+  memset(sums, 0, sizeof sums); // whole vectors are read of them
   if (g->layers == RIDGE_LAYERS_SWIGLU) {
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t j = from, n; j < to; j += n) {
-      n = gemm_min(W, to - j);
-      GEMM_F(layer_dots)(x, g->K, b1 + j * g->ldb, g->ldb, g->K, m, n, acc, W);
-      GEMM_F(layer_dots)(x, g->K, b2 + j * g->ldb2, g->ldb2, g->K, m, n, acc + GEMM_THIN * W, W);
-      GEMM_F(gated)((GEMM_TC *)g->C + j, g->ldc, m, n, acc, acc + GEMM_THIN * W, W);
+      n = gemm_min(cols, to - j);
+      GEMM_F(dots_sum)(&d, b1 + j * g->ldb, g->ldb, n, to - j, sums[0], ld);
+      GEMM_F(dots_sum)(&d, b2 + j * g->ldb2, g->ldb2, n, to - j, sums[1], ld);
+      GEMM_F(gated)((GEMM_TC *)g->C + j, g->ldc, m, n, sums[0], sums[1], ld);
     }
     return RIDGE_OK;
   }
-  GEMM_S *hid = (GEMM_S *)(ws + p->hid_at), *y = (GEMM_S *)(ws + p->y_at);
-  int64_t y0, y1;
-  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &y0, &y1);
-  for (int64_t i = 0; i < m; i++) memset(y + i * p->y_ld + y0, 0, (size_t)(y1 - y0) * sizeof(GEMM_S));
-  for (int64_t h0 = 0; h0 < g->H; h0 += p->hc) {
-    const int64_t hc = gemm_min(p->hc, g->H - h0);
-    ridge_share(hc, 16, ctx->tid, ctx->nthreads, &from, &to);
-    if (h0 > 0) ridge_barrier(ctx); // the hidden block is read until here
-    for (int64_t j = from, n; j < to; j += n) {
-      n = gemm_min(W, to - j);
-      GEMM_F(layer_dots)(x, g->K, b1 + (h0 + j) * g->ldb, g->ldb, g->K, m, n, acc, W);
-      GEMM_F(hidden)(hid + j, p->hid_ld, m, n, acc, W, (const GEMM_TC *)g->bias + h0 + j, g->act);
-    }
-    ridge_barrier(ctx);
-    for (int64_t j = y0, n; j < y1; j += n) {
-      n = gemm_min(W, y1 - j);
-      GEMM_F(layer_dots)(hid, p->hid_ld, b2 + j * g->ldb2 + h0, g->ldb2, hc, m, n, acc, W);
-      for (int64_t i = 0; i < m; i++)
-        for (int64_t q = 0; q < n; q++) y[i * p->y_ld + j + q] += acc[i * W + q];
-    }
+  GEMM_HID *hid = (GEMM_HID *)(ws + p->hid_at);
+  ridge_share(g->H, 16, ctx->tid, ctx->nthreads, &from, &to);
+  for (int64_t j = from, n; j < to; j += n) {
+    n = gemm_min(cols, to - j);
+    GEMM_F(dots_sum)(&d, b1 + j * g->ldb, g->ldb, n, to - j, sums[0], ld);
+    GEMM_F(hidden)(hid + j, p->hid_ld, m, n, sums[0], ld, (const GEMM_TC *)g->bias + j, g->act);
   }
+  ridge_barrier(ctx);
+  d = GEMM_F(dots_take)(hid, p->hid_ld, GEMM_PK == 1, m, g->H, own);
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
-  GEMM_F(finish)(&last, 0, y0, m, y1 - y0, y + y0, p->y_ld, NULL, 0);
+  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
+  for (int64_t j = from, n; j < to; j += n) {
+    n = gemm_min(cols, to - j);
+    GEMM_F(dots_sum)(&d, b2 + j * g->ldb2, g->ldb2, n, to - j, sums[0], ld);
+    GEMM_F(finish)(&last, 0, j, m, n, sums[0], ld, NULL, 0);
+  }
   return RIDGE_OK;
 }
-
+#define GEMM_LAYERS_DOTS(g) ((g)->M <= GEMM_DOTS_MAX)
+#else
+#define GEMM_LAYERS_DOTS(g) 0
 #endif
 
 GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
-#if GEMM_PK == 1
-  if (g->M <= GEMM_THIN) return GEMM_F(thin_layers)(g, ctx, &p);
+#ifdef GEMM_DOTS_MAX
+  if (GEMM_LAYERS_DOTS(g)) return GEMM_F(dots_layers)(g, ctx, &p);
 #endif
   char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes, *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
   GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *y = (GEMM_S *)(ws + p.y_at);
@@ -308,6 +279,6 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   GEMM_END
   return RIDGE_OK;
 }
-#undef GEMM_LAYERS_THIN
+#undef GEMM_LAYERS_DOTS
 #undef GEMM_HID
 #undef GEMM_HID_STORE

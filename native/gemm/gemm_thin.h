@@ -1,12 +1,11 @@
-// Few rows (M <= 3, and up to GEMM_THIN_MAX where B is not transposed): B is read once, straight
-// from memory, without packing (template, after gemm_epilogue.h; macros as gemm_fma.h).
+// Few rows (M <= GEMM_THIN_MAX) against B stored [K,N]: B is read once, straight from memory,
+// without packing (template, after gemm_epilogue.h; macros as gemm_fma.h). B stored [N,K]: gemm_dots.h.
 // Memory-bound: 2M FLOP per element of B.
 //
-// B[K,N]: rows of B stream by, four at a time, over a chunk of N whose sums fill half of L1.
+// Rows of B stream by, four at a time, over a chunk of N whose sums fill half of L1.
 // The rows lie a pitch apart, so that no hardware prefetcher finds the next four: they are
 // asked for while these four are worked on. fp32 1x4096x4096 on one Zen 3 core, of the rate of
 // a plain read: 0.60 by chunks of 512 bytes, 0.80 with prefetch and 4 KiB, 1.0 with 16 KiB.
-// B[N,K]: one dot product per column of C, four vectors in flight.
 // Threads share N.
 
 // Adds rows k .. k+r-1 of B (r = 1 or 4) times m rows of A to the sums.
@@ -35,42 +34,16 @@ GEMM_INLINE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const in
       for (int i = 0; i < m; i++) sum[i * ld + j] += x[i][q] * (GEMM_S)GEMM_LOADS(b[q * g->ldb + j]);
 }
 
-// One column of C from one row of B[N,K].
-GEMM_INLINE void GEMM_F(thin_dots)(const ridge_gemm_args *g, int64_t j, const int m, GEMM_S *out, int64_t ld) {
-  typedef GEMM_F(vec) V;
-  const GEMM_T *a = g->A, *b = (const GEMM_T *)g->B + j * g->ldb;
-  V s[3][4];
-  for (int i = 0; i < m; i++)
-    for (int q = 0; q < 4; q++) s[i][q] = (V){0};
-  int64_t k = 0;
-  for (; k + 4 * GEMM_LANES <= g->K; k += 4 * GEMM_LANES)
-    for (int q = 0; q < 4; q++) {
-      V v = GEMM_LOADV(b + k + q * GEMM_LANES);
-      for (int i = 0; i < m; i++) s[i][q] = GEMM_LOADV(a + i * g->lda + k + q * GEMM_LANES) * v + s[i][q];
-    }
-  for (int i = 0; i < m; i++) {
-    V t = (s[i][0] + s[i][1]) + (s[i][2] + s[i][3]);
-    GEMM_S r = 0;
-    for (int l = 0; l < GEMM_LANES; l++) r += t[l];
-    for (int64_t q = k; q < g->K; q++) r += (GEMM_S)GEMM_LOADS(a[i * g->lda + q]) * (GEMM_S)GEMM_LOADS(b[q]);
-    out[i * ld] = r;
-  }
-}
-
 GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
   enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
   const int64_t CHUNK = UNITS / m * 64;
   GEMM_S sum[UNITS * 64] __attribute__((aligned(64)));
   for (int64_t j = from; j < to; j += CHUNK) {
     const int64_t n = gemm_min(CHUNK, to - j);
-    if (g->trans_b) {
-      for (int64_t q = 0; q < n; q++) GEMM_F(thin_dots)(g, j + q, m, sum + q, CHUNK);
-    } else {
-      memset(sum, 0, sizeof sum);
-      int64_t k = 0;
-      for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, m, j, n, sum, CHUNK);
-      for (; k < g->K; k++) GEMM_F(thin_rows)(g, k, 1, m, j, n, sum, CHUNK);
-    }
+    memset(sum, 0, sizeof sum);
+    int64_t k = 0;
+    for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, m, j, n, sum, CHUNK);
+    for (; k < g->K; k++) GEMM_F(thin_rows)(g, k, 1, m, j, n, sum, CHUNK);
     GEMM_F(finish)(g, 0, j, m, n, sum, CHUNK, NULL, 0);
   }
 }

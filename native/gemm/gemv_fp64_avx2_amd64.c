@@ -7,6 +7,7 @@
 #define GEMM_NAME GEMM_KERNEL(gemv_fp64_avx2)
 #define GEMM_TARGET GEMM_ON("avx2,fma,f16c")
 #define GEMM_S double
+#define GEMM_DOUBLE
 #define GEMM_NO_ACT
 #define GEMM_VEC 32
 #define GEMM_NV 4

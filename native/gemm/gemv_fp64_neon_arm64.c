@@ -7,6 +7,7 @@
 #define GEMM_NAME GEMM_KERNEL(gemv_fp64_neon)
 #define GEMM_TARGET
 #define GEMM_S double
+#define GEMM_DOUBLE
 #define GEMM_NO_ACT
 #define GEMM_VEC 16
 #define GEMM_NV 4

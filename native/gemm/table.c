@@ -5,6 +5,10 @@
 int64_t ridge_gemm_hidden(const void *args, int32_t nthreads) { return 4 * nthreads * ((const ridge_gemm_args *)args)->H; }
 
 int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)->M > GEMM_THIN; }
+int ridge_gemm_dots(const void *args) {
+  const ridge_gemm_args *g = args;
+  return g->M > GEMM_THIN || g->trans_b;
+}
 
 // GEMM_LINE is a kernel on gemm_driver.h: its workspace function is made by the template.
 #define GEMM_LINE(name, ops, dtype, acc, isa, rank, c, sup) \
@@ -13,7 +17,7 @@ int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)-
 #define GEMM_LINE_PACKED(name, ops, dtype, acc, isa, rank, c, sup) \
   int64_t ridge_ws_##name(const void *args, int32_t nthreads); \
   RIDGE_DECLARE_PACKED(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
-#define GEMM_MLP(name, kernel, isa, rank) int ridge_##name(const void *args, const ridge_ctx *ctx);
+#define GEMM_MLP(name, kernel, isa, rank, sup) int ridge_##name(const void *args, const ridge_ctx *ctx);
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
@@ -26,8 +30,8 @@ static const ridge_kernel table[] = {
   RIDGE_ENTRY(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
 #define GEMM_LINE_PACKED(name, ops, dtype, acc, isa, rank, c, sup) \
   RIDGE_ENTRY_PACKED(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
-#define GEMM_MLP(name, kernel, isa, rank) \
-  {#name, "mlp", "bf16", "fp32", isa, rank, 6, 0, ridge_##name, ridge_ws_##kernel, ridge_gemm_thick, 0, 8},
+#define GEMM_MLP(name, kernel, isa, rank, sup) \
+  {#name, "mlp", "bf16", "fp32", isa, rank, 6, 0, ridge_##name, ridge_ws_##kernel, sup, 0, 8},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL

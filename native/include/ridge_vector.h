@@ -13,6 +13,11 @@
 
 #include "ridge.h"
 
+#if defined(__x86_64__) && !defined(RIDGE_MODEL) && RIDGE_VL > 4
+#include <immintrin.h>
+#define RIDGE_VECTOR_X86
+#endif
+
 // Unrolls the next loop, whose trip count is a constant of at most 16, completely.
 #if defined(RIDGE_MODEL)
 #define RIDGE_UNROLL_ALL
@@ -39,17 +44,40 @@ RIDGE_INLINE RIDGE_VT ridge_vf ridge_vmax(ridge_vf a, ridge_vf b) {
 #endif
 }
 
-// VL bf16 values as the bits of fp32.
-RIDGE_INLINE RIDGE_VT ridge_vi ridge_bf16_load(const uint16_t *p) {
-  return (ridge_vi)(__builtin_convertvector(*(const ridge_vh_any *)p, ridge_vu) << 16);
+// VL numbers of 16 or 8 bits as 32-bit lanes, one instruction each: from the generic conversion gcc makes two halves that it joins,
+// and of bytes single elements (some fifty instructions for a vector of 512 bits).
+RIDGE_INLINE RIDGE_VT ridge_vu ridge_widen_u16(const uint16_t *p) {
+#if defined(RIDGE_VECTOR_X86) && RIDGE_VL == 16
+  return (ridge_vu)_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+#elif defined(RIDGE_VECTOR_X86) && RIDGE_VL == 8
+  return (ridge_vu)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+#else
+  return __builtin_convertvector(*(const ridge_vh_any *)p, ridge_vu);
+#endif
 }
+RIDGE_INLINE RIDGE_VT ridge_vi ridge_widen_s8(const int8_t *p) {
+#if defined(RIDGE_VECTOR_X86) && RIDGE_VL == 16
+  return (ridge_vi)_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p));
+#elif defined(RIDGE_VECTOR_X86) && RIDGE_VL == 8
+  return (ridge_vi)_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p));
+#else
+  return __builtin_convertvector(*(const ridge_vb_any *)p, ridge_vi);
+#endif
+}
+
+// VL bf16 values as the bits of fp32.
+RIDGE_INLINE RIDGE_VT ridge_vi ridge_bf16_load(const uint16_t *p) { return (ridge_vi)(ridge_widen_u16(p) << 16); }
 
 // Rounds to bf16, nearest even; NaN stays a quiet NaN.
 RIDGE_INLINE RIDGE_VT void ridge_bf16_store(uint16_t *p, ridge_vf v) {
   ridge_vu u = (ridge_vu)v, nan = (ridge_vu)((u & 0x7fffffffu) > 0x7f800000u);
   ridge_vu r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
   r = (r & ~nan) | ((u >> 16 | 0x40) & nan);
+#if defined(RIDGE_VECTOR_X86) && RIDGE_VL == 16
+  _mm256_storeu_si256((__m256i *)p, _mm512_cvtepi32_epi16((__m512i)r));
+#else
   *(ridge_vh_any *)p = __builtin_convertvector(r, ridge_vh_any);
+#endif
 }
 
 // 2^x for x in [-125, 127), x outside as the nearest end: n = round(x) by adding 1.5*2^23, whose

@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=051477568b18
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7e0744ba17b1
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }

@@ -5,7 +5,7 @@
 package badmemory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=051477568b18
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=7e0744ba17b1
 #include "badmemory.h"
 */
 import "C"

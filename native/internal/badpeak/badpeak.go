@@ -5,7 +5,7 @@
 package badpeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=051477568b18
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=7e0744ba17b1
 #include "badpeak.h"
 */
 import "C"

@@ -1,0 +1,459 @@
+// A few rows of A against B stored [N,K] (template, after gemm_epilogue.h): the rows of B are read once where they lie, in vectors along K,
+// and nothing of them is packed or turned. Every lane of a sum adds products of its own values of K; the lanes are added behind the loop.
+//
+//   each thread, for its columns of C by 12, for blocks of K (the rows of A of a tile in half of L1), for tiles of up to 6 rows:
+//     3 or 4 columns at a time; vectors of sums wait in L1 for the next block
+//
+// A tile of h x w has h*w multiply-adds and h + w loads a step: 6x4 24 and 10 of them in 29 of 32 registers, 4x3 12 and 7 in 16 of 16. A core with one 512-bit multiply-add and one such load a cycle (Zen 4) is bound by the former. Up to 3 rows meet one column at a time
+// with four vectors of it in flight: they are bound by the memory B comes from, which is read fastest in one run.
+//
+// A is copied as the tiles read it, vector by vector and row by row, in the accumulator's type or as it is multiplied: widened 16-bit values
+// are widened once, bytes have their sums taken (below), the last part of a vector is filled with zeros. Of a B that ends within a vector
+// the last whole vector is read, without the lanes that were there before.
+//
+// Macros besides those of gemm_epilogue.h: GEMM_PK elements in a lane; GEMM_TA, GEMM_TB; for PK > 1 GEMM_KIND and GEMM_A_SIGNED.
+// vpdpbusd multiplies u8 by s8: for s8 x s8 B gets its top bit flipped, B + 128, and 128 times the sum of A's row is taken away.
+//
+// One Zen 4 core and two, time before (packed, or past three rows the same) and now: docs/kernels/gemm.md.
+
+#if GEMM_VEC == 32
+#define GEMM_DOTS_MAX 24  // rows up to which this is faster than packing B
+#else
+#define GEMM_DOTS_MAX 64
+#endif
+#define GEMM_DOTS_BLOCK 32 // vectors of K in a block
+#define GEMM_DOTS_ROWS (GEMM_VEC == 32 ? 4 : 6) // of the highest tile
+#define GEMM_DOTS_COLS 12 // columns that all tiles meet one after another
+#define GEMM_DOTS_SUMS 4096 // sums of M rows that are kept before the end of the product takes them
+enum { GEMM_F(DOTS_E) = GEMM_LANES * GEMM_PK }; // elements of K in a vector
+
+#if GEMM_PK == 1
+#define GEMM_DOTS_FLIP 0
+#else
+#define GEMM_DOTS_FLIP ((GEMM_KIND == GEMM_VNNI256 || GEMM_KIND == GEMM_VNNI512) && GEMM_A_SIGNED)
+#endif
+
+typedef uint8_t GEMM_F(bytes) __attribute__((vector_size(GEMM_VEC), may_alias));
+
+typedef struct GEMM_F(dots) {
+  int64_t M, K;
+  const char *a;          // rows of A: of each block of K, of each tile, vectors of its rows side by side
+  int64_t high;           // vectors of a for each of K
+  const GEMM_F(vec) *end; // behind them what is left of each row
+  const GEMM_S *fix;      // what the sums of each row begin with, or NULL
+} GEMM_F(dots);
+
+// Vectors that lie whole in n elements of K.
+#define GEMM_DOTS_WHOLE(n) ((n) / GEMM_F(DOTS_E))
+// Rows of tile t, all tiles about equal, and the first of them.
+RIDGE_INLINE int GEMM_F(dots_tile_at)(int64_t rows, int64_t t, int64_t *i) {
+  const int64_t tiles = (rows + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS, base = rows / tiles, more = rows % tiles;
+  *i = t * base + gemm_min(t, more);
+  return (int)(base + (t < more));
+}
+
+// Bytes of the copy of M rows.
+RIDGE_INLINE int64_t GEMM_F(dots_bytes)(int64_t M, int64_t K) {
+  const int64_t rows = (M + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS * GEMM_DOTS_ROWS;
+  return ridge_apart(rows * ((GEMM_DOTS_WHOLE(K) + 1) * GEMM_VEC + (int64_t)sizeof(GEMM_S)));
+}
+
+// A vector of B, as it is multiplied.
+GEMM_INLINE void GEMM_F(dots_b)(GEMM_F(vec) *v, const GEMM_TB *b) {
+#if GEMM_PK == 1
+  *v = GEMM_LOADV(b);
+#elif GEMM_KIND == GEMM_MADD256
+  *v = (GEMM_F(vec))_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)b));
+#else
+  *v = *(const GEMM_F(vecu) *)b;
+#if GEMM_DOTS_FLIP
+  *v ^= 0x80808080u;
+#endif
+#endif
+}
+
+// s += the products of the lanes of a and b.
+GEMM_INLINE void GEMM_F(dots_madd)(GEMM_F(vec) *s, const GEMM_F(vec) *a, const GEMM_F(vec) *b) {
+#if GEMM_PK == 1
+  *s = *a * *b + *s;
+#elif defined(GEMM_MODEL)
+  for (int l = 0; l < GEMM_LANES; l++) {
+#if GEMM_FLOAT
+    const uint32_t x = ridge_float_as_u32((*a)[l]), y = ridge_float_as_u32((*b)[l]);
+    (*s)[l] += ridge_u32_as_float(x & 0xffff0000u) * ridge_u32_as_float(y & 0xffff0000u);
+    (*s)[l] += ridge_u32_as_float(x << 16) * ridge_u32_as_float(y << 16);
+#else
+    const uint32_t u = GEMM_DOTS_FLIP ? (*b)[l] : (*a)[l], i = GEMM_DOTS_FLIP ? (*a)[l] : (*b)[l];
+    for (int q = 0; q < 4; q++) (*s)[l] += (uint32_t)((uint8_t)(u >> 8 * q) * (int8_t)(i >> 8 * q));
+#endif
+  }
+#elif GEMM_KIND == GEMM_MADD256
+  *s += (GEMM_F(vec))_mm256_madd_epi16((__m256i)*a, (__m256i)*b);
+#elif GEMM_KIND == GEMM_VNNI256
+  *s = (GEMM_F(vec))(GEMM_DOTS_FLIP ? _mm256_dpbusd_avx_epi32((__m256i)*s, (__m256i)*b, (__m256i)*a)
+                                    : _mm256_dpbusd_avx_epi32((__m256i)*s, (__m256i)*a, (__m256i)*b));
+#elif GEMM_KIND == GEMM_VNNI512
+  *s = (GEMM_F(vec))(GEMM_DOTS_FLIP ? _mm512_dpbusd_epi32((__m512i)*s, (__m512i)*b, (__m512i)*a)
+                                    : _mm512_dpbusd_epi32((__m512i)*s, (__m512i)*a, (__m512i)*b));
+#elif GEMM_KIND == GEMM_BF512
+  *s = (GEMM_F(vec))_mm512_dpbf16_ps((__m512)*s, (__m512bh)*a, (__m512bh)*b);
+#elif GEMM_KIND == GEMM_SDOT
+  *s = (GEMM_F(vec))vdotq_s32((int32x4_t)*s, (int8x16_t)*a, (int8x16_t)*b);
+#elif GEMM_KIND == GEMM_USDOT
+  *s = (GEMM_F(vec))vusdotq_s32((int32x4_t)*s, (uint8x16_t)*a, (int8x16_t)*b);
+#endif
+}
+
+// n <= DOTS_E elements of a row of A to a vector; hidden: of the accumulator's type (gemm_layers.h). from: where they begin in it.
+GEMM_INLINE void GEMM_F(dots_copy)(GEMM_F(vec) *dst, const void *a, int hidden, int64_t from, int64_t n) {
+#if GEMM_PK == 1
+  GEMM_F(vec) v = {0};
+  if (hidden)
+    for (int64_t l = 0; l < n; l++) v[from + l] = ((const GEMM_S *)a)[l];
+  else
+    for (int64_t l = 0; l < n; l++) v[from + l] = GEMM_LOADS(((const GEMM_TA *)a)[l]);
+  *dst = v;
+#elif GEMM_KIND == GEMM_MADD256
+  int16_t v[GEMM_F(DOTS_E)] = {0};
+  for (int64_t l = 0; l < n; l++) v[from + l] = ((const GEMM_TA *)a)[l];
+  memcpy(dst, v, sizeof v);
+#else
+  memset(dst, 0, GEMM_VEC);
+  memcpy((GEMM_TA *)dst + from, a, (size_t)n * sizeof(GEMM_TA));
+#endif
+}
+
+// Copies rows of A of K elements, pitch lda, to ws (dots_bytes).
+GEMM_NOINLINE GEMM_F(dots) GEMM_F(dots_take)(const void *rows, int64_t lda, int hidden, int64_t M, int64_t K, void *ws) {
+  enum { E = GEMM_F(DOTS_E) };
+  typedef GEMM_F(vec) V;
+  const int64_t whole = GEMM_DOTS_WHOLE(K), size = hidden ? (int64_t)sizeof(GEMM_S) : (int64_t)sizeof(GEMM_TA);
+  const int64_t tiles = (M + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS, high = tiles * GEMM_DOTS_ROWS, left = K - whole * E;
+  V *to = ws, *end = to + high * whole;
+  GEMM_S *fix = (GEMM_S *)(end + high);
+  memset(end, 0, (size_t)high * (GEMM_VEC + sizeof(GEMM_S)));
+  const int64_t block_of = M > 3 ? GEMM_DOTS_BLOCK : whole + 1;
+  for (int64_t v0 = 0; v0 < whole || v0 == 0; v0 += block_of) {
+    const int64_t n = gemm_min(block_of, whole - v0);
+    for (int64_t t = 0, i0; t < tiles; t++) {
+      const int m = GEMM_F(dots_tile_at)(M, t, &i0), h = m < 4 && M > 3 ? 4 : m;
+      V *block = to + v0 * high + t * n * GEMM_DOTS_ROWS;
+      for (int i = 0; i < h; i++) {
+        const char *a = (const char *)rows + ((i0 + i) * lda + v0 * E) * size;
+        for (int64_t v = 0; v < n; v++) {
+          if (i >= m) memset(block + v * h + i, 0, GEMM_VEC);
+#if GEMM_PK == 1
+          else if (hidden) block[v * h + i] = *(const GEMM_F(vecu) *)(a + v * E * size);
+          else block[v * h + i] = GEMM_LOADV((const GEMM_TA *)a + v * E);
+#elif GEMM_KIND == GEMM_MADD256
+#if GEMM_A_SIGNED
+          else block[v * h + i] = (V)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(a + v * E)));
+#else
+          else block[v * h + i] = (V)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(a + v * E)));
+#endif
+#else
+          else block[v * h + i] = *(const GEMM_F(vecu) *)(a + v * E * size);
+#endif
+        }
+        if (v0 == 0 && i < m && left > 0)
+          GEMM_F(dots_copy)(end + t * GEMM_DOTS_ROWS + i, (const char *)rows + ((i0 + i) * lda + whole * E) * size, hidden, whole > 0 ? E - left : 0, left);
+      }
+    }
+  }
+#if GEMM_DOTS_FLIP
+  for (int64_t i = 0; i < M; i++) {
+    int32_t sum = 0;
+    for (int64_t k = 0; k < K; k++) sum += ((const int8_t *)rows)[i * lda + k];
+    fix[i] = (GEMM_S)sum * (GEMM_S)-128;
+  }
+#endif
+  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL};
+  return d;
+}
+
+// Four vectors as the sums of their lanes side by side: 6 shuffles and 3 additions within the 16-byte parts, then the parts. The last two may
+// be one, of which nothing is used.
+typedef GEMM_S GEMM_F(part) __attribute__((vector_size(16), may_alias));
+typedef GEMM_S GEMM_F(partu) __attribute__((vector_size(16), aligned(1), may_alias));
+typedef GEMM_S GEMM_F(twice) __attribute__((vector_size(32), may_alias));
+#define GEMM_PICK __builtin_shufflevector
+#if defined(GEMM_DOUBLE) && GEMM_VEC == 64
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 8, 2, 10, 4, 12, 6, 14)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 9, 3, 11, 5, 13, 7, 15)
+#define GEMM_LOW_HALF(x) GEMM_PICK(x, x, 0, 1, 2, 3)
+#define GEMM_HIGH_HALF(x) GEMM_PICK(x, x, 4, 5, 6, 7)
+#elif defined(GEMM_DOUBLE) && GEMM_VEC == 32
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 4, 2, 6)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 5, 3, 7)
+#elif defined(GEMM_DOUBLE)
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 2)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 3)
+#elif GEMM_VEC == 64
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
+#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
+#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
+#define GEMM_LOW_HALF(x) GEMM_PICK(x, x, 0, 1, 2, 3, 4, 5, 6, 7)
+#define GEMM_HIGH_HALF(x) GEMM_PICK(x, x, 8, 9, 10, 11, 12, 13, 14, 15)
+#elif GEMM_VEC == 32
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
+#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
+#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
+#else
+#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 4, 1, 5)
+#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 6, 3, 7)
+#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 4, 5)
+#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 6, 7)
+#endif
+
+GEMM_INLINE void GEMM_F(dots_parts)(GEMM_F(part) *q, const GEMM_F(vec) *v) {
+#if GEMM_VEC == 64
+  const GEMM_F(twice) h = GEMM_LOW_HALF(*v) + GEMM_HIGH_HALF(*v);
+#elif GEMM_VEC == 32
+  const GEMM_F(twice) h = *v;
+#endif
+#if GEMM_VEC == 16
+  *q = *v;
+#elif defined(GEMM_DOUBLE)
+  *q = GEMM_PICK(h, h, 0, 1) + GEMM_PICK(h, h, 2, 3);
+#else
+  *q = GEMM_PICK(h, h, 0, 1, 2, 3) + GEMM_PICK(h, h, 4, 5, 6, 7);
+#endif
+}
+
+GEMM_INLINE void GEMM_F(dots_lanes)(GEMM_S *out, const GEMM_F(vec) *a, const GEMM_F(vec) *b, const GEMM_F(vec) *c, const GEMM_F(vec) *d, GEMM_S fix) {
+  typedef GEMM_F(vec) V;
+  GEMM_F(part) q;
+  const V ab = GEMM_LO(*a, *b) + GEMM_HI(*a, *b), cd = GEMM_LO(*c, *d) + GEMM_HI(*c, *d);
+#ifdef GEMM_DOUBLE
+  GEMM_F(dots_parts)(&q, &ab);
+  *(GEMM_F(partu) *)out = q + fix;
+  GEMM_F(dots_parts)(&q, &cd);
+  *(GEMM_F(partu) *)(out + 2) = q + fix;
+#else
+  const V abcd = GEMM_LO2(ab, cd) + GEMM_HI2(ab, cd);
+  GEMM_F(dots_parts)(&q, &abcd);
+  *(GEMM_F(partu) *)out = q + fix;
+#endif
+}
+#undef GEMM_PICK
+#undef GEMM_LO
+#undef GEMM_HI
+#undef GEMM_LO2
+#undef GEMM_HI2
+#undef GEMM_LOW_HALF
+#undef GEMM_HIGH_HALF
+
+// Columns of a chunk, in whole groups and whole vectors, and the pitch of its sums: groups write four, which may be one more than they are.
+RIDGE_INLINE int64_t GEMM_F(dots_cols)(int64_t M) { return gemm_min(240, (GEMM_DOTS_SUMS / M - 16) / 48 * 48); }
+RIDGE_INLINE int64_t GEMM_F(dots_ld)(int64_t M) { return GEMM_F(dots_cols)(M) + 16; }
+
+// What a tile does: n vectors of K of rows b[0], b[1], ..., and the rest of K where the block is the last. Sums go on from acc after the first
+// block and are left there before the last.
+typedef struct GEMM_F(dots_step) {
+  const GEMM_F(vec) *a, *end;
+  const GEMM_TB *b[4];
+  const GEMM_TB *rest[4]; // what is left of each row, as a vector; rest[0] NULL: nothing
+  int64_t n, ahead;       // ahead: elements to what is read next
+  int first, last, m;     // m: rows that there are
+  GEMM_S *sum;            // m rows of four sums, pitch ld
+  int64_t ld;
+  const GEMM_S *fix;      // what each row's begin with, or NULL
+} GEMM_F(dots_step);
+
+// h rows of A times w of B.
+GEMM_INLINE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {
+  typedef GEMM_F(vec) V;
+  typedef GEMM_F(vecu) VU;
+  enum { E = GEMM_F(DOTS_E) };
+  V s[24];
+  const VU *a = (const VU *)p->a;
+  const GEMM_TB *b[4];
+  if (p->first) {
+    RIDGE_UNROLL_FULL for (int i = 0; i < h * w; i++) s[i] = (V){0};
+  } else {
+    RIDGE_UNROLL_FULL for (int i = 0; i < h * w; i++) s[i] = acc[i];
+  }
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) b[j] = p->b[j];
+  const int64_t n = p->n, ahead = p->ahead;
+  for (int64_t v = 0; v < n; v++, a += h) {
+    V x[4];
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
+      GEMM_F(dots_b)(&x[j], b[j]);
+      __builtin_prefetch(b[j] + ahead, 0, 2);
+      b[j] += E;
+    }
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+      const V y = a[i];
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+    }
+  }
+  if (!p->last) {
+    RIDGE_UNROLL_FULL for (int i = 0; i < h * w; i++) acc[i] = s[i];
+    return;
+  }
+  if (p->rest[0]) {
+    V x[4];
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
+      GEMM_F(dots_b)(&x[j], p->rest[j]);
+      x[j] = (V)((GEMM_F(bytes))x[j] & (GEMM_F(bytes))*mask);
+    }
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+      const V y = p->end[i];
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+    }
+  }
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+    if (i >= p->m) return;
+    const V *x = s + i * w;
+    GEMM_F(dots_lanes)(p->sum + i * p->ld, x, x + 1, x + 2, x + (w > 3 ? 3 : 2), p->fix ? p->fix[i] : 0);
+  }
+}
+
+#define GEMM_DOTS_TILE(h, w)                                                                                    \
+  GEMM_NOINLINE void GEMM_F(dots_##h)(const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {  \
+    GEMM_F(dots_tile)(h, w, p, mask, acc);                                                                     \
+  }
+#if GEMM_VEC == 32
+#define GEMM_DOTS_W 3 // columns of a tile
+GEMM_DOTS_TILE(4, 3)
+#else
+#define GEMM_DOTS_W 4
+GEMM_DOTS_TILE(4, 4) GEMM_DOTS_TILE(5, 4) GEMM_DOTS_TILE(6, 4)
+#endif
+#undef GEMM_DOTS_TILE
+GEMM_INLINE void GEMM_F(dots_any)(int h, const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {
+  if (h == 4) GEMM_F(dots_4)(p, mask, acc);
+#if GEMM_VEC != 32
+  else if (h == 5) GEMM_F(dots_5)(p, mask, acc);
+  else GEMM_F(dots_6)(p, mask, acc);
+#endif
+}
+
+// What is left of a row of B behind its whole vectors: the address of a vector that ends with it, or where the row is shorter of a copy.
+GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM_TB *copy) {
+  enum { E = GEMM_F(DOTS_E) };
+  if (K >= E) return row + K - E;
+  memset(copy, 0, E * sizeof *copy);
+  memcpy(copy, row, (size_t)K * sizeof *copy);
+  return copy;
+}
+
+// sum[h x n] for up to three rows: a column at a time, four vectors of it in flight.
+GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
+  typedef GEMM_F(vec) V;
+  typedef GEMM_F(vecu) VU;
+  enum { E = GEMM_F(DOTS_E) };
+  const int64_t whole = GEMM_DOTS_WHOLE(d->K);
+  GEMM_TB copy[E];
+  for (int64_t j = 0; j < n; j++, row += ldb) {
+    const VU *a = (const VU *)d->a;
+    const GEMM_TB *b = row;
+    V s[12], x;
+    RIDGE_UNROLL_FULL for (int i = 0; i < 4 * h; i++) s[i] = (V){0};
+    int64_t v = 0;
+    for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * h)
+      RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
+        GEMM_F(dots_b)(&x, b + q * E);
+        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+          const V y = a[q * h + i];
+          GEMM_F(dots_madd)(&s[4 * i + q], &y, &x);
+        }
+      }
+    for (; v < whole; v++, b += E, a += h) {
+      GEMM_F(dots_b)(&x, b);
+      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+        const V y = a[i];
+        GEMM_F(dots_madd)(&s[4 * i], &y, &x);
+      }
+    }
+    if (whole * E < d->K) {
+      GEMM_F(dots_b)(&x, GEMM_F(dots_rest)(row, d->K, copy));
+      x = (V)((GEMM_F(bytes))x & (GEMM_F(bytes))*mask);
+      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[4 * i + 1], &d->end[i], &x);
+    }
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+      const V t = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
+      GEMM_F(part) q;
+      GEMM_F(dots_parts)(&q, &t);
+      GEMM_S r = d->fix ? d->fix[i] : 0;
+      for (int l = 0; l < 16 / (int)sizeof(GEMM_S); l++) r += q[l];
+      sum[i * ld + j] = r;
+    }
+  }
+}
+#define GEMM_DOTS_RUN(h)                                                                                                               \
+  GEMM_NOINLINE void GEMM_F(dots_run_##h)(const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n,  \
+                                          GEMM_S *sum, int64_t ld) {                                                                   \
+    GEMM_F(dots_run)(h, d, mask, row, ldb, n, sum, ld);                                                                                \
+  }
+GEMM_DOTS_RUN(1) GEMM_DOTS_RUN(2) GEMM_DOTS_RUN(3)
+#undef GEMM_DOTS_RUN
+
+// sum[M x n] = A * b[n,K]^T, pitch ld; n at most dots_cols. more: rows of b that may be asked for, n or more.
+GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int64_t ldb, int64_t n, int64_t more, GEMM_S *sum, int64_t ld) {
+  enum { E = GEMM_F(DOTS_E), W = GEMM_DOTS_W };
+  typedef GEMM_F(vec) V;
+  const int64_t whole = GEMM_DOTS_WHOLE(d->K), left = d->K - whole * E, tiles = (d->M + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS;
+  V mask;
+  memset(&mask, 0xff, sizeof mask);
+  if (whole > 0) memset(&mask, 0, (size_t)((E - left) * (GEMM_VEC / E)));
+  switch (d->M) {
+    case 1: GEMM_F(dots_run_1)(d, &mask, b, ldb, n, sum, ld); return;
+    case 2: GEMM_F(dots_run_2)(d, &mask, b, ldb, n, sum, ld); return;
+    case 3: GEMM_F(dots_run_3)(d, &mask, b, ldb, n, sum, ld); return;
+  }
+  GEMM_TB copy[W][GEMM_F(DOTS_E)];
+  V acc[(GEMM_DOTS_MAX + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS][GEMM_DOTS_ROWS * GEMM_DOTS_COLS]; // of each tile, for each of its groups of columns
+  for (int64_t j0 = 0; j0 < n; j0 += GEMM_DOTS_COLS) {
+    const int64_t cols = gemm_min(GEMM_DOTS_COLS, n - j0);
+    for (int64_t v0 = 0; v0 < whole || v0 == 0; v0 += GEMM_DOTS_BLOCK) {
+      GEMM_F(dots_step) p;
+      p.n = gemm_min(GEMM_DOTS_BLOCK, whole - v0), p.first = v0 == 0, p.last = v0 + p.n >= whole;
+      for (int64_t t = 0, i0; t < tiles; t++) {
+        const int m = GEMM_F(dots_tile_at)(d->M, t, &i0), h = m < 4 ? 4 : m;
+        p.a = (const V *)d->a + v0 * d->high + t * p.n * GEMM_DOTS_ROWS;
+        p.end = d->end + t * GEMM_DOTS_ROWS, p.fix = d->fix ? d->fix + i0 : NULL, p.m = m, p.ld = ld;
+        // The next block of these columns, else the first of those that come next.
+        p.ahead = t > 0 ? 0 : v0 + p.n + GEMM_DOTS_BLOCK <= whole ? GEMM_DOTS_BLOCK * E : p.last ? GEMM_DOTS_COLS * ldb - v0 * E : 0;
+        for (int64_t j = 0; j < cols; j += W) {
+          for (int q = 0; q < W; q++) {
+            const GEMM_TB *row = b + (j0 + gemm_min(j + q, cols - 1)) * ldb; // beyond the last column the last again
+            p.b[q] = row + v0 * E;
+            p.rest[q] = p.last && left > 0 ? GEMM_F(dots_rest)(row, d->K, copy[q]) : NULL;
+          }
+          if (p.last && j0 + j + GEMM_DOTS_COLS + W > more) p.ahead = 0;
+          p.sum = sum + i0 * ld + j0 + j;
+          GEMM_F(dots_any)(h, &p, &mask, acc[t] + j * h);
+        }
+      }
+    }
+  }
+}
+
+// The product. With one row that needs no copy there is no workspace.
+GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  int64_t from, to;
+  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
+  if (from >= to) return RIDGE_OK;
+  GEMM_S sum[GEMM_DOTS_SUMS] __attribute__((aligned(64)));
+  GEMM_F(dots) d;
+  const int64_t cols = GEMM_F(dots_cols)(g->M), ld = GEMM_F(dots_ld)(g->M);
+#if GEMM_PK == 1 && GEMM_SAME
+  GEMM_F(vec) end;
+  if (g->M == 1) {
+    const int64_t whole = GEMM_DOTS_WHOLE(g->K), left = g->K - whole * GEMM_LANES;
+    GEMM_F(dots_copy)(&end, (const GEMM_S *)g->A + whole * GEMM_LANES, 0, whole > 0 ? GEMM_LANES - left : 0, left);
+    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL};
+    d = one;
+  } else
+#endif
+    d = GEMM_F(dots_take)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
+  for (int64_t j = from, n; j < to; j += n) {
+    n = gemm_min(cols, to - j);
+    GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);
+    GEMM_F(finish)(g, 0, j, g->M, n, sum, ld, NULL, 0);
+  }
+  return RIDGE_OK;
+}
