@@ -46,7 +46,7 @@ func run(args []string) error {
 	threads := f.String("threads", "", "thread counts, separated by commas; default 1 and all")
 	peers := f.String("peers", "build/peers", "where scripts/peers installed the libraries")
 	out := f.String("out", "", "Markdown file, with the data beside it as .jsonl; default docs/benchmarks/CHIP/peers.md")
-	update := f.Bool("update", false, "keep the file's other rows")
+	update := f.Bool("update", false, "write the chosen rows and keep the file's others; without it and -out a part of the rows is only printed")
 	missing := f.Bool("missing", false, "with -update: only rows that the file lacks, to go on with a run that was interrupted")
 	render := f.Bool("render", false, "measure nothing: write the Markdown again from its data")
 	chip := f.String("chip", "", "name of the chip's folder; default from its identity")
@@ -116,6 +116,8 @@ func run(args []string) error {
 	if *chip == "" {
 		*chip = folder(id.CPU)
 	}
+	// A part of the rows would leave the file without the others.
+	printed := *out == "" && !*update && len(chosen) < len(all)
 	if *out == "" {
 		*out = filepath.Join("docs", "benchmarks", *chip, "peers.md")
 	}
@@ -156,6 +158,9 @@ func run(args []string) error {
 		}
 		res.Version, res.Settings = *revision, s.String()
 		fmt.Fprintf(os.Stderr, "[%d/%d] %s\n", i+1, len(chosen), res.line())
+		if printed {
+			continue
+		}
 		d.put(res)
 		d.header.note(b)
 		if err := d.write(all); err != nil {

@@ -52,7 +52,7 @@ type use struct{ maker, variant, name string }
 func peersOf(opName string) []use {
 	torch := []use{{"torch", "", "torch"}}
 	switch opName {
-	case "gemm":
+	case "gemm", "linear":
 		return append([]use{
 			{"openblas", "plain", "OpenBLAS"}, {"openblas", "gemv", "OpenBLAS gemv"},
 			{"openblas_debian", "plain", "OpenBLAS (Debian)"}, {"blis", "plain", "BLIS (Debian)"},
@@ -245,6 +245,13 @@ func rows() []row {
 			limits = []string{compute, "write", "nt_write"}
 		}
 		gemm("GEMM skinny fp32", record.FP32, limits, s[0], s[1], s[2])
+	}
+	// Weights as a linear layer stores them, [N,K]: a few tokens at a time.
+	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
+		for _, m := range []int64{1, 4, 16, 64} {
+			out = append(out, row{group: "Linear, weights [N,K], " + string(d), label: fmt.Sprintf("%d×4096×4096", m), op: "linear", dtype: d, metric: "gflops",
+				params: params("m=%d,n=4096,k=4096,bias=0", m), limits: []string{compute, "read"}})
+		}
 	}
 	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.U8S8} {
 		for _, n := range []int64{512, 1024, 2048} {

@@ -56,10 +56,10 @@ DEFINE(float, sgemm, sgemv)
 DEFINE(double, dgemm, dgemv)
 
 static const ridge_kernel table[] = {
-    PEER_KERNEL("plain", "gemm", "fp32", "fp32", 1, peer_sgemm, plain),
-    PEER_KERNEL("plain", "gemm", "fp64", "fp64", 1, peer_dgemm, plain),
-    PEER_KERNEL("gemv", "gemm", "fp32", "fp32", 1, peer_sgemv, one_row),
-    PEER_KERNEL("gemv", "gemm", "fp64", "fp64", 1, peer_dgemv, one_row),
+    PEER_KERNEL("plain", "gemm linear", "fp32", "fp32", 1, peer_sgemm, plain),
+    PEER_KERNEL("plain", "gemm linear", "fp64", "fp64", 1, peer_dgemm, plain),
+    PEER_KERNEL("gemv", "gemm linear", "fp32", "fp32", 1, peer_sgemv, one_row),
+    PEER_KERNEL("gemv", "gemm linear", "fp64", "fp64", 1, peer_dgemv, one_row),
 };
 
 const ridge_kernel *ridge_peer_table(int *n) { return *n = sizeof table / sizeof *table, table; }

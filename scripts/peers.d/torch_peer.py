@@ -78,7 +78,14 @@ def bmm(p, d, variant):
     return c
 
 
-def gemm(p, d, variant):
+def linear(p, d, variant):
+    if p.get("bias") != "0":
+        raise Unsupported("linear layers without a bias alone")
+    return gemm(p, d, variant, weights=True)
+
+
+def gemm(p, d, variant, weights=False):
+    """weights: B is stored [N,K]."""
     m, n, k = int(p["m"]), int(p["n"]), int(p["k"])
     c = Case()
     if d == "u8s8":
@@ -86,7 +93,8 @@ def gemm(p, d, variant):
     if int(p.get("batch", 1)) > 1:
         return bmm(p, d, variant)
     t = DTYPES[d]
-    a, b = uniform((m, k), t), uniform((k, n), t)
+    a = uniform((m, k), t)
+    b = uniform((n, k), t).t() if weights else uniform((k, n), t)
     out = torch.zeros((m, n), dtype=torch.int32 if d == "int8" else t)
     if ZEN:
         if d not in ("fp32", "bf16"):
@@ -311,10 +319,10 @@ def build(q):
     name, p, d, variant = q["op"], q.get("params") or {}, q["dtype"], q.get("variant", "")
     if d not in DTYPES:
         raise Unsupported(f"no precision {d}")
-    if ZEN and name not in ("gemm", "attention", "rms_norm"):
+    if ZEN and name not in ("gemm", "linear", "attention", "rms_norm"):
         raise Unsupported("as torch")
-    if name in ("gemm", "conv2d", "attention"):
-        return {"gemm": gemm, "conv2d": conv2d, "attention": attention}[name](p, d, variant)
+    if name in ("gemm", "linear", "conv2d", "attention"):
+        return {"gemm": gemm, "linear": linear, "conv2d": conv2d, "attention": attention}[name](p, d, variant)
     if variant:
         raise Unsupported("no variants")
     if name in UNARY or name in BINARY:
