@@ -108,8 +108,8 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
     for (int64_t v = NV; v > 1 && p.heads * ceil_div(p.rows, p.block_rows) < nthreads; v--) p.block_rows = (v - 1) * VL;
   p.tasks = ceil_div(p.rows, p.block_rows);
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
-  // maximum and total of the task.
-  p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 2) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
+  // maximum (twice) and total of the task.
+  p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 3) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
   if (full->weights) p.thread_floats = weights_floats(a);
   p.thread_floats = apart_floats(p.thread_floats);
   p.head_floats = p.blocks * (p.k_units + p.v_units);
@@ -199,14 +199,18 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
   float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
-  int32_t *seen = (int32_t *)(factor + PANEL);
+  float *less = factor + PANEL;
+  int32_t *seen = (int32_t *)(less + ATT_PANELS * PANEL);
   float c = (float)(a->scale * LOG2E);
+#if defined(ATT_SOFT)
+  const int soft = !h->scores && soft_takes(D);
+#endif
   int64_t most = a->causal ? 0 : a->Skv; // keys that some query sees
   for (int64_t i = 0, nv; h->q && i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
     pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
-  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0;
+  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0, less[i] = 0x1p100f;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
   for (int64_t i = 0; a->causal && i < rows; i++) {
     int64_t n = ridge_attention_visible(a, (r0 + i) % a->Sq);
@@ -225,6 +229,15 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
         if (first + l < rows) n = sees > n ? sees : n, clear = sees < clear ? sees : clear;
       }
       if (n == 0) continue;
+#if defined(ATT_SOFT)
+      if (soft) {
+        soft_work *work = (soft_work *)(s + UNITS(KEYS) * PANEL);
+        for (int again = 0; again < 2; again++)
+          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, less + first, top + first, total + first, factor, seen, clear, c)) break;
+        gather((int)nv, dim, n, vb, MR, STRIP, s, factor, sums + first * dim);
+        continue;
+      }
+#endif
       memcpy(was, top + first, (size_t)(nv * VL) * sizeof(float));
       if (h->scores) {
         int64_t m = att_min(rows - first, nv * VL);
