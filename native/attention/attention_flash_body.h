@@ -205,28 +205,30 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
 #if defined(ATT_SOFT)
   const int soft = !h->scores && soft_takes(D);
 #endif
-  int64_t most = a->causal ? 0 : a->Skv; // keys that some query sees
+  int64_t sees[ATT_PANELS * PANEL], most = 0; // keys that a query sees, that some query sees
   for (int64_t i = 0, nv; h->q && i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
     pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
   for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0, less[i] = 0x1p100f;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
-  for (int64_t i = 0; a->causal && i < rows; i++) {
-    int64_t n = ridge_attention_visible(a, (r0 + i) % a->Sq);
-    most = n > most ? n : most;
+  // Lanes past the last query see what it sees. A division for each lane and block took 2 % at 512 keys.
+  for (int64_t i = 0, at = r0 % a->Sq; i < vectors * VL; i++) {
+    sees[i] = ridge_attention_visible(a, at);
+    most = sees[i] > most ? sees[i] : most;
+    if (i + 1 < rows && ++at == a->Sq) at = 0;
   }
   for (int64_t j0 = 0; j0 < most; j0 += KEYS) {
     const operand *vb = p->in_place ? (const operand *)(h->v + j0 * D) : h->packed + j0 / KEYS * span + p->k_units;
     const key *kb = WIDEN ? k + j0 / KEYS * span : k + j0 * D;
     for (int64_t i = 0, nv; i < vectors; i += nv) {
       nv = panel_vectors(vectors - i);
-      int64_t first = i * VL, n = 0, clear = KEYS;
+      const int64_t first = i * VL, end = att_min(a->Skv - j0, KEYS);
+      int64_t n = 0, clear = end;
       for (int64_t l = 0; l < nv * VL; l++) {
-        int64_t sees = first + l < rows ? ridge_attention_visible(a, (r0 + first + l) % a->Sq) - j0 : KEYS;
-        sees = sees < 0 ? 0 : att_min(sees, att_min(a->Skv - j0, KEYS));
-        seen[l] = (int32_t)sees;
-        if (first + l < rows) n = sees > n ? sees : n, clear = sees < clear ? sees : clear;
+        int64_t x = sees[first + l] - j0;
+        x = x < 0 ? 0 : x < end ? x : end;
+        seen[l] = (int32_t)x, n = x > n ? x : n, clear = x < clear ? x : clear;
       }
       if (n == 0) continue;
 #if defined(ATT_SOFT)
@@ -250,10 +252,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
     }
   }
   // A query that sees no key has only hidden scores, each with the weight 1: its output is 0.
-  for (int64_t i = 0; i < vectors * VL; i++) {
-    int64_t n = i < rows ? ridge_attention_visible(a, (r0 + i) % a->Sq) : 0;
-    total[i] = n > 0 ? 1 / total[i] : 0;
-  }
+  for (int64_t i = 0; i < vectors * VL; i++) total[i] = sees[i] > 0 ? 1 / total[i] : 0;
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
     unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, h->o + (r0 + i * VL) * D);

@@ -4,7 +4,7 @@
 //
 // The exponentials of a tile's scores stand between the dot products of the next tile, so that all but their multiply-adds run on pipes
 // that the dot products leave idle. m must be known before: it is the largest score of all blocks before and of this block's first
-// tile. A weight is then 2^LEAD at most, unless a later score is larger by more (weights and sums are floating point: which m they have
+// tile. A weight is then 2^ATT_LEAD at most, unless a later score is larger by more (weights and sums are floating point: which m they have
 // leaves their errors alone); where one is, the block is done again with the maximum now known.
 //
 // 2^x: n = round(16 x)/16 by adding 1.5*2^19, x = n + f, |f| <= 1/32; 2^n's fraction times c0 + c1*f, relative error 2^-13.0, a
@@ -17,7 +17,10 @@
 #ifndef RIDGE_ATTENTION_SOFT_H
 #define RIDGE_ATTENTION_SOFT_H
 
-#define LEAD 8
+// The model's is small, so that its blocks are done again.
+#if !defined(ATT_LEAD)
+#define ATT_LEAD 8
+#endif
 
 // Two units of the reduction stand beside a pair of exponentials: fewer dimensions have no room for a tile's.
 RIDGE_INLINE int soft_takes(int64_t D) { return D % 2 == 0 && D / 2 >= NV * MR; }
@@ -142,7 +145,7 @@ RIDGE_INLINE RIDGE_VT vi soft_units(const soft_work *work, vf even, vf odd) {
 #endif
 
 // One block of keys. less: -m of the blocks before, top: the unscaled maximum so far; total, factor: as in soften.
-// Returns 0, and nothing but top has changed, where a weight came above 2^LEAD: it does not when top was the block's maximum already.
+// Returns 0, and nothing but top has changed, where a weight came above 2^ATT_LEAD: it does not when top was the block's maximum already.
 RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
                                            soft_work *work, float *less, float *top, float *total, float *factor, const int32_t *seen,
                                            int64_t clear, float scale) {
@@ -209,7 +212,7 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
     lead = ridge_vmax(lead, *(const vf_any *)(top + v * VL) * scale + *(const vf_any *)(m + v * VL));
   }
   for (int l = 0; l < VL; l++)
-    if (lead[l] > LEAD) return 0;
+    if (lead[l] > ATT_LEAD) return 0;
   const vi ones = (vi){0} + (int32_t)soft_constant.ones;
   vf sums[2][NV] = {{(vf){0}}};
   const operand *at = (const operand *)s;
