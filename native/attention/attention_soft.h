@@ -22,8 +22,9 @@
 #define ATT_LEAD 8
 #endif
 
-// Two units of the reduction stand beside a pair of exponentials: fewer dimensions have no room for a tile's.
-RIDGE_INLINE int soft_takes(int64_t D) { return D % 2 == 0 && D / 2 >= NV * MR; }
+// Two units of the reduction stand beside a pair of exponentials: fewer dimensions have no room for a tile's. The last tile's stand
+// alone, so four tiles gain nothing.
+RIDGE_INLINE int soft_takes(int64_t D, int64_t keys) { return D % 2 == 0 && D / 2 >= NV * MR && keys > 4 * MR; }
 
 typedef struct soft_constants {
   float level[16], slope[16];

@@ -17,7 +17,8 @@
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
 // 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
 //
-// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h), with ATT_AMX besides for tiles
+// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h; from 48 dimensions on scores and
+// soften are one loop there, attention_soft.h), with ATT_AMX besides for tiles
 // of the AMX unit (attention_amx.h).
 //
 // The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
