@@ -112,7 +112,7 @@ RIDGE_INLINE vi soft_units(const soft_work *work, vf even, vf odd) {
     }                                                                                                \
   } while (0)
 RIDGE_INLINE RIDGE_VT vf soft_weight(const soft_work *work, const float *score, const float *less) {
-  vf x, y, t;
+  vf x = {0}, y = {0}, t = {0}; // for the compiler that does not see the groups in order
   RIDGE_UNROLL_ALL
   for (int g = 0; g < 8; g++) SOFT_GROUP(g, work, score, less, x, y, t);
   return t;
@@ -127,7 +127,7 @@ RIDGE_INLINE RIDGE_VT vi soft_units(const soft_work *work, vf even, vf odd) {
 #define SOFT_STEP(nv, b, X, to, work, score, less)                                                                        \
   do {                                                                                                                    \
     vi bv[NV];                                                                                                            \
-    vf x_, y_, t_;                                                                                                        \
+    vf x_ = {0}, y_ = {0}, t_ = {0};                                                                                                      \
     RIDGE_UNROLL_ALL                                                                                                      \
     for (int v = 0; v < nv && v < 2; v++) SOFT_LOAD(bv[v], (b) + v * VL);                                                 \
     RIDGE_UNROLL_ALL                                                                                                      \
