@@ -1,4 +1,4 @@
-// attention_bf16_avx512bf16: tasks of 192 queries, blocks of 128 keys, 8x48 tiles of dot products.
+// attention_bf16_avx512bf16: tasks of 192 queries, blocks of 256 keys, 8x48 tiles of dot products.
 //
 // Formula, layouts, limit and source: attention_flash_body.h; the weights are rounded to bf16: attention_dot.h.
 // Preconditions: scale > 0; any alignment. FLOP (4D+6) per visible pair, bytes q, k, v and o once. Floor: 24 cycles per two
@@ -13,7 +13,7 @@
 #define RIDGE_NARROW(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
 #define ATT_MR 8
 #define ATT_NV 3
-#define ATT_KEYS 128
+#define ATT_KEYS 256
 #define ATT_PANELS 4
 #define ATT_FEW 8
 #define ATT_FN ridge_attention_bf16_avx512bf16

@@ -14,7 +14,8 @@
 #define RIDGE_VT
 #define ATT_MR 8
 #define ATT_NV 3
-#define ATT_KEYS 128
+#define ATT_KEYS 256
+#define ATT_LEAD 0.015625f
 #define ATT_PANELS 4
 #define ATT_FEW 8
 #define ATT_FN ridge_attention_bf16_avx512bf16_model

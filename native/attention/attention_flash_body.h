@@ -32,7 +32,8 @@
 // polynomial of degree 5, unrolling by 2 or 8: within the noise.
 // 5, few keys packed by each thread for itself or read in place, strips of V off the powers of two: counted, see docs/kernels/attention.md.
 // On Zen 4 (AVX-512, the same of its probes): widened bf16 0.43 to 0.45, with dot products (attention_dot.h) 0.78, 0.84 and, at 4096 x 128, 0.88;
-// fp32 0.83 to 0.90.
+// fp32 0.83 to 0.90. Then exponentials between the dot products (attention_soft.h), blocks of 256 keys, the next queries asked for ahead and no
+// division for each lane and block: 1.05 to 1.08 of that at d = 64, 1.03 to 1.04 at 128.
 // Source: Dao et al. 2022 (FlashAttention); Milakov and Gimelshein 2018 (running maximum).
 #include "../include/ridge_half.h"
 #include "attention.h"
@@ -108,8 +109,8 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
     for (int64_t v = NV; v > 1 && p.heads * ceil_div(p.rows, p.block_rows) < nthreads; v--) p.block_rows = (v - 1) * VL;
   p.tasks = ceil_div(p.rows, p.block_rows);
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
-  // maximum and total of the task.
-  p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 2) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
+  // maximum (twice) and total of the task.
+  p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 3) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
   if (full->weights) p.thread_floats = weights_floats(a);
   p.thread_floats = apart_floats(p.thread_floats);
   p.head_floats = p.blocks * (p.k_units + p.v_units);
@@ -199,32 +200,47 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
   float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
-  int32_t *seen = (int32_t *)(factor + PANEL);
+  float *less = factor + PANEL;
+  int32_t *seen = (int32_t *)(less + ATT_PANELS * PANEL);
   float c = (float)(a->scale * LOG2E);
-  int64_t most = a->causal ? 0 : a->Skv; // keys that some query sees
+#if defined(ATT_SOFT)
+  const int soft = !h->scores && soft_takes(D, a->Skv);
+#endif
+  int64_t sees[ATT_PANELS * PANEL], most = 0; // keys that a query sees, that some query sees
   for (int64_t i = 0, nv; h->q && i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
     pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
-  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0;
+  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0, less[i] = 0x1p100f;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
-  for (int64_t i = 0; a->causal && i < rows; i++) {
-    int64_t n = ridge_attention_visible(a, (r0 + i) % a->Sq);
-    most = n > most ? n : most;
+  // Lanes past the last query see what it sees. A division for each lane and block took 2 % at 512 keys.
+  for (int64_t i = 0, at = r0 % a->Sq; i < vectors * VL; i++) {
+    sees[i] = ridge_attention_visible(a, at);
+    most = sees[i] > most ? sees[i] : most;
+    if (i + 1 < rows && ++at == a->Sq) at = 0;
   }
   for (int64_t j0 = 0; j0 < most; j0 += KEYS) {
     const operand *vb = p->in_place ? (const operand *)(h->v + j0 * D) : h->packed + j0 / KEYS * span + p->k_units;
     const key *kb = WIDEN ? k + j0 / KEYS * span : k + j0 * D;
     for (int64_t i = 0, nv; i < vectors; i += nv) {
       nv = panel_vectors(vectors - i);
-      int64_t first = i * VL, n = 0, clear = KEYS;
+      const int64_t first = i * VL, end = att_min(a->Skv - j0, KEYS);
+      int64_t n = 0, clear = end;
       for (int64_t l = 0; l < nv * VL; l++) {
-        int64_t sees = first + l < rows ? ridge_attention_visible(a, (r0 + first + l) % a->Sq) - j0 : KEYS;
-        sees = sees < 0 ? 0 : att_min(sees, att_min(a->Skv - j0, KEYS));
-        seen[l] = (int32_t)sees;
-        if (first + l < rows) n = sees > n ? sees : n, clear = sees < clear ? sees : clear;
+        int64_t x = sees[first + l] - j0;
+        x = x < 0 ? 0 : x < end ? x : end;
+        seen[l] = (int32_t)x, n = x > n ? x : n, clear = x < clear ? x : clear;
       }
       if (n == 0) continue;
+#if defined(ATT_SOFT)
+      if (soft) {
+        soft_work *work = (soft_work *)(s + UNITS(KEYS) * PANEL);
+        for (int again = 0; again < 2; again++)
+          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, less + first, top + first, total + first, factor, seen, clear, c)) break;
+        gather((int)nv, dim, n, vb, MR, STRIP, s, factor, sums + first * dim);
+        continue;
+      }
+#endif
       memcpy(was, top + first, (size_t)(nv * VL) * sizeof(float));
       if (h->scores) {
         int64_t m = att_min(rows - first, nv * VL);
@@ -237,10 +253,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
     }
   }
   // A query that sees no key has only hidden scores, each with the weight 1: its output is 0.
-  for (int64_t i = 0; i < vectors * VL; i++) {
-    int64_t n = i < rows ? ridge_attention_visible(a, (r0 + i) % a->Sq) : 0;
-    total[i] = n > 0 ? 1 / total[i] : 0;
-  }
+  for (int64_t i = 0; i < vectors * VL; i++) total[i] = sees[i] > 0 ? 1 / total[i] : 0;
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
     unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, h->o + (r0 + i * VL) * D);

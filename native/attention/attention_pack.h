@@ -39,6 +39,7 @@ RIDGE_VT static void pack_queries(int64_t D, int64_t rows, int64_t w, const et *
   (void)scale;
   for (int64_t i = 0; i < w; i += VL) {
     int64_t u = 0;
+    for (int64_t at = 0; at < VL * D; at += RIDGE_CACHE_LINE / 2) __builtin_prefetch(from + (i + VL) * D + at);
     if (i + VL <= rows)
       for (; u + VL <= D / 2; u += VL) {
         vi r[VL];

@@ -17,7 +17,8 @@
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
 // 28 of 32 registers. NEON (4x16): 16 FMA by element, 4 loads, 4 scalars, 24 of 32 registers.
 //
-// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h), with ATT_AMX besides for tiles
+// With ATT_DOT the operands are pairs of bf16 numbers for a dot-product instruction (attention_dot.h; from 48 dimensions on scores and
+// soften are one loop there, attention_soft.h), with ATT_AMX besides for tiles
 // of the AMX unit (attention_amx.h).
 //
 // The includer defines RIDGE_VL, RIDGE_VT (ridge_vector.h), ATT_MR, ATT_NV and ATT_KEYS, the keys of
@@ -81,6 +82,9 @@ __attribute__((noinline)) RIDGE_VT static void hide_tile(int nv, int64_t j, cons
 #include "attention_dot.h"
 #if defined(ATT_AMX)
 #include "attention_amx.h"
+#else
+#define ATT_SOFT
+#include "attention_soft.h"
 #endif
 #else
 #define UNITS(n) (n)
@@ -130,6 +134,10 @@ RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, con
 #define ATT_GATHER_ARGS int64_t dim, int64_t n, const operand *v, int64_t step, int64_t pitch, const float *s, const float *factor, \
                         float *o
 
+#define ATT_SOFT_SCORES_ARGS                                                                                                       \
+  int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, soft_work *work, float *less, float *top, float *total, \
+      float *factor, const int32_t *seen, int64_t clear, float scale
+
 #if defined(ATT_AMX)
 // The softmax between the tiles' products is that of the dot products.
 __attribute__((noinline)) RIDGE_VT static void soften_1(ATT_SOFTEN_ARGS) { soften_body(1, n, s, was, top, total, factor, scale); }
@@ -144,6 +152,11 @@ RIDGE_INLINE RIDGE_VT void soften(int nv, ATT_SOFTEN_ARGS) {
 __attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
 __attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_body(nv, n, s, was, top, total, factor, scale); }
 __attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, step, pitch, s, factor, o); }
+#if defined(ATT_SOFT)
+__attribute__((noinline)) static int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
+  return soft_scores_body(nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+}
+#endif
 #else
 #define ATT_WIDTH(nv)                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void scores_##nv(ATT_SCORES_ARGS) {                                  \
@@ -164,6 +177,18 @@ ATT_WIDTH(4)
 RIDGE_INLINE void scores(int nv, ATT_SCORES_ARGS) { ATT_CALL(scores, nv, D, k, ld, n, q, s, top, seen, clear); }
 RIDGE_INLINE void soften(int nv, ATT_SOFTEN_ARGS) { ATT_CALL(soften, nv, n, s, was, top, total, factor, scale); }
 RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n, v, step, pitch, s, factor, o); }
+#if defined(ATT_SOFT)
+#define ATT_SOFT_WIDTH(nv)                                                                             \
+  __attribute__((noinline)) RIDGE_VT static int soft_scores_##nv(ATT_SOFT_SCORES_ARGS) {               \
+    return soft_scores_body(nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale); \
+  }
+ATT_SOFT_WIDTH(1)
+ATT_SOFT_WIDTH(2)
+ATT_SOFT_WIDTH(3)
+RIDGE_INLINE int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
+  return ATT_CALL(soft_scores, nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+}
+#endif
 #endif
 
 // Vectors of the next panel when left remain: NV, but the last two panels share what a panel of
