@@ -20,6 +20,7 @@
 #define CONV_FN ridge_conv2d_bf16_avx512bf16_indirect
 #define RIDGE_DOT(acc, b, x) ((ridge_vf)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b), (__m512bh)(x)))
 #define RIDGE_NARROW(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
+#define RIDGE_NARROW2(p, low, high) _mm512_storeu_si512((p), (__m512i)_mm512_cvtne2ps_pbh((__m512)(high), (__m512)(low)))
 #define CONV_EDGES
 #define CONV_KC 1152
 #define CONV_MAC "vdpbf16ps"

@@ -226,10 +226,18 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
     }
   }
 #endif
+  yt *y = (yt *)a->y + t->at; // read before the stores, which may change anything
+  const int64_t K = a->K;
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
+#if defined(RIDGE_NARROW2)
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) store_out((yt *)a->y + t->at + i * a->K + v * VL, acc[i][v]);
+    for (int v = 0; v < nv / 2 * 2; v += 2) RIDGE_NARROW2(y + i * K + v * VL, acc[i][v], acc[i][v + 1]);
+    if (nv % 2) store_out(y + i * K + (nv - 1) * VL, acc[i][nv - 1]);
+#else
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) store_out(y + i * K + v * VL, acc[i][v]);
+#endif
   }
 }
 
