@@ -5,6 +5,8 @@
 // a cycle on Zen 4 and two on Zen 5: 28 or 14 cycles for a pair, 10 loads of the panel and 7 broadcasts beside them. It flushes denormals; sums are fp32.
 // NHWC images with whole pairs of channels are read in place: nothing is widened.
 // Versions: 1, 8x32 tiles. 2, 7x64, taps outside the image left out, no pointers for 1x1 layers, stems without padded pixels: docs/kernels/conv.md, Zen 5.
+// 3, two vectors of sums rounded by one instruction and stored as 64 bytes, the next tile's pixels and lines of y asked for where they lie beyond L2:
+// docs/kernels/conv.md, Zen 4.
 #include <immintrin.h>
 
 #include "../include/ridge.h"
