@@ -5,6 +5,8 @@
 // a cycle on Zen 4 and two on Zen 5: 28 or 14 cycles for a pair, 10 loads of the panel and 7 broadcasts beside them. It flushes denormals; sums are fp32.
 // NHWC images with whole pairs of channels are read in place: nothing is widened.
 // Versions: 1, 8x32 tiles. 2, 7x64, taps outside the image left out, no pointers for 1x1 layers, stems without padded pixels: docs/kernels/conv.md, Zen 5.
+// 3, two vectors of sums rounded by one instruction and stored as 64 bytes, the next tile's pixels and lines of y asked for where they lie beyond L2:
+// docs/kernels/conv.md, Zen 4.
 #include <immintrin.h>
 
 #include "../include/ridge.h"
@@ -20,6 +22,7 @@
 #define CONV_FN ridge_conv2d_bf16_avx512bf16_indirect
 #define RIDGE_DOT(acc, b, x) ((ridge_vf)_mm512_dpbf16_ps((__m512)(acc), (__m512bh)(b), (__m512bh)(x)))
 #define RIDGE_NARROW(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
+#define RIDGE_NARROW2(p, low, high) _mm512_storeu_si512((p), (__m512i)_mm512_cvtne2ps_pbh((__m512)(high), (__m512)(low)))
 #define CONV_EDGES
 #define CONV_KC 1152
 #define CONV_MAC "vdpbf16ps"

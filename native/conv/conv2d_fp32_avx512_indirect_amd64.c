@@ -4,6 +4,7 @@
 // any alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic;
 // 14 cycles for an element at two FMA a cycle, 10 loads of the panel and 7 broadcasts beside them.
 // Versions: 1, 8x32 tiles. 2, 7x64, taps outside the image left out, no pointers for 1x1 layers: docs/kernels/conv.md, Zen 5.
+// 3, the next tile's pixels and lines of y asked for where they lie beyond L2: docs/kernels/conv.md, Zen 4.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16

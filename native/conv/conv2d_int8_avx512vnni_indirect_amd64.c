@@ -6,6 +6,7 @@
 // copied as x + 128, and sums start at -128 times the filter's sum, counted once per panel.
 // Versions: 1, pairs of int16 with vpdpwssd, half the products an instruction.
 // 2, vpdpbusd, panels kept between blocks. 3, 7x64 tiles (before: 8x32), stems without padded pixels.
+// 4, the next tile's lines of y asked for where they lie beyond L2 (its pixels are copies, near already).
 #include <immintrin.h>
 
 #include "../include/ridge.h"

@@ -30,6 +30,8 @@
 // Filters packed beforehand (`packing`): all panels lie one after another in a->packed, [groups][panels][depth][NR], and nothing is packed in the call.
 // Then a tile goes over as many panels as stay in L2 before the next tile begins: task_given. Zen 3, of the rate without, 1x1 layers of
 // ResNet-50: 1.03 to 1.13 (docs/kernels/conv.md), of which the panels' order alone gives 1.00 to 1.09.
+// Asking ahead (kernels with CONV_MAC), where a thread's share lies beyond L2 (CONV_FAR): 1x1 tiles ask for the next tile's pixels while they multiply, for
+// every line of y that it will write, before. Zen 4, batch 16, bf16: 1.03 to 1.35; below that size it gained nothing and cost up to 2 %.
 // Source of the scheme: Dukhan 2019, "The Indirect Convolution Algorithm"; Goto and van de Geijn 2008
 // for the blocking.
 #include "conv_window.h"
@@ -180,20 +182,39 @@ RIDGE_INLINE const char *const *pixels_of(const shape *s, const block *b, int64_
   return row;
 }
 
+// During the product of tile j with part i of n of its panels, part i of the next tile's pixels is asked for, where that is worth it. They follow
+// the tile's in memory (regular: within the product, one line with each element), or pointers lead to them: then before it.
+RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t mr, int64_t i, int64_t n, tile *t) {
+  t->ahead = (const char *)t->panel, t->pace = 0;
+  if (!s->ahead) return;
+  const int64_t bytes = s->len * (int64_t)sizeof(xt);
+  if (s->regular) {
+    t->pace = ceil_div(MR * (int64_t)sizeof(me), n), t->ahead = t->pixel[0] + mr * bytes + i * t->pace * t->run;
+    return;
+  }
+  if (j + 1 == b->tiles) return;
+  const char *const *pixel = (const char *const *)b->pixel + (j + 1) * MR;
+  for (int64_t at = bytes * i / n / 64 * 64; at < bytes * (i + 1) / n; at += 64)
+    for (int64_t l = 0, pixels = tile_pixels(b, j + 1); l < pixels; l++) __builtin_prefetch(pixel[l] + at);
+}
+
 // Panels p0 .. p1-1 of the block's pixels where they come packed beforehand: tile by tile, each times as many panels as stay in L2, so that
 // a tile's pixels stay in L1 and its rows of y are written from one end to the other.
 RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int64_t p1) {
   const ridge_conv_args *a = s->a;
   const int64_t panel = s->depth * NR, fit = CONV_GIVEN / (panel * (int64_t)sizeof(me)), groups = ceil_div(p1 - p0, fit < 1 ? 1 : fit);
-  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .a = a, .sums = b->sums, .next = NR};
+  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .a = a, .sums = b->sums, .far = s->far};
   for (int64_t i = 0; i < groups; i++)
     for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
       mr = tile_pixels(b, j);
       const char *row[MR];
       t.pixel = pixels_of(s, b, j, from, 0, row), t.edge = edges_of(s, b, j, 0);
-      for (int64_t p = p0 + (p1 - p0) * i / groups; p < p0 + (p1 - p0) * (i + 1) / groups; p++) {
+      const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups;
+      for (int64_t p = first; p < end; p++) {
         const int64_t n = s->kg - p * NR;
         t.panel = (const me *)a->packed + (b->g * s->panels + p) * panel;
+        ask_ahead(s, b, j, mr, p - first, end - first, &t);
+        t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
         t.keep = n < NR && n % VL != 0, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
         if (t.keep) finish(s, b, b->sums - from * NR, p, from, from + mr);
@@ -216,7 +237,7 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
     const int64_t last = i == s->slabs - 1;
     const me *given = s->given ? (const me *)a->packed + (g * s->panels * s->depth + row) * NR : NULL;
     row += slab_rows(&e);
-    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .from = e.e0 * (int64_t)sizeof(wt), .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K};
+    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far};
     for (int64_t p = p0; p < p1; p++) {
       int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
@@ -233,6 +254,8 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
         const char *row[MR];
         t.pixel = pixels_of(s, b, j, from, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
+        t.ahead = (const char *)t.panel, t.pace = 0;
+        if (p == p0) ask_ahead(s, b, j, mr, 0, 1, &t);
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
         int64_t ready = j == b->tiles - 1 ? b->pixels : (from + mr) / 16 * 16;
         if (last && t.keep && ready > done) finish(s, b, sums, p, done, ready), done = ready;

@@ -16,6 +16,9 @@
 #ifndef CONV_GIVEN
 #define CONV_GIVEN (256 << 10) // bytes of panels packed beforehand that a tile goes over: they stay in L2
 #endif
+#ifndef CONV_FAR
+#define CONV_FAR (1 << 20) // bytes of a thread's share of x, and twice of y, from which on the next tile's are asked for
+#endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 // One convolution, as every thread sees it.
 typedef struct shape {
@@ -31,6 +34,7 @@ typedef struct shape {
   int64_t rows;         // panel rows of the largest slab
   int kept;             // all panels stay in the scratch
   int regular;          // pixels follow each other in memory, one step after another: no pointers are kept
+  int far, ahead;       // tiles ask for the next one's lines of y, for its pixels: where a thread's share lies beyond L2
   int edges;            // tiles tell which taps lie outside the image
   int given;            // filters come packed beforehand: a->packed [groups][panels][depth][NR], a panel's slabs one after another
   int64_t depth;        // rows of a panel over all slabs
@@ -148,6 +152,14 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.edges = !s.window && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
 #endif
   s.regular = !s.window && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0;
+#if defined(CONV_INT8)
+  const int64_t size = a->scale ? 1 : sizeof(yt);
+#else
+  const int64_t size = sizeof(yt);
+#endif
+  const int64_t far = nthreads * (int64_t)CONV_FAR;
+  s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= 2 * far;
+  s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
   s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.px : s.cg;
 #if defined(CONV_HALVES)
   s.half = s.merged && s.len % PAIR != 0;

@@ -7,7 +7,7 @@
 // The tile's end is here too: bias, residual, ReLU and the store of NHWC rows, from registers.
 //
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; CONV_MAC, an AVX-512 instruction that multiplies and adds, where the
-// tile needs all registers; CONV_EDGES where tiles leave out taps, CONV_HALVES where taps may end within a unit; int8 kernels also
+// tile needs all registers; RIDGE_NARROW2(p, low, high), where one instruction rounds two vectors to bf16; CONV_EDGES where tiles leave out taps, CONV_HALVES where taps may end within a unit; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
 // of four bytes, signed in b (the panel) and unsigned in x.
 // Floor on AVX2 (6x16): 12 FMA, 2 loads and 6 broadcasts for an element: 6 cycles at two FMA and two loads a
@@ -16,6 +16,8 @@
 // instructions in their order, for compilers spilled (clang 0.75 of the rate). Seven pixels divide the rows of the usual images (7 to 112), so
 // that a tile lies within a row and knows which of its taps lie outside the image (CONV_EDGES): those are left out, 19 % of a 3x3 kernel's at 7x7,
 // 9 % at 14x14. NEON (6x16): 24 FMA, 29 of 32 registers.
+// Around the 28 multiply-adds of an element stand, on AVX-512: 7 broadcasts, 3 loads, a line asked for ahead and 4 instructions of the loop. That alone
+// runs at 28.05 cycles of Zen 4 (panel in L2); a tile's end takes 50 cycles more in bf16 with stores of 32 bytes, 27 with RIDGE_NARROW2's of 64.
 #ifndef RIDGE_CONV_TILE_H
 #define RIDGE_CONV_TILE_H
 
@@ -23,11 +25,17 @@
 
 #if defined(CONV_MAC) // the instruction that multiplies and adds
 #define RIDGE_LOWER_HALF(x) __asm__ volatile("vpslld $16, %0, %0\n\tvpsrld $16, %0, %0" : "+v"(x)) // a mask would take a register
+#define RIDGE_BRING(x, m) __asm__ volatile("vmovups %1, %0" : "=v"(x) : "m"(m))
 #define RIDGE_SPREAD(x, m) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(m))
 #define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
 #define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
 #endif
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
+#if defined(CONV_MAC)
+enum { ASKS = 1 }; // tiles ask for what the next one will read and write
+#else
+enum { ASKS = 0 };
+#endif
 #if defined(CONV_DOT) && defined(CONV_INT8)
 enum { HEAD = 1 }; // rows before a panel: what sums start at
 #else
@@ -39,7 +47,7 @@ typedef me me_any __attribute__((aligned(1), may_alias)); // pairs of int16 lie 
 typedef struct tile {
   const char *const *pixel; // [taps][MR]
   const char *edge;         // [taps], what of a tap lies outside the image (CONV_INSIDE ...); NULL: nothing
-  int64_t taps, run;        // run: elements of a tap, from byte from on
+  int64_t taps, run;        // run: elements of a tap, from element `from` on
   int64_t half;             // 1: the last element of a tap is half a unit
   int64_t from;
   const me *panel; // [HEAD + taps*run][NR]
@@ -48,6 +56,9 @@ typedef struct tile {
   int keep;        // leave the result in sums; else finish it
   const ridge_conv_args *a;
   int64_t next;  // from at to where the next tile writes
+  int far;       // y comes from beyond L2: the next tile's lines are asked for
+  const char *ahead; // what is asked for meanwhile: with each element the line that lies `pace` bytes after the one before
+  int64_t pace;
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
@@ -94,7 +105,7 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
 #if defined(RIDGE_MAC_MEMORY)
   if (RIDGE_MR * nv > 26) { // all 32 registers: the panel's last vector comes from memory, and in the order written
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv - 1; v++) bv[v] = *(const mv_any *)(b + v * VL);
+    for (int v = 0; v < nv - 1; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + v * VL));
     RIDGE_UNROLL_ALL
     for (int i = lo; i < hi; i++) {
       mv x;
@@ -120,14 +131,28 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
 
 // One tap of pixels lo .. hi-1: returns where the panel goes on.
 RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t from, int64_t run, const me *b,
-                                         const int64_t half, mv acc[RIDGE_MR][RIDGE_NV]) {
-  // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0.
-  const int64_t first = RIDGE_MR > 6 ? -run : 0;
+                                         const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_MR][RIDGE_NV]) {
   const char *p[RIDGE_MR];
+  // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0. Empty instructions hide it, and the pointers,
+  // from compilers that would make as many of their own, which move.
+  const int64_t first = RIDGE_MR > 6 ? -run : 0;
   RIDGE_UNROLL_ALL
-  for (int i = lo; i < hi; i++) p[i] = pixel[i] + from - first * (int64_t)sizeof(me);
-  RIDGE_UNROLL(CONV_AT_ONCE)
-  for (int64_t e = first; e < run + first; e++, b += NR) tile_element(lo, hi, nv, p, e, b, 0, acc);
+  for (int i = lo; i < hi; i++) p[i] = pixel[i] + (from - first) * (int64_t)sizeof(me);
+  int64_t e = first;
+  if (asks) {
+    RIDGE_UNROLL_ALL
+    for (int i = lo; i < hi; i++) __asm__("" : "+r"(p[i]));
+    while (e) {
+      __builtin_prefetch(ahead);
+      tile_element(lo, hi, nv, p, e, b, 0, acc);
+      b += NR, ahead += pace;
+      __asm__ volatile("" : "+r"(e), "+r"(b), "+r"(ahead));
+      e++;
+    }
+  } else {
+    RIDGE_UNROLL(CONV_AT_ONCE)
+    for (; e < run + first; e++, b += NR) tile_element(lo, hi, nv, p, e, b, 0, acc);
+  }
 #if defined(CONV_HALVES)
   if (half) tile_element(lo, hi, nv, p, run + first, b, 1, acc), b += NR;
 #endif
@@ -150,8 +175,16 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
 #else
     const int64_t size = sizeof(yt);
 #endif
-    RIDGE_UNROLL_ALL
-    for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->y + (t->at + t->next + i * t->a->K) * size, 1);
+    if (t->far) {
+      RIDGE_UNROLL_ALL
+      for (int i = 0; i < mr; i++) {
+        const char *y = (const char *)t->a->y + (t->at + t->next + i * t->a->K) * size;
+        __builtin_prefetch(y, 1);
+        RIDGE_UNROLL_ALL
+        for (int64_t line = 64; ASKS && line < nv * VL * (int64_t)sizeof(yt); line += 64)
+          if (line < nv * VL * size) __builtin_prefetch(y + line, 1);
+      }
+    }
     if (t->a->residual) { // and those that this one adds
       RIDGE_UNROLL_ALL
       for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->residual + (t->at + i * t->a->K) * (int64_t)sizeof(yt));
@@ -163,13 +196,13 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
   if (edges) {
     for (int64_t tap = 0; tap < t->taps; tap++, pixel += MR) {
       const int edge = t->edge[tap];
-      if (edge == CONV_INSIDE) b = tile_tap(0, mr, nv, pixel, from, t->run, b, 0, acc);
-      else if (edge == CONV_FIRST) b = tile_tap(1, mr, nv, pixel, from, t->run, b, 0, acc);
-      else if (edge == CONV_LAST) b = tile_tap(0, mr - 1, nv, pixel, from, t->run, b, 0, acc);
+      if (edge == CONV_INSIDE) b = tile_tap(0, mr, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
+      else if (edge == CONV_FIRST) b = tile_tap(1, mr, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
+      else if (edge == CONV_LAST) b = tile_tap(0, mr - 1, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
       else b += t->run * NR;
     }
   } else {
-    for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) b = tile_tap(0, mr, nv, pixel, from, run, b, half, acc);
+    for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS, t->ahead, t->pace, acc);
   }
   if (t->add) {
     RIDGE_UNROLL_ALL
@@ -226,10 +259,18 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
     }
   }
 #endif
+  yt *y = (yt *)a->y + t->at; // read before the stores, which may change anything
+  const int64_t K = a->K;
   RIDGE_UNROLL_ALL
   for (int i = 0; i < mr; i++) {
+#if defined(RIDGE_NARROW2)
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) store_out((yt *)a->y + t->at + i * a->K + v * VL, acc[i][v]);
+    for (int v = 0; v < nv / 2 * 2; v += 2) RIDGE_NARROW2(y + i * K + v * VL, acc[i][v], acc[i][v + 1]);
+    if (nv % 2) store_out(y + i * K + (nv - 1) * VL, acc[i][nv - 1]);
+#else
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) store_out(y + i * K + v * VL, acc[i][v]);
+#endif
   }
 }
 
