@@ -1,0 +1,59 @@
+//go:build cgo && linux
+
+package gemm_test
+
+import (
+	"testing"
+
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+	"ridge/native"
+	"ridge/native/kerneltest"
+)
+
+// A few rows against B stored [N,K] (gemm_dots.h): every height of tiles and what is left of them, one and several tiles and one row more than
+// goes this way; rows of B shorter than a vector of 8 to 64 elements, as long, and one longer; one block of K of 32 vectors, a part of a second,
+// and several; a part of four columns, of twelve, and more columns than sums are kept for; pitches, ends of the product and batches.
+func TestAFewRowsGoByDotProductsAlongK(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
+		add := func(m, n, k int, more ...string) {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, n, k, append(more, "tb", "1")...)))
+		}
+		for _, k := range []int{1, 7, 8, 9, 31, 33, 63, 64, 65, 300, 513, 2049} {
+			add(1, 5, k)
+			add(4, 3, k)
+		}
+		for _, m := range []int{2, 3, 5, 6, 7, 9, 13, 24, 25} {
+			add(m, 14, 277)
+		}
+		add(3, 250, 261)
+		add(2, 13, 4200)
+		add(6, 25, 2200)
+		add(64, 49, 300)
+		add(65, 20, 270)
+		add(5, 253, 270)
+		add(7, 29, 261, "lda", "270", "ldb", "280", "ldc", "45")
+		add(1, 29, 262, "lda", "270", "ldb", "281", "ldc", "45")
+		add(4, 17, 270, "batch", "5")
+		if d.Float() {
+			add(8, 18, 290, "alpha", "-3", "beta", "1")
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// The same of two products in one launch: hidden features beyond a chunk's columns, and not in whole vectors.
+func TestAFewRowsOfTwoLayersGoByDotProductsAlongK(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for _, s := range [][3]int{{1, 261, 20}, {3, 33, 70}, {5, 250, 300}, {29, 100, 33}, {64, 90, 50}} {
+			p := shape(s[0], s[1], s[2])
+			ops = append(ops, kerneltest.Op(t, "swiglu", d, p))
+			p = shape(s[0], 37, s[2])
+			p["h"] = map[int]string{1: "261", 3: "33", 5: "517", 29: "250", 64: "101"}[s[0]]
+			ops = append(ops, kerneltest.Op(t, "mlp", d, p))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
