@@ -28,11 +28,11 @@ import (
 //	small        at most 512^3 multiply-adds: the operands stay in the caches
 //	large        all others
 //
-// Up to 3 rows, which most kernels do not pack for, products that gemm_small.h takes, and GEMVs have
-// none ("").
+// Up to 3 rows, which most kernels do not pack for, up to 24 rows against B stored [N,K] (gemm_dots.h; AVX-512 64, but tiles pack for
+// them), products that gemm_small.h takes, and GEMVs have none ("").
 func Class(o op.Op) string {
 	g, ok := o.(*op.Gemm)
-	if !ok || g.M <= 3 || g.N == 0 || g.K == 0 || small(g) {
+	if !ok || g.M <= 3 || g.TransB && g.M <= 24 || g.N == 0 || g.K == 0 || small(g) {
 		return ""
 	}
 	switch {
