@@ -126,7 +126,7 @@ GEMM_INLINE void GEMM_F(dots_copy)(GEMM_F(vec) *dst, const void *a, int hidden, 
 }
 
 // Copies rows of A of K elements, pitch lda, to ws (dots_bytes).
-GEMM_NOINLINE GEMM_F(dots) GEMM_F(dots_take)(const void *rows, int64_t lda, int hidden, int64_t M, int64_t K, void *ws) {
+GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int hidden, int64_t M, int64_t K, void *ws) {
   enum { E = GEMM_F(DOTS_E) };
   typedef GEMM_F(vec) V;
   const int64_t whole = GEMM_DOTS_WHOLE(K), size = hidden ? (int64_t)sizeof(GEMM_S) : (int64_t)sizeof(GEMM_TA);
@@ -451,7 +451,7 @@ GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ct
     d = one;
   } else
 #endif
-    d = GEMM_F(dots_take)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
+    d = GEMM_F(pack_dots)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
   for (int64_t j = from, n; j < to; j += n) {
     n = gemm_min(cols, to - j);
     GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);

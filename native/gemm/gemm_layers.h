@@ -187,7 +187,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   const GEMM_TB *b1 = g->B, *b2 = g->B2;
   const int64_t m = g->M, cols = GEMM_F(dots_cols)(m), ld = GEMM_F(dots_ld)(m);
   int64_t from, to;
-  GEMM_F(dots) d = GEMM_F(dots_take)(g->A, g->lda, 0, m, g->K, own);
+  GEMM_F(dots) d = GEMM_F(pack_dots)(g->A, g->lda, 0, m, g->K, own);
   memset(sums, 0, sizeof sums); // whole vectors are read of them
   if (g->layers == RIDGE_LAYERS_SWIGLU) {
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
@@ -207,7 +207,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
     GEMM_F(hidden)(hid + j, p->hid_ld, m, n, sums[0], ld, (const GEMM_TC *)g->bias + j, g->act);
   }
   ridge_barrier(ctx);
-  d = GEMM_F(dots_take)(hid, p->hid_ld, GEMM_PK == 1, m, g->H, own);
+  d = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, g->H, own);
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
   ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
