@@ -334,12 +334,12 @@ GEMM_INLINE void GEMM_F(dots_any)(int h, const GEMM_F(dots_step) *p, const GEMM_
 }
 
 // What is left of a row of B behind its whole vectors: the address of a vector that ends with it, or where the row is shorter of a copy.
-GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM_TB *copy) {
+GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM_TB *spare) {
   enum { E = GEMM_F(DOTS_E) };
   if (K >= E) return row + K - E;
-  memset(copy, 0, E * sizeof *copy);
-  memcpy(copy, row, (size_t)K * sizeof *copy);
-  return copy;
+  memset(spare, 0, E * sizeof *spare);
+  memcpy(spare, row, (size_t)K * sizeof *spare);
+  return spare;
 }
 
 // sum[h x n] for up to three rows: a column at a time, four vectors of it in flight.
@@ -348,7 +348,7 @@ GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E) };
   const int64_t whole = GEMM_DOTS_WHOLE(d->K);
-  GEMM_TB copy[E];
+  GEMM_TB spare[E];
   for (int64_t j = 0; j < n; j++, row += ldb) {
     const VU *a = (const VU *)d->a;
     const GEMM_TB *b = row;
@@ -371,7 +371,7 @@ GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM
       }
     }
     if (whole * E < d->K) {
-      GEMM_F(dots_b)(&x, GEMM_F(dots_rest)(row, d->K, copy));
+      GEMM_F(dots_b)(&x, GEMM_F(dots_rest)(row, d->K, spare));
       x = (V)((GEMM_F(bytes))x & (GEMM_F(bytes))*mask);
       RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[4 * i + 1], &d->end[i], &x);
     }
@@ -406,7 +406,7 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
     case 2: GEMM_F(dots_run_2)(d, &mask, b, ldb, n, sum, ld); return;
     case 3: GEMM_F(dots_run_3)(d, &mask, b, ldb, n, sum, ld); return;
   }
-  GEMM_TB copy[W][GEMM_F(DOTS_E)];
+  GEMM_TB spare[W][GEMM_F(DOTS_E)];
   V acc[(GEMM_DOTS_MAX + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS][GEMM_DOTS_ROWS * GEMM_DOTS_COLS]; // of each tile, for each of its groups of columns
   for (int64_t j0 = 0; j0 < n; j0 += GEMM_DOTS_COLS) {
     const int64_t cols = gemm_min(GEMM_DOTS_COLS, n - j0);
@@ -423,7 +423,7 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
           for (int q = 0; q < W; q++) {
             const GEMM_TB *row = b + (j0 + gemm_min(j + q, cols - 1)) * ldb; // beyond the last column the last again
             p.b[q] = row + v0 * E;
-            p.rest[q] = p.last && left > 0 ? GEMM_F(dots_rest)(row, d->K, copy[q]) : NULL;
+            p.rest[q] = p.last && left > 0 ? GEMM_F(dots_rest)(row, d->K, spare[q]) : NULL;
           }
           if (p.last && j0 + j + GEMM_DOTS_COLS + W > more) p.ahead = 0;
           p.sum = sum + i0 * ld + j0 + j;

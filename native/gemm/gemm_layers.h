@@ -21,8 +21,8 @@
 // a product is, R x KC in L2, and a chunk is one block of K of the second product, so that its sums are
 // touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
-// Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed, the hidden features are one chunk, so that
-// the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
+// Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed. Up to 3 rows the hidden features are one chunk, so
+// that the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 
 #if GEMM_PK > 1 // what the hidden block holds
 #define GEMM_HID GEMM_TA
@@ -31,6 +31,8 @@
 #define GEMM_HID GEMM_S
 #define GEMM_HID_STORE(p, v) (*(GEMM_F(vecu) *)(p) = (v))
 #endif
+
+#define GEMM_LAYERS_DOTS_H 1024 // hidden features of a chunk by dot products, for more than 3 rows
 
 // How a launch is cut, and where its parts of the workspace begin.
 typedef struct GEMM_F(layers_plan) {
@@ -48,10 +50,14 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
 #ifdef GEMM_DOTS_MAX
   if (g->M <= GEMM_DOTS_MAX) {
     memset(&p, 0, sizeof p);
-    p.hid_ld = gemm_ceil(g->H, 16) + 16;
-    p.b_bytes = gemm_ceil(GEMM_F(dots_bytes)(g->M, mlp && g->H > g->K ? g->H : g->K), 4096);
+    p.hc = g->M > 3 ? gemm_block(g->H, GEMM_LAYERS_DOTS_H, 16) : gemm_ceil(g->H, 16);
+    p.hid_ld = p.hc + 16;
+    p.y_ld = gemm_ceil(g->N, 16) + 16;
+    p.a1 = GEMM_F(dots_bytes)(g->M, g->K);
+    p.b_bytes = gemm_ceil(p.a1 + (mlp ? GEMM_F(dots_bytes)(g->M, p.hc) : 0), 4096);
     p.hid_at = nthreads * p.b_bytes;
-    p.total = p.hid_at + (mlp ? g->M * p.hid_ld * s : 0);
+    p.y_at = gemm_ceil(p.hid_at + (mlp ? g->M * p.hid_ld * s : 0), 4096);
+    p.total = p.y_at + (mlp && p.hc < g->H ? g->M * p.y_ld * s : 0);
     return p;
   }
 #endif
@@ -180,7 +186,7 @@ GEMM_NOINLINE void GEMM_F(hidden)(GEMM_HID *hid, int64_t ldh, int64_t rows, int6
 }
 
 #ifdef GEMM_DOTS_MAX
-// A few rows by gemm_dots.h: each thread has a copy of X, then of all hidden features, for itself.
+// A few rows by gemm_dots.h: each thread has a copy of X and of a chunk of hidden features for itself; sums of chunks are added in the workspace.
 GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx *ctx, const GEMM_F(layers_plan) *p) {
   char *ws = ctx->workspace, *own = ws + p->b_at + ctx->tid * p->b_bytes;
   GEMM_S sums[2][GEMM_DOTS_SUMS] __attribute__((aligned(64)));
@@ -200,21 +206,30 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
     return RIDGE_OK;
   }
   GEMM_HID *hid = (GEMM_HID *)(ws + p->hid_at);
-  ridge_share(g->H, 16, ctx->tid, ctx->nthreads, &from, &to);
-  for (int64_t j = from, n; j < to; j += n) {
-    n = gemm_min(cols, to - j);
-    GEMM_F(dots_sum)(&d, b1 + j * g->ldb, g->ldb, n, to - j, sums[0], ld);
-    GEMM_F(hidden)(hid + j, p->hid_ld, m, n, sums[0], ld, (const GEMM_TC *)g->bias + j, g->act);
-  }
-  ridge_barrier(ctx);
-  d = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, g->H, own);
+  GEMM_S *y = (GEMM_S *)(ws + p->y_at);
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
-  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
-  for (int64_t j = from, n; j < to; j += n) {
-    n = gemm_min(cols, to - j);
-    GEMM_F(dots_sum)(&d, b2 + j * g->ldb2, g->ldb2, n, to - j, sums[0], ld);
-    GEMM_F(finish)(&last, 0, j, m, n, sums[0], ld, NULL, 0);
+  for (int64_t h0 = 0; h0 < g->H; h0 += p->hc) {
+    const int64_t hc = gemm_min(p->hc, g->H - h0);
+    ridge_share(hc, 16, ctx->tid, ctx->nthreads, &from, &to);
+    if (h0 > 0) ridge_barrier(ctx); // the hidden block is copied until here
+    for (int64_t j = from, n; j < to; j += n) {
+      n = gemm_min(cols, to - j);
+      GEMM_F(dots_sum)(&d, b1 + (h0 + j) * g->ldb, g->ldb, n, to - j, sums[0], ld);
+      GEMM_F(hidden)(hid + j, p->hid_ld, m, n, sums[0], ld, (const GEMM_TC *)g->bias + h0 + j, g->act);
+    }
+    ridge_barrier(ctx);
+    const GEMM_F(dots) h = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, hc, own + p->a1);
+    ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
+    for (int64_t j = from, n; j < to; j += n) {
+      n = gemm_min(cols, to - j);
+      GEMM_F(dots_sum)(&h, b2 + j * g->ldb2 + h0, g->ldb2, n, to - j, sums[0], ld);
+      if (h0 + hc >= g->H)
+        GEMM_F(finish)(&last, 0, j, m, n, sums[0], ld, h0 > 0 ? y + j : NULL, p->y_ld);
+      else
+        for (int64_t i = 0; i < m; i++)
+          for (int64_t q = 0; q < n; q++) y[i * p->y_ld + j + q] = sums[0][i * ld + q] + (h0 > 0 ? y[i * p->y_ld + j + q] : 0);
+    }
   }
   return RIDGE_OK;
 }
@@ -280,5 +295,6 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   return RIDGE_OK;
 }
 #undef GEMM_LAYERS_DOTS
+#undef GEMM_LAYERS_DOTS_H
 #undef GEMM_HID
 #undef GEMM_HID_STORE
