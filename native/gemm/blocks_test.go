@@ -34,6 +34,11 @@ func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 	if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, shape(3, 1000, 1000))); got != "" {
 		t.Errorf("three rows have class %q", got)
 	}
+	for m, want := range map[int]string{24: "", 25: "few_rows"} { // weights stored [N,K]
+		if got := gemm.Class(kerneltest.Op(t, "linear", record.FP32, shape(m, 1000, 1000))); got != want {
+			t.Errorf("a linear layer of %d rows has class %q, want %q", m, got, want)
+		}
+	}
 	if got := gemm.Class(kerneltest.Op(t, "gemv", record.FP32, map[string]string{"m": "5", "n": "5"})); got != "" {
 		t.Errorf("a GEMV has class %q", got)
 	}

@@ -36,6 +36,9 @@ func TestAFewRowsGoByDotProductsAlongK(t *testing.T) {
 		add(7, 29, 261, "lda", "270", "ldb", "280", "ldc", "45")
 		add(1, 29, 262, "lda", "270", "ldb", "281", "ldc", "45")
 		add(4, 17, 270, "batch", "5")
+		for _, m := range []int{8, 13, 40} { // few columns: threads share rows
+			add(m, 10, 270)
+		}
 		if d.Float() {
 			add(8, 18, 290, "alpha", "-3", "beta", "1")
 		}

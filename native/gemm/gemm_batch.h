@@ -1,10 +1,10 @@
 // Products of a batch one after another (template: GEMM_TA, GEMM_TB, GEMM_TC).
 
-// Moves from one product of a batch to the one n further on.
+// Moves from one product of a batch to the one n further on. Requantised elements of C are bytes.
 RIDGE_INLINE void GEMM_F(advance)(ridge_gemm_args *g, int64_t n) {
   g->A = (const GEMM_TA *)g->A + n * g->stride_a;
   g->B = (const GEMM_TB *)g->B + n * g->stride_b;
-  g->C = (GEMM_TC *)g->C + n * g->stride_c;
+  g->C = (char *)g->C + n * g->stride_c * (g->scale ? 1 : (int64_t)sizeof(GEMM_TC));
   if (g->D) g->D = (const GEMM_TC *)g->D + n * g->stride_d;
   if (g->residual) g->residual = (const GEMM_TC *)g->residual + n * g->stride_c;
 }

@@ -143,6 +143,11 @@ RIDGE_INLINE int64_t GEMM_F(batch_slice)(const ridge_gemm_args *g, int32_t nthre
 #define GEMM_APART_B (64 << 10) // bytes of packed B
 RIDGE_INLINE int64_t GEMM_F(apart_slice)(const ridge_gemm_args *g, int32_t nthreads) {
   const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
+#ifdef GEMM_DOTS_MAX
+  // Rows where columns, shared by 16, would leave a thread idle or with much more than another.
+  if (nthreads > 1 && g->trans_b && g->M >= 4 * (int64_t)nthreads && g->N < 128 * (int64_t)nthreads && GEMM_F(way)(g, mc, nthreads) == GEMM_F(DOTS))
+    return gemm_ceil(GEMM_F(dots_bytes)(g->M / nthreads + 1, g->K), 4096);
+#endif
   if (nthreads <= 1 || g->packing || GEMM_F(way)(g, mc, nthreads) != GEMM_F(FEW) || g->M < GEMM_APART_ROWS * (int64_t)nthreads ||
       g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_APART_B)
     return 0;
@@ -251,7 +256,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
   const int64_t slice = GEMM_F(apart_slice)(g, ctx->nthreads);
   if (slice > 0) {
     int64_t from, to;
-    ridge_share(g->M, GEMM_MR, own.tid, own.nthreads, &from, &to);
+    ridge_share(g->M, g->trans_b && GEMM_F(way)(g, 0, 1) == GEMM_F(DOTS) ? 1 : GEMM_MR, own.tid, own.nthreads, &from, &to);
     part.M = to - from;
     part.stride_a = g->lda, part.stride_b = 0, part.stride_c = g->ldc, part.stride_d = g->ldd;
     GEMM_F(advance)(&part, from); // as the product of rows from `from` on

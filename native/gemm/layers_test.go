@@ -33,10 +33,11 @@ func TestMLPKernelsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
-// Sums of int8, and requantised: tiles and their parts, one and two blocks of K (whose sums then cannot lie in C).
+// Sums of int8, and requantised: tiles and their parts, one and two blocks of K (whose sums then cannot lie in C), rows that each thread
+// has to itself.
 func TestInt8LinearKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
-	for i, s := range [][3]int{{0, 4, 4}, {5, 5, 0}, {1, 1, 1}, {1, 257, 129}, {7, 13, 17}, {33, 35, 37}, {300, 3, 5}, {29, 67, 70}, {33, 35, 1100}, {2, 19, 600}} {
+	for i, s := range [][3]int{{0, 4, 4}, {5, 5, 0}, {1, 1, 1}, {1, 257, 129}, {7, 13, 17}, {33, 35, 37}, {300, 3, 5}, {29, 67, 70}, {33, 35, 1100}, {2, 19, 600}, {200, 45, 61}, {13, 10, 270}} {
 		for _, requant := range []string{"0", "1"} {
 			p := shape(s[0], s[1], s[2], "requant", requant, "bias", fmt.Sprint((i+1)%2))
 			if requant == "1" && i%3 == 0 {
