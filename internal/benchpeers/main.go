@@ -116,8 +116,10 @@ func run(args []string) error {
 	if *chip == "" {
 		*chip = folder(id.CPU)
 	}
-	// A part of the rows would leave the file without the others.
-	printed := *out == "" && !*update && len(chosen) < len(all)
+	// A part of the rows or of the contenders would leave the file without the others.
+	printed := false
+	f.Visit(func(g *flag.Flag) { printed = printed || slices.Contains([]string{"only", "threads", "with"}, g.Name) })
+	printed = printed && *out == "" && !*update && !*render
 	if *out == "" {
 		*out = filepath.Join("docs", "benchmarks", *chip, "peers.md")
 	}
