@@ -125,6 +125,8 @@ type campaign struct {
 	took        map[string]time.Duration   // a visit to each
 	left        map[string]bool            // those that are not visited again
 	barrier     float64                    // of the last visit
+	common      float64                    // barrier that is common among visits so far
+	barriers    []float64                  // around the results so far
 	beside      time.Duration              // what the first visits took beside their quartets
 	compared    int                        // comparisons in it
 	seats       []int                      // CPUs that the threads sit on

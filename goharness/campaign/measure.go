@@ -144,6 +144,11 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 	if err != nil {
 		return r, err
 	}
+	if !c.visited(k) {
+		if err := c.ownCores(ctx, p.Case, &r); err != nil {
+			return r, err
+		}
+	}
 	if !probe {
 		if err := c.gate(ctx, p.Case, &r); err != nil {
 			return r, err

@@ -3,7 +3,6 @@ package campaign
 import (
 	"cmp"
 	"context"
-	"math"
 	"slices"
 	"time"
 
@@ -73,6 +72,7 @@ func (c *campaign) visited(k record.Case) bool {
 // still holds a cut, while the time lasts. Short of time, a round begins with what takes least; what is settled counts twice.
 func (c *campaign) revisit(ctx context.Context) error {
 	for round := 2; round <= measure.MaxVisits; round++ {
+		c.common = c.commonBarrier()
 		due := c.due(round)
 		if c.cost(due) > c.timeLeft() {
 			weight := func(p piloted) time.Duration {
@@ -102,18 +102,18 @@ func (c *campaign) revisit(ctx context.Context) error {
 	return nil
 }
 
-// next is the index of the comparison to visit now: while the CPUs are near each other, as the last visit showed, the first that lacks
-// such visits, and while they are apart the first that does not.
+// next is the index of the comparison to visit now: while the CPUs are placed as is common in the run, as the last visit showed, the first that
+// lacks such visits, and while they are not the first that does not.
 func (c *campaign) next(due []piloted) int {
-	least := c.leastBarrier()
-	near := c.barrier <= measure.Apart*least
+	c.common = c.commonBarrier()
+	usual := c.barrier == 0 || measure.Placed(c.barrier, c.common)
 	return max(0, slices.IndexFunc(due, func(p piloted) bool {
-		return near == (measure.NearVisits(*c.done[p.ID].Ratio, least) < nearVisits)
+		return usual == (measure.PlacedVisits(*c.done[p.ID].Ratio, c.common) < placedVisits)
 	}))
 }
 
-// nearVisits are those that a comparison needs to go without others (see measure.Pool).
-const nearVisits = 2
+// placedVisits are those that a comparison needs to go without others (see measure.Pool).
+const placedVisits = 2
 
 // due lists the comparisons that a round asks again.
 func (c *campaign) due(round int) (out []piloted) {
@@ -144,21 +144,21 @@ func (c *campaign) due(round int) (out []piloted) {
 }
 
 // settled reports whether a comparison needs no more visits: its interval is narrow enough or clear of the cuts, and it comes from visits with
-// the CPUs as near to each other as in any of the run.
+// the CPUs placed as is common in the run.
 func (c *campaign) settled(p piloted) bool {
 	r := c.done[p.ID].Ratio
-	return measure.Settled(*r, p.Cuts, p.Quick) && measure.Near(*r, c.leastBarrier())
+	return measure.Settled(*r, p.Cuts, p.Quick) && measure.PlacedAlike(*r, c.common)
 }
 
-// leastBarrier is the shortest barrier around any comparison of the run.
-func (c *campaign) leastBarrier() float64 {
-	least := math.Inf(1)
+// commonBarrier is that of all comparisons of the run.
+func (c *campaign) commonBarrier() float64 {
+	var all []float64
 	for _, k := range c.plan.Cases {
-		if r, ok := c.done[k.ID]; ok && c.visited(k) && r.Ratio != nil && len(r.Ratio.BarrierNS) > 0 {
-			least = min(least, slices.Min(r.Ratio.BarrierNS))
+		if r, ok := c.done[k.ID]; ok && c.visited(k) && r.Ratio != nil {
+			all = append(all, r.Ratio.BarrierNS...)
 		}
 	}
-	return least
+	return measure.CommonBarrier(all)
 }
 
 // sampled is the time that a comparison's quartets took, with half as much again for untimed launches.
@@ -220,7 +220,7 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 		c.left[k.ID] = true
 		return nil
 	default:
-		if err := runner.Pool(&r, v, k.Cuts, k.Quick); err != nil {
+		if err := runner.Pool(&r, v, c.common, k.Cuts, k.Quick); err != nil {
 			c.cfg.View.Warn("%v: what was measured before stands", err)
 			c.left[k.ID] = true
 			return nil

@@ -3,7 +3,6 @@ package fusion
 import (
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -19,7 +18,7 @@ const (
 )
 
 // Agreement is how profiles of the same patterns on one machine agree. A host may move a virtual machine's CPUs between runs: what a shape was
-// measured with, CPUs near each other or apart, is told by its barrier beside the shortest of all runs. The goals are of all pairs of runs; how
+// measured with, CPUs near each other, apart or on one core, is told by its barrier beside the one common in all runs. The goals are of all pairs of runs; how
 // many of them had the CPUs placed alike explains what is missed.
 type Agreement struct {
 	Runs, Shapes int
@@ -40,8 +39,8 @@ type seen struct {
 }
 
 // alike reports whether two runs had the CPUs placed alike at a shape; so do those that know nothing of it.
-func alike(a, b seen, least float64) bool {
-	return a.barrier == 0 || b.barrier == 0 || (a.barrier <= measure.Apart*least) == (b.barrier <= measure.Apart*least)
+func alike(a, b seen, common float64) bool {
+	return a.barrier == 0 || b.barrier == 0 || measure.Placed(a.barrier, common) == measure.Placed(b.barrier, common)
 }
 
 // Agree compares the profiles shape by shape, by case id.
@@ -49,7 +48,7 @@ func Agree(runs []record.Fusion) Agreement {
 	a := Agreement{Runs: len(runs), Inconclusive: make([]float64, len(runs))}
 	shapes, recommended := map[string][]seen{}, map[string][]string{}
 	var ids, patterns []string
-	least := math.Inf(1)
+	var barriers []float64
 	for i, f := range runs {
 		measured, open := 0, 0
 		for _, p := range f.Patterns {
@@ -67,7 +66,7 @@ func Agree(runs []record.Fusion) Agreement {
 					measured++
 				}
 				if s.BarrierNS > 0 {
-					least = min(least, s.BarrierNS)
+					barriers = append(barriers, s.BarrierNS)
 				}
 				if s.Verdict == measure.Inconclusive {
 					open++
@@ -76,8 +75,9 @@ func Agree(runs []record.Fusion) Agreement {
 		}
 		a.Inconclusive[i] = float64(open) / float64(max(1, measured))
 	}
+	common := measure.CommonBarrier(barriers)
 	for _, id := range ids {
-		a.shape(id, shapes[id], least)
+		a.shape(id, shapes[id], common)
 	}
 	for i := range a.Same {
 		a.Same[i] /= float64(max(1, a.Pairs[i]))
@@ -91,13 +91,13 @@ func Agree(runs []record.Fusion) Agreement {
 }
 
 // shape counts one shape's verdicts in all runs.
-func (a *Agreement) shape(id string, got []seen, least float64) {
+func (a *Agreement) shape(id string, got []seen, common float64) {
 	a.Shapes++
 	line, open, missing, contradicted := id+":", false, false, [2]bool{}
 	for i, x := range got {
 		line += " " + x.verdict
-		if x.barrier > measure.Apart*least {
-			line += " (CPUs apart)"
+		if x.barrier > 0 && !measure.Placed(x.barrier, common) {
+			line += " (CPUs placed otherwise)"
 		}
 		if i < len(got)-1 {
 			line += ","
@@ -105,7 +105,7 @@ func (a *Agreement) shape(id string, got []seen, least float64) {
 		open = open || x.verdict == measure.Inconclusive
 		missing = missing || x.verdict == ""
 		for _, y := range got[:i] {
-			which := count(!alike(x, y, least))
+			which := count(!alike(x, y, common))
 			a.Pairs[which]++
 			a.Same[which] += float64(count(x.verdict == y.verdict))
 			if x.verdict != y.verdict && x.verdict != measure.Inconclusive && y.verdict != measure.Inconclusive {

@@ -28,7 +28,7 @@ func TestRunsWithTheCPUsPlacedOtherwiseAreCountedApart(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	var b strings.Builder
-	if err := a.Write(&b); err != nil || !strings.Contains(b.String(), "contradicting: shape1: strong, minimal (CPUs apart)\n") {
+	if err := a.Write(&b); err != nil || !strings.Contains(b.String(), "contradicting: shape1: strong, minimal (CPUs placed otherwise)\n") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	if a := Agree([]record.Fusion{near, apart(profile("mmmm", Fuse))}); len(a.Contradicted) != 4 || a.Moved != 2 || a.Reached() {

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"ridge/goharness/record"
@@ -20,12 +21,13 @@ type Visit struct {
 // one visit; the fastest samples of several then come from those outside it. Buffers lie
 // elsewhere at each visit, so that the interval also covers what their place does (see summarizeVisits).
 //
-// Where the barrier of some visits took more than Apart times the shortest one, those do not count beside two others that have MinQuartets: a
-// host may move a virtual machine's CPUs to where they share a cache or to where they do not, for minutes, and programs differ in
-// what that costs them. Beside one other visit, which may have been disturbed in its own way, they count if its interval holds their value.
+// common is the barrier that is common in the run (CommonBarrier), 0 where only these visits are known. Those that found the CPUs placed otherwise
+// (Placed) do not count beside two others that have MinQuartets: a host may move a virtual machine's CPUs to where they share a cache, to where
+// they do not, or to one core, and programs differ in what that costs them. Beside one other visit, which may have been disturbed in its own
+// way, they count if its interval holds their value.
 //
 // The interval holds at 95 % for all looks together, one a visit, MaxVisits at most.
-func Pool(a, b Visit) (Visit, error) {
+func Pool(a, b Visit, common float64) (Visit, error) {
 	visits := a.Ratio.Visits
 	if visits == nil {
 		visits = []int{len(a.Ratio.Quartets)}
@@ -49,7 +51,7 @@ func Pool(a, b Visit) (Visit, error) {
 	var out Visit
 	var err error
 	times := [2][]float64{slices.Concat(a.Times[0].SamplesNS, b.Times[0].SamplesNS), slices.Concat(a.Times[1].SamplesNS, b.Times[1].SamplesNS)}
-	if out.Ratio, err = ratioOfVisits(quartets, times, visits, barriers); err != nil {
+	if out.Ratio, err = ratioOfVisits(quartets, times, visits, barriers, common); err != nil {
 		return Visit{}, err
 	}
 	for i := range out.Times {
@@ -67,28 +69,52 @@ func Pool(a, b Visit) (Visit, error) {
 	return out, nil
 }
 
-// Apart is how much longer a barrier takes where CPUs are further apart: on Zen 3 2.1 times between two last-level caches.
+// Apart is how much longer a barrier takes where CPUs are further apart: on Zen 3 2.1 times between two last-level caches, on Zen 4 4.2 times;
+// and by how much less where the host runs both on one core, each at half its speed (35 ns beside 75 on Zen 4).
 const Apart = 1.5
 
-// near lists the visits whose barrier took at most Apart times the shortest; nil where the barriers are not known.
-func near(barriers []float64) []int {
-	if len(barriers) == 0 {
-		return nil
+// rareBarrier is the share of a run's barriers below which a level of them is an exception: the host ran the CPUs on one core.
+const rareBarrier = 0.05
+
+// CommonBarrier is the shortest of barriers beside which, up to Apart times as long, no rare few lie: two and one in twenty at least. Where there is
+// none, as of two that differ, the shortest. 0 of none.
+func CommonBarrier(barriers []float64) float64 {
+	sorted := slices.Sorted(slices.Values(barriers))
+	least := max(2, int(math.Ceil(rareBarrier*float64(len(sorted)))))
+	for i, ns := range sorted {
+		if n, _ := slices.BinarySearchFunc(sorted, Apart*ns, func(x, most float64) int {
+			if x <= most {
+				return -1
+			}
+			return 1
+		}); n-i >= least {
+			return ns
+		}
 	}
-	return within(barriers, slices.Min(barriers))
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[0]
 }
 
-func within(barriers []float64, least float64) (out []int) {
+// Placed reports whether a barrier found the CPUs placed as is common.
+func Placed(ns, common float64) bool { return ns <= Apart*common && Apart*ns >= common }
+
+// placed lists the visits that found the CPUs placed as is common; nil where their barriers are not known.
+func placed(barriers []float64, common float64) (out []int) {
+	if common == 0 {
+		common = CommonBarrier(barriers)
+	}
 	for i, ns := range barriers {
-		if ns <= Apart*least {
+		if Placed(ns, common) {
 			out = append(out, i)
 		}
 	}
 	return out
 }
 
-// NearVisits counts the visits whose barrier took at most Apart times least.
-func NearVisits(r record.Ratio, least float64) int { return len(within(r.BarrierNS, least)) }
+// PlacedVisits counts the visits that found the CPUs placed as is common.
+func PlacedVisits(r record.Ratio, common float64) int { return len(placed(r.BarrierNS, common)) }
 
 // Barrier is the longest of the visits that count; 0 where it is not known.
 func Barrier(r record.Ratio) (longest float64) {
@@ -100,16 +126,16 @@ func Barrier(r record.Ratio) (longest float64) {
 	return longest
 }
 
-// Near reports whether two visits, or the only one, had a barrier of at most Apart times least and have MinQuartets, or nothing is known of it.
-func Near(r record.Ratio, least float64) bool {
-	n, near := 0, within(r.BarrierNS, least)
-	for _, i := range near {
+// PlacedAlike reports whether two visits, or the only one, found the CPUs placed as is common and have MinQuartets, or nothing is known of it.
+func PlacedAlike(r record.Ratio, common float64) bool {
+	n, found := 0, placed(r.BarrierNS, common)
+	for _, i := range found {
 		if len(r.Visits) == 0 {
 			return true
 		}
 		n += r.Visits[i]
 	}
-	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(near) > 1
+	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(found) > 1
 }
 
 // pooledLevel is the confidence of each look at a pooled ratio, one a visit: eight looks at equal steps hold at 95 % together (Pocock 1977).

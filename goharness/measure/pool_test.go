@@ -52,7 +52,7 @@ func TestVisitsWithTheCPUsNearCount(t *testing.T) {
 				v[i].Ratio.BarrierNS = []float64{ns}
 			}
 		}
-		got, err := Pool(v[0], v[1])
+		got, err := Pool(v[0], v[1], 0)
 		if err != nil || math.Abs(got.Ratio.Value/x.want-1) > 0.01 || len(got.Ratio.Quartets) != x.quartets[0]+x.quartets[1] {
 			t.Errorf("%s: %v of %d quartets, want %v, err %v", x.name, got.Ratio.Value, len(got.Ratio.Quartets), x.want, err)
 		}
@@ -63,20 +63,76 @@ func TestVisitsWithTheCPUsNearCount(t *testing.T) {
 		if !slices.Equal(got.Ratio.Counted, counted) || got.Ratio.Quiet != nil {
 			t.Errorf("%s: visits %v count, want %v", x.name, got.Ratio.Counted, counted)
 		}
-		if third, err := Pool(got, v[0]); err != nil || len(third.Ratio.BarrierNS) != 3 && x.name != "unknown" {
+		if third, err := Pool(got, v[0], 0); err != nil || len(third.Ratio.BarrierNS) != 3 && x.name != "unknown" {
 			t.Errorf("%s: barriers %v of three visits, err %v", x.name, third.Ratio.BarrierNS, err)
 		}
 	}
 	same := [2]Visit{visitTo(t, false, 20), visitTo(t, false, 20)}
 	same[0].Ratio.BarrierNS, same[1].Ratio.BarrierNS = []float64{100}, []float64{210}
-	if got, err := Pool(same[0], same[1]); err != nil || len(got.Ratio.Counted) != 2 {
+	if got, err := Pool(same[0], same[1], 0); err != nil || len(got.Ratio.Counted) != 2 {
 		t.Errorf("a visit with the CPUs apart that found the same does not count: %v, err %v", got.Ratio.Counted, err)
-	} else if two, err := Pool(got, same[0]); err != nil || !slices.Equal(two.Ratio.Counted, []int{0, 2}) {
+	} else if two, err := Pool(got, same[0], 0); err != nil || !slices.Equal(two.Ratio.Counted, []int{0, 2}) {
 		t.Errorf("it counts beside two others: %v, err %v", two.Ratio.Counted, err)
 	}
-	far := record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 7}}
-	if Near(far, 100) || !Near(far, 190) || Near(record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 20}}, 100) || !Near(record.Ratio{}, 100) || !Near(record.Ratio{BarrierNS: []float64{140}}, 100) || Near(record.Ratio{BarrierNS: []float64{160}}, 100) {
-		t.Error("Near misjudges")
+	for _, x := range []struct {
+		r      record.Ratio
+		common float64
+		want   bool
+	}{
+		{record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 20}}, 100, false}, // one of the two
+		{record.Ratio{BarrierNS: []float64{210, 100}, Visits: []int{20, 7}}, 140, true},
+		{record.Ratio{BarrierNS: []float64{210, 100, 35}, Visits: []int{20, 20, 20}}, 70, false}, // one apart, one on one core
+		{record.Ratio{BarrierNS: []float64{100, 35, 110}, Visits: []int{20, 20, 20}}, 100, true},
+		{record.Ratio{}, 100, true},
+		{record.Ratio{BarrierNS: []float64{140}}, 100, true},
+		{record.Ratio{BarrierNS: []float64{160}}, 100, false},
+		{record.Ratio{BarrierNS: []float64{60}}, 100, false},
+	} {
+		if PlacedAlike(x.r, x.common) != x.want {
+			t.Errorf("barriers %v of visits %v beside %v: PlacedAlike is %v", x.r.BarrierNS, x.r.Visits, x.common, !x.want)
+		}
+	}
+}
+
+func TestTheCommonBarrierIsTheShortestThatIsNoException(t *testing.T) {
+	many := slices.Repeat([]float64{75, 78, 82}, 30)
+	for _, x := range []struct {
+		name     string
+		barriers []float64
+		want     float64
+	}{
+		{"none", nil, 0},
+		{"one", []float64{80}, 80},
+		{"two that differ", []float64{330, 80}, 80},
+		{"two alike and a shorter one", []float64{80, 35, 78}, 78},
+		{"two alike and longer ones", []float64{330, 80, 340, 78, 350}, 78},
+		{"four of 94 on one core", slices.Concat(many, []float64{35, 36, 35, 35}), 75},
+		{"apart for most of the time", slices.Concat(many, slices.Repeat([]float64{330}, 500)), 75},
+		{"near for a moment", slices.Concat(many[:9], slices.Repeat([]float64{330}, 500)), 330},
+	} {
+		if got := CommonBarrier(x.barriers); got != x.want {
+			t.Errorf("%s: %v, want %v", x.name, got, x.want)
+		}
+	}
+}
+
+// A visit during which the host ran both CPUs on one core has the shortest barrier and times twice as long: it counts for nothing.
+func TestAVisitOnOneCoreDoesNotDecide(t *testing.T) {
+	at := func(loud bool, quartets int, ns float64) Visit {
+		v := visitTo(t, loud, quartets)
+		v.Ratio.BarrierNS = []float64{ns}
+		return v
+	}
+	got, err := Pool(at(false, 20, 78), at(true, 20, 35), 76)
+	if err != nil || math.Abs(got.Ratio.Value/1.5-1) > 0.01 || !slices.Equal(got.Ratio.Counted, []int{0}) {
+		t.Errorf("%v, visits %v count, err %v", got.Ratio.Value, got.Ratio.Counted, err)
+	}
+	if got, err = Pool(got, at(false, 20, 80), 76); err != nil || math.Abs(got.Ratio.Value/1.5-1) > 0.01 || !slices.Equal(got.Ratio.Counted, []int{0, 2}) {
+		t.Errorf("%v, visits %v count, err %v", got.Ratio.Value, got.Ratio.Counted, err)
+	}
+	// Where no visit was placed as is common, all count.
+	if got, err = Pool(at(false, 20, 330), at(false, 20, 35), 76); err != nil || len(got.Ratio.Counted) != 2 {
+		t.Errorf("visits %v count, err %v", got.Ratio.Counted, err)
 	}
 }
 
@@ -86,7 +142,7 @@ func TestPooledVisitsCountTheQuietOne(t *testing.T) {
 		t.Fatalf("a loud visit gives %v", loud.Ratio.Value)
 	}
 	loud.Times[1].Disturbed, still.Times[1].Disturbed = []int{3}, []int{0, 5}
-	got, err := Pool(loud, still)
+	got, err := Pool(loud, still, 0)
 	if err != nil || math.Abs(got.Ratio.Value-1.5) > 0.01 || !slices.Equal(got.Ratio.Visits, []int{20, 24}) || len(got.Ratio.Quartets) != 44 {
 		t.Errorf("%v from visits %v of %d quartets, err %v", got.Ratio.Value, got.Ratio.Visits, len(got.Ratio.Quartets), err)
 	}
@@ -96,7 +152,7 @@ func TestPooledVisitsCountTheQuietOne(t *testing.T) {
 	if want := []int{3, 40, 45}; !slices.Equal(got.Times[1].Disturbed, want) || len(got.Times[1].SamplesNS) != 88 {
 		t.Errorf("disturbed samples %v of %d, want %v", got.Times[1].Disturbed, len(got.Times[1].SamplesNS), want)
 	}
-	third, err := Pool(got, still)
+	third, err := Pool(got, still, 0)
 	if err != nil || !slices.Equal(third.Ratio.Visits, []int{20, 24, 24}) {
 		t.Errorf("visits %v, err %v", third.Ratio.Visits, err)
 	}
@@ -109,16 +165,16 @@ func TestVisitsThatCannotBePooledAreRefused(t *testing.T) {
 	v := visitTo(t, false, 8)
 	short := v
 	short.Times[1].SamplesNS = short.Times[1].SamplesNS[1:]
-	if _, err := Pool(v, short); err == nil {
+	if _, err := Pool(v, short, 0); err == nil {
 		t.Error("a visit that lacks a sample was pooled")
 	}
 	var err error
 	for range MaxVisits - 1 {
-		if v, err = Pool(v, visitTo(t, false, 8)); err != nil {
+		if v, err = Pool(v, visitTo(t, false, 8), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := Pool(v, v); err == nil {
+	if _, err := Pool(v, v, 0); err == nil {
 		t.Errorf("more than %d visits were pooled", MaxVisits)
 	}
 }

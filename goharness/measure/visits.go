@@ -105,8 +105,8 @@ func fastMean(xs []float64) float64 {
 	return sum / whole
 }
 
-// ratioOfVisits is the record of several visits; quartets are all of theirs, one visit after another.
-func ratioOfVisits(quartets []Quartet, times [2][]float64, visits []int, barriers []float64) (record.Ratio, error) {
+// ratioOfVisits is the record of several visits; quartets are all of theirs, one visit after another. common: see Pool.
+func ratioOfVisits(quartets []Quartet, times [2][]float64, visits []int, barriers []float64, common float64) (record.Ratio, error) {
 	if err := checkQuartets(quartets); err != nil {
 		return record.Ratio{}, err
 	}
@@ -126,7 +126,7 @@ func ratioOfVisits(quartets []Quartet, times [2][]float64, visits []int, barrier
 		counted[i] = i
 	}
 	s := summarizeVisits(parts, pooledLevel)
-	if within := near(barriers); len(within) < len(visits) && len(barriers) > 0 {
+	if within := placed(barriers, common); len(within) > 0 && len(within) < len(visits) {
 		var alone, others []armTimes
 		n := 0
 		for i, v := range parts {

@@ -84,8 +84,8 @@ func unsettled(res *record.Result) {
 	res.Reason = "the interval of the " + what + " was still ±" + width + " % when the budget ended"
 }
 
-// Pool adds another visit to a comparison of the same programs by the same kernels (see measure.Pool). cuts and quick are the case's.
-func Pool(res *record.Result, again record.Result, cuts []float64, quick bool) error {
+// Pool adds another visit to a comparison of the same programs by the same kernels (see measure.Pool, also for common). cuts and quick are the case's.
+func Pool(res *record.Result, again record.Result, common float64, cuts []float64, quick bool) error {
 	visit := func(r *record.Result) (v measure.Visit, err error) {
 		if len(r.Arms) != 2 || r.Ratio == nil || r.Arms[0].Time == nil || r.Arms[1].Time == nil {
 			return v, fmt.Errorf("pooling visits to %s: a result without two timed arms (%s)", res.ID, r.Status)
@@ -105,7 +105,7 @@ func Pool(res *record.Result, again record.Result, cuts []float64, quick bool) e
 			return fmt.Errorf("pooling visits to %s: %s ran %v, then %v", res.ID, x.Name, x.Kernels, y.Kernels)
 		}
 	}
-	v, err := measure.Pool(a, b)
+	v, err := measure.Pool(a, b, common)
 	if err != nil {
 		return err
 	}

@@ -118,7 +118,7 @@ func twins(dev backend.Device, p op.Program) (string, error) {
 		v := measure.Visit{Ratio: c.Ratio, Times: c.Times}
 		if i == 0 {
 			got = v
-		} else if got, err = measure.Pool(got, v); err != nil {
+		} else if got, err = measure.Pool(got, v, 0); err != nil {
 			return "", err
 		}
 	}

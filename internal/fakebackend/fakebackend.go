@@ -6,6 +6,7 @@ package fakebackend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -40,6 +41,8 @@ type Backend struct {
 	Fault map[string]string
 	// IdleGHz and LoadedGHz are what MeasureClock answers; 0 means 3 and 2.5.
 	IdleGHz, LoadedGHz float64
+	// Barrier is what BarrierNS answers; nil: the device knows none.
+	Barrier func() float64
 	// Before, when set, is called at the start of each measurement of a program.
 	Before func(p op.Program)
 	// IDs are the devices that Devices lists; nil: one, named like the platform.
@@ -196,6 +199,13 @@ func (d *device) MeasureClock(load bool) (float64, error) {
 		return ghz[1], nil
 	}
 	return ghz[0], nil
+}
+
+func (d *device) BarrierNS() (float64, error) {
+	if d.b.Barrier == nil {
+		return 0, errors.New("the toy's threads do not wait for each other")
+	}
+	return d.b.Barrier(), nil
 }
 
 func (d *device) MemoryInUse() int64 { return d.inUse }

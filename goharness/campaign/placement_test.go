@@ -1,0 +1,62 @@
+package campaign
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ridge/goharness/record"
+	"ridge/internal/fakebackend"
+)
+
+// A case that the host ran with both CPUs on one core is measured again; one that it always runs so says it.
+func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
+	ids := copies(leastBarriers + 4)
+	marked := ids[leastBarriers+1]
+	for _, tc := range []struct {
+		name   string
+		marked string
+		shared int // runs of the marked case on one core
+		again  int
+		warned bool
+	}{
+		{"never", marked, 0, 0, false},
+		{"once", marked, 1, 1, false},
+		{"twice", marked, 2, 2, false},
+		{"always", marked, 100, 2, true},
+		{"before anything is known", ids[1], 1, 0, false},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			id, calls := "", 0 // the case in flight and its barriers: one before and one after each run
+			b := &fakebackend.Backend{Barrier: func() float64 {
+				calls++
+				switch run, before := (calls+1)/2, calls%2 == 1; {
+				case id == tc.marked && run <= tc.shared && before:
+					return 35
+				case id == ids[leastBarriers+2]:
+					return 330 // further apart: that may last, and is no reason
+				}
+				return 75 + float64(calls%5)
+			}}
+			cfg, v := toy(t, b, "", ids...)
+			cfg.NoProbes = true
+			v.onStart = func(k record.Case) { id, calls = k.ID, 0 }
+			doc := mustRun(t, cfg)
+			again := 0
+			for _, w := range v.warned {
+				if strings.Contains(w, "on one core during "+tc.marked+": measuring it again") {
+					again++
+				}
+			}
+			if again != tc.again || len(v.warned) != again {
+				t.Errorf("measured again %d times, want %d: %q", again, tc.again, v.warned)
+			}
+			for _, r := range doc.Results {
+				warned := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "on one core while this was measured") })
+				if warned != (tc.warned && r.ID == tc.marked) {
+					t.Errorf("%s has warnings %q", r.ID, r.Warnings)
+				}
+			}
+		})
+	}
+}
