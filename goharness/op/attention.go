@@ -112,7 +112,9 @@ func (a *Attention) IntegerExact() (bool, string) {
 //     partial sum that may already have its final size (one dominant key seen early), which
 //     adds up like a random walk: √n·Σ w·|v|
 //   - the errors δ of the scores. They change the weights by w·(δ − mean of δ), so the output
-//     by at most Σ w·|v − o|·|δ|, and |δ| is bounded by a constant times u·scale·Σ|q||k|.
+//     by at most Σ w·|v − o|·|δ|, and |δ| is bounded by a constant times u·(scale·Σ|q||k| + |s| + top − s): the sum, its
+//     scaling to base 2 and the maximum's subtraction. The exponential's own error of about a unit moves a weight as such
+//     a δ does.
 //
 // Their sum is the magnitude.
 //

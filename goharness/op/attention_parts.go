@@ -144,16 +144,9 @@ func (a *AttentionPart) row(in *Inputs, row int64) *softRow {
 	if a.Causal() {
 		n = row%a.S + 1
 	}
-	score, mag := make([]float64, n), make([]float64, n)
+	score := make([]float64, n)
 	in.Span(0, row*a.S, 1, score)
-	top := math.Inf(-1)
-	for _, s := range score {
-		top = math.Max(top, s)
-	}
-	for j, s := range score { // scaled to base 2 and the maximum subtracted
-		mag[j] = math.Abs(s) + top - s
-	}
-	return newSoftRow(score, mag)
+	return newSoftRow(score, nil)
 }
 
 // Stored bounds what it adds to the error of output i when the scores were stored with unit roundoff u, each by

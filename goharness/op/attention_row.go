@@ -2,8 +2,9 @@ package op
 
 import "math"
 
-// softRow is the softmax of one query: for each visible key its score, its weight and what bounds the score's error in
-// units of roundoff: scale·Σ|q||k|. drift is the weights' mean of that.
+// softRow is the softmax of one query: for each visible key its score, its weight and what bounds the error of the exponential's argument in
+// units of roundoff: scale·Σ|q||k| of the sum, and |s| + top − s of scaling it to base 2 and subtracting the maximum. drift is the
+// weights' mean of that.
 type softRow struct {
 	score, weight, scoreMag []float64
 	drift                   float64
@@ -11,11 +12,18 @@ type softRow struct {
 
 func (r *softRow) floats() int { return 3 * len(r.weight) }
 
+// newSoftRow has the magnitudes of the scores themselves; nil: they are given.
 func newSoftRow(score, mag []float64) *softRow {
+	if mag == nil {
+		mag = make([]float64, len(score))
+	}
 	r := &softRow{score: score, weight: make([]float64, len(score)), scoreMag: mag}
 	top := math.Inf(-1)
 	for _, s := range score {
 		top = math.Max(top, s)
+	}
+	for j, s := range score {
+		mag[j] += math.Abs(s) + top - s
 	}
 	var sum float64
 	for j, s := range score {
@@ -57,7 +65,7 @@ func weighted(r *softRow, v func(j int64) float64) Expectation {
 	}
 	mag *= math.Sqrt(float64(len(vals)))
 	for j, w := range r.weight {
-		mag += w * math.Abs(vals[j]-o) * r.scoreMag[j]
+		mag += w * math.Abs(vals[j]-o) * (1 + r.scoreMag[j])
 		rounded += w * (vals[j] - o) * w * (vals[j] - o)
 	}
 	return Expectation{Value: o, Magnitude: mag, Rounded: math.Sqrt(rounded)}

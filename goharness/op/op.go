@@ -78,9 +78,12 @@ func (t Tensor) Row() int64 {
 	return t.Dims[len(t.Dims)-1]
 }
 
-// Rows is the number of rows: the product of all dims but the last.
+// Rows is the number of rows: the product of all dims but the last, none where rows have no elements.
 func (t Tensor) Rows() int64 {
 	n := int64(1)
+	if t.Row() == 0 {
+		return 0
+	}
 	for _, d := range t.Dims[:max(0, len(t.Dims)-1)] {
 		n *= d
 	}
@@ -97,7 +100,7 @@ func (t Tensor) LD() int64 {
 
 // Storage is the number of elements allocated, padding included.
 func (t Tensor) Storage() int64 {
-	if t.Rows() == 0 || t.Row() == 0 {
+	if t.Rows() == 0 {
 		return 0
 	}
 	return (t.Rows()-1)*t.LD() + t.Row()

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7e0744ba17b1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=80343b105230
 #include "fault.h"
 */
 import "C"

@@ -7,7 +7,7 @@ int ridge_attention_amx_takes(const void *args) {
 }
 
 // Weights rounded to bf16: eight standard units of their rounding (op.Attention.Expect).
-#define ROUNDED(name, isa, rank, sup) RIDGE_DECLARE(name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 2, 0, ridge_##name##_workspace, sup)
+#define ROUNDED(name, isa, rank, sup) RIDGE_DECLARE(name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 5, 0, ridge_##name##_workspace, sup)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #include "kernels.def"
 #undef RIDGE_KERNEL
@@ -15,7 +15,7 @@ int ridge_attention_amx_takes(const void *args) {
 
 static const ridge_kernel table[] = {
 #define ROUNDED(name, isa, rank, sup) \
-  {#name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 2, 0, ridge_##name, ridge_##name##_workspace, sup, 0, 8},
+  {#name, "attention qk_softmax softmax_v causal_softmax", "bf16", "fp32", isa, rank, 5, 0, ridge_##name, ridge_##name##_workspace, sup, 0, 8},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL
