@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7e0744ba17b1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3c5a6525e4ff
 #include "fault.h"
 */
 import "C"

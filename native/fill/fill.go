@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7e0744ba17b1
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3c5a6525e4ff
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }

@@ -57,6 +57,13 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
   return t * GEMM_MR;
 }
 
+// Whether tiles have just the rows that there are; some kernels have tiles of every height only where B comes packed.
+#ifdef GEMM_HEIGHTS
+#define GEMM_EXACTLY(given) (given)
+#else
+#define GEMM_EXACTLY(given) GEMM_EXACT
+#endif
+
 // The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them; and from so many
 // rows on that packing B once, with a barrier, costs less than beside the tiles of every MC rows. The multiply-adds of a dot product
 // take an element's share of the time, so packing weighs as much more.
@@ -188,11 +195,7 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
                                   const GEMM_F(source) *from) {
   GEMM_S sums[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
   int m;
-#ifdef GEMM_HEIGHTS
-  const int exact = k->given;
-#else
-  const int exact = GEMM_EXACT;
-#endif
+  const int exact = GEMM_EXACTLY(k->given);
   const int64_t ir = exact ? GEMM_F(even_at)(k->rows, t, &m) : GEMM_F(tile_at)(k->rows, t, &m);
   const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
   const char *a = k->a + t * k->a_panel;

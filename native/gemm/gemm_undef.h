@@ -34,6 +34,7 @@
 #undef GEMM_LAYERS
 #undef GEMM_MLP
 #undef GEMM_EXACT
+#undef GEMM_EXACTLY
 #undef GEMM_HEIGHTS
 #undef GEMM_AHEAD
 #undef GEMM_UNIT

@@ -5,7 +5,7 @@
 package badmemory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=7e0744ba17b1
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=3c5a6525e4ff
 #include "badmemory.h"
 */
 import "C"
