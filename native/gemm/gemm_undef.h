@@ -19,6 +19,8 @@
 #undef GEMM_NC
 #undef GEMM_GROUP
 #undef GEMM_OWN_ROWS
+#undef GEMM_LONG_ROWS
+#undef GEMM_LONG_KC
 #undef GEMM_A_PANEL
 #undef GEMM_B_PANEL
 #undef GEMM_C_IS_S

@@ -26,7 +26,7 @@ func TestBPackedBeforehandMatchesTheExpectation(t *testing.T) {
 			list = append(list, shape(19, 23, 290, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"))
 		}
 		if d.Size() < 4 { // blocks of 1024 values of K and what is left of a unit
-			list = append(list, shape(5, 70, 2099, "tb", "1"), shape(17, 39, 1027), shape(65, 33, 1031, "tb", "1"))
+			list = append(list, shape(5, 70, 2099, "tb", "1"), shape(17, 39, 1027), shape(65, 33, 1031, "tb", "1"), shape(3, 33, 4127), shape(15, 34, 4099, "tb", "1"))
 		}
 		for m := 1; m <= 17; m++ {
 			list = append(list, shape(m, 33, 20))
