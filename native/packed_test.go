@@ -30,6 +30,8 @@ var packedOps = []struct {
 	// More rows than go by dot products along K where nothing is packed (gemm_dots.h), whose sums have another order.
 	{"gemm", record.FP64, map[string]string{"m": "96", "n": "150", "k": "600", "tb": "1"}},
 	{"linear", record.FP32, map[string]string{"m": "90", "n": "160", "k": "700", "act": "relu"}},
+	{"linear", record.BF16, map[string]string{"m": "90", "n": "160", "k": "1100", "bias": "1"}},
+	{"linear", record.INT8, map[string]string{"m": "90", "n": "160", "k": "1100", "requant": "1", "bias": "1"}},
 	{"conv2d", record.INT8, map[string]string{"n": "1", "c": "256", "h": "7", "w": "7", "k": "96", "r": "1", "layout": "nhwc"}},
 }
 

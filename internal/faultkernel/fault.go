@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=80343b105230
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b5ca7796311e
 #include "fault.h"
 */
 import "C"

@@ -23,7 +23,7 @@ GEMM_INLINE void GEMM_F(few_rows)(const ridge_gemm_args *g, const ridge_ctx *ctx
   for (int64_t u = from; u < to; u++) {
     const int64_t pc = u / panels * p->kc, kc = gemm_min(p->kc, g->K - pc);
     int m;
-    const int64_t i = i0 + (k.given ? GEMM_F(even_at)(rows, u % panels, &m) : GEMM_F(tile_at)(rows, u % panels, &m));
+    const int64_t i = i0 + (GEMM_EXACTLY(k.given) ? GEMM_F(even_at)(rows, u % panels, &m) : GEMM_F(tile_at)(rows, u % panels, &m));
     GEMM_F(pack_a)(ws + p->a_at + u / panels * p->a_bytes + u % panels * GEMM_A_PANEL(gemm_ceil(kc, GEMM_KU)),
                    (const GEMM_TA *)g->A + i * g->lda + pc, g->lda, m, kc);
   }

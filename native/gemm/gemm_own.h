@@ -47,7 +47,7 @@ typedef struct GEMM_F(beside) {
 RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, const ridge_gemm_args *g, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
   s->fast = tiles < 5 || rows / tiles < GEMM_BESIDE_ROWS;
-  if (s->fast && (g->M <= 4 || g->K * g->N * (int64_t)sizeof(GEMM_S) <= 16 << 20)) return;
+  if (s->fast && (g->M <= 4 || g->K * g->N * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
   s->b = (const GEMM_TB *)b, s->panels = 1;
   s->units = bytes / ((s->fast ? 4 : 1) * GEMM_NV * GEMM_VEC);
   s->chunk = (s->units + tiles * panels - 1) / (tiles * panels);

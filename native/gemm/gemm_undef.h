@@ -19,6 +19,8 @@
 #undef GEMM_NC
 #undef GEMM_GROUP
 #undef GEMM_OWN_ROWS
+#undef GEMM_LONG_ROWS
+#undef GEMM_LONG_KC
 #undef GEMM_A_PANEL
 #undef GEMM_B_PANEL
 #undef GEMM_C_IS_S
@@ -34,6 +36,7 @@
 #undef GEMM_LAYERS
 #undef GEMM_MLP
 #undef GEMM_EXACT
+#undef GEMM_EXACTLY
 #undef GEMM_HEIGHTS
 #undef GEMM_AHEAD
 #undef GEMM_UNIT

@@ -71,6 +71,7 @@ func TestManyRowsShareThePanelsOfB(t *testing.T) {
 	ops := []op.Op{
 		kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40)), kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40, "packed", "1")),
 		kerneltest.Op(t, "gemm", record.INT8, shape(4100, 40, 20)), kerneltest.Op(t, "gemm", record.BF16, shape(2060, 40, 20)),
+		kerneltest.Op(t, "gemm", record.INT8, shape(4100, 40, 20, "packed", "1")), kerneltest.Op(t, "gemm", record.BF16, shape(2060, 40, 20, "packed", "1")),
 	}
 	if !testing.Short() {
 		for _, d := range []record.DType{record.FP32, record.FP64} {

@@ -4,10 +4,13 @@
 
 int64_t ridge_gemm_hidden(const void *args, int32_t nthreads) { return 4 * nthreads * ((const ridge_gemm_args *)args)->H; }
 
-int ridge_gemm_thick(const void *args) { return ((const ridge_gemm_args *)args)->M > GEMM_THIN; }
+int ridge_gemm_thick(const void *args) {
+  const ridge_gemm_args *g = args;
+  return g->M > GEMM_THIN || g->packing;
+}
 int ridge_gemm_dots(const void *args) {
   const ridge_gemm_args *g = args;
-  return g->M > GEMM_THIN || g->trans_b;
+  return g->M > GEMM_THIN || g->trans_b || g->packing;
 }
 
 // GEMM_LINE is a kernel on gemm_driver.h: its workspace function is made by the template.

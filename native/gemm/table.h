@@ -17,6 +17,6 @@ int ridge_gemm_table_len(void);
 int64_t ridge_gemm_hidden(const void *args, int32_t nthreads);
 
 // The supports predicate of kernels that pack B: M <= 3 is faster without.
-int ridge_gemm_thick(const void *args); // tiles: more than GEMM_THIN rows
+int ridge_gemm_thick(const void *args); // tiles: more than GEMM_THIN rows, or B packed beforehand
 int ridge_gemm_dots(const void *args);  // the same, or B stored [N,K]
 #endif

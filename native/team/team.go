@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=80343b105230
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b5ca7796311e
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
