@@ -80,8 +80,11 @@ test: check
 	$(MAKE) race
 	$(MAKE) arm64
 
+# go test would vet each package and all that it imports once more for every way in which they are compiled: check and arm64 vet.
+TEST = $(GO) test -vet=off
+
 unit: compiler
-	CGO_ENABLED=1 $(GO) test ./...
+	CGO_ENABLED=1 $(TEST) ./...
 
 check: compiler
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
@@ -92,7 +95,7 @@ check: compiler
 # The Go parts under the race detector; the kernels' own tests have no Go concurrency. A process under the detector sleeps for a second
 # before it exits, unless told otherwise, to see races of goroutines that are still at work: the tests start hundreds of processes. The longest package stands first.
 race: compiler
-	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(GO) test -race -short ./cmd/... ./goharness/...
+	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(TEST) -race -short ./cmd/... ./goharness/...
 
 # Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there. Here and with the second compiler without
 # the models (*_model): one plain C text for every machine, which unit and sanitize run. That these compilers take it is asked apart.
@@ -103,12 +106,12 @@ arm64:
 	set -e; for f in $$(grep -l 'go:build !nomodels' native/*/*.c); do $(ARM_CC) -fsyntax-only -Wno-psabi -Inative/include $$f; done; \
 	export GOARCH=arm64 CC=$(ARM_CC) CGO_ENABLED=1; $(GO) vet -tags nomodels ./...; \
 	if [ -z "$(ARM_QEMU)" ]; then echo "arm64: built; tests skipped, qemu-aarch64-static is not installed (Debian: apt-get install qemu-user-static)"; exit 0; fi; \
-	RIDGE_TEST_SPARSE=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(GO) test -tags nomodels -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
+	RIDGE_TEST_SPARSE=1 QEMU_LD_PREFIX=/usr/aarch64-linux-gnu QEMU_CPU=max $(TEST) -tags nomodels -exec "$(ARM_QEMU)" -short -timeout 30m ./native/...
 
 clang:
 	CGO_ENABLED=1 CC=clang $(GO) build -tags nomodels -o bin/ridge-clang ./cmd/ridge
 	@for f in $$(grep -l 'go:build !nomodels' native/*/*.c); do clang -fsyntax-only -Wno-psabi -Inative/include $$f || exit 1; done
-	RIDGE_TEST_SPARSE=1 CGO_ENABLED=1 CC=clang $(GO) test -tags nomodels -short ./native/...
+	RIDGE_TEST_SPARSE=1 CGO_ENABLED=1 CC=clang $(TEST) -tags nomodels -short ./native/...
 
 # The kernels' tests with every memory access and every operation of undefined result checked; a
 # finding ends the test. Three checks are left out because they double the time to compile and what
@@ -120,7 +123,7 @@ SANITIZE_FLAGS = -g1 $(SANITIZE) -fno-sanitize=null,object-size,pointer-overflow
 sanitize: compiler
 	@start=$$(date +%s); set -x; \
 	SANITIZE_CC=$(CC) PATH=$(CURDIR)/scripts:$$PATH CC=sanitize-cc CGO_CFLAGS="$(SANITIZE_FLAGS)" CGO_LDFLAGS="$(SANITIZE)" CGO_ENABLED=1 \
-	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(GO) test -short -timeout 20m ./native/... || exit 1; \
+	RIDGE_TEST_SPARSE=1 UBSAN_OPTIONS=print_stacktrace=1 $(TEST) -short -timeout 20m ./native/... || exit 1; \
 	set +x; echo "sanitize: $$(( $$(date +%s) - start )) s"
 
 stamp:

@@ -273,6 +273,9 @@ func (v *verifier) padding(t op.Tensor, poison int) error {
 	return nil
 }
 
+// maxBlock bounds the elements that compare reads at once.
+const maxBlock = 64
+
 // compare checks elements of output n against the expectation, in parallel.
 func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, integer bool) error {
 	total := t.Elements()
@@ -285,6 +288,10 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 	if total <= int64(v.effort.Samples) {
 		workers = min(runtime.GOMAXPROCS(0), len(idx))
 	}
+	block := 1 // elements read at once; of a whole output a worker takes its share in several pieces, for some cost more than others
+	if int64(len(idx)) == total {
+		block = max(1, min(maxBlock, len(idx)/(4*workers)))
+	}
 	var wg sync.WaitGroup
 	first := make([]*record.Mismatch, workers)
 	worst := make([]float64, workers)
@@ -293,20 +300,24 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
-			var got [1]float64
-			for k := w; k < len(idx) && first[w] == nil; k += workers {
-				if v.ctx.Err() != nil {
-					errs[w] = v.ctx.Err()
+			var read [maxBlock]float64
+			for k := w * block; k < len(idx); k += workers * block {
+				got := read[:min(block, len(idx)-k)]
+				if errs[w] = v.e.Read(t.Name, idx[k], int64(len(got)), got); errs[w] != nil {
 					return
 				}
-				if errs[w] = v.e.Read(t.Name, idx[k], 1, got[:]); errs[w] != nil {
-					return
-				}
-				e := v.p.Reference.Expect(in, n, idx[k])
-				bound := v.bound(t, e, integer)
-				if ratio := Deviation(got[0], t.DType, e.Value, bound, integer); ratio > 1 || ratio != ratio {
-					first[w] = mismatch(t, idx[k], got[0], e.Value, bound, phase)
-				} else {
+				for j, y := range got {
+					if v.ctx.Err() != nil {
+						errs[w] = v.ctx.Err()
+						return
+					}
+					e := v.p.Reference.Expect(in, n, idx[k+j])
+					bound := v.bound(t, e, integer)
+					ratio := Deviation(y, t.DType, e.Value, bound, integer)
+					if ratio > 1 || ratio != ratio {
+						first[w] = mismatch(t, idx[k+j], y, e.Value, bound, phase)
+						return
+					}
 					worst[w] = max(worst[w], ratio)
 				}
 			}

@@ -81,7 +81,7 @@ func TestKernelsAreRightWithAnyBlocks(t *testing.T) {
 	b := native.New()
 	dev := open(t, b, 2)
 	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16, record.INT8} {
-		o := kerneltest.Op(t, "gemm", d, shape(45, 70, 150))
+		o := kerneltest.Remember(kerneltest.Op(t, "gemm", d, shape(45, 70, 150)))
 		for _, k := range kerneltest.Names(b, o) {
 			if strings.HasSuffix(k, "_portable") {
 				continue

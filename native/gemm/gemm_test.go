@@ -149,7 +149,7 @@ func TestLargerShapesWithEveryRunnableKernelOnTwoThreads(t *testing.T) {
 	b := native.New()
 	dev := open(t, b, 2)
 	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16, record.INT8, record.U8S8} {
-		o := kerneltest.Op(t, "gemm", d, shape(130, 70, 520))
+		o := kerneltest.Remember(kerneltest.Op(t, "gemm", d, shape(130, 70, 520)))
 		for _, k := range kerneltest.Names(b, o) {
 			if strings.HasSuffix(k, "_model") {
 				continue

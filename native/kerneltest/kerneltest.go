@@ -132,6 +132,9 @@ func Names(b *native.Backend, o op.Op) []string {
 	return out
 }
 
+// Remember makes an op keep its expectations, for a test that gives it to One or With for many kernels.
+func Remember(o op.Op) op.Op { return remember(o) }
+
 // One verifies one kernel on one op; an UnsupportedError means its predicate refused.
 func One(dev backend.Device, o op.Op, kernelName string, misalign int64) error {
 	return verify(dev, o, o, backend.PrepareOptions{Kernel: kernelName, Misalign: misalign})
@@ -146,6 +149,9 @@ func With(dev backend.Device, o op.Op, kernelName string, params map[string]int6
 func verify(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) error {
 	const seed = 42
 	how.Seed = seed
+	if r, ok := o.(*remembered); ok {
+		o = r.Op // families bind the op itself
+	}
 	p := op.Single(o)
 	p.Reference = reference
 	e, err := dev.Prepare(p, how)

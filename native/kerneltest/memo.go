@@ -4,6 +4,7 @@ package kerneltest
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"ridge/goharness/op"
 )
@@ -13,7 +14,7 @@ import (
 type remembered struct {
 	op.Op
 	mu    sync.Mutex
-	known map[output]*expectations
+	known atomic.Pointer[[]*expectations]
 }
 
 // output is a tensor under one kind of input.
@@ -26,40 +27,55 @@ type output struct {
 // listedMost bounds the elements of a tensor whose expectations stand in a list: of larger ones few are compared.
 const listedMost = 1 << 20
 
+// expectations of one output. The verifier's goroutines ask for millions of them: a listed one is read without a lock.
 type expectations struct {
-	mu     sync.Mutex
+	of     output
 	listed []op.Expectation
-	known  []bool
+	state  []atomic.Uint32 // of each listed one: nothing yet, written, known
+	mu     sync.Mutex
 	few    map[int64]op.Expectation
 }
 
+const (
+	written = 1
+	known   = 2
+)
+
 func (x *expectations) get(i int64) (op.Expectation, bool) {
+	if x.few == nil {
+		if x.state[i].Load() != known {
+			return op.Expectation{}, false
+		}
+		return x.listed[i], true
+	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if x.few != nil {
-		e, ok := x.few[i]
-		return e, ok
-	}
-	return x.listed[i], x.known[i]
+	e, ok := x.few[i]
+	return e, ok
 }
 
 func (x *expectations) put(i int64, e op.Expectation) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if x.few != nil {
-		x.few[i] = e
+	if x.few == nil {
+		if x.state[i].CompareAndSwap(0, written) {
+			x.listed[i] = e
+			x.state[i].Store(known)
+		}
 		return
 	}
-	x.listed[i], x.known[i] = e, true
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.few[i] = e
 }
 
-func remember(o op.Op) *remembered {
-	return &remembered{Op: o, known: map[output]*expectations{}}
-}
+func remember(o op.Op) *remembered { return &remembered{Op: o} }
 
 // Expect is the op's expectation, computed once for each element and input kind.
 func (r *remembered) Expect(in *op.Inputs, out int, i int64) op.Expectation {
-	x := r.tensor(output{in.Integer, in.Seed, out})
+	at := output{in.Integer, in.Seed, out}
+	x := r.find(at)
+	if x == nil {
+		x = r.add(at)
+	}
 	if e, ok := x.get(i); ok {
 		return e
 	}
@@ -68,19 +84,35 @@ func (r *remembered) Expect(in *op.Inputs, out int, i int64) op.Expectation {
 	return e
 }
 
-func (r *remembered) tensor(at output) *expectations {
+// find is the output's expectations, nil where none has been asked for.
+func (r *remembered) find(at output) *expectations {
+	if list := r.known.Load(); list != nil {
+		for _, x := range *list { // two kinds of input of one or two outputs
+			if x.of == at {
+				return x
+			}
+		}
+	}
+	return nil
+}
+
+func (r *remembered) add(at output) *expectations {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	x, ok := r.known[at]
-	if !ok {
-		x = &expectations{}
-		if n := r.Op.Tensors()[at.out].Elements(); n <= listedMost {
-			x.listed, x.known = make([]op.Expectation, n), make([]bool, n)
-		} else {
-			x.few = map[int64]op.Expectation{}
-		}
-		r.known[at] = x
+	if x := r.find(at); x != nil {
+		return x
 	}
+	x := &expectations{of: at}
+	if n := r.Op.Tensors()[at.out].Elements(); n <= listedMost {
+		x.listed, x.state = make([]op.Expectation, n), make([]atomic.Uint32, n)
+	} else {
+		x.few = map[int64]op.Expectation{}
+	}
+	list := []*expectations{x}
+	if old := r.known.Load(); old != nil {
+		list = append(list, *old...)
+	}
+	r.known.Store(&list)
 	return x
 }
 

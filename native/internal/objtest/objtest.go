@@ -5,8 +5,11 @@ package objtest
 
 import (
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -39,12 +42,21 @@ type Toolchain struct {
 	Flags             []string
 }
 
-// The compilers that the kernels are built with. Ubuntu and Debian have all four under these names.
+// The compilers that the kernels are built with. Ubuntu and Debian have all four under these names. On amd64 gcc and clang go by the
+// name and the flag by which the go command calls them.
 var (
-	gccAMD64   = Toolchain{"amd64 gcc", "x86_64-linux-gnu-gcc", "x86_64-linux-gnu-objdump", nil}
-	clangAMD64 = Toolchain{"amd64 clang", "clang", "x86_64-linux-gnu-objdump", []string{"--target=x86_64-linux-gnu"}}
+	gccAMD64   = Toolchain{"amd64 gcc", here("gcc", "x86_64-linux-gnu-gcc"), "x86_64-linux-gnu-objdump", []string{"-m64"}}
+	clangAMD64 = Toolchain{"amd64 clang", "clang", "x86_64-linux-gnu-objdump", []string{here("-m64", "--target=x86_64-linux-gnu")}}
 	gccARM64   = Toolchain{"arm64 gcc", "aarch64-linux-gnu-gcc", "aarch64-linux-gnu-objdump", nil}
 )
+
+// here is the first where amd64 is the test's own architecture.
+func here(amd64, elsewhere string) string {
+	if runtime.GOARCH == "amd64" {
+		return amd64
+	}
+	return elsewhere
+}
 
 // AMD64 checks loops with gcc and clang, ARM64 with the cross gcc. A compiler that is not
 // installed skips its part.
@@ -90,11 +102,11 @@ func check(t *testing.T, loops []Loop, tools ...Toolchain) {
 // object's instructions.
 func (c Toolchain) Disassemble(file, define, dir string) (string, error) {
 	obj := filepath.Join(dir, filepath.Base(file)+define+".o")
-	args := append([]string{}, c.Flags...)
-	if define != "" {
-		args = append(args, "-D"+define)
+	args, err := c.args(define)
+	if err != nil {
+		return "", fmt.Errorf("find the flags of %s: %w", file, err)
 	}
-	args = append(args, "-O2", "-O3", "-Wall", "-Wno-psabi", "-I../include", "-c", file, "-o", obj)
+	args = append(args, "-c", file, "-o", obj)
 	if out, err := exec.Command(c.CC, args...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("compile %s with %s: %w\n%s", file, c.CC, err, out)
 	}
@@ -103,6 +115,38 @@ func (c Toolchain) Disassemble(file, define, dir string) (string, error) {
 		return "", fmt.Errorf("disassemble %s with %s: %w", file, c.Objdump, err)
 	}
 	return string(out), nil
+}
+
+// cgoFlags is the line by which a family's package asks for its flags.
+var cgoFlags = regexp.MustCompile(`(?m)^#cgo CFLAGS: (.*)$`)
+
+// args are the flags with which the go command compiles the files of this folder, in its order: what is judged is the code that is
+// built, and a compiler cache that has it gives it at once.
+func (c Toolchain) args(define string) ([]string, error) {
+	args := append([]string{"-fPIC"}, c.Flags...)
+	args = append(args, "-pthread", "-Wl,--no-gc-sections", "-fmessage-length=0", "-gno-record-gcc-switches")
+	if define != "" {
+		args = append(args, "-D"+define)
+	}
+	user := strings.Fields(os.Getenv("CGO_CFLAGS"))
+	if len(user) == 0 {
+		user = []string{"-O2", "-g"}
+	}
+	args = append(args, user...)
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range files {
+		text, err := os.ReadFile(f)
+		if err != nil {
+			return nil, err
+		}
+		if m := cgoFlags.FindSubmatch(text); m != nil {
+			return append(args, strings.Fields(strings.ReplaceAll(string(m[1]), "${SRCDIR}", "."))...), nil
+		}
+	}
+	return append(args, "-O3", "-I../include"), nil
 }
 
 // Problems says where the listing's loops depart from what is declared; nil when nowhere.
