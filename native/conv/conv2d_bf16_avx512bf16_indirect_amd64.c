@@ -7,6 +7,7 @@
 // Versions: 1, 8x32 tiles. 2, 7x64, taps outside the image left out, no pointers for 1x1 layers, stems without padded pixels: docs/kernels/conv.md, Zen 5.
 // 3, two vectors of sums rounded by one instruction and stored as 64 bytes, the next tile's pixels and lines of y asked for where they lie beyond L2:
 // docs/kernels/conv.md, Zen 4.
+// 4, stems in NHWC read in place with one pointer a pixel: docs/kernels/conv.md, Zen 4.
 #include <immintrin.h>
 
 #include "../include/ridge.h"

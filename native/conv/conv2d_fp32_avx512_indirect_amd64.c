@@ -5,6 +5,7 @@
 // 14 cycles for an element at two FMA a cycle, 10 loads of the panel and 7 broadcasts beside them.
 // Versions: 1, 8x32 tiles. 2, 7x64, taps outside the image left out, no pointers for 1x1 layers: docs/kernels/conv.md, Zen 5.
 // 3, the next tile's pixels and lines of y asked for where they lie beyond L2: docs/kernels/conv.md, Zen 4.
+// 4, stems in NHWC read in place with one pointer a pixel; panels kept between blocks: docs/kernels/conv.md, Zen 4.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16
@@ -16,4 +17,5 @@
 #define CONV_EDGES
 #define CONV_KC 1152
 #define CONV_MAC "vfmadd231ps"
+#define CONV_KEPT (512 << 10)
 #include "conv_indirect_body.h"

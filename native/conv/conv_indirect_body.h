@@ -9,7 +9,8 @@
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
 // padding: one load and store per element of x and block, shared by all channels. Kernels over
 // few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
-// together in such a copy.
+// together in such a copy, and in NHWC in the image (fp32, bf16 pairs): there only tiles at the image's edge
+// copy what they see (strips). Their taps are rows, a constant pitch apart: a tile keeps one pointer for a pixel.
 // Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
@@ -39,7 +40,8 @@
 // Scratch of one thread and the block that it works on.
 typedef struct block {
   me *panel, *sums;
-  const char **pixel; // [tile][tap][MR]
+  const char **pixel; // [tile][listed tap][MR]
+  int64_t *pitch;     // [tile], merged taps: bytes from one to the next
   char *edge;         // [tile][1 + tap]: whether the tile has taps outside the image, then CONV_INSIDE ... of each
   int64_t *tap;       // byte offset of a tap from a pixel's first
   char *zero;
@@ -53,6 +55,7 @@ RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
   return (block){.panel = (me *)(scratch + s->o_panel),
                  .sums = (me *)(scratch + s->o_sums),
                  .pixel = (const char **)(scratch + s->o_pixel),
+                 .pitch = s->merged ? (int64_t *)(scratch + s->o_pitch) : NULL,
                  .edge = s->edges ? scratch + s->o_edge : NULL,
                  .tap = (int64_t *)(scratch + s->o_tap),
                  .zero = scratch + s->o_zero,
@@ -90,6 +93,39 @@ RIDGE_INLINE const char *edges_of(const shape *s, const block *b, int64_t i, int
   return edge && edge[0] ? edge + 1 + t : NULL;
 }
 
+// What m pixels from column j of output row ho of image n on see, padding and image, to the rows of a strip from `to` on.
+RIDGE_VT static void copy_strip(const shape *s, int64_t n, int64_t ho, int64_t j, int64_t m, wt *to) {
+  const ridge_conv_args *a = s->a;
+  const int64_t cols = window_cols(s, m), left = j * a->stride_w - a->pad_w, top = ho * a->stride_h - a->pad_h;
+  for (int64_t r = 0; r < a->R; r++) copy_row(s, 0, n, top + r * a->dil_h, left, cols, to + r * strip_row(s));
+}
+
+// The pixels of units u0 .. u1-1 where merged taps are read in place.
+RIDGE_VT static void locate_strips(const shape *s, block *b, int64_t u0, int64_t cols, int64_t col0) {
+  const ridge_conv_args *a = s->a;
+  const int64_t pixel = a->C * (int64_t)sizeof(xt), step = a->stride_w * pixel, row = strip_row(s);
+  wt *strip = b->window;
+  for (int64_t i = 0, q = 0; i < b->tiles; i++) {
+    const int64_t n = tile_pixels(b, i), end = q + n;
+    const char **to = b->pixel + i * MR;
+    int64_t u = (u0 + q / cols) / s->cuts, j = col0 + q % cols, top = u % a->Ho * a->stride_h - a->pad_h, left = j * a->stride_w - a->pad_w;
+    // A last half unit reads one element more, which must be the image's.
+    if (q % cols + n <= cols && top >= 0 && top + s->span_h <= a->H && left >= 0 && left + window_cols(s, n) + s->half <= a->W) {
+      const char *at = (const char *)a->x + ((u / a->Ho * a->H + top) * a->W + left) * pixel;
+      for (int64_t l = 0; l < n; l++) to[l] = at + l * step;
+      b->pitch[i] = a->dil_h * a->W * pixel, q = end;
+      continue;
+    }
+    for (int64_t at = 0, m; q < end; q += m, to += m) {
+      u = (u0 + q / cols) / s->cuts, j = col0 + q % cols, m = cols - q % cols < end - q ? cols - q % cols : end - q;
+      copy_strip(s, u / a->Ho, u % a->Ho, j, m, strip + at);
+      for (int64_t l = 0; l < m; l++) to[l] = (const char *)(strip + at) + l * step;
+      at += window_cols(s, m) * s->px;
+    }
+    b->pitch[i] = row * (int64_t)sizeof(wt), strip += a->R * row;
+  }
+}
+
 // Points at the pixels of units u0 .. u1-1: output rows, or one piece of a row.
 RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   const ridge_conv_args *a = s->a;
@@ -100,9 +136,14 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   int64_t S = s->merged ? 1 : a->S;
   b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, MR);
   b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
+  if (s->regular) return;
+  if (s->strips) {
+    locate_strips(s, b, u0, cols, col0);
+    return;
+  }
   for (int64_t t = 0; t < s->taps; t++)
     b->tap[t] = (t / S * a->dil_h * row_len + t % S * a->dil_w) * pixel * size;
-  if (s->regular) return;
+  for (int64_t i = 0; s->merged && i < b->tiles; i++) b->pitch[i] = a->dil_h * row_len * pixel * size;
   if (b->edge) memset(b->edge, CONV_INSIDE, (size_t)(b->tiles * (s->taps + 1)));
   int64_t tile = 0, lane = 0, full = tile_pixels(b, 0);
   const char **to = b->pixel;
@@ -124,12 +165,12 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
     const int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
     const int64_t j0 = s->window || left >= 0 ? 0 : ceil_div(-left, a->stride_w), j1 = !inside ? 0 : s->window ? cols : ceil_div(room, a->stride_w);
     for (int64_t j = 0; j < cols;) {
-      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->taps * MR;
+      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->listed * MR;
       const char *at = base + j * step;
       if (j >= j0 && j < j1) {
         int64_t m = full - lane < cols - j ? full - lane : cols - j;
         m = m < j1 - j ? m : j1 - j;
-        for (int64_t t = 0; t < s->taps; t++)
+        for (int64_t t = 0; t < s->listed; t++)
           for (int64_t l = 0; l < m; l++) to[t * MR + lane + l] = at + b->tap[t] + l * step;
         j += m, lane += m;
         continue;
@@ -175,7 +216,7 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
 
 // Where the pixels of tile j, from pixel `from` of the block on, are found.
 RIDGE_INLINE const char *const *pixels_of(const shape *s, const block *b, int64_t j, int64_t from, int64_t t0, const char *row[MR]) {
-  if (!s->regular) return (const char *const *)b->pixel + (j * s->taps + t0) * MR;
+  if (!s->regular) return (const char *const *)b->pixel + (j * s->listed + t0) * MR;
   const int64_t step = s->a->C * (int64_t)sizeof(xt);
   const char *at = (const char *)s->a->x + (b->q0 + from) * step + b->g * s->cg * (int64_t)sizeof(xt);
   for (int i = 0; i < MR; i++) row[i] = at + i * step;
@@ -203,12 +244,12 @@ RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t m
 RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int64_t p1) {
   const ridge_conv_args *a = s->a;
   const int64_t panel = s->depth * NR, fit = CONV_GIVEN / (panel * (int64_t)sizeof(me)), groups = ceil_div(p1 - p0, fit < 1 ? 1 : fit);
-  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .a = a, .sums = b->sums, .far = s->far};
+  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .advance = s->merged ? 0 : MR, .a = a, .sums = b->sums, .far = s->far};
   for (int64_t i = 0; i < groups; i++)
     for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
       mr = tile_pixels(b, j);
       const char *row[MR];
-      t.pixel = pixels_of(s, b, j, from, 0, row), t.edge = edges_of(s, b, j, 0);
+      t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, 0, row), t.edge = edges_of(s, b, j, 0);
       const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups;
       for (int64_t p = first; p < end; p++) {
         const int64_t n = s->kg - p * NR;
@@ -237,7 +278,7 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
     const int64_t last = i == s->slabs - 1;
     const me *given = s->given ? (const me *)a->packed + (g * s->panels * s->depth + row) * NR : NULL;
     row += slab_rows(&e);
-    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far};
+    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .advance = s->merged ? 0 : MR, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far};
     for (int64_t p = p0; p < p1; p++) {
       int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
@@ -252,7 +293,7 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
         mr = tile_pixels(b, j);
         if (ask) fetch_panel(s, g, p + 1, e.t0, e.t1, e.e0, e.e1, j, b->tiles);
         const char *row[MR];
-        t.pixel = pixels_of(s, b, j, from, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
+        t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
         t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
         t.ahead = (const char *)t.panel, t.pace = 0;
         if (p == p0) ask_ahead(s, b, j, mr, 0, 1, &t);

@@ -28,7 +28,9 @@ typedef struct shape {
   int half;             // merged taps of bf16 end within a unit
   int merged;           // a tap is a row of the kernel: S*cg elements that lie together
   int window;           // x is read through a copy: another layout or type, or merged taps
+  int strips;           // merged taps are read in place; tiles that see the image's edge copy what they see
   int64_t taps, len;    // taps and their elements (of x)
+  int64_t listed;       // taps of a tile that have pointers of their own: all, or (merged) one, which the others follow
   int64_t step, slabs;  // a slab is step elements of each tap, or step taps (whole) ...
   int64_t whole;        // ... where this is 1
   int64_t rows;         // panel rows of the largest slab
@@ -44,7 +46,7 @@ typedef struct shape {
   int64_t ps, cs;       // blocks of pixels, chunks of panels
   int64_t pixels;       // of the largest block
   // Scratch of a thread: byte offsets and the total.
-  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_edge, o_tap, o_zero, o_window, bytes;
+  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_pitch, o_edge, o_tap, o_zero, o_window, bytes;
 } shape;
 
 RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
@@ -101,6 +103,8 @@ RIDGE_INLINE int64_t window_rows(const shape *s, int64_t u) {
 RIDGE_INLINE int64_t window_cols(const shape *s, int64_t outputs) {
   return (outputs - 1) * s->a->stride_w + (s->a->S - 1) * s->a->dil_w + 1;
 }
+// Elements of a row of a tile's strips: those of its pixels that lie in one output row stand together.
+RIDGE_INLINE int64_t strip_row(const shape *s) { return MR * (s->a->stride_w > s->a->S ? s->a->stride_w : s->a->S) * s->px; }
 
 // Blocks of pixels and chunks of channels: the least of (waves of tasks) * (pixels of a block, plus what
 // packing a panel, or bringing a packed one, costs in pixels) * (panels of a chunk).
@@ -144,12 +148,13 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
   s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = s.merged ? s.cg : pitch_of(s.cg);
 #if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
-  s.window = a->layout == 0 || s.merged || s.px != s.cg;
+  s.strips = s.merged && a->layout == 1 && a->groups == 1;
+  s.window = !s.strips && (a->layout == 0 || s.merged || s.px != s.cg);
 #else
   s.window = 1;
 #endif
 #if defined(CONV_EDGES)
-  s.edges = !s.window && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
+  s.edges = !s.window && !s.merged && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
 #endif
   s.regular = !s.window && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0;
 #if defined(CONV_INT8)
@@ -160,7 +165,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   const int64_t far = nthreads * (int64_t)CONV_FAR;
   s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= 2 * far;
   s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
-  s.taps = s.merged ? a->R : a->R * a->S, s.len = s.merged ? a->S * s.px : s.cg;
+  s.taps = s.merged ? a->R : a->R * a->S, s.listed = s.merged ? 1 : s.taps, s.len = s.merged ? a->S * s.px : s.cg;
 #if defined(CONV_HALVES)
   s.half = s.merged && s.len % PAIR != 0;
 #endif
@@ -180,7 +185,8 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.o_have = at, at += round_up(s.kept ? s.panels : 1);
   s.o_order = at, at += orders(&s) ? round_up((int64_t)sizeof(xt) * NR * order_of(&s, s.step)) : 0;
   s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));
-  s.o_pixel = at, at += round_up(tiles * MR * s.taps * (int64_t)sizeof(char *));
+  s.o_pixel = at, at += round_up(tiles * MR * s.listed * (int64_t)sizeof(char *));
+  s.o_pitch = at, at += s.merged ? round_up(tiles * (int64_t)sizeof(int64_t)) : 0;
   s.o_edge = at, at += s.edges ? round_up(tiles * (s.taps + 1)) : 0;
   s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
   s.o_zero = at, at += round_up(packed(s.len) * (int64_t)sizeof(me));
@@ -189,6 +195,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
     int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));
     at += round_up(window_rows(&s, u) * cols * s.px * (int64_t)sizeof(wt) + 64);
   }
+  if (s.strips) at += round_up(tiles * a->R * strip_row(&s) * (int64_t)sizeof(wt) + 64);
   s.bytes = ridge_apart(at);
   return s;
 }

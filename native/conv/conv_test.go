@@ -37,6 +37,9 @@ var shapes = []string{
 	// Full panels: more blocks of pixels than threads, incomplete units of channels, few taps, padded pixels, long filters.
 	"n=1 c=36 h=21 w=20 k=64 pad=1", "n=1 c=36 h=21 w=20 k=64 pad=1 residual=1", "n=1 c=35 h=10 w=9 k=64 r=2 pad=1", "n=1 c=35 h=10 w=9 k=64 r=2",
 	"n=1 c=3 h=45 w=47 k=70 r=7 stride=2 pad=3", "n=1 c=3 h=45 w=47 k=70 r=7 stride=2 pad=3 bias=1", "n=1 c=30 h=9 w=7 k=33 pad=1", "n=1 c=72 h=9 w=7 k=48 pad=1",
+	// Stems: tiles within a row, across rows and images, at every edge; rows shorter than a window, a step wider than the window, wide padding.
+	"n=2 c=3 h=29 w=30 k=64 r=7 stride=2 pad=3 bias=1", "n=2 c=1 h=9 w=17 k=64 r=3 pad=1", "n=1 c=5 h=23 w=31 k=65 r=2 s=3 stride=4", "n=2 c=3 h=40 w=33 k=17 r=5 pad=4",
+	"n=1 c=3 h=3 w=2 k=16 r=5 pad=4", "n=1 c=4 h=9 w=41 k=64 r=4 s=2 stride=3 pad=1",
 }
 
 // depthwise: groups = c, with one and with two outputs per channel.

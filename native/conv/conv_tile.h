@@ -45,7 +45,8 @@ enum { HEAD = 0 };
 typedef me me_any __attribute__((aligned(1), may_alias)); // pairs of int16 lie at any even address, units of a stem's bytes at any
 
 typedef struct tile {
-  const char *const *pixel; // [taps][MR]
+  const char *const *pixel; // [taps][MR], or [MR] where each tap lies `pitch` bytes after the one before
+  int64_t pitch, advance;   // from a tap to the next: of its pixels, of the pointers; one of them is 0
   const char *edge;         // [taps], what of a tap lies outside the image (CONV_INSIDE ...); NULL: nothing
   int64_t taps, run;        // run: elements of a tap, from element `from` on
   int64_t half;             // 1: the last element of a tap is half a unit
@@ -129,15 +130,15 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
   }
 }
 
-// One tap of pixels lo .. hi-1: returns where the panel goes on.
-RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t from, int64_t run, const me *b,
+// One tap of pixels lo .. hi-1, `offset` bytes after where they point: returns where the panel goes on.
+RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t offset, int64_t run, const me *b,
                                          const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_MR][RIDGE_NV]) {
   const char *p[RIDGE_MR];
   // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0. Empty instructions hide it, and the pointers,
   // from compilers that would make as many of their own, which move.
   const int64_t first = RIDGE_MR > 6 ? -run : 0;
   RIDGE_UNROLL_ALL
-  for (int i = lo; i < hi; i++) p[i] = pixel[i] + (from - first) * (int64_t)sizeof(me);
+  for (int i = lo; i < hi; i++) p[i] = pixel[i] + offset - first * (int64_t)sizeof(me);
   int64_t e = first;
   if (asks) {
     RIDGE_UNROLL_ALL
@@ -192,7 +193,8 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
   }
   const me *b = t->panel + HEAD * NR;
   const char *const *pixel = t->pixel;
-  const int64_t half = t->half, run = t->run - half, from = t->from;
+  const int64_t half = t->half, run = t->run - half;
+  int64_t from = t->from * (int64_t)sizeof(me);
   if (edges) {
     for (int64_t tap = 0; tap < t->taps; tap++, pixel += MR) {
       const int edge = t->edge[tap];
@@ -202,7 +204,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
       else b += t->run * NR;
     }
   } else {
-    for (int64_t taps = t->taps; taps > 0; taps--, pixel += MR) b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS, t->ahead, t->pace, acc);
+    for (int64_t taps = t->taps; taps > 0; taps--, pixel += t->advance, from += t->pitch) b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS, t->ahead, t->pace, acc);
   }
   if (t->add) {
     RIDGE_UNROLL_ALL
