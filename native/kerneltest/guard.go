@@ -44,10 +44,12 @@ func (f Fault) String() string {
 // workspace between inaccessible pages, once flush against the page after the end and once
 // against the page before the start, in a child process that a read or write of one byte too many
 // ends. Of an operand that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
-func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) { return guarded(b, ops, false) }
+func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
+	return guarded(b, ops, func(string) bool { return false })
+}
 
-// guarded is Guard, of which thin keeps one combination of threads and side for each op and kernel, in turn.
-func guarded(b *native.Backend, ops []op.Op, thin bool) ([]Fault, error) {
+// guarded is Guard, where the kernels that thin names meet one combination of threads and side of each op, in turn.
+func guarded(b *native.Backend, ops []op.Op, thin func(kernel string) bool) ([]Fault, error) {
 	raw, err := unix.Mmap(-1, 0, C.sizeof_guard_report, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("map the report of a guarded run: %w", err)
@@ -64,7 +66,7 @@ func guarded(b *native.Backend, ops []op.Op, thin bool) ([]Fault, error) {
 
 type guard struct {
 	b      *native.Backend
-	thin   bool
+	thin   func(kernel string) bool
 	met    map[string]int
 	report *C.guard_report
 	faults []Fault
@@ -143,8 +145,8 @@ type arrangement struct {
 	steps   []step
 	regions []region
 	args    []unsafe.Pointer
-	thin    bool           // each kernel meets one combination of threads and side of an op, in turn
-	met     map[string]int // of each kernel: how many ops it has met, which says the combination
+	thin    func(kernel string) bool // the kernel meets one combination of threads and side of an op, in turn
+	met     map[string]int           // of each kernel: how many ops it has met, which says the combination
 }
 
 func (r *arrangement) free() {
@@ -200,7 +202,7 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 				continue
 			}
 			for _, threads := range []int{1, 3} {
-				if r.thin && r.met[k.Name]%4 != combination(threads, atEnd) {
+				if r.thin(k.Name) && r.met[k.Name]%4 != combination(threads, atEnd) {
 					continue
 				}
 				w, err := r.place("the workspace", k.WorkspaceBytes(a, threads), cacheLine, atEnd)
