@@ -124,7 +124,11 @@ var cgoFlags = regexp.MustCompile(`(?m)^#cgo CFLAGS: (.*)$`)
 // built, and a compiler cache that has it gives it at once.
 func (c Toolchain) args(define string) ([]string, error) {
 	args := append([]string{"-fPIC"}, c.Flags...)
-	args = append(args, "-pthread", "-Wl,--no-gc-sections", "-fmessage-length=0", "-gno-record-gcc-switches")
+	args = append(args, "-pthread")
+	if c.CC == "clang" {
+		args = append(args, "-fno-caret-diagnostics", "-Qunused-arguments")
+	}
+	args = append(args, "-Wl,--no-gc-sections", "-fmessage-length=0", "-gno-record-gcc-switches")
 	if define != "" {
 		args = append(args, "-D"+define)
 	}
