@@ -36,7 +36,7 @@ func Launch(b kernel.Buffer, key uint64, integer bool, d kernel.Device) (kernel.
 		return kernel.Launch{}, fmt.Errorf("fill tensor %s: no storage format for %s", t.Name, t.DType)
 	case t.Fill == op.FillScales && t.DType != record.FP32:
 		return kernel.Launch{}, fmt.Errorf("fill tensor %s of %s: scales are fp32", t.Name, t.DType)
-	case t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() != 1):
+	case t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() > 1):
 		return kernel.Launch{}, fmt.Errorf("fill tensor %s of %s%v: a pointer chase is one row of int64", t.Name, t.DType, t.Dims)
 	}
 	grid := [3]int64{kernel.Blocks(t.Elements(), 256, int64(32*d.SMs)), 1, 1}

@@ -49,7 +49,7 @@ func Args(t op.Tensor, ptr unsafe.Pointer, key uint64, integer bool, poison int)
 	if !ok {
 		return nil, fmt.Errorf("fill tensor %s: no storage format for %s", t.Name, t.DType)
 	}
-	if t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() != 1) {
+	if t.Fill == op.FillChase && (t.DType != record.INT64 || t.Rows() > 1) {
 		return nil, fmt.Errorf("fill tensor %s of %s%v: a pointer chase is one row of int64", t.Name, t.DType, t.Dims)
 	}
 	if t.Fill == op.FillScales && t.DType != record.FP32 {
