@@ -152,6 +152,10 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 	var trail []point
 	poll := min(max(20*o.slowest(), 50*time.Millisecond), within(o.domains)/2, 100*time.Millisecond, max(length/4, time.Millisecond))
 	last := from
+	moved := make([]int64, len(o.domains)) // when each was last seen to move
+	for i := range moved {
+		moved[i] = from.AtNS
+	}
 	for time.Duration(last.AtNS)+poll < a[o.main()[0]].at+length {
 		if err := o.clock.Sleep(ctx, poll); err != nil {
 			return w, err
@@ -166,6 +170,12 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 		}
 		for _, i := range o.main() {
 			total += joules[i]
+			if r.Counts[i] != last.Counts[i] {
+				moved[i] = r.AtNS
+			} else if stood := time.Duration(r.AtNS - moved[i]); stood > patience(o.slowest()) {
+				// Should it go on, nobody knows whether it counted what was drawn meanwhile.
+				return w, noData("counter %s did not move for %v within a window: it stalled", o.domains[i].Name, stood.Round(time.Millisecond))
+			}
 		}
 		trail = append(trail, point{time.Duration(r.AtNS), total})
 		w.MaxWatts = max(w.MaxWatts, steepest(trail, 20*o.slowest()), r.PowerWatts)

@@ -238,6 +238,44 @@ func TestACounterThatIsResetInAWindowIsRefused(t *testing.T) {
 	}
 }
 
+// A counter that stands still within a window and goes on before its end: whether it counted meanwhile, nothing tells.
+func TestACounterThatStallsWithinAWindowIsRefused(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		stalls  time.Duration
+		refused bool
+	}{{"late by less than is waited for", 250 * time.Millisecond, false}, {"stalled", 600 * time.Millisecond, true}} {
+		clock := &powertest.Clock{}
+		m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Now: func() time.Duration { return clock.T },
+			Draw: func(_ int, at time.Duration) float64 {
+				if at > 200*time.Millisecond && at < 200*time.Millisecond+tc.stalls {
+					return 0
+				}
+				return 80
+			}}
+		w, err := power.NewObserver(m, clock.Power(), nil).Window(t.Context(), 2*time.Second)
+		if refused := errors.Is(err, power.ErrNoData) && strings.Contains(err.Error(), "within a window: it stalled"); refused != tc.refused {
+			t.Errorf("%s: %+v, %v", tc.name, w, err)
+		}
+	}
+}
+
+// A DRAM counter that moved before the load and stands still after it: a baseline without it would make the load's net energy too high.
+func TestADRAMCounterThatStallsAfterTheLoadGivesNoBaseline(t *testing.T) {
+	clock, dram := &powertest.Clock{}, 10.0
+	m := &powertest.Counter{Of: []power.Domain{rapl("package-0"), rapl("package-0/dram")}, Now: func() time.Duration { return clock.T },
+		Draw: func(domain int, _ time.Duration) float64 { return []float64{30, dram}[domain] }}
+	o := power.NewObserver(m, clock.Power(), nil)
+	if _, _, err := o.Idle(t.Context(), time.Second); err != nil {
+		t.Fatal(err)
+	}
+	dram = 0
+	w, out, err := o.Idle(t.Context(), time.Second)
+	if !errors.Is(err, power.ErrNoData) || !strings.Contains(fmt.Sprint(err), "package-0/dram") || len(out) > 0 {
+		t.Errorf("%v W, left out %v, %v", w.MeanWatts(), out, err)
+	}
+}
+
 func TestADRAMCounterThatNeverMovesIsLeftOutByName(t *testing.T) {
 	clock := &powertest.Clock{}
 	m := &powertest.Counter{Of: []power.Domain{rapl("package-0"), rapl("package-0/dram")}, Watts: []float64{30, 0}, Now: func() time.Duration { return clock.T }}

@@ -1,10 +1,28 @@
 package profile
 
 import (
+	"fmt"
+	"math"
 	"slices"
 
 	pprof "github.com/google/pprof/profile"
 )
+
+// fits refuses values that add up to more than 64 bits hold, as those of a document from elsewhere may: pprof and
+// our tables would show negative totals.
+func fits(p *pprof.Profile) error {
+	for i, t := range p.SampleType {
+		sum := int64(0)
+		for _, s := range p.Sample {
+			v := abs(s.Value[i])
+			if v < 0 || v > math.MaxInt64-sum {
+				return fmt.Errorf("%s adds up to more than %d %s: expected what a run can measure", t.Type, int64(math.MaxInt64), t.Unit)
+			}
+			sum += v
+		}
+	}
+	return nil
+}
 
 // frame is one level of a stack without an address.
 type frame struct {

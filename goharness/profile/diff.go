@@ -59,6 +59,9 @@ func entries(p *pprof.Profile) (map[string]entry, error) {
 	if !ok1 || !ok2 {
 		return nil, fmt.Errorf("the profile has no sample types %s and %s: expected one of a calibration (for others: go tool pprof -diff_base)", DeviceTime, TimeOverRoofline)
 	}
+	if err := fits(p); err != nil {
+		return nil, err
+	}
 	out, seen := map[string]entry{}, map[string]bool{}
 	for _, s := range p.Sample {
 		id, kernel, arm := s.Label["case"], s.Label["kernel"], ""

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -185,6 +186,35 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 	if sum != c.Changes[0].NewNS-c.Changes[0].OldNS {
 		t.Errorf("the difference sums to %d ns, want %d", sum, c.Changes[0].NewNS-c.Changes[0].OldNS)
+	}
+}
+
+// Values that a document from elsewhere may hold: their totals would be negative.
+func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
+	for _, tc := range []struct {
+		want string
+		set  func(*record.Result)
+	}{
+		{DeviceTime, func(r *record.Result) { r.Time.MedianNS = 1e19 }},
+		{FLOP, func(r *record.Result) { r.FLOPs = math.MaxInt64 }},
+		{Energy, func(r *record.Result) { r.Energy = &record.Energy{Joules: 1e300, Launches: 1} }},
+	} {
+		doc := document()
+		for i := range doc.Results {
+			if r := &doc.Results[i]; r.Time != nil && len(r.Arms) == 0 {
+				tc.set(r)
+			}
+		}
+		if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), tc.want+" adds up to more than") {
+			t.Errorf("%s: %v", tc.want, err)
+		}
+	}
+	p := build(t, document())
+	for _, s := range p.Sample {
+		s.Value[1] = math.MinInt64
+	}
+	if _, err := Compare(build(t, document()), p); err == nil || !strings.Contains(err.Error(), "new profile: "+DeviceTime+" adds up") {
+		t.Errorf("--diff: %v", err)
 	}
 }
 

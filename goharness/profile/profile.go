@@ -83,6 +83,9 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	if err := b.p.CheckValid(); err != nil {
 		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
 	}
+	if err := fits(b.p); err != nil {
+		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
+	}
 	if len(b.p.Sample) == 0 {
 		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
 	}
