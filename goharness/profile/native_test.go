@@ -189,6 +189,18 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 }
 
+func TestADocumentWithoutKernelsSaysWhatIsExpected(t *testing.T) {
+	failed := document()
+	for i := range failed.Results {
+		failed.Results[i].Status = record.Crashed
+	}
+	for want, doc := range map[string]record.Calibration{"expected a calibration document": {RunID: "of fusion"}, "is a verified and timed kernel": failed} {
+		if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // Values that a document from elsewhere may hold: their totals would be negative.
 func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
 	for _, tc := range []struct {

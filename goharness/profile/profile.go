@@ -86,6 +86,9 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 	if err := fits(b.p); err != nil {
 		return nil, fmt.Errorf("profile of run %s: %w", doc.RunID, err)
 	}
+	if len(doc.Results) == 0 {
+		return nil, fmt.Errorf("profile of run %s: it has no results, as a fusion profile by itself: expected a calibration document", doc.RunID)
+	}
 	if len(b.p.Sample) == 0 {
 		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
 	}
