@@ -20,6 +20,7 @@ import (
 	"ridge/goharness/ceiling"
 	"ridge/goharness/machine"
 	"ridge/goharness/plan"
+	"ridge/goharness/power"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 )
@@ -52,6 +53,7 @@ type Config struct {
 	Accelerator *record.Device
 	View        View // nil: nobody listens
 	Now         func() time.Time
+	Sleep       func(context.Context, time.Duration) error // nil: in real time
 	// Beside is what each program of a case takes in Launch's workers beside its measurement (sampling it, say): the run may
 	// last so much longer before cases get less time.
 	Beside time.Duration
@@ -127,6 +129,7 @@ type campaign struct {
 	barrier     float64                    // of the last visit
 	common      float64                    // barrier that is common among visits so far
 	barriers    []float64                  // around the results so far
+	waited      time.Duration              // for the host to give each of the threads' CPUs a core
 	beside      time.Duration              // what the first visits took beside their quartets
 	compared    int                        // comparisons in it
 	seats       []int                      // CPUs that the threads sit on
@@ -142,6 +145,9 @@ func Run(ctx context.Context, cfg Config) (record.Calibration, error) {
 func newCampaign(cfg Config) *campaign {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Sleep == nil {
+		cfg.Sleep = power.Sleep
 	}
 	if cfg.View == nil {
 		cfg.View = silent{}

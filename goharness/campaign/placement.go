@@ -3,30 +3,40 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
-// Barriers known before one is called too short, and how often a result is measured again for it.
+// Barriers known before one is called too short, and how often a result is measured again for it: the first time at once, then after a wait that
+// doubles, for idle CPUs are placed anew when they wake. All waits of a run together take waitShare of its time.
 const (
 	leastBarriers = 8
-	mostReplaced  = 2
+	mostReplaced  = 6
+	firstWait     = 250 * time.Millisecond
+	mostWait      = 2 * time.Second
+	waitShare     = 0.05
 )
 
 // ownCores measures a result again while the host ran the CPUs of its threads on one core: an empty step of the team is then shorter than is common in
-// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each. Seen for half a second at a time, in 6 of 1000 visits on a shared
-// host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
+// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each. Seen for half a second to some seconds at a time, in 6 of 1000 visits
+// on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
 	for n := 0; c.onOneCore(r); n++ {
 		const what = "the host ran the threads' CPUs on one core"
-		ns, _ := shortestBarrier(r)
-		if n == mostReplaced {
+		wait := c.patience(n)
+		if n == mostReplaced || n > 0 && wait == 0 {
+			ns, _ := shortestBarrier(r)
 			r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
 				what, ns, measure.CommonBarrier(c.barriers)))
 			return nil
 		}
 		c.cfg.View.Warn("%s during %s: measuring it again", what, r.ID)
+		c.waited += wait
+		if err := c.cfg.Sleep(ctx, wait); err != nil {
+			return fmt.Errorf("%w: %s was in flight", ErrInterrupted, k.ID)
+		}
 		again, err := c.run(ctx, k)
 		if err != nil {
 			return err
@@ -38,6 +48,18 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 		c.barriers = append(c.barriers, ns)
 	}
 	return nil
+}
+
+// patience is the wait before repetition n, 0 where the run has no time for one.
+func (c *campaign) patience(n int) time.Duration {
+	if n == 0 {
+		return 0
+	}
+	wait := min(mostWait, firstWait<<(n-1))
+	if c.waited+wait > time.Duration(waitShare*float64(c.target())) {
+		return 0
+	}
+	return wait
 }
 
 func (c *campaign) onOneCore(r *record.Result) bool {

@@ -1,9 +1,11 @@
 package campaign
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"ridge/goharness/record"
 	"ridge/internal/fakebackend"
@@ -17,14 +19,16 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 		name   string
 		marked string
 		shared int // runs of the marked case on one core
+		full   bool
 		again  int
 		warned bool
 	}{
-		{"never", marked, 0, 0, false},
-		{"once", marked, 1, 1, false},
-		{"twice", marked, 2, 2, false},
-		{"always", marked, 100, 2, true},
-		{"before anything is known", ids[1], 1, 0, false},
+		{"never", marked, 0, false, 0, false},
+		{"once", marked, 1, false, 1, false},
+		{"four times", marked, 4, false, 4, false},
+		{"always", marked, 100, true, mostReplaced, true},
+		{"always, and the run has no time for the last wait", marked, 100, false, mostReplaced - 2, true},
+		{"before anything is known", ids[1], 1, false, 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			id, calls := "", 0 // the case in flight and its barriers: one before and one after each run
@@ -39,7 +43,12 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 				return 75 + float64(calls%5)
 			}}
 			cfg, v := toy(t, b, "", ids...)
-			cfg.NoProbes = true
+			cfg.NoProbes, cfg.Plan.Quick = true, !tc.full
+			var waits []time.Duration
+			cfg.Sleep = func(_ context.Context, d time.Duration) error {
+				waits = append(waits, d)
+				return nil
+			}
 			v.onStart = func(k record.Case) { id, calls = k.ID, 0 }
 			doc := mustRun(t, cfg)
 			again := 0
@@ -50,6 +59,10 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 			}
 			if again != tc.again || len(v.warned) != again {
 				t.Errorf("measured again %d times, want %d: %q", again, tc.again, v.warned)
+			}
+			want := []time.Duration{0, firstWait, 2 * firstWait, 4 * firstWait, mostWait, mostWait}[:tc.again]
+			if !slices.Equal(waits, want) {
+				t.Errorf("waited %v, want %v", waits, want)
 			}
 			for _, r := range doc.Results {
 				warned := slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "on one core while this was measured") })

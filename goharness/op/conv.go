@@ -208,6 +208,35 @@ func (c *Conv) FLOPs() int64 {
 	return n + extra
 }
 
+// LeastFLOPs leaves out the multiply-adds of taps in the padding: at 7x7 with 3x3 taps they are 18 % of FLOPs, at 14x14 9 %.
+func (c *Conv) LeastFLOPs() int64 {
+	all := c.FLOPs()
+	if all == math.MaxInt64 || all == 0 {
+		return all
+	}
+	padded := Product(c.Ho, c.R)*Product(c.Wo, c.S) - inside(c.H, c.Ho, c.R, c.Stride, c.Pad, c.Dilation)*inside(c.W, c.Wo, c.S, c.Stride, c.Pad, c.Dilation)
+	return all - Product(2, c.N, c.K, c.chanGroup, padded)
+}
+
+// inside counts, along one dimension, the pairs of an output and a tap that see one of n inputs.
+func inside(n, outputs, taps, stride, pad, dilation int64) (pairs int64) {
+	for r := range taps {
+		at := r*dilation - pad // where output 0 sees
+		first := max(0, ceilDiv(-at, stride))
+		end := min(outputs, ceilDiv(n-at, stride)) // outputs o with at + o*stride < n
+		pairs += max(0, end-first)
+	}
+	return pairs
+}
+
+// ceilDiv of a positive b; negative a give at most 0.
+func ceilDiv(a, b int64) int64 {
+	if a <= 0 {
+		return 0
+	}
+	return (a + b - 1) / b
+}
+
 // Bytes reads x, w, bias, residual and scale once and writes y once; a requantised y has one byte an element.
 func (c *Conv) Bytes() int64 { return tensorBytes(c.Tensors()) }
 

@@ -40,6 +40,44 @@ func TestConvCountsWorkAndBytesAsTheReference(t *testing.T) {
 	}
 }
 
+// Pairs of an output and a tap that see the image, counted one by one.
+func TestTheLeastWorkOfAConvolutionLeavesOutThePadding(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		flops  int64 // 0: as counted here
+	}{
+		{"n=1 c=64 h=56 w=56 k=128", 2 * 54 * 54 * 128 * 64 * 9},
+		{"n=3 c=16 h=7 w=7 k=5 pad=1", 2 * 3 * 5 * 16 * 19 * 19},
+		{"n=1 c=256 h=14 w=14 k=256 pad=1 bias=1 act=relu", 2*256*256*40*40 + 2*14*14*256},
+		{"n=1 c=8 h=6 w=9 k=8 groups=8 stride=2 pad=1", 0},
+		{"n=2 c=3 h=11 w=12 k=4 r=7 s=5 stride=3 pad=4", 0},
+		{"n=2 c=3 h=11 w=12 k=4 r=3 s=4 dilation=3 pad=5", 0},
+		{"n=1 c=1 h=1 w=1 k=1 pad=3", 0},
+		{"n=1 c=1 h=2 w=3 k=1 r=1 pad=4 stride=4", 0},
+		{"n=0 c=1 h=2 w=3 k=1 r=1 pad=4 stride=4", 0},
+	} {
+		o, err := build(t, "conv2d", c.params)
+		if err != nil {
+			t.Fatalf("%s: %v", c.params, err)
+		}
+		v := o.(*op.Conv)
+		sees := func(n, outputs, taps int64) (pairs int64) {
+			for i := range outputs {
+				for r := range taps {
+					if at := i*v.Stride + r*v.Dilation - v.Pad; at >= 0 && at < n {
+						pairs++
+					}
+				}
+			}
+			return pairs
+		}
+		want := v.FLOPs() - 2*v.N*v.K*v.C/v.Groups*(v.Ho*v.R*v.Wo*v.S-sees(v.H, v.Ho, v.R)*sees(v.W, v.Wo, v.S))
+		if got := op.LeastFLOPs(o); got != want || c.flops != 0 && got != c.flops {
+			t.Errorf("%s: at least %d FLOP, counted %d, want %d", c.params, got, want, c.flops)
+		}
+	}
+}
+
 func TestConvRefusesWhatHasNoOutput(t *testing.T) {
 	for params, want := range map[string]string{
 		"n=1 c=1 h=2 w=9 k=1":                            "the output is empty",

@@ -184,6 +184,20 @@ type Coster interface {
 	ExpectCost() int64
 }
 
+// Sparer is implemented by ops that count arithmetic which no algorithm must do: taps in the padding of a convolution.
+type Sparer interface {
+	// LeastFLOPs is what remains of FLOPs without it.
+	LeastFLOPs() int64
+}
+
+// LeastFLOPs of one execution of o, whatever the algorithm (but see KernelInfo.FLOPShare): ceilings are held against it.
+func LeastFLOPs(o Op) int64 {
+	if s, ok := o.(Sparer); ok {
+		return s.LeastFLOPs()
+	}
+	return o.FLOPs()
+}
+
 // Packer is an op whose constant operand (weights) may be packed beforehand: once after the inputs are
 // written, outside every timed window, into an order that the kernel chooses. It reads only that copy.
 type Packer interface {

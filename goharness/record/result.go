@@ -23,7 +23,8 @@ var statuses = []Status{OK, Noisy, Invalid, Wrong, Unsupported, Crashed, TimedOu
 // Counts reports whether a result of this status may enter summaries.
 func (s Status) Counts() bool { return s == OK || s == Noisy }
 
-// Executed is the arithmetic that must have been done: FLOPs, but for algorithms that need less (Winograd) or more (3×TF32).
+// Executed is the arithmetic that must have been done: FLOPs, but for ops that count what nobody needs (taps in the padding) and algorithms that need less
+// (Winograd) or more (3×TF32).
 func (r *Result) Executed() int64 { return executed(r.FLOPs, r.ExecutedFLOPs) }
 
 // Executed is the arm's, as the result's.
@@ -84,7 +85,7 @@ type Result struct {
 	Time         *Time         `json:"time,omitempty"`
 
 	FLOPs           int64  `json:"flops"`
-	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is not flops: fewer (Winograd) or more (3xTF32); ceilings are held against it"`
+	ExecutedFLOPs   int64  `json:"executed_flops,omitempty" jsonschema:"description=what must be executed at least where that is not flops: fewer (taps in the padding of a convolution are left out; Winograd) or more (3xTF32); ceilings are held against it"`
 	Computes        DType  `json:"computes,omitempty" jsonschema:"description=precision of the kernel's multiplications where it is not dtype (3xTF32 of fp32: tf32); its ceilings are that one's"`
 	Bytes           int64  `json:"bytes" jsonschema:"description=bytes the op must move: each input read once and each output written once (modelled)"`
 	PackedBytes     int64  `json:"packed_bytes,omitempty" jsonschema:"description=of an operand packed beforehand outside the timed window (packed=1): bytes of the kernel's copy, which bytes counts in the operand's place"`
@@ -200,7 +201,7 @@ type Arm struct {
 	Verification  *Verification    `json:"verification,omitempty"`
 	Time          *Time            `json:"time,omitempty"`
 	FLOPs         int64            `json:"flops"`
-	ExecutedFLOPs int64            `json:"executed_flops,omitempty" jsonschema:"description=what the kernel's algorithm executes at least where that is not flops: fewer (Winograd) or more (3xTF32); ceilings are held against it"`
+	ExecutedFLOPs int64            `json:"executed_flops,omitempty" jsonschema:"description=what must be executed at least where that is not flops: fewer (taps in the padding of a convolution are left out; Winograd) or more (3xTF32); ceilings are held against it"`
 	Computes      DType            `json:"computes,omitempty" jsonschema:"description=as of a result"`
 	Bytes         int64            `json:"bytes"`
 

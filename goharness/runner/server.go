@@ -252,9 +252,11 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			pa.ThreadsUsed = 1
 		}
 		for n, k := range a.e.Kernels() {
-			part := float64(a.p.Steps[n].Op.FLOPs())
-			if k.FLOPShare > 0 {
-				part *= k.FLOPShare
+			part := float64(op.LeastFLOPs(a.p.Steps[n].Op))
+			if all := float64(a.p.Steps[n].Op.FLOPs()); k.FLOPShare > 1 {
+				part = all * k.FLOPShare
+			} else if k.FLOPShare > 0 {
+				part = min(part, all*k.FLOPShare)
 			}
 			executed += part
 			if k.Computes != "" {

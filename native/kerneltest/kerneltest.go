@@ -147,6 +147,11 @@ func With(dev backend.Device, o op.Op, kernelName string, params map[string]int6
 	return verify(dev, o, o, backend.PrepareOptions{Kernel: kernelName, Params: params})
 }
 
+// Against verifies one kernel on o by the expectations of another op with the same tensors, as one with a fault planted has.
+func Against(dev backend.Device, o, reference op.Op, kernelName string) error {
+	return verify(dev, o, reference, backend.PrepareOptions{Kernel: kernelName})
+}
+
 // verify compares with the expectations of reference, which is o or a memory of it.
 func verify(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) error {
 	const seed = 42
