@@ -4,6 +4,7 @@ package native
 
 import (
 	"testing"
+	"unsafe"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
@@ -38,4 +39,69 @@ func TestTrimReturnsReleasedBuffersToTheSystem(t *testing.T) {
 	if d.mem.mapped != 0 || len(d.mem.free) != 0 {
 		t.Errorf("after trim %d bytes in %d blocks are still mapped", d.mem.mapped, len(d.mem.free))
 	}
+}
+
+// Small blocks lie within huge pages, beside each other; they come and go like mappings of their own.
+func TestSmallBlocksAreCutFromHugePages(t *testing.T) {
+	var a arena
+	sizes := []int64{1, 5000, 800 << 10, 64 << 10, 1900 << 10, 1 << 20, 300 << 10, 4096, 2 << 20}
+	var blocks []block
+	taken := map[uintptr]bool{} // pages
+	for _, n := range sizes {
+		b, err := a.take(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(b.mem)) < n || int64(cap(b.mem)) != int64(len(b.mem)) && b.of != nil {
+			t.Errorf("%d bytes asked for: %d, capacity %d", n, len(b.mem), cap(b.mem))
+		}
+		if (b.of == nil) != (n >= hugePage) {
+			t.Errorf("%d bytes: a part of a chunk is %v", n, b.of != nil)
+		}
+		for at := 0; at < len(b.mem); at += 4096 {
+			p := uintptr(unsafe.Pointer(&b.mem[at]))
+			if p%4096 != 0 || taken[p] {
+				t.Fatalf("%d bytes: page %#x is not a page's start or another block's", n, p)
+			}
+			taken[p] = true
+			b.mem[at] = 1
+		}
+		blocks = append(blocks, b)
+	}
+	if a.mapped > 16<<20 {
+		t.Errorf("%d bytes are mapped for %d", a.mapped, a.inUse)
+	}
+	mapped := a.mapped
+	for _, b := range blocks[1:] {
+		a.give(b)
+	}
+	again, err := a.take(790 << 10)
+	if err != nil || &again.mem[0] != &blocks[2].mem[0] {
+		t.Errorf("the released block of 800 KiB does not serve 790 KiB: %v", err)
+	}
+	a.give(again)
+	a.trim()
+	if a.mapped == 0 || a.mapped >= mapped {
+		t.Errorf("after trim %d of %d bytes are mapped, with one block in use", a.mapped, mapped)
+	}
+	blocks[0].mem[0] = 2 // still there
+	a.give(blocks[0])
+	a.trim()
+	if a.mapped != 0 || a.inUse != 0 || len(a.free)+len(a.chunks) != 0 {
+		t.Errorf("after all were released %d bytes are mapped, %d in use, in %d blocks and %d chunks", a.mapped, a.inUse, len(a.free), len(a.chunks))
+	}
+}
+
+// A limit below a chunk leaves small blocks mappings of their own; one that is used up is an error.
+func TestALimitBelowAChunkHolds(t *testing.T) {
+	a := arena{limit: 1 << 20}
+	b, err := a.take(600 << 10)
+	if err != nil || b.of != nil {
+		t.Fatalf("600 KiB of 1 MiB: %v, a part of a chunk is %v", err, b.of != nil)
+	}
+	if _, err := a.take(600 << 10); err == nil {
+		t.Error("1.2 MiB of 1 MiB were handed out")
+	}
+	a.give(b)
+	a.trim()
 }

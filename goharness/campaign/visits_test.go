@@ -3,6 +3,7 @@
 package campaign
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func TestComparisonsAreVisitedInRoundsAndPooled(t *testing.T) {
 	cfg := Config{SkipPreflight: true, NoProbes: true, DataDir: dir, Command: []string{"test"}, Affinity: "scatter", Launch: runner.InProcess(server), View: v,
 		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Precisions: []record.DType{record.FP32}, Ops: fusion.WithPatterns(op.Builtin(), fusion.Builtin()),
 			Levels: levels, Levels1: levels, ProbesOnly: true, Fusion: patterns}}
-	// A full run of two tiny shapes: three visits each, more to what is open.
+	// A full run of two tiny shapes: three visits each, or two that leave no doubt, more to what is open.
 	cfg.Plan.Quick = false
 	doc := mustRun(t, cfg)
 	if len(doc.Results) != 2 {
@@ -46,7 +47,11 @@ func TestComparisonsAreVisitedInRoundsAndPooled(t *testing.T) {
 		for _, n := range r.Ratio.Visits {
 			sum += n
 		}
-		if len(r.Ratio.Visits) < leastVisits || len(r.Ratio.Visits) > measure.MaxVisits || sum != len(r.Ratio.Quartets) {
+		least := leastVisits
+		if measure.Margin(*r.Ratio, fusion.Cuts()) >= wideMargin {
+			least = 2
+		}
+		if len(r.Ratio.Visits) < least || len(r.Ratio.Visits) > measure.MaxVisits || sum != len(r.Ratio.Quartets) {
 			t.Errorf("%s: visits %v of %d quartets", r.ID, r.Ratio.Visits, len(r.Ratio.Quartets))
 		}
 		for _, a := range r.Arms {
@@ -58,7 +63,7 @@ func TestComparisonsAreVisitedInRoundsAndPooled(t *testing.T) {
 			t.Errorf("%s is %s after visits %v, settled %v", r.ID, r.Status, r.Ratio.Visits, settled)
 		}
 	}
-	if len(v.results) != 2 || len(v.started) < 2*leastVisits {
+	if len(v.results) != 2 || len(v.started) < 2*2 {
 		t.Errorf("%d results shown, %d starts: expected each result once and each visit's start", len(v.results), len(v.started))
 	}
 
@@ -89,5 +94,46 @@ func TestWhatIsDoneBesideMeasuringDoesNotShrinkTheCases(t *testing.T) {
 	}
 	if got := budgetAfter(500*time.Millisecond, 62500*time.Millisecond); got != 1e9 {
 		t.Errorf("as late as the sampling takes: %d of 10⁹ ns", got)
+	}
+}
+
+// Short of time, the open comparisons that need least come first and the hopeless are left out; with time for none, all keep their turn.
+func TestTheTimeLeftGoesToWhatItCanSettle(t *testing.T) {
+	began := time.Unix(1000, 0)
+	shape := func(id string, value, half float64, visits int, took time.Duration) (piloted, record.Result, time.Duration) {
+		r := record.Result{ID: id, Ratio: &record.Ratio{Value: value, CI95: [2]float64{value * (1 - half), value * (1 + half)}, Visits: make([]int, visits)}}
+		return piloted{Case: record.Case{ID: id, Cuts: []float64{0.95, 1.1, 1.5}}}, r, took
+	}
+	for _, tc := range []struct {
+		name string
+		left time.Duration
+		want []string
+	}{
+		{"plenty", time.Hour, []string{"nearly", "slow", "far", "at the cut"}},
+		{"for the hopeful", 10 * time.Minute, []string{"nearly", "slow", "far"}},
+		{"for three", 20 * time.Second, []string{"nearly", "slow", "far"}},
+		{"for one", 3 * time.Second, []string{"nearly"}},
+		{"for none", 100 * time.Millisecond, []string{"nearly", "slow", "far", "at the cut"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			c := &campaign{started: began, done: map[string]record.Result{}, took: map[string]time.Duration{}}
+			c.cfg.Plan.ProbesOnly = true
+			c.cfg.Now = func() time.Time { return began.Add(fullFusion - tc.left) }
+			var due []piloted
+			add := func(p piloted, r record.Result, took time.Duration) {
+				due, c.done[p.ID], c.took[p.ID] = append(due, p), r, took
+			}
+			add(shape("at the cut", 1.1001, 0.02, 3, time.Second/2))
+			add(shape("far", 1.07, 0.06, 3, time.Second))
+			add(shape("slow", 1.02, 0.08, 3, 4*time.Second))
+			add(shape("nearly", 1.05, 0.05, 3, time.Second))
+			var got []string
+			for _, p := range c.promising(due) {
+				got = append(got, p.ID)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("%v, want %v", got, tc.want)
+			}
+		})
 	}
 }

@@ -160,3 +160,22 @@ func (v Visit) quartets() ([]Quartet, error) {
 func Settled(r record.Ratio, cuts []float64, quick bool) bool {
 	return len(r.Quartets) >= MinQuartets && (HalfWidth(r) <= relHalfWidth(quick) || len(cuts) > 0 && clears(r.CI95[0], r.CI95[1], cuts))
 }
+
+// Margin is how many times as wide as it is the interval of a ratio could be, about its value, before it held a cut: below 1, it holds one. +Inf without
+// cuts, 0 where nothing is known.
+func Margin(r record.Ratio, cuts []float64) float64 {
+	if !(r.Value > 0 && r.CI95[0] > 0 && r.CI95[0] <= r.Value && r.Value <= r.CI95[1]) || math.IsInf(r.CI95[1], 0) {
+		return 0
+	}
+	margin := math.Inf(1)
+	for _, c := range cuts {
+		far, half := math.Log(r.Value/c), math.Log(r.Value/r.CI95[0])
+		if c > r.Value {
+			far, half = -far, math.Log(r.CI95[1]/r.Value)
+		}
+		if half > 0 {
+			margin = min(margin, far/half)
+		}
+	}
+	return margin
+}

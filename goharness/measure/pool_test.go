@@ -198,3 +198,26 @@ func TestSettledIsNarrowOrClearOfTheCuts(t *testing.T) {
 		}
 	}
 }
+
+func TestMarginTellsHowFarTheNearestCutIs(t *testing.T) {
+	cuts := []float64{0.95, 1.1, 1.5}
+	for _, c := range []struct {
+		value, lo, hi float64
+		cuts          []float64
+		want          float64
+	}{
+		{1.0, 0.99, 1.01, cuts, math.Log(1/0.95) / math.Log(1/0.99)},
+		{1.08, 1.04, 1.09, cuts, math.Log(1.1/1.08) / math.Log(1.09/1.08)}, // the nearer cut lies on the narrower side
+		{1.09, 1.07, 1.11, cuts, math.Log(1.1/1.09) / math.Log(1.11/1.09)}, // below 1: it is within
+		{1.1, 1.08, 1.12, cuts, 0},
+		{3, 2.9, 3.1, cuts, math.Log(3/1.5) / math.Log(3/2.9)},
+		{1.2, 1.2, 1.2, cuts, math.Inf(1)},
+		{1.2, 1.1, 1.3, nil, math.Inf(1)},
+		{1.2, 0, math.Inf(1), cuts, 0},
+		{0, 0, 0, cuts, 0},
+	} {
+		if got := Margin(record.Ratio{Value: c.value, CI95: [2]float64{c.lo, c.hi}}, c.cuts); !(math.Abs(got-c.want) < 1e-12 || got == c.want) {
+			t.Errorf("%g [%g, %g]: %g, want %g", c.value, c.lo, c.hi, got, c.want)
+		}
+	}
+}
