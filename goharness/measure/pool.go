@@ -18,7 +18,7 @@ type Visit struct {
 }
 
 // Pool joins a comparison with another visit to the same one later in the run. A spell in which a neighbour slows the host outlasts
-// one visit; the fastest samples of several then come from those outside it. Buffers lie
+// one visit; the fastest samples of several then come from those outside it. Buffers may lie
 // elsewhere at each visit, so that the interval also covers what their place does (see summarizeVisits).
 //
 // common is the barrier that is common in the run (CommonBarrier), 0 where only these visits are known. Those that found the CPUs placed otherwise

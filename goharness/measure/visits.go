@@ -13,7 +13,7 @@ import (
 const fastShare = 1.0 / 3
 
 // What is known of the level's change from visit to visit before two have shown it: its standard deviation, as found in those comparisons
-// beyond the noise within visits, and how many visits that knowledge is worth. Buffers lie on other pages each time.
+// beyond the noise within visits, and how many visits that knowledge is worth. Buffers may lie on other pages each time.
 const (
 	betweenVisits = 0.005
 	betweenWorth  = 2.0
