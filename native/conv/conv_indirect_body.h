@@ -202,6 +202,8 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
     int64_t q = b->q0 + i, img = q / P, left = P - q % P, j = 0;
     m = i1 - i < left ? i1 - i : left;
     int64_t at = (img * a->K + k0) * P + q % P;
+    // The residual's next pixels but one, a row for each channel: more rows than hardware follows. 64x56x56, 3x3, bf16, batch 16: the whole call 1.03 to 1.04.
+    for (int64_t l = 0; a->residual && l < n; l++) __builtin_prefetch((const yt *)a->residual + at + l * P + m + 16);
     for (; j + VL <= m && n % 4 == 0; j += VL)
       for (int64_t l = 0; l < n; l += 4) {
         mv out[4];
