@@ -20,13 +20,15 @@ const (
 // arena hands out page-aligned memory and keeps released blocks for the next case, so that
 // page faults are paid once per campaign and not once per case. Blocks below 2 MiB are cut from chunks of whole huge pages: on small pages, which lie
 // anywhere, chance decides which sets of the second-level cache a buffer's lines crowd. Of a share of 800 KB in an L2 of 1 MiB (200 pages, 32 colours of
-// 8 ways) so much missed that a chain of three stages took 46 to 64 µs (Zen 4), the same all through a run.
+// 8 ways) so much missed that a chain of three stages took 46 to 64 µs (Zen 4), the same all through a run. On machines of several NUMA nodes they stay
+// apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none
 	mapped int64
 	inUse  int64
 	free   []block
 	chunks []*chunk
+	apart  bool // small blocks are mappings of their own
 }
 
 // block is one mapping, or a part of a chunk. Blocks of 2 MiB and more are 2 MiB-aligned and advised for huge pages.
@@ -94,7 +96,7 @@ func (a *arena) mapWithin(n int64) (block, error) {
 // carve cuts a small block from a chunk, a new one where none has room; false where it is not small or no chunk can be had.
 func (a *arena) carve(n int64) (block, bool) {
 	page := int64(unix.Getpagesize())
-	if n >= hugePage {
+	if n >= hugePage || a.apart {
 		return block{}, false
 	}
 	n = (n + page - 1) / page * page
@@ -106,6 +108,10 @@ func (a *arena) carve(n int64) (block, bool) {
 	size := int64(hugePage)
 	if n > hugePage/4 {
 		size = 4 * hugePage // or up to half of a chunk would be left over
+	}
+	if size > a.limitLeft() {
+		a.trim()
+		size = min(size, max(hugePage, a.limitLeft()/hugePage*hugePage))
 	}
 	if size > a.limitLeft() {
 		return block{}, false

@@ -104,4 +104,22 @@ func TestALimitBelowAChunkHolds(t *testing.T) {
 	}
 	a.give(b)
 	a.trim()
+
+	a = arena{limit: 3 << 20} // what was released makes way for a chunk, smaller than usual
+	if b, err = a.take(2 << 20); err != nil {
+		t.Fatal(err)
+	}
+	a.give(b)
+	if b, err = a.take(600 << 10); err != nil || b.of == nil || a.mapped != hugePage {
+		t.Errorf("600 KiB of 3 MiB, 2 released: %v, a part of a chunk is %v, %d bytes mapped", err, b.of != nil, a.mapped)
+	}
+	a.give(b)
+	a.trim()
+
+	a = arena{apart: true}
+	if b, err = a.take(600 << 10); err != nil || b.of != nil {
+		t.Errorf("several NUMA nodes: %v, a part of a chunk is %v", err, b.of != nil)
+	}
+	a.give(b)
+	a.trim()
 }

@@ -6,6 +6,7 @@ package native
 
 import (
 	"fmt"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"sort"
@@ -88,7 +89,13 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: arena{limit: o.MemoryLimit}}, nil
+	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: arena{limit: o.MemoryLimit, apart: nodes() > 1}}, nil
+}
+
+// nodes counts the NUMA nodes of the machine, 1 where the system does not tell.
+func nodes() int {
+	found, _ := filepath.Glob("/sys/devices/system/node/node[0-9]*") // the pattern is well formed
+	return max(1, len(found))
 }
 
 // affinity lists the CPUs this process may run on.

@@ -89,10 +89,10 @@ func (c *campaign) plateauWarnings() []string {
 	var out []string
 	for i, l := range levels {
 		to := extent[l.Name]
-		// The last cache is shared with others; buffers below 2 MiB lie in small pages.
+		// The last cache is shared with others; where huge pages are refused, buffers lie in small ones.
 		rest := "the rest may be the share of others on this host"
 		if i+1 < len(levels) && levels[i+1].Capacity > 0 {
-			rest = "beyond it misses of the first TLB add to the latency, or others use the cache too"
+			rest = "beyond it misses of the first TLB add to the latency where huge pages are refused, or others use the cache too"
 		}
 		switch {
 		case l.Capacity == 0:

@@ -23,14 +23,11 @@ const (
 // the run (on Zen 4 35 ns beside 75), and its threads have half of a core each. Seen for half a second to some seconds at a time, in 6 of 1000 visits
 // on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
-	for n := 0; c.onOneCore(r); n++ {
-		const what = "the host ran the threads' CPUs on one core"
+	const what = "the host ran the threads' CPUs on one core"
+	for n := 0; n < mostReplaced && c.onOneCore(r); n++ {
 		wait := c.patience(n)
-		if n == mostReplaced || n > 0 && wait == 0 {
-			ns, _ := shortestBarrier(r)
-			r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
-				what, ns, measure.CommonBarrier(c.barriers)))
-			return nil
+		if n > 0 && wait == 0 {
+			break
 		}
 		c.cfg.View.Warn("%s during %s: measuring it again", what, r.ID)
 		c.waited += wait
@@ -41,10 +38,19 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 		if err != nil {
 			return err
 		}
+		if !again.Status.Counts() {
+			c.cfg.View.Warn("measuring %s again ended %s (%s): what was measured before stands", r.ID, again.Status, again.Reason)
+			break
+		}
 		again.VendorFused = r.VendorFused
 		*r = again
 	}
-	if ns, known := shortestBarrier(r); known {
+	ns, known := shortestBarrier(r)
+	switch {
+	case c.onOneCore(r):
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
+			what, ns, measure.CommonBarrier(c.barriers)))
+	case known:
 		c.barriers = append(c.barriers, ns)
 	}
 	return nil

@@ -20,8 +20,8 @@ const (
 	leastVisitsQuick = 2
 )
 
-// wideMargin: an interval that would hold no cut if it were so many times as wide needs no third visit. Of two full runs on a shared Zen 4 host 200 to
-// 240 of 358 comparisons had such a margin after two visits, and of those that the third one moved to another class it was wider than 2 in 2.
+// wideMargin: an interval that would hold no cut if it were so many times as wide needs no third visit. Of two full runs on a shared Zen 4 host 221 and
+// 200 of 358 comparisons had such a margin after two visits; more visits moved one of them to another class, and the runs contradicted each other in two.
 const wideMargin = 2.5
 
 // Share of a run's time that the first visits should be done in: they also verify and choose the baselines.
@@ -75,7 +75,7 @@ func (c *campaign) visited(k record.Case) bool {
 
 // revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, or two and a wide margin, then those whose
 // interval still holds a cut, while the time lasts. Short of time, a round begins with what takes least; what is settled counts twice. Beyond the least
-// number, the time goes to those that it can still settle.
+// number, the time goes first to those that it can settle.
 func (c *campaign) revisit(ctx context.Context) error {
 	for round := 2; round <= measure.MaxVisits; round++ {
 		c.common = c.commonBarrier()
@@ -111,26 +111,48 @@ func (c *campaign) revisit(ctx context.Context) error {
 	return nil
 }
 
-// promising keeps, of comparisons that are open, those that need least to be settled, as many as the time left suffices for; all where it suffices for
-// none. An interval shrinks as the root of the visits, so it takes visits/margin² of them in all.
+// promising orders comparisons that are open by the time that settling them likely takes, those that the visits they may still have will not settle
+// last, and leaves out for this round what the time left then does not suffice for. An interval shrinks as the root of the visits: visits/margin² in all.
+// Where it suffices for none, all have their turn.
 func (c *campaign) promising(due []piloted) []piloted {
-	need := func(p piloted) time.Duration {
+	type wish struct {
+		piloted
+		hopeless bool
+		time     time.Duration
+	}
+	var wishes []wish
+	for _, p := range due {
 		r := c.done[p.ID].Ratio
 		visits, margin := max(1, len(r.Visits)), measure.Margin(*r, p.Cuts)
-		more := float64(visits) * (1/max(margin*margin, 1e-3) - 1)
-		return time.Duration(max(1, math.Ceil(more)) * float64(c.took[p.ID]))
+		more, most := max(1, math.Ceil(float64(visits)*(1/max(margin*margin, 1e-3)-1))), float64(max(1, measure.MaxVisits-visits))
+		wishes = append(wishes, wish{p, more > most, time.Duration(min(more, most) * float64(c.took[p.ID]))})
 	}
-	slices.SortStableFunc(due, func(a, b piloted) int { return cmp.Compare(need(a), need(b)) })
-	var sum time.Duration
-	for i, p := range due {
-		if sum += need(p); sum > c.timeLeft() {
-			if i > 0 {
-				return due[:i]
-			}
-			break
+	slices.SortStableFunc(wishes, func(a, b wish) int {
+		if a.hopeless != b.hopeless {
+			return cmp.Compare(bit(a.hopeless), bit(b.hopeless))
+		}
+		return cmp.Compare(a.time, b.time)
+	})
+	var all, kept []piloted
+	left := c.timeLeft()
+	for _, w := range wishes {
+		all = append(all, w.piloted)
+		if w.time <= left {
+			left -= w.time
+			kept = append(kept, w.piloted)
 		}
 	}
-	return due
+	if len(kept) == 0 {
+		return all
+	}
+	return kept
+}
+
+func bit(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // next is the index of the comparison to visit now: while the CPUs are placed as is common in the run, as the last visit showed, the first that

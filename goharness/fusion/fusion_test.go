@@ -215,13 +215,16 @@ func TestVerdictNeedsTheWholeInterval(t *testing.T) {
 }
 
 // shapes of sizes 1, 2, 4, …: + gains, 0 neither, - slower, x not measured; the value lies in the middle of inconclusive ones: ! at least minimal, rather
-// a gain, b no gain, / below 0.95 and at most minimal, ? anything, w anything and below 0.95.
+// a gain, b no gain, / below 0.95 and at most minimal, ? anything, w anything and below 0.95; s slower, f faster by too few quartets.
 func sweep(answers string) []sized {
 	var out []sized
 	for i, a := range answers {
 		s := sized{name: "m", size: 1 << i, FusionShape: record.FusionShape{Status: record.OK, Trials: 8}}
-		s.SpeedupCI95 = map[rune][2]float64{'+': {1.1, 2}, '0': {0.95, 1.09}, '-': {0.5, 0.94}, '!': {0.96, 1.3}, 'b': {1.05, 1.14}, '/': {0.9, 1}, '?': {0.9, 1.3}, 'w': {0.7, 1.2}, 'x': {}}[a]
+		s.SpeedupCI95 = map[rune][2]float64{'+': {1.1, 2}, '0': {0.95, 1.09}, '-': {0.5, 0.94}, '!': {0.96, 1.3}, 'b': {1.05, 1.14}, '/': {0.9, 1}, '?': {0.9, 1.3}, 'w': {0.7, 1.2}, 's': {0.5, 0.6}, 'f': {1.9, 2.1}, 'x': {}}[a]
 		s.Speedup = math.Sqrt(s.SpeedupCI95[0] * s.SpeedupCI95[1])
+		if a == 's' || a == 'f' {
+			s.Trials = 4
+		}
 		if a == 'x' {
 			s.Status, s.Trials = record.Skipped, 0
 		}
@@ -238,6 +241,7 @@ func TestRecommendation(t *testing.T) {
 	}{
 		{"++++", false, Fuse}, {"00+!", false, Fuse}, {"0+0x", false, Fuse}, {"00+?", false, Fuse}, {"0+?", false, measure.Inconclusive}, {"0+??", false, measure.Inconclusive},
 		{"0+/", false, measure.Inconclusive}, {"0000+/", false, measure.Inconclusive}, {"0000+w", false, measure.Inconclusive}, {"00xx+", false, measure.Inconclusive},
+		{"+++s", false, measure.Inconclusive}, {"000f", false, measure.Inconclusive},
 		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"00/-", false, DoNotFuse}, {"000b", false, DoNotFuse}, {"00bb", false, measure.Inconclusive}, {"000x", false, DoNotFuse},
 		{"000!", false, measure.Inconclusive}, {"0000000!", false, measure.Inconclusive}, {"000?", false, DoNotFuse}, {"00??", false, measure.Inconclusive}, {"xxxx", false, measure.Inconclusive},
 		{"--++", false, Depends + " m 2 4 true"}, {"-0?+", false, Depends + " m 1 8 true"}, {"++--", false, Depends + " m 2 4 false"},

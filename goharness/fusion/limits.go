@@ -12,8 +12,8 @@ import (
 type Limits struct {
 	// DispatchNS is what one launch costs, 0 when it was not measured.
 	DispatchNS float64
-	// Step is the least time of one op in a case at the measured ceilings; nil: none were measured.
-	Step func(o op.Op, r *record.Result) *record.ResultCeiling
+	// Step is the least time of one op, which executes so many FLOP, in a case at the measured ceilings; nil: none were measured.
+	Step func(o op.Op, executed int64, r *record.Result) *record.ResultCeiling
 }
 
 // misfit is the factor between measured and predicted speed-up that is called large.
@@ -29,15 +29,19 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 	of := *r
 	of.Computes = a.Computes // the result's is the first arm's
 	out.Bound = "dispatch"
+	least, share := int64(0), 1.0 // of what every algorithm must do: one may need fewer (Winograd) or more (3×TF32)
 	for _, s := range p.Steps {
-		c := l.Step(s.Op, &of)
+		least += op.LeastFLOPs(s.Op)
+	}
+	if a.ExecutedFLOPs > 0 && least > 0 {
+		share = float64(a.ExecutedFLOPs) / float64(least)
+	}
+	for _, s := range p.Steps {
+		c := l.Step(s.Op, int64(share*float64(op.LeastFLOPs(s.Op))), &of)
 		if c == nil || c.Bound == "unknown" {
 			return nil
 		}
 		floor := c.FloorNS
-		if c.Bound == "compute" && a.FLOPs > 0 && a.ExecutedFLOPs > 0 {
-			floor *= float64(a.ExecutedFLOPs) / float64(a.FLOPs) // an algorithm that needs fewer (Winograd) or more (3×TF32)
-		}
 		out.FloorNS += floor
 		if floor > longest {
 			longest, out.Bound, out.Level = floor, c.Bound, ""

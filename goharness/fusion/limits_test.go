@@ -11,9 +11,9 @@ import (
 
 // A machine of 100 GFLOP/s and 10 GB/s whose launches cost 1 µs.
 func limitsOf(dispatch float64, peak float64) Limits {
-	return Limits{DispatchNS: dispatch, Step: func(o op.Op, r *record.Result) *record.ResultCeiling {
+	return Limits{DispatchNS: dispatch, Step: func(o op.Op, executed int64, r *record.Result) *record.ResultCeiling {
 		c := &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: float64(o.Bytes()) / 10}
-		if t := float64(o.FLOPs()) / peak; t > c.FloorNS {
+		if t := float64(executed) / peak; t > c.FloorNS {
 			c.FloorNS, c.Bound = t, "compute"
 		}
 		return c
@@ -38,7 +38,7 @@ func TestLimitsPredictTheSpeedup(t *testing.T) {
 		{"a fused program behind its limits", 0, 1e6, 0.7, "bandwidth-bound at 1.00 of L2", "bandwidth-bound at 0.70 of L2", true},
 	} {
 		l := limitsOf(c.dispatch, c.peak)
-		r := record.Result{Arms: []record.Arm{{FLOPs: 2}, {FLOPs: 2}}}
+		r := record.Result{Arms: []record.Arm{{}, {}}}
 		unfused, fused := l.program(pair.Unfused[0], r.Arms[0], &r), l.program(pair.Fused, r.Arms[1], &r)
 		predicted := unfused.TimeNS() / fused.TimeNS()
 		times := [2]float64{unfused.TimeNS(), fused.TimeNS()}
@@ -72,12 +72,43 @@ func TestAProgramWithAnUnknownLimitHasNoPrediction(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	r := record.Result{Arms: []record.Arm{{}, {}}}
 	for name, l := range map[string]Limits{
-		"no ceilings": {}, "an unknown one": {Step: func(op.Op, *record.Result) *record.ResultCeiling { return &record.ResultCeiling{Bound: "unknown"} }},
+		"no ceilings": {}, "an unknown one": {Step: func(op.Op, int64, *record.Result) *record.ResultCeiling {
+			return &record.ResultCeiling{Bound: "unknown"}
+		}},
 	} {
 		s := record.FusionShape{Speedup: 2}
 		l.apply(&s, pair.Unfused[0], pair.Fused, &r)
 		if s.Predicted != 0 || s.UnfusedLimit != nil || s.Misfit != "" {
 			t.Errorf("%s: predicted %v, %q", name, s.Predicted, s.Misfit)
+		}
+	}
+}
+
+// A step's limit is of what must be executed, and of the algorithm's share of it; where that takes less than moving the data, memory bounds it.
+func TestAStepIsLimitedByWhatItMustExecute(t *testing.T) {
+	pair := build(t, "Conv2d_ReLU", record.FP32, map[string]string{"n": "1", "c": "64", "k": "64", "hw": "7", "r": "3"})
+	product := pair.Fused.Steps[0].Op
+	all, least, bytes := product.FLOPs(), op.LeastFLOPs(product), float64(product.Bytes())/10
+	if least >= all {
+		t.Fatalf("a padded convolution has to execute %d of %d FLOP", least, all)
+	}
+	for _, c := range []struct {
+		name     string
+		peak     float64
+		executed int64
+		floor    float64
+		bound    string
+	}{
+		{"the padding is left out", 1, 0, float64(least), "compute"},
+		{"said of the arm", 1, least, float64(least), "compute"},
+		{"an algorithm with a quarter", 1, least / 4, float64(least / 4), "compute"},
+		{"one with three times as much", 1, 3 * least, float64(3 * least), "compute"},
+		{"padding alone would be slower than memory", float64(all) / (1.01 * bytes), 0, bytes, "memory"},
+	} {
+		r := record.Result{Arms: make([]record.Arm, 2)}
+		got := limitsOf(0, c.peak).program(pair.Fused, record.Arm{FLOPs: all, ExecutedFLOPs: c.executed}, &r)
+		if math.Abs(got.FloorNS/c.floor-1) > 1e-6 || got.Bound != c.bound {
+			t.Errorf("%s: %v ns bound by %s, want %v by %s", c.name, got.FloorNS, got.Bound, c.floor, c.bound)
 		}
 	}
 }

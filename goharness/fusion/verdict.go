@@ -84,10 +84,10 @@ func recommend(shapes []sized, quick bool) record.Recommendation {
 	for _, s := range shapes {
 		a := answerOf(s.FusionShape)
 		n[a]++
-		if !s.Status.Counts() || s.Trials < measure.MinQuartets {
+		if !s.Status.Counts() {
 			continue
 		}
-		if s.SpeedupCI95[0] >= 0.95 {
+		if s.SpeedupCI95[0] >= 0.95 && s.Trials >= measure.MinQuartets {
 			safe++
 		} else {
 			unsure++
@@ -109,7 +109,7 @@ func recommend(shapes []sized, quick bool) record.Recommendation {
 		r.Verdict = DoNotFuse
 	case n[gain] > 0 && n[loss] > 0 && quick:
 		r.Reason += "; a quick run looks for no crossover"
-	case n[gain] > 0 && n[loss] == 0:
+	case n[gain] > 0 && n[loss] == 0 && unsure > 0:
 		r.Reason += fmt.Sprintf("; %d may be slower", unsure)
 	case n[gain] > 0 && n[loss] > 0:
 		if c := crossover(shapes); c != nil {

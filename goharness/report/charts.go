@@ -218,7 +218,7 @@ func overTime(rate float64, t *record.Time) (low, high float64) {
 }
 
 // onRoofline reports whether a result is a point of the roofline, and where: its executed operations per byte and per
-// nanosecond. Algorithms that need fewer operations than are counted (Winograd) stand at what they execute, as the
+// nanosecond. Where fewer operations are needed than are counted (Winograd, padding) it stands at what must be executed, as the
 // ceilings judge them. What was verified and launched once has no figure to stand at.
 func onRoofline(r *record.Result) (intensity, gflops float64, ok bool) {
 	if r.Probe() || r.UseCase == record.UseCaseVerification || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {

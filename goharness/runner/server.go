@@ -302,7 +302,7 @@ func operandBytes(o op.Op) int64 {
 	return 0
 }
 
-// maxSets bounds the buffer sets of a cold case: each takes mappings of its own.
+// maxSets bounds the buffer sets of a cold case: the buffers of 2 MiB and more of each take mappings of their own.
 const maxSets = 4096
 
 // sets is how many buffer sets of need bytes an arm uses in a mode: a cold one rotates

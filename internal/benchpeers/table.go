@@ -178,7 +178,7 @@ func probeOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads i
 		if err != nil {
 			return e, false, err
 		}
-		e.name, e.limit, e.work = fmt.Sprintf("%s %s peak", best.ISA, best.DType), compute, float64(o.FLOPs())
+		e.name, e.limit, e.work = fmt.Sprintf("%s %s peak", best.ISA, best.DType), compute, float64(op.LeastFLOPs(o))
 		e.ask = request{Op: "peak", DType: best.DType, Params: map[string]string{"isa": best.ISA, "instructions": fmt.Sprint(chunk.Chunk * int64(threads))}}
 		if best.VL > 0 {
 			e.ask.Params["vl"] = fmt.Sprint(best.VL)

@@ -147,13 +147,22 @@ func With(dev backend.Device, o op.Op, kernelName string, params map[string]int6
 	return verify(dev, o, o, backend.PrepareOptions{Kernel: kernelName, Params: params})
 }
 
-// Against verifies one kernel on o by the expectations of another op with the same tensors, as one with a fault planted has.
-func Against(dev backend.Device, o, reference op.Op, kernelName string) error {
-	return verify(dev, o, reference, backend.PrepareOptions{Kernel: kernelName})
+// Against reports whether one kernel's outputs on o are what another op with the same tensors expects, as one with a fault planted does.
+func Against(dev backend.Device, o, reference op.Op, kernelName string) (bool, error) {
+	v, err := verification(dev, o, reference, backend.PrepareOptions{Kernel: kernelName})
+	return err == nil && v.Passed, err
 }
 
 // verify compares with the expectations of reference, which is o or a memory of it.
 func verify(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) error {
+	v, err := verification(dev, o, reference, how)
+	if err == nil && !v.Passed {
+		err = fmt.Errorf("%+v", *v.Mismatch)
+	}
+	return err
+}
+
+func verification(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) (record.Verification, error) {
 	const seed = 42
 	how.Seed = seed
 	if r, ok := o.(*remembered); ok {
@@ -163,17 +172,10 @@ func verify(dev backend.Device, o, reference op.Op, how backend.PrepareOptions) 
 	p.Reference = reference
 	e, err := dev.Prepare(p, how)
 	if err != nil {
-		return err
+		return record.Verification{}, err
 	}
 	defer func() { _ = e.Release() }()
-	v, err := runner.Verify(context.Background(), e, p, seed, runner.Effort{AllBelow: 1 << 22, Samples: 1024})
-	if err != nil {
-		return err
-	}
-	if !v.Passed {
-		return fmt.Errorf("%+v", *v.Mismatch)
-	}
-	return nil
+	return runner.Verify(context.Background(), e, p, seed, runner.Effort{AllBelow: 1 << 22, Samples: 1024})
 }
 
 // Describe prints an op's parameters.
