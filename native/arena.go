@@ -19,8 +19,8 @@ const (
 
 // arena hands out page-aligned memory and keeps released blocks for the next case, so that
 // page faults are paid once per campaign and not once per case. Blocks below 2 MiB are cut from chunks of whole huge pages: on small pages, which lie
-// anywhere, chance decides which sets of the second-level cache a buffer's lines crowd. Of a share of 800 KB in an L2 of 1 MiB (200 pages, 32 colours of
-// 8 ways) so much missed that a chain of three stages took 46 to 64 µs (Zen 4), the same all through a run. On machines of several NUMA nodes they stay
+// anywhere, chance decides which sets of the second-level cache a buffer's lines crowd (a share of 800 KB in an L2 of 1 MiB: 200 pages, 32 colours of 8
+// ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. On machines of several NUMA nodes they stay
 // apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none

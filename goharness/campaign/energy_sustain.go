@@ -232,7 +232,7 @@ func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *recor
 		executed, bytes, median = r.Arms[arm].Executed(), r.Arms[arm].Bytes, r.Arms[arm].Time.MedianNS
 	}
 	perSecond := e.Launches / t.Seconds
-	gflops := float64(executed) * perSecond / 1e9 // gflops_per_watt times power
+	gflops := float64(executed) * perSecond / 1e9 // what was executed, as the ceiling counts
 	if r.Ceiling != nil && r.Ceiling.ComputeGFLOPS > 0 && gflops > ceiling.Slack*r.Ceiling.ComputeGFLOPS {
 		say("gflops_per_watt times power is %.4g GFLOPS, above the measured ceiling of %.4g", gflops, r.Ceiling.ComputeGFLOPS)
 	}

@@ -115,44 +115,34 @@ func (c *campaign) revisit(ctx context.Context) error {
 // last, and leaves out for this round what the time left then does not suffice for. An interval shrinks as the root of the visits: visits/margin² in all.
 // Where it suffices for none, all have their turn.
 func (c *campaign) promising(due []piloted) []piloted {
-	type wish struct {
-		piloted
-		hopeless bool
-		time     time.Duration
-	}
-	var wishes []wish
+	takes := map[string]time.Duration{}
+	var all, hopeless, kept []piloted
 	for _, p := range due {
 		r := c.done[p.ID].Ratio
 		visits, margin := max(1, len(r.Visits)), measure.Margin(*r, p.Cuts)
 		more, most := max(1, math.Ceil(float64(visits)*(1/max(margin*margin, 1e-3)-1))), float64(max(1, measure.MaxVisits-visits))
-		wishes = append(wishes, wish{p, more > most, time.Duration(min(more, most) * float64(c.took[p.ID]))})
-	}
-	slices.SortStableFunc(wishes, func(a, b wish) int {
-		if a.hopeless != b.hopeless {
-			return cmp.Compare(bit(a.hopeless), bit(b.hopeless))
+		takes[p.ID] = time.Duration(min(more, most) * float64(c.took[p.ID]))
+		if more > most {
+			hopeless = append(hopeless, p)
+		} else {
+			all = append(all, p)
 		}
-		return cmp.Compare(a.time, b.time)
-	})
-	var all, kept []piloted
+	}
+	sooner := func(a, b piloted) int { return cmp.Compare(takes[a.ID], takes[b.ID]) }
+	slices.SortStableFunc(all, sooner)
+	slices.SortStableFunc(hopeless, sooner)
+	all = append(all, hopeless...)
 	left := c.timeLeft()
-	for _, w := range wishes {
-		all = append(all, w.piloted)
-		if w.time <= left {
-			left -= w.time
-			kept = append(kept, w.piloted)
+	for _, p := range all {
+		if takes[p.ID] <= left {
+			left -= takes[p.ID]
+			kept = append(kept, p)
 		}
 	}
 	if len(kept) == 0 {
 		return all
 	}
 	return kept
-}
-
-func bit(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // next is the index of the comparison to visit now: while the CPUs are placed as is common in the run, as the last visit showed, the first that
