@@ -105,6 +105,9 @@ func (d *device) MeasureClock(load bool) (float64, error) {
 // BarrierNS is what a step costs that does nothing, on all threads.
 func (d *device) BarrierNS() (float64, error) { return d.team.BarrierNS() }
 
+// TogetherOverAlone compares work on all threads at once with work on one.
+func (d *device) TogetherOverAlone() (float64, error) { return d.team.TogetherOverAlone() }
+
 func (d *device) Conditions() record.Conditions {
 	c := record.Conditions{
 		Threads: d.team.Size(), CPUs: d.team.CPUs(), Affinity: d.affinity,

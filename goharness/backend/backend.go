@@ -110,8 +110,12 @@ type Trimmer interface{ Trim() }
 type Reserver interface{ MemoryReserved() (held, peak int64) }
 
 // Barrier is a Device whose threads wait for each other after each step. BarrierNS is how long that takes, in nanoseconds: it tells how far
-// apart their CPUs are. An error where there is one thread.
-type Barrier interface{ BarrierNS() (float64, error) }
+// apart their CPUs are. TogetherOverAlone is how much longer arithmetic takes on all threads at once than on one: 1 where each has a core to
+// itself, 2 where two share one. Errors where there is one thread.
+type Barrier interface {
+	BarrierNS() (float64, error)
+	TogetherOverAlone() (float64, error)
+}
 
 // LaunchReporter is an Executable whose samples reach the device in more than one way: how they did, and what went another way than
 // was asked for.

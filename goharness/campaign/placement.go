@@ -19,8 +19,13 @@ const (
 	waitShare     = 0.05
 )
 
+// oneCore is how much longer arithmetic takes on all threads at once than on one where they share a core, at least: 2 for two, but the one alone has
+// the others wait beside it. An empty step alone does not tell: CPUs that the host moves from two last-level caches to one have a shorter one, too
+// (on Zen 4 75 ns beside 285 to 330).
+const oneCore = 1.5
+
 // ownCores measures a result again while the host ran the CPUs of its threads on one core: an empty step of the team is then shorter than is common in
-// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each. Seen for half a second to some seconds at a time, in 6 of 1000 visits
+// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each, which arithmetic on all of them at once shows. Seen for half a second to some seconds at a time, in 6 of 1000 visits
 // on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
 	const what = "the host ran the threads' CPUs on one core"
@@ -46,11 +51,10 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 		*r = again
 	}
 	ns, known := shortestBarrier(r)
-	switch {
-	case c.onOneCore(r):
+	if c.onOneCore(r) {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
 			what, ns, measure.CommonBarrier(c.barriers)))
-	case known:
+	} else if known {
 		c.barriers = append(c.barriers, ns)
 	}
 	return nil
@@ -70,7 +74,11 @@ func (c *campaign) patience(n int) time.Duration {
 
 func (c *campaign) onOneCore(r *record.Result) bool {
 	ns, known := shortestBarrier(r)
-	return known && r.Status.Counts() && len(c.barriers) >= leastBarriers && measure.Apart*ns < measure.CommonBarrier(c.barriers)
+	if !known || !r.Status.Counts() || len(c.barriers) < leastBarriers || measure.Apart*ns >= measure.CommonBarrier(c.barriers) {
+		return false
+	}
+	together, known := r.Conditions.TogetherOverAlone.Get()
+	return known && together >= oneCore
 }
 
 // shortestBarrier of those around a result.

@@ -18,29 +18,37 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		marked string
-		shared int // runs of the marked case on one core
+		shared int     // runs of the marked case on one core
+		slower float64 // together over alone there
 		full   bool
 		again  int
 		warned bool
 	}{
-		{"never", marked, 0, false, 0, false},
-		{"once", marked, 1, false, 1, false},
-		{"four times", marked, 4, false, 4, false},
-		{"always", marked, 100, true, mostReplaced, true},
-		{"always, and the run has no time for the last wait", marked, 100, false, mostReplaced - 2, true},
-		{"before anything is known", ids[1], 1, false, 0, false},
+		{"never", marked, 0, 2, false, 0, false},
+		{"once", marked, 1, 2, false, 1, false},
+		{"four times", marked, 4, 2, false, 4, false},
+		{"always", marked, 100, 1.9, true, mostReplaced, true},
+		{"always, and the run has no time for the last wait", marked, 100, 2, false, mostReplaced - 2, true},
+		{"before anything is known", ids[1], 1, 2, false, 0, false},
+		{"nearer each other, each on its own core", marked, 100, 1.05, false, 0, false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			id, calls := "", 0 // the case in flight and its barriers: one before and one after each run
+			onOne := func(run int) bool { return id == tc.marked && run <= tc.shared }
 			b := &fakebackend.Backend{Barrier: func() float64 {
 				calls++
 				switch run, before := (calls+1)/2, calls%2 == 1; {
-				case id == tc.marked && run <= tc.shared && before:
+				case onOne(run) && before:
 					return 35
 				case id == ids[leastBarriers+2]:
 					return 330 // further apart: that may last, and is no reason
 				}
 				return 75 + float64(calls%5)
+			}, Together: func() float64 {
+				if onOne((calls + 1) / 2) {
+					return tc.slower
+				}
+				return 1.02
 			}}
 			cfg, v := toy(t, b, "", ids...)
 			cfg.NoProbes, cfg.Plan.Quick = true, !tc.full

@@ -140,6 +140,7 @@ func pooledConditions(a, b *record.Conditions) *record.Conditions {
 	add(&out.RunDelayNS, b.RunDelayNS)
 	add(&out.InvoluntarySwitches, b.InvoluntarySwitches)
 	out.ClockAfterGHz, out.BarrierAfterNS = b.ClockAfterGHz, b.BarrierAfterNS
+	out.TogetherOverAlone = larger(a.TogetherOverAlone, b.TogetherOverAlone)
 	return &out
 }
 

@@ -40,9 +40,9 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	}
 	c := s.cur.c
 	out := &Measured{}
-	var clockBefore, barrierBefore record.Fact[float64]
+	var clockBefore, barrierBefore, together record.Fact[float64]
 	if !c.Pilot {
-		clockBefore, barrierBefore = s.clock(), s.barrier()
+		clockBefore, barrierBefore, together = s.clock(), s.barrier(), s.together()
 	}
 	stopSampling := s.sample(q.SampleHz)
 	defer stopSampling() // where the measurement fails
@@ -87,8 +87,10 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	out.Conditions = s.conditions(clockBefore, steal0, stealErr, switches, delay)
 	out.Warnings = s.launching(&out.Conditions, least)
 	out.Conditions.BarrierBeforeNS, out.Conditions.BarrierAfterNS = barrierBefore, barrierBefore
+	out.Conditions.TogetherOverAlone = together
 	if before, known := barrierBefore.Get(); known {
 		out.Conditions.BarrierAfterNS = s.barrier()
+		out.Conditions.TogetherOverAlone = larger(together, s.together())
 		if after, known := out.Conditions.BarrierAfterNS.Get(); known && out.Ratio != nil {
 			out.Ratio.BarrierNS = []float64{max(before, after)}
 		}
@@ -220,6 +222,28 @@ func (s *Server) barrier() record.Fact[float64] {
 		return record.Unknown[float64](err.Error())
 	}
 	return record.Known(ns, "median of 9 x 64 empty steps of the team")
+}
+
+// together is asked for where there is a barrier.
+func (s *Server) together() record.Fact[float64] {
+	b, ok := s.dev.(backend.Barrier)
+	if !ok {
+		return record.Unknown[float64]("the device has no barrier between threads")
+	}
+	ratio, err := b.TogetherOverAlone()
+	if err != nil {
+		return record.Unknown[float64](err.Error())
+	}
+	return record.Known(ratio, "whole-number multiplications on all threads at once and on the first alone, before and after")
+}
+
+// larger is the larger of two facts, or the known one.
+func larger(a, b record.Fact[float64]) record.Fact[float64] {
+	x, known := a.Get()
+	if y, also := b.Get(); also && (!known || y > x) {
+		return b
+	}
+	return a
 }
 
 func (s *Server) steal() (int64, error) {

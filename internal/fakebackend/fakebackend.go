@@ -43,6 +43,8 @@ type Backend struct {
 	IdleGHz, LoadedGHz float64
 	// Barrier is what BarrierNS answers; nil: the device knows none.
 	Barrier func() float64
+	// Together is what TogetherOverAlone answers where there is a barrier; nil: 1.
+	Together func() float64
 	// Before, when set, is called at the start of each measurement of a program.
 	Before func(p op.Program)
 	// IDs are the devices that Devices lists; nil: one, named like the platform.
@@ -206,6 +208,13 @@ func (d *device) BarrierNS() (float64, error) {
 		return 0, errors.New("the toy's threads do not wait for each other")
 	}
 	return d.b.Barrier(), nil
+}
+
+func (d *device) TogetherOverAlone() (float64, error) {
+	if d.b.Barrier == nil || d.b.Together == nil {
+		return 1, nil
+	}
+	return d.b.Together(), nil
 }
 
 func (d *device) MemoryInUse() int64 { return d.inUse }

@@ -51,6 +51,29 @@ RIDGE_INLINE RIDGE_VT void store_requantised(int8_t *p, ridge_vi sums, ridge_vf 
 #endif
 }
 
+#if RIDGE_VL == 16
+// The same of four neighbouring vectors. Where what narrows saturates, the lower bound -128 needs no comparison of its own: a product below int32 is
+// rounded to its least value. (The upper one does, for that of a product above it is the same.) 5 instructions a vector and one store of 64 bytes, where
+// each alone takes 7 and one of 16.
+RIDGE_INLINE RIDGE_VT void store_requantised4(int8_t *p, const ridge_vi sums[4], const float *scales, const int relu) {
+#if defined(RIDGE_MODEL)
+  for (int l = 0; l < 4 * RIDGE_VL; l++) p[l] = ridge_requantise((uint32_t)sums[l / RIDGE_VL][l % RIDGE_VL], scales[l], relu ? 0 : -128);
+#else
+  __m512i i[4];
+  RIDGE_UNROLL_ALL
+  for (int v = 0; v < 4; v++) {
+    const __m512 product = _mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)sums[v]), _mm512_loadu_ps(scales + v * RIDGE_VL));
+    i[v] = _mm512_cvtps_epi32(_mm512_min_ps(product, _mm512_set1_ps(127)));
+  }
+  // Each 128-bit lane has four bytes of each vector.
+  __m512i bytes = _mm512_packs_epi16(_mm512_packs_epi32(i[0], i[1]), _mm512_packs_epi32(i[2], i[3]));
+  bytes = _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+  if (relu) bytes = _mm512_max_epi8(bytes, _mm512_setzero_si512());
+  _mm512_storeu_si512(p, bytes);
+#endif
+}
+#endif
+
 // The same of the even and the odd ones of 2*VL neighbours: bytes meet in the lanes of their pairs, so 4 instructions narrow and join 16.
 RIDGE_INLINE RIDGE_VT void store_requantised_pairs(int8_t *p, ridge_vi even, ridge_vi odd, ridge_vf scale, float low) {
 #if defined(RIDGE_MODEL)

@@ -30,6 +30,8 @@
 #define GEMM_AMX_BF16 8
 #define GEMM_AMX_FP16 9
 
+typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes of any type
+
 #define GEMM_THIN 3 // M up to here goes without packing B
 #ifndef GEMM_THIN_MAX
 #define GEMM_THIN_MAX 8 // where the rows of B lie in memory as they are read: gemm_thin.h

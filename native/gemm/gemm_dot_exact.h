@@ -10,6 +10,7 @@
 #define GEMM_FLIP_B 0
 #elif GEMM_A_SIGNED
 #define GEMM_MADD(a, b, s) "vpdpbusd " a ", " b ", " s
+#define GEMM_EMBED "%{1to16%}" // its second factor may be in memory: A
 #define GEMM_FLIP_B 1
 #else
 #define GEMM_MADD(a, b, s) "vpdpbusd " b ", " a ", " s

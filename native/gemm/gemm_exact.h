@@ -13,6 +13,9 @@
 // for some rows before. Where B comes packed, tiles ask for what comes next. On Zen 5 (two multiply-adds a cycle, 14 cycles a k) a tile
 // alone reaches 0.975 to 0.99 of the probe, without asking for 28 lines of C at once up to 0.01 more: a row for four units instead.
 //
+// Zen 4, cycles beside a tile's multiply-adds (A, B and C in L1 or L2; K = 64, 256, 512): 67, 96, 150; with the sums stored row by row 30, 65, 115; with
+// a panel packed beside 123, 308, 524, by way of general registers 76, 118, 197; fresh 228, 731, 1345, so 115, 205, 480.
+//
 // Given by the includer: GEMM_UNIT (type of a unit of A), GEMM_PK (elements of K in it), GEMM_A_HEAD (bytes before a
 // panel of A: what the sums of its rows start at), GEMM_MADD and GEMM_BROADCAST (the instructions),
 // GEMM_F(madd)(sum, unit of A, vector of B) (the same for models) and GEMM_F(fresh_row)(vectors, B, ldb): the
@@ -45,6 +48,41 @@ GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(ve
 #endif
 }
 
+// The last two steps of a row: sums += units of A . vectors of B, of which the fourth, far, lies in memory: 28 sums, a unit of A and three
+// vectors of B are all the registers. Where a multiply-add takes only A from memory (GEMM_EMBED), it takes all of it from there.
+GEMM_INLINE void GEMM_F(last_row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_UNIT *next, const GEMM_F(vec) *b, const GEMM_F(vec) *far) {
+#if defined(GEMM_MODEL)
+  for (int j = 0; j < GEMM_NV; j++) GEMM_F(madd)(&s[j], *a, &b[j]);
+  GEMM_F(madd)(&s[0], *next, &b[2]);
+  GEMM_F(madd)(&s[1], *next, far);
+#elif defined(GEMM_EMBED)
+  __asm__(GEMM_MADD("%2" GEMM_EMBED, "%4", "%0") "\n\t" GEMM_MADD("%2" GEMM_EMBED, "%5", "%1") "\n\t"
+          GEMM_MADD("%3" GEMM_EMBED, "%6", "%0") "\n\t" GEMM_MADD("%3" GEMM_EMBED, "%7", "%1")
+          : "+v"(s[0]), "+v"(s[1])
+          : "m"(*a), "m"(*next), "v"(b[0]), "v"(b[1]), "v"(b[2]), "v"(*far));
+#else
+  GEMM_F(vec) x;
+  __asm__(GEMM_BROADCAST " %3, %2\n\t" GEMM_MADD("%2", "%5", "%0") "\n\t" GEMM_MADD("%2", "%6", "%1") "\n\t"
+          GEMM_BROADCAST " %4, %2\n\t" GEMM_MADD("%2", "%7", "%0") "\n\t" GEMM_MADD("%2", "%8", "%1")
+          : "+v"(s[0]), "+v"(s[1]), "=&v"(x)
+          : "m"(*a), "m"(*next), "v"(b[0]), "v"(b[1]), "v"(b[2]), "m"(*far));
+#endif
+}
+
+// The last two steps of a tile whose sums go to c as they are: row by row, each to c before the next one. Behind the tile 28 stores of 512 bits at
+// once hold up the next tile's multiply-adds by 48 cycles on Zen 4, one for every two multiply-adds by none (both measured alone).
+GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
+  typedef GEMM_F(vecu) VU;
+  const GEMM_F(vec) bv[3] = {b[0], b[1], b[2]};
+  char *p = (char *)c;
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, p += ldc * (int64_t)sizeof(GEMM_S)) {
+    GEMM_F(last_row)(s[i], a + i, a + h + i, bv, b + 3);
+    if (add) s[i][0] += *(const VU *)p, s[i][1] += *(const VU *)(p + GEMM_VEC);
+    *(VU *)p = s[i][0], *(VU *)(p + GEMM_VEC) = s[i][1];
+    __asm__("" : "+r"(p));
+  }
+}
+
 // One vector of a packed panel that no tile reads soon. By another instruction than a tile's own loads and stores, which loop_test.go counts.
 GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 #if defined(GEMM_MODEL)
@@ -53,6 +91,27 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
   __asm__("vmovdqa32 %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "v"(*v));
 #endif
 }
+
+// A unit's vectors of B by way of general registers: on Zen 4 a store of a vector that was just loaded takes a multiply-add's place (two of 512 bits
+// 2 to 3 cycles of 28), one of a general register none.
+// (bf16 pairs interleaved by pdep: 0.995 of the rate of two shuffles.)
+#if GEMM_SAME && !defined(GEMM_MODEL)
+#define GEMM_BESIDE_COPY
+GEMM_INLINE void GEMM_F(copy_row)(char *to, const GEMM_TB *b, int64_t ldb) {
+  (void)ldb;
+  RIDGE_UNROLL_FULL for (int i = 0; i < GEMM_NV * GEMM_VEC / 8; i++) {
+    uint64_t x;
+    __asm__("movq %1, %0" : "=r"(x) : "m"(*(const gemm_u64 *)((const char *)b + 8 * i)));
+    __asm__("movq %1, %0" : "=m"(*(gemm_u64 *)(to + 8 * i)) : "r"(x));
+  }
+}
+#endif
+
+#ifdef GEMM_BESIDE_COPY
+#define GEMM_EXACT_KEEP(to) GEMM_F(copy_row)(to, src, ldb)
+#else
+#define GEMM_EXACT_KEEP(to) RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) *(V *)((to) + j * GEMM_VEC) = bv[j]
+#endif
 
 // What is asked for ahead is the line of each 64th byte: a row that begins within a line ends in a further one, and
 // its first line was the last of the panel before.
@@ -64,7 +123,7 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
         for (int l = 0; l < GEMM_NR * (int)sizeof(GEMM_TB); l += 64)                                  \
           __builtin_prefetch((const char *)(src + r * ldb + ahead) + l + 63, 0, 2);                   \
       GEMM_F(fresh_row)(bv, src, ldb);                                                                \
-      RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) *(V *)(b + ((q) * GEMM_NV + j) * GEMM_VEC) = bv[j]; \
+      GEMM_EXACT_KEEP(b + (q) * GEMM_NV * GEMM_VEC);                                                  \
       src += GEMM_PK * ldb;                                                                           \
       __asm__("" : "+r"(src));                                                                        \
     } else {                                                                                          \
@@ -131,12 +190,16 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
         GEMM_EXACT_SOON;
         GEMM_EXACT_STEP(0, 0);
         GEMM_EXACT_STEP(1, 0);
-        V nv[GEMM_NV];
         for (int r = 0; r < GEMM_PK; r++)
           for (int l = 0; l < GEMM_NR * (int)sizeof(GEMM_TB); l += 64)
             __builtin_prefetch((const char *)(next + r * pitch + far) + l + 63, 0, 2);
+#ifdef GEMM_BESIDE_COPY
+        GEMM_F(copy_row)(to, next, pitch);
+#else
+        V nv[GEMM_NV];
         GEMM_F(beside_row)(nv, next, pitch);
         RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) GEMM_F(put)(to + j * GEMM_VEC, &nv[j]);
+#endif
         next += GEMM_PK * pitch, to += GEMM_NV * GEMM_VEC;
         __asm__("" : "+r"(next), "+r"(to));
         GEMM_EXACT_STEP(2, 0);
@@ -150,6 +213,8 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
       GEMM_EXACT_ASKING(4)
     }
   }
+  const int rows = !fresh && !end && k >= 2; // the last two steps go row by row
+  if (rows) k -= 2;
   for (; k >= 4; k -= 4) {
     GEMM_EXACT_SOON;
     GEMM_EXACT_STEP(0, fresh);
@@ -165,6 +230,11 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
     __asm__("" : "+r"(a), "+r"(b));
   }
   if (fresh && GEMM_PK > 1 && from->units < units) GEMM_EXACT_STEP(0, 0);
+  if (rows) {
+    if (add) GEMM_F(last_rows)(h, 1, s, a, (const V *)b, c, ldc);
+    else GEMM_F(last_rows)(h, 0, s, a, (const V *)b, c, ldc);
+    return;
+  }
   GEMM_F(tile_end)(&s[0][0], h, GEMM_NV, c, ldc, add, end);
 }
 
@@ -202,6 +272,9 @@ static const GEMM_F(tile_fn) GEMM_F(tiles)[3][GEMM_MR + 1] = {
     GEMM_EXACT_ALL(GEMM_EXACT_PLAIN) GEMM_EXACT_ALL(GEMM_EXACT_FRESH) GEMM_EXACT_HIGH(GEMM_EXACT_FULL)
 };
 #endif
+#undef GEMM_EMBED
+#undef GEMM_BESIDE_COPY
+#undef GEMM_EXACT_KEEP
 #undef GEMM_EXACT_STEP
 #undef GEMM_EXACT_SOON
 #undef GEMM_EXACT_ASKING

@@ -21,12 +21,10 @@ func tile(name, load, broadcast string, mr, nv, others int, math ...string) objt
 	return l
 }
 
-// exact is tile on gemm_exact.h. The first tile of a panel also stores the NV vectors of each unit and asks
-// for lines of B, further loads bring in the rows that make a unit. The tile that packs another panel beside moves it by instructions of
-// its own (gemm_exact.h), which count among the others.
-func exact(name, load, broadcast string, further, others int, math string) []objtest.Loop {
-	plain, fresh := tile(name, load, broadcast, 14, 2, 7, math), tile(name, load, broadcast, 14, 4+further, others, math)
-	beside := plain
+// exact is tile on gemm_exact.h. The first tile of a panel also copies each unit of B, 128 bytes by way of general registers, and asks
+// for lines of B. The tile that packs another panel beside copies so much for four units. Both count among the others.
+func exact(name, load, broadcast string, math string) []objtest.Loop {
+	plain, fresh, beside := tile(name, load, broadcast, 14, 2, 7, math), tile(name, load, broadcast, 14, 2, 40, math), tile(name, load, broadcast, 14, 2, 12, math)
 	plain.Symbol, fresh.Symbol, beside.Symbol = "tile_14_"+name, "fresh_14_"+name, "beside_14_"+name
 	fresh.Main = plain.Main
 	return []objtest.Loop{plain, fresh, beside}
@@ -64,10 +62,10 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		t.Skip("compiles every tile with every compiler")
 	}
 	objtest.AMD64(t, slices.Concat(
-		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 0, 8, "vfmadd231ps"),
-		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", 0, 8, "vfmadd231pd"),
-		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, 0, 16, "vdpbf16ps")[:1],
-		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, 0, 16, "vpdpbusd")[:1],
+		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", "vfmadd231ps"),
+		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
+		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, "vdpbf16ps")[:1],
+		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, "vpdpbusd")[:1],
 		[]objtest.Loop{
 			tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps"),
 			small("gemm_fp32_avx2_6x16", 6, 2),

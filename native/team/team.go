@@ -11,6 +11,17 @@ package team
 static void store_stop(int32_t *p) { __atomic_store_n(p, 1, __ATOMIC_RELAXED); }
 static int nothing(const void *args, const ridge_ctx *ctx) { return (void)args, (void)ctx, RIDGE_OK; }
 static void *nothing_fn(void) { return nothing; }
+// Six chains of multiplications of whole numbers, 3 cycles each: they fill the multipliers of a core (one a cycle on x86, two on Arm).
+static int busy(const void *args, const ridge_ctx *ctx) {
+  uint64_t a = 3, b = 5, c = 7, d = 9, e = 11, f = 13;
+  for (int i = 0; i < 8192; i++) {
+    a *= 0x9e3779b97f4a7c15u, b *= 0x9e3779b97f4a7c15u, c *= 0x9e3779b97f4a7c15u;
+    d *= 0x9e3779b97f4a7c15u, e *= 0x9e3779b97f4a7c15u, f *= 0x9e3779b97f4a7c15u;
+    __asm__ volatile("" : "+r"(a), "+r"(b), "+r"(c), "+r"(d), "+r"(e), "+r"(f));
+  }
+  return (void)args, (void)ctx, RIDGE_OK;
+}
+static void *busy_fn(void) { return busy; }
 */
 import "C"
 
@@ -182,6 +193,29 @@ func (t *Team) BarrierNS() (float64, error) {
 	}
 	slices.Sort(each)
 	return each[len(each)/2], nil
+}
+
+// TogetherOverAlone is how much longer work that fills a core's multipliers takes on all threads at once than on the first alone, the least of 7
+// samples each, of some 14 µs: 1 where each thread has a core to itself, 2 where two have one between them.
+func (t *Team) TogetherOverAlone() (float64, error) {
+	if t.n < 2 {
+		return 0, fmt.Errorf("compare the threads of a team with one alone: it has one thread")
+	}
+	var least [2]float64
+	for i, alone := range []bool{false, true} {
+		list := NewList([][]Step{{{Fn: C.busy_fn(), Alone: alone}}})
+		got, err := t.run(context.Background(), list, 1, 7, 1, 0)
+		list.Free()
+		if err != nil {
+			return 0, fmt.Errorf("compare the threads of a team of %d with one alone: %w", t.n, err)
+		}
+		for k, x := range got {
+			if ns := float64(x.EndNS - x.StartNS); k == 0 || ns < least[i] {
+				least[i] = ns
+			}
+		}
+	}
+	return least[0] / least[1], nil
 }
 
 func (t *Team) run(ctx context.Context, l *List, launches, samples, lead int, settle int64) ([]backend.Sample, error) {

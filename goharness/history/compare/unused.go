@@ -11,7 +11,7 @@ var Unused = []string{
 	"results.time.p99_ns", "results.time.disturbed", "results.time.launches_per_sample", "results.time.lag1_autocorrelation",
 	"results.time.relative_half_width", "results.time.warmup_ns", "results.time.warmup_launches", "results.time.warmup_converged",
 	"results.time.stop_rule",
-	"results.conditions.threads", "results.conditions.barrier_before_ns", "results.conditions.barrier_after_ns", "results.conditions.steal_ns",
+	"results.conditions.threads", "results.conditions.barrier_before_ns", "results.conditions.barrier_after_ns", "results.conditions.together_over_alone", "results.conditions.steal_ns",
 	"results.conditions.run_delay_ns", "results.conditions.involuntary_switches", "results.conditions.major_faults", "results.conditions.temperature_c",
 	"results.conditions.throttled", "results.conditions.input_distribution", "results.conditions.seed", "results.conditions.flush_denormals",
 	"results.conditions.page_size", "results.conditions.numa_placement", "results.conditions.cgroup_quota_cpus", "results.conditions.buffer_sets",
