@@ -17,7 +17,7 @@
 // that a tile lies within a row and knows which of its taps lie outside the image (CONV_EDGES): those are left out, 19 % of a 3x3 kernel's at 7x7,
 // 9 % at 14x14. NEON (6x16): 24 FMA, 29 of 32 registers.
 // Around the 28 multiply-adds of an element stand, on AVX-512: 7 broadcasts, 3 loads, a line asked for ahead and 4 instructions of the loop. That alone
-// runs at 28.05 cycles of Zen 4 (panel in L2); a tile's end takes 50 cycles more in bf16 with stores of 32 bytes, 27 with RIDGE_NARROW2's of 64.
+// runs at 28.05 cycles of Zen 4 (panel in L2); a tile's end takes 50 cycles more in bf16 with stores of 32 bytes, 27 with RIDGE_NARROW2's of 64, all behind the tile; less pixel by pixel (tile_rows).
 #ifndef RIDGE_CONV_TILE_H
 #define RIDGE_CONV_TILE_H
 

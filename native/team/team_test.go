@@ -219,19 +219,10 @@ func TestStepsOfOneThreadAloneKeepTheirPlace(t *testing.T) {
 
 // Alone the first thread has the others wait beside it; on CPUs of their own that changes little.
 func TestWorkOnAllThreadsIsComparedWithWorkOnOne(t *testing.T) {
-	one, err := team.New(1, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer one.Close()
-	if _, err := one.TogetherOverAlone(); err == nil {
+	if _, err := start(t, 1).TogetherOverAlone(); err == nil {
 		t.Error("one thread was compared with itself")
 	}
-	two, err := team.New(2, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer two.Close()
+	two := start(t, 2)
 	// Threads that are not pinned may meet on one CPU: only what cannot be is refused.
 	if ratio, err := two.TogetherOverAlone(); err != nil || ratio < 0.5 {
 		t.Errorf("work on two threads takes %g of the time on one, err %v", ratio, err)
