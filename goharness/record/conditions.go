@@ -32,7 +32,7 @@ type Conditions struct {
 	ClockAfterGHz       Fact[float64] `json:"clock_after_ghz"`
 	BarrierBeforeNS     Fact[float64] `json:"barrier_before_ns,omitzero" jsonschema:"description=time of an empty step of the team: how fast its CPUs exchange cache lines"`
 	BarrierAfterNS      Fact[float64] `json:"barrier_after_ns,omitzero"`
-	TogetherOverAlone   Fact[float64] `json:"together_over_alone,omitzero" jsonschema:"description=how much longer arithmetic took on all threads at once than on one: 1 where each had a core to itself and 2 where two shared one; the larger of before and after"`
+	TogetherOverAlone   Fact[float64] `json:"together_over_alone,omitzero" jsonschema:"description=how much longer arithmetic took on all threads at once than on one: 1 where each had a core to itself and 2 where two shared one; taken beside the shorter of both barriers"`
 	StealNS             Fact[int64]   `json:"steal_ns"`
 	RunDelayNS          Fact[int64]   `json:"run_delay_ns"`
 	InvoluntarySwitches Fact[int64]   `json:"involuntary_switches"`

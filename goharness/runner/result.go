@@ -140,7 +140,10 @@ func pooledConditions(a, b *record.Conditions) *record.Conditions {
 	add(&out.RunDelayNS, b.RunDelayNS)
 	add(&out.InvoluntarySwitches, b.InvoluntarySwitches)
 	out.ClockAfterGHz, out.BarrierAfterNS = b.ClockAfterGHz, b.BarrierAfterNS
-	out.TogetherOverAlone = larger(a.TogetherOverAlone, b.TogetherOverAlone)
+	before, known := a.BarrierBeforeNS.Get()
+	if after, also := b.BarrierAfterNS.Get(); also && (!known || after < before) {
+		out.TogetherOverAlone = b.TogetherOverAlone
+	}
 	return &out
 }
 

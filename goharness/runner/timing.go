@@ -90,7 +90,9 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	out.Conditions.TogetherOverAlone = together
 	if before, known := barrierBefore.Get(); known {
 		out.Conditions.BarrierAfterNS = s.barrier()
-		out.Conditions.TogetherOverAlone = larger(together, s.together())
+		if after, known := out.Conditions.BarrierAfterNS.Get(); known && after < before {
+			out.Conditions.TogetherOverAlone = s.together()
+		}
 		if after, known := out.Conditions.BarrierAfterNS.Get(); known && out.Ratio != nil {
 			out.Ratio.BarrierNS = []float64{max(before, after)}
 		}
@@ -234,16 +236,7 @@ func (s *Server) together() record.Fact[float64] {
 	if err != nil {
 		return record.Unknown[float64](err.Error())
 	}
-	return record.Known(ratio, "whole-number multiplications on all threads at once and on the first alone, before and after")
-}
-
-// larger is the larger of two facts, or the known one.
-func larger(a, b record.Fact[float64]) record.Fact[float64] {
-	x, known := a.Get()
-	if y, also := b.Get(); also && (!known || y > x) {
-		return b
-	}
-	return a
+	return record.Known(ratio, "whole-number multiplications on all threads at once and on the first alone, beside the shorter of both barriers")
 }
 
 func (s *Server) steal() (int64, error) {

@@ -5,8 +5,7 @@
 // tiles of 4 to 14 rows run at the same rate: 14 rows for a height that 14 does not divide would waste
 // up to 4 % at 256 rows and 24 % at 32.
 //
-// A tile may be fresh: it reads B where it lies and writes the packed panel on its way, by stores that the
-// multiply-adds leave room for (2 of 28 cycles), and asks for what the next fresh tile reads. The
+// A tile may be fresh: it reads B where it lies, copies it to the packed panel on its way and asks for what the next fresh tile reads. The
 // other tiles of the panel read what it wrote. Packing B then has no pass of its own.
 //
 // Or a tile packs, beside its multiply-adds, a part of a panel that a later tile reads: a row of two vectors for four units of K, which it asked
@@ -58,13 +57,13 @@ GEMM_INLINE void GEMM_F(last_row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM
 #elif defined(GEMM_EMBED)
   __asm__(GEMM_MADD("%2" GEMM_EMBED, "%4", "%0") "\n\t" GEMM_MADD("%2" GEMM_EMBED, "%5", "%1") "\n\t"
           GEMM_MADD("%3" GEMM_EMBED, "%6", "%0") "\n\t" GEMM_MADD("%3" GEMM_EMBED, "%7", "%1")
-          : "+v"(s[0]), "+v"(s[1])
+          : "+&v"(s[0]), "+&v"(s[1])
           : "m"(*a), "m"(*next), "v"(b[0]), "v"(b[1]), "v"(b[2]), "v"(*far));
 #else
   GEMM_F(vec) x;
   __asm__(GEMM_BROADCAST " %3, %2\n\t" GEMM_MADD("%2", "%5", "%0") "\n\t" GEMM_MADD("%2", "%6", "%1") "\n\t"
           GEMM_BROADCAST " %4, %2\n\t" GEMM_MADD("%2", "%7", "%0") "\n\t" GEMM_MADD("%2", "%8", "%1")
-          : "+v"(s[0]), "+v"(s[1]), "=&v"(x)
+          : "+&v"(s[0]), "+&v"(s[1]), "=&v"(x)
           : "m"(*a), "m"(*next), "v"(b[0]), "v"(b[1]), "v"(b[2]), "m"(*far));
 #endif
 }
@@ -97,7 +96,7 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 // (bf16 pairs interleaved by pdep: 0.995 of the rate of two shuffles.)
 #if GEMM_SAME && !defined(GEMM_MODEL)
 #define GEMM_BESIDE_COPY
-GEMM_INLINE void GEMM_F(copy_row)(char *to, const GEMM_TB *b, int64_t ldb) {
+GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
   (void)ldb;
   RIDGE_UNROLL_FULL for (int i = 0; i < GEMM_NV * GEMM_VEC / 8; i++) {
     uint64_t x;
@@ -108,7 +107,7 @@ GEMM_INLINE void GEMM_F(copy_row)(char *to, const GEMM_TB *b, int64_t ldb) {
 #endif
 
 #ifdef GEMM_BESIDE_COPY
-#define GEMM_EXACT_KEEP(to) GEMM_F(copy_row)(to, src, ldb)
+#define GEMM_EXACT_KEEP(to) GEMM_F(carry_row)(to, src, ldb)
 #else
 #define GEMM_EXACT_KEEP(to) RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) *(V *)((to) + j * GEMM_VEC) = bv[j]
 #endif
@@ -194,7 +193,7 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
           for (int l = 0; l < GEMM_NR * (int)sizeof(GEMM_TB); l += 64)
             __builtin_prefetch((const char *)(next + r * pitch + far) + l + 63, 0, 2);
 #ifdef GEMM_BESIDE_COPY
-        GEMM_F(copy_row)(to, next, pitch);
+        GEMM_F(carry_row)(to, next, pitch);
 #else
         V nv[GEMM_NV];
         GEMM_F(beside_row)(nv, next, pitch);

@@ -105,15 +105,7 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb)
   (void)ldb;
   RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) v[j] = GEMM_LOADV(b + j * GEMM_LANES);
 }
-// The same beside other work, by an instruction that loop_test.go does not count as a tile's.
-GEMM_INLINE void GEMM_F(beside_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) {
-#if GEMM_SAME && !defined(GEMM_MODEL)
-  (void)ldb;
-  RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) __asm__("vmovdqu32 %1, %0" : "=v"(v[j]) : "m"(*(const GEMM_F(vecu) *)(b + j * GEMM_LANES)));
-#else
-  GEMM_F(fresh_row)(v, b, ldb);
-#endif
-}
+GEMM_INLINE void GEMM_F(beside_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) { GEMM_F(fresh_row)(v, b, ldb); }
 #include "gemm_exact.h"
 #else
 // c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers. With an end the sums go through
