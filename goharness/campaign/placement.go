@@ -25,8 +25,8 @@ const (
 const oneCore = 1.5
 
 // ownCores measures a result again while the host ran the CPUs of its threads on one core: an empty step of the team is then shorter than is common in
-// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each, which arithmetic on all of them at once shows. Seen for half a second to some seconds at a time, in 6 of 1000 visits
-// on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
+// the run (on Zen 4 35 ns beside 75), and its threads have half of a core each, which arithmetic on all of them at once shows. Seen for half a second
+// to some seconds at a time, in 6 of 1000 visits on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
 	const what = "the host ran the threads' CPUs on one core"
 	for n := 0; n < mostReplaced && c.onOneCore(r); n++ {

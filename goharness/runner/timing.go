@@ -90,11 +90,13 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	out.Conditions.TogetherOverAlone = together
 	if before, known := barrierBefore.Get(); known {
 		out.Conditions.BarrierAfterNS = s.barrier()
-		if after, known := out.Conditions.BarrierAfterNS.Get(); known && after < before {
-			out.Conditions.TogetherOverAlone = s.together()
-		}
-		if after, known := out.Conditions.BarrierAfterNS.Get(); known && out.Ratio != nil {
-			out.Ratio.BarrierNS = []float64{max(before, after)}
+		if after, known := out.Conditions.BarrierAfterNS.Get(); known {
+			if after < before {
+				out.Conditions.TogetherOverAlone = s.together()
+			}
+			if out.Ratio != nil {
+				out.Ratio.BarrierNS = []float64{max(before, after)}
+			}
 		}
 	}
 	return out, nil
@@ -215,28 +217,24 @@ func (s *Server) clock() record.Fact[float64] {
 }
 
 func (s *Server) barrier() record.Fact[float64] {
-	b, ok := s.dev.(backend.Barrier)
-	if !ok {
-		return record.Unknown[float64]("the device has no barrier between threads")
-	}
-	ns, err := b.BarrierNS()
-	if err != nil {
-		return record.Unknown[float64](err.Error())
-	}
-	return record.Known(ns, "median of 9 x 64 empty steps of the team")
+	return s.ofTeam(backend.Barrier.BarrierNS, "median of 9 x 64 empty steps of the team")
 }
 
-// together is asked for where there is a barrier.
 func (s *Server) together() record.Fact[float64] {
+	return s.ofTeam(backend.Barrier.TogetherOverAlone, "whole-number multiplications on all threads at once and on the first alone, beside the shorter of both barriers")
+}
+
+// ofTeam is what is read of a device whose threads wait for each other.
+func (s *Server) ofTeam(read func(backend.Barrier) (float64, error), source string) record.Fact[float64] {
 	b, ok := s.dev.(backend.Barrier)
 	if !ok {
 		return record.Unknown[float64]("the device has no barrier between threads")
 	}
-	ratio, err := b.TogetherOverAlone()
+	value, err := read(b)
 	if err != nil {
 		return record.Unknown[float64](err.Error())
 	}
-	return record.Known(ratio, "whole-number multiplications on all threads at once and on the first alone, beside the shorter of both barriers")
+	return record.Known(value, source)
 }
 
 func (s *Server) steal() (int64, error) {
