@@ -259,6 +259,14 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
         ask_ahead(s, b, j, mr, p - first, end - first, &t);
         t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
         t.keep = n < NR && n % VL != 0, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
+        t.panels = 1;
+#if defined(CONV_TWOS)
+        if (t.run >= TWOS_ELEMENTS && n >= NR) { // whole panels in one call
+          t.panels = end - p < n / NR ? end - p : n / NR;
+          p += t.panels - 1;
+          t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
+        }
+#endif
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
         if (t.keep) finish(s, b, b->sums - from * NR, p, from, from + mr);
       }
@@ -280,7 +288,7 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
     const int64_t last = i == s->slabs - 1;
     const me *given = s->given ? (const me *)a->packed + (g * s->panels * s->depth + row) * NR : NULL;
     row += slab_rows(&e);
-    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .advance = s->merged ? 0 : MR, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far};
+    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .advance = s->merged ? 0 : MR, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far, .panels = 1};
     for (int64_t p = p0; p < p1; p++) {
       int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);

@@ -60,6 +60,7 @@ typedef struct tile {
   int far;       // y comes from beyond L2: the next tile's lines are asked for
   const char *ahead; // what is asked for meanwhile: with each element the line that lies `pace` bytes after the one before
   int64_t pace;
+  int64_t panels; // CONV_TWOS: how many panels that follow each other the tile goes over, with sums alone 1
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
@@ -172,6 +173,10 @@ RIDGE_INLINE RIDGE_VT void store_pixel(yt *y, const int nv, const mv acc[RIDGE_N
 #endif
 }
 
+#if defined(CONV_FP32) && RIDGE_VL == 8 && defined(__x86_64__) && !defined(RIDGE_MODEL)
+#include "conv_twos.h"
+#endif
+
 #if defined(RIDGE_MAC_MEMORY) && !defined(CONV_INT8)
 #define CONV_ROWS
 // The last tap of a whole tile, whose last two elements go pixel by pixel, each pixel to its end and to y before the next one. Behind the
@@ -230,6 +235,12 @@ RIDGE_INLINE RIDGE_VT void tile_rows(const tile *t, const char *const *pixel, in
 
 // edges: the tile has some.
 RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges, const tile *t) {
+#if defined(CONV_TWOS)
+  if (nv == RIDGE_NV && !t->keep && !t->half && t->run >= TWOS_ELEMENTS && t->taps > 0) {
+    twos_tiles(mr, t);
+    return;
+  }
+#endif
   mv acc[RIDGE_MR][RIDGE_NV];
 #if defined(CONV_ROWS)
   const int rows = mr == RIDGE_MR && nv == RIDGE_NV && !edges && !t->keep && !t->half && t->run >= 2 && t->taps > 0;

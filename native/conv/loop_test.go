@@ -33,6 +33,12 @@ func edges(file, math string) objtest.Loop {
 	return objtest.Loop{File: file, Symbol: "tile_edges", Main: map[string]int{math: 4}, Loads: map[string]int{"vbroadcastss/m": 1}, Others: 2, Least: 12}
 }
 
+// unrolled is l with loops of four elements alone: the tail, and what a compiler makes of the last three elements, are not judged.
+func unrolled(l objtest.Loop) objtest.Loop {
+	l.Least = 4
+	return l
+}
+
 func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the tiles with every compiler")
@@ -43,7 +49,7 @@ func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		dups   = "vpbroadcastd|vbroadcastss"
 	)
 	objtest.AMD64(t, []objtest.Loop{
-		tile("conv2d_fp32_avx2_indirect_amd64.c", "tile_6_2", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps|vfmadd213ps|vfmadd132ps"),
+		unrolled(tile("conv2d_fp32_avx2_indirect_amd64.c", "tile_6_2", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps|vfmadd213ps|vfmadd132ps")),
 		whole("conv2d_fp32_avx512_indirect_amd64.c", floats, "vfmadd231ps"),
 		edges("conv2d_fp32_avx512_indirect_amd64.c", "vfmadd231ps"),
 		tile("conv2d_int8_avx2_indirect_amd64.c", "tile_6_2", ints, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),

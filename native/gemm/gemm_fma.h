@@ -90,9 +90,6 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
       for (int j = 0; j < GEMM_NR; j++) d[k * GEMM_NR + j] = j < cols ? GEMM_LOADS(b[k * ldb + j]) : 0;
 }
 
-#if GEMM_EXACT
-#define GEMM_UNIT GEMM_S
-#define GEMM_A_HEAD 0
 #ifdef GEMM_DOUBLE
 #define GEMM_BROADCAST "vbroadcastsd"
 #define GEMM_MADD(a, b, s) "vfmadd231pd " b ", " a ", " s
@@ -100,6 +97,10 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
 #define GEMM_BROADCAST "vbroadcastss"
 #define GEMM_MADD(a, b, s) "vfmadd231ps " b ", " a ", " s
 #endif
+
+#if GEMM_EXACT
+#define GEMM_UNIT GEMM_S
+#define GEMM_A_HEAD 0
 GEMM_INLINE void GEMM_F(madd)(GEMM_F(vec) *s, GEMM_S a, const GEMM_F(vec) *b) { *s = a * *b + *s; }
 GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) {
   (void)ldb;
@@ -108,9 +109,16 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb)
 GEMM_INLINE void GEMM_F(beside_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) { GEMM_F(fresh_row)(v, b, ldb); }
 #include "gemm_exact.h"
 #else
+#if GEMM_VEC == 32
+#define GEMM_TWOS
+#include "gemm_twos.h"
+#endif
 // c[MR x NR] = a * b (+ c when add): GEMM_MR * GEMM_NV accumulators stay in registers. With an end the sums go through
 // it instead of to c.
 GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add, const GEMM_F(end) *end) {
+#ifdef GEMM_TWOS
+  GEMM_F(twos_tile)(GEMM_MR, 0, kc, ap, bp, c, ldc, add, end);
+#else
   typedef GEMM_F(vec) V;
   const GEMM_S *a = ap, *b = bp;
   V s[GEMM_MR][GEMM_NV];
@@ -126,6 +134,7 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
     }
   }
   GEMM_F(tile_end)(&s[0][0], GEMM_MR, GEMM_NV, c, ldc, add, end);
+#endif
 }
 
 #if GEMM_SAME && !defined(GEMM_TILE_ALONE)
@@ -136,6 +145,9 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
 #define GEMM_AHEAD 1024
 GEMM_INLINE void GEMM_F(low)(const int m, const int ahead, int64_t kc, const void *ap, const void *bp, GEMM_S *c, int64_t ldc, int add,
                              const GEMM_F(end) *end) {
+#ifdef GEMM_TWOS
+  GEMM_F(twos_tile)(m, ahead ? GEMM_AHEAD : 0, kc, ap, bp, c, ldc, add, end);
+#else
   typedef GEMM_F(vec) V;
   const GEMM_S *a = ap, *b = bp;
   V s[GEMM_MR * GEMM_NV];
@@ -152,6 +164,7 @@ GEMM_INLINE void GEMM_F(low)(const int m, const int ahead, int64_t kc, const voi
     }
   }
   GEMM_F(tile_end)(s, m, GEMM_NV, c, ldc, add, end);
+#endif
 }
 typedef void (*GEMM_F(low_fn))(int64_t kc, const void *a, const void *b, GEMM_S *c, int64_t ldc, int add, const GEMM_F(end) *end);
 #define GEMM_LOW(m)                                                                                                                    \

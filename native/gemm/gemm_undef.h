@@ -38,6 +38,8 @@
 #undef GEMM_EXACT
 #undef GEMM_EXACTLY
 #undef GEMM_HEIGHTS
+#undef GEMM_TWOS
+#undef GEMM_TWOS_UNITS
 #undef GEMM_AHEAD
 #undef GEMM_UNIT
 #undef GEMM_PK
