@@ -67,7 +67,9 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 // The ways through. Exact tiles go by gemm_own.h, but for B stored [N,K] and many rows: it is turned once, for all of them; and from so many
 // rows on that packing B once, with a barrier, costs less than beside the tiles of every MC rows. The multiply-adds of a dot product
 // take an element's share of the time, so packing weighs as much more.
-#define GEMM_OWN_ROWS (1024 * GEMM_PK)
+// Tiles of 6 rows do so much less for a row of B that it counts earlier: on Zen 3, one thread, the shared way has 1.00 to 1.01 of the other's rate from 384 to
+// 1000 rows of fp32, 1.03 to 1.11 in fp64, 0.98 at 192 and 0.92 at 144 rows of fp32, 1.08 in fp64 there.
+#define GEMM_OWN_ROWS (GEMM_MR == 6 ? 1152 / (int64_t)sizeof(GEMM_S) : 1024 * GEMM_PK)
 // Where B comes packed and rows are few, longer blocks of K: a tile has less to do between its ends, and one panel is read after another. Zen 4,
 // N = K = 4096, two threads, against blocks of 1024: int8 4 rows 1.07 to 1.37, 8 rows 1.13, 16 rows 1.08 to 1.12, 64 rows the same; bf16 4 rows
 // 1.09, but 16 rows 0.94, for what is asked for ahead then leaves L2.
@@ -199,16 +201,28 @@ typedef struct GEMM_F(block) {
   gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
-// Tile t of the block's rows times the panel at column jr. fresh: the tile is the panel's first and packs it from where its columns lie in
+// Which rows of the block a tile has: from ir on, m, packed at a. t: which tile it is.
+typedef struct GEMM_F(place) {
+  int64_t t, ir;
+  const char *a;
+  int m;
+} GEMM_F(place);
+
+RIDGE_INLINE GEMM_F(place) GEMM_F(place_of)(const GEMM_F(block) *k, int64_t t) {
+  GEMM_F(place) p = {t, 0, k->a + t * k->a_panel, 0};
+  p.ir = GEMM_EXACTLY(k->given) ? GEMM_F(even_at)(k->rows, t, &p.m) : GEMM_F(tile_at)(k->rows, t, &p.m);
+  return p;
+}
+
+// A tile of the block's rows times the panel at column jr. fresh: the tile is the panel's first and packs it from where its columns lie in
 // memory, from; else what it does of B beside its multiply-adds, or NULL.
-GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t t, int64_t jr, int fresh,
+GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) *k, const GEMM_F(place) *place, int64_t jr, int fresh,
                                   const GEMM_F(source) *from) {
   GEMM_S sums[GEMM_MR * GEMM_NR] __attribute__((aligned(64)));
-  int m;
-  const int exact = GEMM_EXACTLY(k->given);
-  const int64_t ir = exact ? GEMM_F(even_at)(k->rows, t, &m) : GEMM_F(tile_at)(k->rows, t, &m);
+  const int exact = GEMM_EXACTLY(k->given), m = place->m;
+  const int64_t ir = place->ir;
   const int n = (int)gemm_min(GEMM_NR, k->cols - jr);
-  const char *a = k->a + t * k->a_panel;
+  const char *a = place->a;
   char *b = k->b + jr / GEMM_NR * k->b_panel;
   const int full = (exact || m == GEMM_MR) && n == GEMM_NR;
   GEMM_S *acc = k->acc ? k->acc + ir * k->acc_ld + jr : NULL;
@@ -217,7 +231,7 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
 #define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, from, end)
 #elif defined(GEMM_HEIGHTS)
   (void)fresh, (void)from;
-  const GEMM_F(low_fn) tile = k->given ? GEMM_F(lows)[t == 0 && m > 2][m] : GEMM_F(tile);
+  const GEMM_F(low_fn) tile = k->given ? GEMM_F(lows)[place->t == 0 && m > 2][m] : GEMM_F(tile);
 #define GEMM_TILE(c, ldc, add, end) tile(k->kc, a, b, c, ldc, add, end)
 #else
   (void)fresh, (void)from;
@@ -250,7 +264,8 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
   for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR)
     for (int64_t t = 0; t < tiles; t++) {
       gemm_ahead_step(&k->ahead);
-      GEMM_F(one_tile)(g, k, t, jr, 0, NULL);
+      const GEMM_F(place) place = GEMM_F(place_of)(k, t);
+      GEMM_F(one_tile)(g, k, &place, jr, 0, NULL);
     }
 }
 

@@ -31,7 +31,7 @@ typedef struct GEMM_F(source) {
 } GEMM_F(source);
 
 // Tiles of so many rows have room beside their multiply-adds.
-#define GEMM_BESIDE_ROWS 10
+#define GEMM_BESIDE_ROWS (GEMM_MR == 14 ? 10 : 4)
 
 // One row of a step: sums += unit of A . vectors of B. One piece of assembly, because gcc otherwise loads several
 // units ahead or writes sums over factors, runs out of registers and spills.
@@ -47,6 +47,8 @@ GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(ve
 #endif
 }
 
+#if GEMM_MR == 14
+#define GEMM_LAST 2 // steps of a tile that go row by row
 // The last two steps of a row: sums += units of A . vectors of B, of which the fourth, far, lies in memory: 28 sums, a unit of A and three
 // vectors of B are all the registers. Where a multiply-add takes only A from memory (GEMM_EMBED), it takes all of it from there.
 GEMM_INLINE void GEMM_F(last_row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_UNIT *next, const GEMM_F(vec) *b, const GEMM_F(vec) *far) {
@@ -68,7 +70,7 @@ GEMM_INLINE void GEMM_F(last_row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM
 #endif
 }
 
-// The last two steps of a tile whose sums go to c as they are: row by row, each to c before the next one. Behind the tile 28 stores of 512 bits at
+// The last steps of a tile whose sums go to c as they are: row by row, each to c before the next one. Behind the tile 28 stores of 512 bits at
 // once hold up the next tile's multiply-adds by 48 cycles on Zen 4, one for every two multiply-adds by none (both measured alone).
 GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vecu) VU;
@@ -82,12 +84,46 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
   }
 }
 
+#else
+#define GEMM_LAST 3 // steps of a tile that go by two rows
+// The last steps of a tile whose sums go to c as they are: by two rows over three steps, both to c before the next two. On Zen 3 a vector store beside
+// multiply-adds takes their place unless it is spread among them: 12 of 256 bits behind a tile cost 19 to 25 cycles, those of 128 bits as much, 12
+// of general registers one. Cycles for eight steps of 6 rows (48 of multiply-adds), all in L1, the stores
+//
+//   behind the tile                                                                        67 to 73
+//   row by row over the last 1, 2, 3, 4, 5 steps, two after 2, 4, 6, 8, 10 multiply-adds   69, 55, 52, 50, 54
+//   by two rows over the last 2, 3, 4 steps, four after 8, 12, 16                          54, 48.4, 51
+//
+// (Row by row each row loads B for itself, which binds beyond 4 steps.)
+GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
+  typedef GEMM_F(vecu) VU;
+  char *p = (char *)c;
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i += 2) {
+    const int end = i + 2 < h ? i + 2 : h;
+    RIDGE_UNROLL_FULL for (int k = 0; k < GEMM_LAST; k++) {
+      const GEMM_F(vec) bv[2] = {b[2 * k], b[2 * k + 1]};
+      RIDGE_UNROLL_FULL for (int r = i; r < end; r++) GEMM_F(row)(s[r], a + k * h + r, bv);
+    }
+    RIDGE_UNROLL_FULL for (int r = i; r < end; r++, p += ldc * (int64_t)sizeof(GEMM_S)) {
+      if (add) s[r][0] += *(const VU *)p, s[r][1] += *(const VU *)(p + GEMM_VEC);
+      *(VU *)p = s[r][0], *(VU *)(p + GEMM_VEC) = s[r][1];
+      __asm__("" : "+r"(p));
+    }
+    __asm__("" : "+r"(a), "+r"(b)); // the next two rows load B again
+  }
+}
+#endif
+
 // One vector of a packed panel that no tile reads soon. By another instruction than a tile's own loads and stores, which loop_test.go counts.
 GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 #if defined(GEMM_MODEL)
   *(GEMM_F(vec) *)to = *v;
 #else
+#if GEMM_VEC == 64
   __asm__("vmovdqa32 %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "v"(*v));
+#else
+  __asm__("vmovdqa %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "x"(*v));
+#endif
 #endif
 }
 
@@ -131,6 +167,11 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], a + (q) * h + i, bv);             \
   } while (0)
 
+#if GEMM_MR == 6 // one line a row, all asked for before the tile
+#define GEMM_EXACT_SOON \
+  do {                  \
+  } while (0)
+#else
 #define GEMM_EXACT_SOON                                                                                       \
   do {                                                                                                \
     __builtin_prefetch(soon, 1);                                                                      \
@@ -138,6 +179,7 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     if (soon == lowest) down = 0;                                                                     \
     soon += down;                                                                                     \
   } while (0)
+#endif
 
 // Asks for `units` units of packed B in the time of four.
 #define GEMM_EXACT_ASKING(units)                                                                      \
@@ -148,7 +190,7 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     GEMM_EXACT_STEP(1, 0);                                                                            \
     GEMM_EXACT_STEP(2, 0);                                                                            \
     p += (units) * GEMM_NV * GEMM_VEC;                                                                \
-    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l > 0; l -= 64) __builtin_prefetch(p - l, 0, 2);   \
+    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64) __builtin_prefetch(p - l, 0, 2);  \
     GEMM_EXACT_STEP(3, 0);                                                                            \
     a += 4 * h, b += 4 * GEMM_NV * GEMM_VEC;                                                          \
     __asm__("" : "+r"(a), "+r"(b), "+r"(p));                                                          \
@@ -174,7 +216,11 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
   const int other = from && from->soon; // not this tile's own
   const char *soon = other ? from->soon : c ? (const char *)c : (const char *)ap;
   int64_t down = other ? from->down : c ? ldc * (int64_t)sizeof(GEMM_S) : 0;
+#if GEMM_MR == 6
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, soon += down) __builtin_prefetch(soon, 1);
+#else
   const char *const lowest = soon + (h - 1) * down;
+#endif
   a += GEMM_A_HEAD / (int)sizeof *a;
   const int64_t units = kc / GEMM_PK;
   int64_t k = fresh ? from->units : units;
@@ -212,8 +258,8 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
       GEMM_EXACT_ASKING(4)
     }
   }
-  const int rows = !fresh && !end && k >= 2; // the last two steps go row by row
-  if (rows) k -= 2;
+  const int rows = !fresh && !end && k >= GEMM_LAST; // the last steps go row by row
+  if (rows) k -= GEMM_LAST;
   for (; k >= 4; k -= 4) {
     GEMM_EXACT_SOON;
     GEMM_EXACT_STEP(0, fresh);
@@ -237,10 +283,61 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
   GEMM_F(tile_end)(&s[0][0], h, GEMM_NV, c, ldc, add, end);
 }
 
-#if GEMM_MR != 14
-#error "the heights below are those of 14 rows"
+#if GEMM_MR == 6
+#define GEMM_EXACT_RUNS
+// The tile times panels of B that follow each other, with nothing beside, its sums to c as they are: little stands between the end of one and the
+// multiply-adds of the next. kc: at least GEMM_LAST units.
+GEMM_INLINE void GEMM_F(packed_step)(const int h, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const char *b) {
+  const GEMM_F(vec) bv[2] = {*(const GEMM_F(vec) *)b, *(const GEMM_F(vec) *)(b + GEMM_VEC)};
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], a + i, bv);
+}
+GEMM_INLINE void GEMM_F(run_of)(const int h, int64_t kc, const void *ap, const char *b, GEMM_S *c, int64_t ldc, int add, int64_t panels) {
+  typedef GEMM_F(vec) V;
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) __builtin_prefetch(c + i * ldc, 1);
+  for (; panels > 0; panels--, c += GEMM_NR) {
+    const GEMM_UNIT *a = ap;
+    V s[GEMM_MR][GEMM_NV];
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) s[i][0] = s[i][1] = (V){0};
+    const GEMM_S *next = panels > 1 ? c + GEMM_NR : c;
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, next += ldc) __builtin_prefetch(next, 1);
+    int64_t k = kc - GEMM_LAST;
+    for (; k >= 4; k -= 4) {
+      GEMM_F(packed_step)(h, s, a + 0 * h, b + 0 * GEMM_NV * GEMM_VEC);
+      GEMM_F(packed_step)(h, s, a + 1 * h, b + 1 * GEMM_NV * GEMM_VEC);
+      GEMM_F(packed_step)(h, s, a + 2 * h, b + 2 * GEMM_NV * GEMM_VEC);
+      GEMM_F(packed_step)(h, s, a + 3 * h, b + 3 * GEMM_NV * GEMM_VEC);
+      a += 4 * h, b += 4 * GEMM_NV * GEMM_VEC;
+      __asm__("" : "+r"(a), "+r"(b));
+    }
+    for (; k > 0; k--) {
+      GEMM_F(packed_step)(h, s, a + 0 * h, b + 0 * GEMM_NV * GEMM_VEC);
+      a += h, b += GEMM_NV * GEMM_VEC;
+      __asm__("" : "+r"(a), "+r"(b));
+    }
+    if (add) GEMM_F(last_rows)(h, 1, s, a, (const V *)b, c, ldc);
+    else GEMM_F(last_rows)(h, 0, s, a, (const V *)b, c, ldc);
+    b += GEMM_LAST * GEMM_NV * GEMM_VEC;
+  }
+}
+#define GEMM_EXACT_RUN(h)                                                                                                                    \
+  GEMM_NOINLINE void GEMM_F(run_##h)(int64_t kc, const void *a, const char *b, GEMM_S *c, int64_t ldc, int add, int64_t panels) {              \
+    GEMM_F(run_of)(h, kc, a, b, c, ldc, add, panels);                                                                                        \
+  }
 #endif
+
+#if GEMM_MR == 14
 #define GEMM_EXACT_ALL(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14)
+#define GEMM_EXACT_HIGH(X) X(10) X(11) X(12) X(13) X(14) // from GEMM_BESIDE_ROWS on
+#define GEMM_EXACT_TOP(kind) GEMM_F(kind##_14)
+#define GEMM_EXACT_HIGHEST(X) X(14)
+#elif GEMM_MR == 6
+#define GEMM_EXACT_ALL(X) X(1) X(2) X(3) X(4) X(5) X(6)
+#define GEMM_EXACT_HIGH(X) X(4) X(5) X(6)
+#define GEMM_EXACT_TOP(kind) GEMM_F(kind##_6)
+#define GEMM_EXACT_HIGHEST(X) X(6)
+#else
+#error "the heights are those of 14 and of 6 rows"
+#endif
 #define GEMM_EXACT_DEFINE(h)                                                                                       \
   GEMM_NOINLINE void GEMM_F(tile_##h)(int64_t kc, const void *a, char *b, GEMM_S *c, int64_t ldc, int add,         \
                                       const GEMM_F(source) *from, const GEMM_F(end) *end) {                        \
@@ -250,15 +347,18 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
                                        const GEMM_F(source) *from, const GEMM_F(end) *end) {                       \
     GEMM_F(tile_of)(h, 1, 0, kc, a, b, c, ldc, add, from, end);                                                       \
   }
-#define GEMM_EXACT_HIGH(X) X(10) X(11) X(12) X(13) X(14) // from GEMM_BESIDE_ROWS on
 #define GEMM_EXACT_BESIDE(h)                                                                                       \
   GEMM_NOINLINE void GEMM_F(beside_##h)(int64_t kc, const void *a, char *b, GEMM_S *c, int64_t ldc, int add,       \
                                         const GEMM_F(source) *from, const GEMM_F(end) *end) {                      \
     GEMM_F(tile_of)(h, 0, 1, kc, a, b, c, ldc, add, from, end);                                                    \
   }
 #ifdef GEMM_TILE_ALONE
-GEMM_EXACT_DEFINE(14)
-GEMM_EXACT_BESIDE(14)
+GEMM_EXACT_HIGHEST(GEMM_EXACT_DEFINE)
+GEMM_EXACT_HIGHEST(GEMM_EXACT_BESIDE)
+#ifdef GEMM_EXACT_RUNS
+GEMM_EXACT_HIGHEST(GEMM_EXACT_RUN)
+void *GEMM_F(alone_run)(void) { return GEMM_EXACT_TOP(run); }
+#endif
 #else
 GEMM_EXACT_ALL(GEMM_EXACT_DEFINE)
 GEMM_EXACT_HIGH(GEMM_EXACT_BESIDE)
@@ -270,6 +370,14 @@ static const GEMM_F(tile_fn) GEMM_F(tiles)[3][GEMM_MR + 1] = {
 #define GEMM_EXACT_FULL(h) [2][h] = GEMM_F(beside_##h),
     GEMM_EXACT_ALL(GEMM_EXACT_PLAIN) GEMM_EXACT_ALL(GEMM_EXACT_FRESH) GEMM_EXACT_HIGH(GEMM_EXACT_FULL)
 };
+#ifdef GEMM_EXACT_RUNS
+GEMM_EXACT_ALL(GEMM_EXACT_RUN)
+typedef void (*GEMM_F(run_fn))(int64_t, const void *, const char *, GEMM_S *, int64_t, int, int64_t);
+static const GEMM_F(run_fn) GEMM_F(runs)[GEMM_MR + 1] = {
+#define GEMM_EXACT_RUN_AT(h) [h] = GEMM_F(run_##h),
+    GEMM_EXACT_ALL(GEMM_EXACT_RUN_AT)
+};
+#endif
 #endif
 #undef GEMM_EMBED
 #undef GEMM_BESIDE_COPY
@@ -277,8 +385,11 @@ static const GEMM_F(tile_fn) GEMM_F(tiles)[3][GEMM_MR + 1] = {
 #undef GEMM_EXACT_STEP
 #undef GEMM_EXACT_SOON
 #undef GEMM_EXACT_ASKING
+#undef GEMM_EXACT_RUN
+#undef GEMM_EXACT_RUN_AT
 #undef GEMM_EXACT_ALL
 #undef GEMM_EXACT_HIGH
+#undef GEMM_EXACT_HIGHEST
 #undef GEMM_EXACT_DEFINE
 #undef GEMM_EXACT_BESIDE
 #undef GEMM_EXACT_FULL

@@ -189,7 +189,7 @@ static const GEMM_F(low_fn) GEMM_F(lows)[2][GEMM_MR + 1] = {{GEMM_LOWS(near)}, {
 
 #ifdef GEMM_TILE_ALONE // what loop_test.go looks at
 #if GEMM_EXACT
-void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_F(beside_14) : GEMM_F(fresh_14) : GEMM_F(tile_14); }
+void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_EXACT_TOP(beside) : GEMM_EXACT_TOP(fresh) : GEMM_EXACT_TOP(tile); }
 #else
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif
@@ -206,9 +206,11 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->packing) return GEMM_F(run)(g, ctx);
-  // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips.
-  if (g->M <= (GEMM_EXACT ? 4 : GEMM_THIN_MAX) && !g->trans_b) return GEMM_F(thin)(g, ctx);
-  if (!GEMM_EXACT && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
+  // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
+  // the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
+  const int soon = GEMM_EXACT && GEMM_MR > 6;
+  if (g->M <= (soon ? 4 : GEMM_THIN_MAX) && !g->trans_b) return GEMM_F(thin)(g, ctx);
+  if (!soon && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
     ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
     GEMM_F(strips)(g, from, to);

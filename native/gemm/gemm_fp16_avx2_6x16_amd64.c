@@ -11,6 +11,7 @@
 #define GEMM_HALF GEMM_IS_FP16
 #define GEMM_VEC 32
 #define GEMM_MR 6
+#define GEMM_EXACT 1
 #define GEMM_NV 2
 #define GEMM_MC 144
 #define GEMM_KC 256

@@ -13,6 +13,7 @@
 #define GEMM_NO_ACT
 #define GEMM_VEC 32
 #define GEMM_MR 6
+#define GEMM_EXACT 1
 #define GEMM_NV 2
 #define GEMM_MC 72
 #define GEMM_KC 256

@@ -74,10 +74,8 @@ RIDGE_INLINE GEMM_F(source) GEMM_F(beside_next)(GEMM_F(beside) *s) {
   return from;
 }
 
-// Where the rows of C of tile t at column jr lie: the sums of K blocks, else the result.
-RIDGE_INLINE void GEMM_F(own_soon)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t t, int64_t jr, GEMM_F(source) *from) {
-  int m;
-  const int64_t i = GEMM_F(even_at)(k->rows, t, &m);
+// Where the rows of C from i on of the block lie at column jr: the sums of K blocks, else the result.
+RIDGE_INLINE void GEMM_F(own_soon)(const ridge_gemm_args *g, const GEMM_F(block) *k, int64_t i, int64_t jr, GEMM_F(source) *from) {
   from->soon = NULL;
   if (k->acc) {
     from->soon = (const char *)(k->acc + i * k->acc_ld + jr);
@@ -93,8 +91,16 @@ RIDGE_INLINE void GEMM_F(own_soon)(const ridge_gemm_args *g, const GEMM_F(block)
 GEMM_NOINLINE void GEMM_F(own_block)(const ridge_gemm_args *g, GEMM_F(block) *k, const GEMM_TB *b, int64_t units,
                                      int64_t next, GEMM_F(beside) *s) {
   const int64_t tiles = (k->rows + GEMM_MR - 1) / GEMM_MR;
-  for (int64_t t = 0; t < tiles; t++)
-    for (int64_t jr = 0; jr < k->cols; jr += GEMM_NR) {
+  for (int64_t t = 0; t < tiles; t++) {
+    const GEMM_F(place) place = GEMM_F(place_of)(k, t);
+    int64_t jr = 0;
+#ifdef GEMM_EXACT_RUNS
+    if (!(b && t == 0) && s->panels == 0 && k->acc && (!k->last || k->plain) && k->kc >= GEMM_LAST && k->ahead.left == 0 && k->cols >= GEMM_NR) {
+      jr = k->cols / GEMM_NR * GEMM_NR;
+      GEMM_F(runs)[place.m](k->kc, place.a, k->b, k->acc + place.ir * k->acc_ld, k->acc_ld, !k->first, jr / GEMM_NR);
+    }
+#endif
+    for (; jr < k->cols; jr += GEMM_NR) {
       gemm_ahead_step(&k->ahead);
       const int64_t left = k->cols - jr;
       const int fresh = b && t == 0 && left >= GEMM_NR;
@@ -107,9 +113,10 @@ GEMM_NOINLINE void GEMM_F(own_block)(const ridge_gemm_args *g, GEMM_F(block) *k,
       }
       // Where C comes from afar, the next tile's is asked for.
       if (k->far && (left > GEMM_NR || t + 1 < tiles))
-        GEMM_F(own_soon)(g, k, left > GEMM_NR ? t : t + 1, left > GEMM_NR ? jr + GEMM_NR : 0, &from);
-      GEMM_F(one_tile)(g, k, t, jr, fresh, &from);
+        GEMM_F(own_soon)(g, k, left > GEMM_NR ? place.ir : place.ir + place.m, left > GEMM_NR ? jr + GEMM_NR : 0, &from);
+      GEMM_F(one_tile)(g, k, &place, jr, fresh, &from);
     }
+  }
   if (s->to)
     while (s->panels > 0) { // for what the tiles had no room
       GEMM_F(source) from = GEMM_F(beside_next)(s);
@@ -122,7 +129,6 @@ GEMM_NOINLINE void GEMM_F(own_block)(const ridge_gemm_args *g, GEMM_F(block) *k,
 // is asked for; behind the last the first, for the next rows.
 GEMM_INLINE void GEMM_F(own_groups)(const ridge_gemm_args *g, const GEMM_F(block) *block) {
   for (int64_t j = 0; j < block->cols; j += GEMM_GROUP) {
-    const int64_t next = j + GEMM_GROUP < block->cols ? j + GEMM_GROUP : 0;
     GEMM_F(block) k = *block;
     GEMM_F(beside) s;
     memset(&s, 0, sizeof s);
@@ -130,8 +136,11 @@ GEMM_INLINE void GEMM_F(own_groups)(const ridge_gemm_args *g, const GEMM_F(block
     k.b += j / GEMM_NR * k.b_panel;
     if (k.acc) k.acc += j;
     k.far = 1;
+#ifndef GEMM_EXACT_RUNS // they ask for nothing: the hardware follows a group, which is a run of memory
+    const int64_t next = j + GEMM_GROUP < block->cols ? j + GEMM_GROUP : 0;
     GEMM_F(beside_given)(&s, g, block->b + next / GEMM_NR * k.b_panel, (gemm_min(GEMM_GROUP, block->cols - next) + GEMM_NR - 1) / GEMM_NR * k.b_panel,
                          k.rows, (k.cols + GEMM_NR - 1) / GEMM_NR);
+#endif
     GEMM_F(own_block)(g, &k, NULL, 0, 0, &s);
   }
 }

@@ -80,17 +80,9 @@ GEMM_INLINE void GEMM_F(two_rows)(GEMM_F(u8) *v, const char *p, const char *q) {
 }
 
 #if GEMM_EXACT
-// Blocks of 16 x 16 units (8 x 8 of 64 bits) in registers, for 9 rows (5) or more: every line of the source is read at once, which a pitch
-// of a power of two asks for (14 lines of one set in L1's 12 ways), and asked for GEMM_TURN_AHEAD bytes before; behind the panel's rows
-// those of the next panel. Up to 64 bytes beyond the panel are written.
 #ifndef GEMM_TURN_AHEAD
 #define GEMM_TURN_AHEAD 256
 #endif
-typedef uint32_t GEMM_F(u16) __attribute__((vector_size(64), may_alias));
-typedef uint32_t GEMM_F(u16u) __attribute__((vector_size(64), aligned(1), may_alias));
-typedef uint64_t GEMM_F(q8) __attribute__((vector_size(64), may_alias));
-typedef uint64_t GEMM_F(q8u) __attribute__((vector_size(64), aligned(1), may_alias));
-
 // Asks for the rows' bytes at an offset; beyond the end of their n bytes for those of as many further rows.
 GEMM_INLINE void GEMM_F(turn_ahead)(const char *s, int64_t pitch, int64_t w, int64_t at, int64_t n) {
   if (n <= GEMM_TURN_AHEAD) return;
@@ -98,6 +90,16 @@ GEMM_INLINE void GEMM_F(turn_ahead)(const char *s, int64_t pitch, int64_t w, int
   s += at < n ? at : w * pitch + at - n;
   for (int64_t i = 0; i < w; i++) __builtin_prefetch(s + i * pitch, 0, 2);
 }
+#endif
+
+#if GEMM_EXACT && GEMM_VEC == 64
+// Blocks of 16 x 16 units (8 x 8 of 64 bits) in registers, for 9 rows (5) or more: every line of the source is read at once, which a pitch
+// of a power of two asks for (14 lines of one set in L1's 12 ways), and asked for GEMM_TURN_AHEAD bytes before; behind the panel's rows
+// those of the next panel. Up to 64 bytes beyond the panel are written.
+typedef uint32_t GEMM_F(u16) __attribute__((vector_size(64), may_alias));
+typedef uint32_t GEMM_F(u16u) __attribute__((vector_size(64), aligned(1), may_alias));
+typedef uint64_t GEMM_F(q8) __attribute__((vector_size(64), may_alias));
+typedef uint64_t GEMM_F(q8u) __attribute__((vector_size(64), aligned(1), may_alias));
 
 #define GEMM_ZIP32(a, b, lo) \
   __builtin_shufflevector(a, b, lo, lo + 16, lo + 1, lo + 17, lo + 4, lo + 20, lo + 5, lo + 21, lo + 8, lo + 24, lo + 9, lo + 25, lo + 12, lo + 28, lo + 13, lo + 29)
@@ -148,11 +150,33 @@ GEMM_INLINE void GEMM_F(turn8)(uint64_t *dst, const char *s, int64_t pitch, int6
 #undef GEMM_ODD
 #endif
 
+#if GEMM_EXACT && GEMM_VEC == 32
+// A block of 6 rows x 4 units: 6 loads to both halves, 8 blends, 9 shuffles and 3 stores for 24 units.
+GEMM_INLINE void GEMM_F(turn6)(uint32_t *d, const char *s, int64_t pitch) {
+  __m256 r[6];
+  RIDGE_UNROLL_FULL for (int i = 0; i < 6; i++) r[i] = _mm256_broadcast_ps((const __m128 *)(s + i * pitch));
+#define GEMM_ROWS(p, q) _mm256_blend_ps(r[p], r[q], 0xf0)
+  const __m256 r04 = GEMM_ROWS(0, 4), r15 = GEMM_ROWS(1, 5), r20 = GEMM_ROWS(2, 0), r31 = GEMM_ROWS(3, 1), r42 = GEMM_ROWS(4, 2), r53 = GEMM_ROWS(5, 3);
+#undef GEMM_ROWS
+  // Columns 0|0, 1|1 (low) and 2|2, 3|3 (high) of rows 01|45, 23|01, 45|23.
+#define GEMM_LOW(x, y) _mm256_castps_pd(_mm256_unpacklo_ps(x, y))
+#define GEMM_HIGH(x, y) _mm256_castps_pd(_mm256_unpackhi_ps(x, y))
+  const __m256d al = GEMM_LOW(r04, r15), ah = GEMM_HIGH(r04, r15), bl = GEMM_LOW(r20, r31), bh = GEMM_HIGH(r20, r31);
+  const __m256d cl = GEMM_LOW(r42, r53), ch = GEMM_HIGH(r42, r53);
+#undef GEMM_LOW
+#undef GEMM_HIGH
+  const __m256d bm = _mm256_blend_pd(bl, bh, 12), cm = _mm256_blend_pd(cl, ch, 12);
+  _mm256_storeu_pd((double *)d, _mm256_shuffle_pd(al, bl, 8));
+  _mm256_storeu_pd((double *)(d + 8), _mm256_shuffle_pd(bm, cm, 3));
+  _mm256_storeu_pd((double *)(d + 16), _mm256_shuffle_pd(ch, ah, 14));
+}
+#endif
+
 GEMM_INLINE void GEMM_F(turn32)(uint32_t *dst, const void *src, int64_t pitch, int64_t w, int64_t units) {
   typedef GEMM_F(u8) V;
   const char *s = src;
   int64_t u = 0;
-#if GEMM_EXACT
+#if GEMM_EXACT && GEMM_VEC == 64
   if (w > 8)
     for (; u + 16 <= units; u += 16) {
       GEMM_F(turn_ahead)(s, pitch, w, u * 4, units * 4);
@@ -161,6 +185,13 @@ GEMM_INLINE void GEMM_F(turn32)(uint32_t *dst, const void *src, int64_t pitch, i
 #endif
   for (; u + 4 <= units; u += 16) {
     const int64_t end = gemm_min(16, (units - u) & ~3);
+#if GEMM_EXACT && GEMM_VEC == 32
+    GEMM_F(turn_ahead)(s, pitch, w, u * 4, units * 4);
+    if (w == 6) {
+      for (int64_t q = 0; q < end; q += 4) GEMM_F(turn6)(dst + (u + q) * 6, s + (u + q) * 4, pitch);
+      continue;
+    }
+#endif
     for (int64_t i = (w - 1) & ~7; i >= 0; i -= 8) {
       const char *r[8];
       for (int64_t q = 0; q < 8; q++) r[q] = s + gemm_min(i + q, w - 1) * pitch + u * 4;
@@ -190,7 +221,7 @@ GEMM_INLINE void GEMM_F(turn64)(uint64_t *dst, const void *src, int64_t pitch, i
   typedef GEMM_F(q2) V;
   const char *s = src;
   int64_t u = 0;
-#if GEMM_EXACT
+#if GEMM_EXACT && GEMM_VEC == 64
   if (w > 4)
     for (; u + 8 <= units; u += 8) {
       GEMM_F(turn_ahead)(s, pitch, w, u * 8, units * 8);
@@ -200,6 +231,9 @@ GEMM_INLINE void GEMM_F(turn64)(uint64_t *dst, const void *src, int64_t pitch, i
 #endif
   for (; u + 2 <= units; u += 8) {
     const int64_t end = gemm_min(8, (units - u) & ~1);
+#if GEMM_EXACT && GEMM_VEC == 32
+    GEMM_F(turn_ahead)(s, pitch, w, u * 8, units * 8);
+#endif
     for (int64_t i = (w - 1) & ~1; i >= 0; i -= 2) {
       const char *p0 = s + i * pitch + u * 8, *p1 = s + gemm_min(i + 1, w - 1) * pitch + u * 8;
       uint64_t *d = dst + u * w + i;

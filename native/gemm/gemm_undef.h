@@ -37,6 +37,9 @@
 #undef GEMM_MLP
 #undef GEMM_EXACT
 #undef GEMM_EXACTLY
+#undef GEMM_EXACT_TOP
+#undef GEMM_EXACT_RUNS
+#undef GEMM_LAST
 #undef GEMM_HEIGHTS
 #undef GEMM_TWOS
 #undef GEMM_TWOS_UNITS

@@ -21,19 +21,24 @@ func tile(name, load, broadcast string, mr, nv, others int, math ...string) objt
 	return l
 }
 
-// exact is tile on gemm_exact.h. The first tile of a panel also copies each unit of B, 128 bytes by way of general registers, and asks
+// exact is tile on gemm_exact.h, of mr rows. The first tile of a panel also copies each unit of B, 128 bytes by way of general registers, and asks
 // for lines of B. The tile that packs another panel beside copies so much for four units. Both count among the others.
-func exact(name, load, broadcast string, math string) []objtest.Loop {
-	plain, fresh, beside := tile(name, load, broadcast, 14, 2, 7, math), tile(name, load, broadcast, 14, 2, 40, math), tile(name, load, broadcast, 14, 2, 12, math)
-	plain.Symbol, fresh.Symbol, beside.Symbol = "tile_14_"+name, "fresh_14_"+name, "beside_14_"+name
-	fresh.Main = plain.Main
+func exact(name, load, broadcast string, mr int, math string) []objtest.Loop {
+	plain, fresh, beside := tile(name, load, broadcast, mr, 2, 7, math), tile(name, load, broadcast, mr, 2, 40, math), tile(name, load, broadcast, mr, 2, 12, math)
+	plain.Symbol, fresh.Symbol, beside.Symbol = fmt.Sprintf("tile_%d_%s", mr, name), fmt.Sprintf("fresh_%d_%s", mr, name), fmt.Sprintf("beside_%d_%s", mr, name)
 	return []objtest.Loop{plain, fresh, beside}
 }
 
-// unrolled is l with loops of four units alone: their tail is not judged.
-func unrolled(l objtest.Loop) objtest.Loop {
-	l.Least = 4
-	return l
+// low is exact with tiles of 6 rows, and their run over several panels, whose last units go by two rows: loops of four units alone are judged.
+func low(name, load, broadcast string, math string) []objtest.Loop {
+	loops := exact(name, load, broadcast, 6, math)
+	run := loops[0]
+	run.Symbol, run.Others = "run_6_"+name, 4
+	loops = append(loops, run)
+	for i := range loops {
+		loops[i].Least = 4
+	}
+	return loops
 }
 
 // amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.
@@ -68,14 +73,14 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		t.Skip("compiles every tile with every compiler")
 	}
 	objtest.AMD64(t, slices.Concat(
-		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", "vfmadd231ps"),
-		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
-		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, "vdpbf16ps")[:1],
-		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, "vpdpbusd")[:1],
+		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 14, "vfmadd231ps"),
+		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", 14, "vfmadd231pd"),
+		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, 14, "vdpbf16ps")[:1],
+		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, 14, "vpdpbusd")[:1],
+		low("gemm_fp32_avx2_6x16", floats, "vbroadcastss", "vfmadd231ps"),
+		low("gemm_fp64_avx2_6x8", floats+"|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
 		[]objtest.Loop{
-			unrolled(tile("gemm_fp32_avx2_6x16", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps")),
 			small("gemm_fp32_avx2_6x16", 6, 2),
-			unrolled(tile("gemm_fp64_avx2_6x8", floats+"|vmovapd|vmovupd", "vbroadcastsd", 6, 2, 4, "vfmadd231pd")),
 			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
 			tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
 			amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
