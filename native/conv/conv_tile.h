@@ -60,7 +60,7 @@ typedef struct tile {
   int far;       // y comes from beyond L2: the next tile's lines are asked for
   const char *ahead; // what is asked for meanwhile: with each element the line that lies `pace` bytes after the one before
   int64_t pace;
-  int64_t panels; // CONV_TWOS: how many panels that follow each other the tile goes over, with sums alone 1
+  int64_t panels, down; // CONV_TWOS: how many panels that follow each other the tile goes over, or tiles `down` bytes apart; with sums 1
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 

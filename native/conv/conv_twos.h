@@ -94,11 +94,13 @@ RIDGE_INLINE RIDGE_VT void twos_end(const int mr, const tile *t, const char *con
   }
 }
 
-// The tile times t->panels panels that follow each other: little stands between the end of one and the multiply-adds of the next.
+// A tile times `panels` panels that follow each other, or, where `down` is not 0, so many tiles of pixels that lie `down` bytes on times one panel: little
+// stands between the end of one and the multiply-adds of the next.
 RIDGE_INLINE RIDGE_VT void twos_tiles(const int mr, const tile *t) {
   const me *b = t->panel;
-  int64_t k = t->k, at = t->at;
-  for (int64_t panels = t->panels; panels > 0; panels--, k += NR, at += NR) {
+  int64_t k = t->k, at = t->at, from = t->from * (int64_t)sizeof(me);
+  const int64_t right = t->down ? mr * t->a->K : NR;
+  for (int64_t left = t->panels; left > 0; left--) {
     mv acc[RIDGE_MR][RIDGE_NV];
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) {
@@ -106,7 +108,7 @@ RIDGE_INLINE RIDGE_VT void twos_tiles(const int mr, const tile *t) {
       for (int v = 0; v < RIDGE_NV; v++) acc[i][v] = (mv){0};
     }
     if (t->far) { // the lines that are written next
-      const yt *y = (const yt *)t->a->y + at + (panels > 1 ? NR : t->next);
+      const yt *y = (const yt *)t->a->y + at + (left > 1 ? right : t->next);
       RIDGE_UNROLL_ALL
       for (int i = 0; i < mr; i++, y += t->a->K) __builtin_prefetch(y, 1);
     }
@@ -116,10 +118,12 @@ RIDGE_INLINE RIDGE_VT void twos_tiles(const int mr, const tile *t) {
       for (int i = 0; i < mr; i++, r += t->a->K) __builtin_prefetch(r);
     }
     const char *const *pixel = t->pixel;
-    int64_t from = t->from * (int64_t)sizeof(me);
-    for (int64_t taps = t->taps; taps > 1; taps--, pixel += t->advance, from += t->pitch) b = twos_tap(mr, pixel, from, t->run, b, acc);
-    b = twos_tap(mr, pixel, from, t->run - TWOS_ELEMENTS, b, acc);
-    twos_end(mr, t, pixel, from + (t->run - TWOS_ELEMENTS) * (int64_t)sizeof(me), b, k, at, acc);
-    b += TWOS_ELEMENTS * NR;
+    int64_t offset = from;
+    for (int64_t taps = t->taps; taps > 1; taps--, pixel += t->advance, offset += t->pitch) b = twos_tap(mr, pixel, offset, t->run, b, acc);
+    b = twos_tap(mr, pixel, offset, t->run - TWOS_ELEMENTS, b, acc);
+    twos_end(mr, t, pixel, offset + (t->run - TWOS_ELEMENTS) * (int64_t)sizeof(me), b, k, at, acc);
+    at += right;
+    if (t->down) from += t->down, b = t->panel;
+    else k += NR, b += TWOS_ELEMENTS * NR;
   }
 }
