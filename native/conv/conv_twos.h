@@ -1,14 +1,14 @@
 // The last elements of a tile on AVX2 (in conv_tile.h): by pairs of pixels over three elements, each pair to its end and to y before the next
 // one. On Zen 3 stores beside multiply-adds take their place unless they are spread among them: 12 behind a tile cost 19 to 25 cycles, four
-// behind each 12 multiply-adds none or one (gemm_twos.h has the table). The bias is added from memory, where loads have room.
+// behind each 12 multiply-adds none or one (gemm_exact.h has the table). The bias is added from memory, where loads have room.
 #define CONV_TWOS
 enum { TWOS_ELEMENTS = 3 };
 
-// One element of one pixel: in one piece of assembly, in this order (why: gemm_twos.h).
+// One element of one pixel: in one piece of assembly, in this order (why: gemm_exact.h).
 RIDGE_INLINE RIDGE_VT void twos_row(mv acc[RIDGE_NV], const me_any *p, const mv bv[RIDGE_NV]) {
   mv x;
   __asm__("vbroadcastss %3, %2\n\tvfmadd231ps %4, %2, %0\n\tvfmadd231ps %5, %2, %1"
-          : "+x"(acc[0]), "+x"(acc[1]), "=&x"(x)
+          : "+&x"(acc[0]), "+&x"(acc[1]), "=&x"(x)
           : "m"(*p), "x"(bv[0]), "x"(bv[1]));
 }
 

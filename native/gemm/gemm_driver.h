@@ -57,7 +57,7 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
   return t * GEMM_MR;
 }
 
-// Whether tiles have just the rows that there are; some kernels have tiles of every height only where B comes packed.
+// Whether tiles have just the rows that there are; those of NEON have every height only where B comes packed.
 #ifdef GEMM_HEIGHTS
 #define GEMM_EXACTLY(given) (given)
 #else

@@ -1,16 +1,18 @@
-// Register tiles of every height up to MR (template, for variants with GEMM_EXACT): the rows of a block are
+// Register tiles of every height up to MR, 14 or 6 (template, for variants with GEMM_EXACT): the rows of a block are
 // split evenly over its tiles, none is padded, and a panel of A holds as many rows as its tile.
 //
 // Where a vector register file is large and one 512-bit multiply-add a cycle is the limit (Zen 4),
 // tiles of 4 to 14 rows run at the same rate: 14 rows for a height that 14 does not divide would waste
-// up to 4 % at 256 rows and 24 % at 32.
+// up to 4 % at 256 rows and 24 % at 32. Six rows of 256 bits waste less (0.8 % at 256, 11 % at 32) and
+// win by what follows, and by the stores at a tile's end.
 //
 // A tile may be fresh: it reads B where it lies, copies it to the packed panel on its way and asks for what the next fresh tile reads. The
 // other tiles of the panel read what it wrote. Packing B then has no pass of its own.
 //
 // Or a tile packs, beside its multiply-adds, a part of a panel that a later tile reads: a row of two vectors for four units of K, which it asked
-// for some rows before. Where B comes packed, tiles ask for what comes next. On Zen 5 (two multiply-adds a cycle, 14 cycles a k) a tile
-// alone reaches 0.975 to 0.99 of the probe, without asking for 28 lines of C at once up to 0.01 more: a row for four units instead.
+// for some rows before. Where B comes packed, tiles of 14 rows, and a single tile of 6, ask for what comes
+// next; several of 6 go by runs (below), which ask for nothing. On Zen 5 (two multiply-adds a cycle, 14 cycles a k) a tile
+// alone reaches 0.975 to 0.99 of the probe, without asking for 28 lines of C at once up to 0.01 more: a row for four units instead (six lines are asked for at once).
 //
 // Zen 4, cycles beside a tile's multiply-adds (A, B and C in L1 or L2; K = 64, 256, 512): 67, 96, 150; with the sums stored row by row 30, 65, 115; with
 // a panel packed beside 123, 308, 524, by way of general registers 76, 118, 197; fresh 228, 731, 1345, so 115, 205, 480.
@@ -42,7 +44,7 @@ GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(ve
   _Static_assert(GEMM_NV == 2, "the assembly has two vectors");
   GEMM_F(vec) x;
   __asm__(GEMM_BROADCAST " %3, %2\n\t" GEMM_MADD("%2", "%4", "%0") "\n\t" GEMM_MADD("%2", "%5", "%1")
-          : "+v"(s[0]), "+v"(s[1]), "=&v"(x)
+          : "+&v"(s[0]), "+&v"(s[1]), "=&v"(x)
           : "m"(*a), "v"(b[0]), "v"(b[1]));
 #endif
 }
@@ -101,6 +103,7 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i += 2) {
     const int end = i + 2 < h ? i + 2 : h;
     RIDGE_UNROLL_FULL for (int k = 0; k < GEMM_LAST; k++) {
+      __asm__ volatile("" : "+r"(b)); // gcc would load all of B for both ways to c at once, and spill it
       const GEMM_F(vec) bv[2] = {b[2 * k], b[2 * k + 1]};
       RIDGE_UNROLL_FULL for (int r = i; r < end; r++) GEMM_F(row)(s[r], a + k * h + r, bv);
     }
@@ -109,7 +112,7 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
       *(VU *)p = s[r][0], *(VU *)(p + GEMM_VEC) = s[r][1];
       __asm__("" : "+r"(p));
     }
-    __asm__("" : "+r"(a), "+r"(b)); // the next two rows load B again
+    __asm__("" : "+r"(a));
   }
 }
 #endif
@@ -212,7 +215,7 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
 #endif
     }
   }
-  // Rows of C that are needed soon, a row for each four units: all at once they would hold up the first loads of A and B.
+  // Rows of C that are needed soon, of 14 rows one for each four units: all at once they would hold up the first loads of A and B.
   const int other = from && from->soon; // not this tile's own
   const char *soon = other ? from->soon : c ? (const char *)c : (const char *)ap;
   int64_t down = other ? from->down : c ? ldc * (int64_t)sizeof(GEMM_S) : 0;
@@ -258,7 +261,7 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
       GEMM_EXACT_ASKING(4)
     }
   }
-  const int rows = !fresh && !end && k >= GEMM_LAST; // the last steps go row by row
+  const int rows = !fresh && !end && k >= GEMM_LAST; // the last steps go row by row or by two rows
   if (rows) k -= GEMM_LAST;
   for (; k >= 4; k -= 4) {
     GEMM_EXACT_SOON;

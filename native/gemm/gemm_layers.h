@@ -7,7 +7,7 @@
 // Any shape and alignment; Y overlaps nothing. FLOP: swiglu 4MNK + 6MN, mlp 2MHK + 2MNH, the biases and the activation.
 // Bytes: X, the weights and Y once; what lies between the products never leaves the caches.
 // Limit: the multiply-adds of the register tile from some 50 rows on, below it packing and reading the weights, which no row
-// count changes (gemm_few.h), up to 3 rows the memory.
+// count changes, up to 3 rows the memory.
 //
 //   for blocks of R rows of X: the team packs them in all of K; barrier
 //     swiglu: each thread, for its columns by two panels: sums of the gate, sums of up, both in its L2; then the

@@ -127,8 +127,8 @@ GEMM_NOINLINE void GEMM_F(own_block)(const ridge_gemm_args *g, GEMM_F(block) *k,
     }
 }
 
-// Tiles of a block whose panels of B the team has packed (the loops of gemm_driver.h): by groups of four panels, while the next group
-// is asked for; behind the last the first, for the next rows.
+// Tiles of a block whose panels of B the team has packed (the loops of gemm_driver.h): by groups of four panels, while tiles of 14 rows
+// ask for the next group; behind the last the first, for the next rows.
 GEMM_INLINE void GEMM_F(own_groups)(const ridge_gemm_args *g, const GEMM_F(block) *block) {
   for (int64_t j = 0; j < block->cols; j += GEMM_GROUP) {
     GEMM_F(block) k = *block;

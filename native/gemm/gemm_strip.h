@@ -11,7 +11,7 @@
 // has MR*NV multiply-adds, NV loads of B and MR broadcasts, as the tile of the large product, and in the first
 // tile NV stores and a prefetch; beginning and ending a tile costs MR*NV loads and stores in 32 steps.
 // One Zen 3 core beside a busy neighbour (where the large product's tile has 0.72), of the FMA probe, packed in
-// groups (gemm_few.h) and this: 16x4000x4000 0.41 and 0.57, 16x4096x4096 0.41 and 0.46, 16x512x2048 0.48 and 0.53.
+// groups (gemm_few.h, as 20 rows and more then went) and this: 16x4000x4000 0.41 and 0.57, 16x4096x4096 0.41 and 0.46, 16x512x2048 0.48 and 0.53.
 // Blocks of 64 and 128 rows: 0.50 and 0.43 of 16x4000x4000. All prefetches of a strip at once instead of
 // one a step: 0.48. Without the panel, the strip read from L2 by each tile: 0.37 of 16x4096x4096.
 // Threads share N.

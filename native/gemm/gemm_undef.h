@@ -41,8 +41,6 @@
 #undef GEMM_EXACT_RUNS
 #undef GEMM_LAST
 #undef GEMM_HEIGHTS
-#undef GEMM_TWOS
-#undef GEMM_TWOS_UNITS
 #undef GEMM_AHEAD
 #undef GEMM_UNIT
 #undef GEMM_PK

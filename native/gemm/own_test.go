@@ -66,12 +66,13 @@ func TestTilesPackNoMoreBesideThanTheyHaveRoomFor(t *testing.T) {
 	}
 }
 
-// From a thousand rows on the team packs B once for all.
+// From a thousand rows on (tiles of 14 rows; of 6 from 288 of fp32 and of what is widened to it, 144 of fp64) the team packs B once for all.
 func TestManyRowsShareThePanelsOfB(t *testing.T) {
 	ops := []op.Op{
 		kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40)), kerneltest.Op(t, "gemm", record.FP32, shape(1030, 35, 40, "packed", "1")),
 		kerneltest.Op(t, "gemm", record.INT8, shape(4100, 40, 20)), kerneltest.Op(t, "gemm", record.BF16, shape(2060, 40, 20)),
 		kerneltest.Op(t, "gemm", record.INT8, shape(4100, 40, 20, "packed", "1")), kerneltest.Op(t, "gemm", record.BF16, shape(2060, 40, 20, "packed", "1")),
+		kerneltest.Op(t, "gemm", record.BF16, shape(300, 70, 600)), kerneltest.Op(t, "gemm", record.FP16, shape(300, 70, 600)), // three blocks of K, sums in the workspace
 	}
 	if !testing.Short() {
 		for _, d := range []record.DType{record.FP32, record.FP64} {
