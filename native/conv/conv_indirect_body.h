@@ -250,7 +250,7 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
 #if defined(CONV_TWOS)
   // Few panels that each stay in L1 go panel by panel over all pixels, which a busy neighbour disturbs less: Zen 3, 64x56x56 to 64 1.02 to 1.06, 256x56x56 to
   // 64 1.00 to 1.04, to 128 1.00 to 1.03; many or larger ones lose (128x28x28 to 512 0.98, 512x28x28 to 256 0.98).
-  if (s->regular && t.run >= TWOS_ELEMENTS && s->kg % NR == 0 && p1 - p0 <= 8 && panel * (int64_t)sizeof(me) <= 16 << 10) {
+  if (s->regular && t.run > TWOS_ELEMENTS && s->kg % NR == 0 && p1 - p0 <= 8 && panel * (int64_t)sizeof(me) <= 16 << 10) {
     const char *row[MR];
     for (int64_t p = p0; p < p1; p++)
       for (int64_t j = 0, from = 0; j < b->tiles; j += t.panels) {
@@ -259,7 +259,8 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
         t.pixel = pixels_of(s, b, j, from, 0, row), t.down = mr * a->C * (int64_t)sizeof(xt);
         t.panel = (const me *)a->packed + (b->g * s->panels + p) * panel;
         t.next = mr * a->K, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
-        run_tile(mr, RIDGE_NV, &t);
+        if (mr == 6) twos_six(&t, twos_pitch(&t));
+        else run_tile(mr, RIDGE_NV, &t);
         from += t.panels * mr;
       }
     return;
@@ -283,6 +284,11 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
           t.panels = end - p < n / NR ? end - p : n / NR;
           p += t.panels - 1;
           t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
+          const int64_t pitch = mr == 6 ? twos_pitch(&t) : 0;
+          if (pitch) {
+            twos_six(&t, pitch);
+            continue;
+          }
         }
 #endif
         run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);

@@ -225,11 +225,11 @@ func TestFiltersPackedBeforehandMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), list)
 }
 
-// given: panels of more than one group that stays in the cache, incomplete panels, groups of channels (of 3x3 and, panel by panel over all pixels, of 1x1), a step, all epilogues; whole tiles of seven pixels
+// given: panels of more than one group that stays in the cache, incomplete panels, groups of channels (of 3x3 and, panel by panel over all pixels, of 1x1), a step, all epilogues; tiles of six pixels at even distances, of rows of taps and of every second pixel; whole tiles of seven pixels
 // whose end goes pixel by pixel, of one slab of elements and of several.
 var given = []string{
 	"n=1 c=640 h=3 w=5 k=247 r=1 bias=1 act=relu residual=1", "n=2 c=24 h=5 w=7 k=70 r=1 stride=2 bias=1 act=gelu",
 	"n=1 c=32 h=5 w=5 k=96 groups=2 pad=1 bias=1 act=relu", "n=1 c=1100 h=2 w=3 k=96 r=1",
-	"n=2 c=24 h=5 w=7 k=64 groups=2 r=1 bias=1", "n=1 c=64 h=2 w=7 k=128 r=1 bias=1 act=relu", "n=1 c=64 h=2 w=7 k=64 r=1 residual=1", "n=1 c=2400 h=1 w=14 k=64 r=1 bias=1 act=relu residual=1",
+	"n=2 c=24 h=5 w=7 k=64 groups=2 r=1 bias=1", "n=1 c=3 h=9 w=40 k=32 r=7 stride=2 pad=3 bias=1 act=relu", "n=1 c=9 h=3 w=24 k=48 r=1 stride=2 residual=1", "n=1 c=64 h=2 w=7 k=128 r=1 bias=1 act=relu", "n=1 c=64 h=2 w=7 k=64 r=1 residual=1", "n=1 c=2400 h=1 w=14 k=64 r=1 bias=1 act=relu residual=1",
 	"n=1 c=6 h=3 w=14 k=64 r=1 bias=1 act=relu", "n=1 c=2 h=3 w=7 k=64 r=3 pad=1 bias=1 act=gelu",
 }

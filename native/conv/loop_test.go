@@ -50,6 +50,7 @@ func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	)
 	objtest.AMD64(t, []objtest.Loop{
 		unrolled(tile("conv2d_fp32_avx2_indirect_amd64.c", "tile_6_2", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps|vfmadd213ps|vfmadd132ps")),
+		unrolled(tile("conv2d_fp32_avx2_indirect_amd64.c", "twos_six", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps")),
 		whole("conv2d_fp32_avx512_indirect_amd64.c", floats, "vfmadd231ps"),
 		edges("conv2d_fp32_avx512_indirect_amd64.c", "vfmadd231ps"),
 		tile("conv2d_int8_avx2_indirect_amd64.c", "tile_6_2", ints, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
