@@ -5,6 +5,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -23,10 +24,14 @@ func fusionCommand() *cli.Command {
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "patterns", Value: "all", Usage: "all, groups (" + strings.Join(fusion.Groups(fusion.Builtin()), ",") + ") or pattern names, comma-separated"},
 			&cli.StringFlag{Name: "mode", Value: record.Hot, Usage: "hot or cold"},
+			&cli.DurationFlag{Name: "budget", Usage: "time for the whole run on each device, such as 30m, in place of 15m (--quick 1m): more of it settles more shapes where neighbours disturb; each is measured once in any case"},
 		),
 		Action: fusionProfile,
 	}
 }
+
+// leastBudget of a run: the ceilings alone take most of it.
+const leastBudget = 20 * time.Second
 
 // patterns reads a flag that names fusion patterns. One of them must have one of the precisions that are
 // asked for, if any are.
@@ -68,7 +73,12 @@ func fusionProfile(c *cli.Context) error {
 	if err := checkFiles(c, len(cfgs)); err != nil {
 		return err
 	}
+	budget := c.Duration("budget")
+	if c.IsSet("budget") && budget < leastBudget {
+		return fmt.Errorf("--budget %v: expected at least %v", budget, leastBudget)
+	}
 	for i := range cfgs {
+		cfgs[i].Target = budget
 		p := &cfgs[i].Plan
 		if p.Fusion, err = patterns(c, "patterns", p.Precisions); err != nil {
 			return err

@@ -57,6 +57,8 @@ type Config struct {
 	// Beside is what each program of a case takes in Launch's workers beside its measurement (sampling it, say): the run may
 	// last so much longer before cases get less time.
 	Beside time.Duration
+	// Target is the time that the run should take; 0: what its kind of plan has. The first visit to every case is made in any case.
+	Target time.Duration
 	// Concurrent, of several devices: they are measured at the same time (RunEach).
 	Concurrent bool
 	beside     []string // the other devices of the run

@@ -78,7 +78,7 @@ func (c *campaign) measure(ctx context.Context) error {
 	return c.energies(ctx)
 }
 
-// Targets for the whole run. The budgets of the cases shrink when a run falls behind.
+// Targets for the whole run, unless Config.Target gives one. The budgets of the cases shrink when a run falls behind.
 const (
 	quickTarget = 75 * time.Second
 	quickFusion = 54 * time.Second // of a run of fusion patterns alone
@@ -88,6 +88,9 @@ const (
 
 // target is the time that the run should take.
 func (c *campaign) target() time.Duration {
+	if c.cfg.Target > 0 {
+		return c.cfg.Target
+	}
 	programs := 0
 	for _, k := range c.plan.Cases {
 		programs += max(1, len(k.Arms))

@@ -97,6 +97,25 @@ func TestWhatIsDoneBesideMeasuringDoesNotShrinkTheCases(t *testing.T) {
 	}
 }
 
+func TestAGivenTargetIsTheTimeOfTheRun(t *testing.T) {
+	began := time.Unix(1000, 0)
+	for _, tc := range []struct {
+		name         string
+		quick        bool
+		target, want time.Duration
+	}{
+		{"none", false, 0, fullFusion}, {"none, quick", true, 0, quickFusion},
+		{"more", false, time.Hour, time.Hour}, {"less", false, time.Minute, time.Minute}, {"quick", true, 5 * time.Minute, 5 * time.Minute},
+	} {
+		c := &campaign{started: began}
+		c.cfg = Config{Target: tc.target, Now: func() time.Time { return began.Add(time.Second) }}
+		c.cfg.Plan.Quick, c.cfg.Plan.ProbesOnly = tc.quick, true
+		if got := c.timeLeft(); got != tc.want-time.Second {
+			t.Errorf("%s: %v left after a second, want %v", tc.name, got, tc.want-time.Second)
+		}
+	}
+}
+
 // Short of time, the open comparisons that need least come first and the hopeless are left out; with time for none, all keep their turn.
 func TestTheTimeLeftGoesToWhatItCanSettle(t *testing.T) {
 	began := time.Unix(1000, 0)
