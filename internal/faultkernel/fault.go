@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b5ca7796311e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8282ea17e249
 #include "fault.h"
 */
 import "C"

@@ -46,6 +46,21 @@ func TestReductionKernelsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// From 4 MiB on some kernels read a run as four streams.
+func TestLongRunsMatchTheExpectation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 4 MiB")
+	}
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
+		for _, name := range []string{"sum", "max", "min"} {
+			ops = append(ops, kerneltest.Op(t, name, d, params("rows", 1, "cols", (4<<20)/int(d.Size())+8191*4+5, "dim", "all")))
+		}
+	}
+	ops = append(ops, kerneltest.Op(t, "mean", record.FP32, params("rows", 2, "cols", 1<<20, "dim", "1")))
+	kerneltest.All(t, native.New(), ops)
+}
+
 func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b5ca7796311e
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8282ea17e249
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
