@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8282ea17e249
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7aaa0517cbaf
 #include "fault.h"
 */
 import "C"

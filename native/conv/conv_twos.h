@@ -183,7 +183,7 @@ RIDGE_VT __attribute__((noinline, unused)) static void twos_six(const tile *t, i
                      "sub %[last], %[n]\n\tjmp 0b\n5:"
                      : "=&x"(acc[0][0]), "=&x"(acc[0][1]), "=&x"(acc[1][0]), "=&x"(acc[1][1]), "=&x"(acc[2][0]), "=&x"(acc[2][1]), "=&x"(acc[3][0]),
                        "=&x"(acc[3][1]), "=&x"(acc[4][0]), "=&x"(acc[4][1]), "=&x"(acc[5][0]), "=&x"(acc[5][1]), [x] "=&x"(x), [b0] "=&x"(b0),
-                       [b1] "=&x"(b1), [low] "+r"(low), [high] "+r"(high), [b] "+r"(b), [n] "+r"(n), [taps] "+r"(taps)
+                       [b1] "=&x"(b1), [low] "+&r"(low), [high] "+&r"(high), [b] "+&r"(b), [n] "+&r"(n), [taps] "+&r"(taps)
                      : [pitch] "r"(pitch), [rest] "r"(rest), [run] "m"(t->run), [last] "i"(TWOS_ELEMENTS)
                      : "memory", "cc");
 #undef SIX_ROW
