@@ -66,6 +66,21 @@ func TestTilesPackNoMoreBesideThanTheyHaveRoomFor(t *testing.T) {
 	}
 }
 
+// Few rows against B as it lies, from a cache (rows of B not asked for on AVX2) and from memory (there one and two rows take eight rows of B at a time).
+func TestFewRowsReadBFromCachesAndFromMemory(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.FP64, record.BF16} {
+		for i, m := range []int{1, 2, 3, 6} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, 1030+i, 261+i)))
+		}
+	}
+	if !testing.Short() { // 2059 rows: eight at a time, and three are left
+		ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(1, 2101, 2059)), kerneltest.Op(t, "gemm", record.FP32, shape(2, 2101, 2059)),
+			kerneltest.Op(t, "gemm", record.FP64, shape(1, 1051, 2059)), kerneltest.Op(t, "gemm", record.FP64, shape(2, 1051, 2059)))
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
 // From a thousand rows on (tiles of 14 rows; of 6 from 288 of fp32 and of what is widened to it, 144 of fp64) the team packs B once for all.
 func TestManyRowsShareThePanelsOfB(t *testing.T) {
 	ops := []op.Op{

@@ -19,6 +19,7 @@ import "C"
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"unsafe"
 
@@ -31,10 +32,23 @@ import (
 // way to see ties and NaN, which the random inputs of a verification do not have. The kernel
 // must be runnable here.
 func Argmax(kernelName string, x []float32) (int64, error) {
+	return overAll(kernelName, "argmax", x)
+}
+
+// Extremum evaluates max or min over all of x with the named fp32 kernel, on the calling thread: the way to place the one element that
+// counts. The kernel must be runnable here.
+func Extremum(kernelName, opName string, x []float32) (float32, error) {
+	y, err := overAll(kernelName, opName, x)
+	return math.Float32frombits(uint32(y)), err
+}
+
+// overAll reduces all of x and gives the first eight bytes of y.
+func overAll(kernelName, opName string, x []float32) (int64, error) {
+	code := slices.Index(op.ReductionOps, opName)
 	table := unsafe.Slice(C.ridge_reduction_table(), C.ridge_reduction_table_len())
 	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
-	if i < 0 || C.GoString(table[i].dtype) != "fp32" {
-		return 0, fmt.Errorf("argmax with kernel %s: expected an fp32 kernel of the reduction family", kernelName)
+	if code < 0 || i < 0 || C.GoString(table[i].dtype) != "fp32" {
+		return 0, fmt.Errorf("%s with kernel %s: expected an fp32 kernel of the reduction family", opName, kernelName)
 	}
 	n := len(x)
 	mem := kernel.Alloc(uintptr(4*n) + 64)
@@ -43,10 +57,10 @@ func Argmax(kernelName string, x []float32) (int64, error) {
 	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args + 8))
 	defer kernel.Free(unsafe.Pointer(args))
 	y := (*int64)(unsafe.Add(unsafe.Pointer(args), C.sizeof_ridge_reduction_args))
-	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, C.RIDGE_RD_ARGMAX
+	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, C.int32_t(code)
 	args.x, args.y = mem, unsafe.Pointer(y)
 	if rc := C.apply(&table[i], args); rc != 0 {
-		return 0, fmt.Errorf("argmax with kernel %s: status %d", kernelName, rc)
+		return 0, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
 	}
 	return *y, nil
 }

@@ -12,6 +12,34 @@ import (
 	"ridge/native/reduction"
 )
 
+// Of a long run, which some kernels read as four streams, no element is left out: one that exceeds all others is found at the ends of the streams and
+// between.
+func TestTheExtremumOfALongRunIsFoundAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 4 MiB")
+	}
+	const n = 1<<20 + 4096 + 77
+	places := []int{0, 15, 16, n - 1, n - 77, n - 78}
+	for _, block := range []int{4096, 8192} { // of 64 rounds of eight vectors, whose lengths differ
+		quarter := n / (4 * block) * block
+		for i := 1; i <= 4; i++ {
+			places = append(places, i*quarter-17, i*quarter-1, i*quarter, i*quarter+15, i*quarter-quarter/2)
+		}
+	}
+	x := make([]float32, n)
+	for name, v := range map[string]float32{"max": 1, "min": -1} {
+		for _, k := range kerneltest.Names(native.New(), kerneltest.Op(t, name, record.FP32, params("rows", 1, "cols", 1))) {
+			for _, at := range places {
+				x[at] = v
+				if got, err := reduction.Extremum(k, name, x); err != nil || got != v {
+					t.Errorf("%s, %s at %d: %g, %v, want %g", k, name, at, got, err, v)
+				}
+				x[at] = 0
+			}
+		}
+	}
+}
+
 func TestArgmaxGivesTheFirstOfEqualsAndTheFirstNaN(t *testing.T) {
 	const n = 3*16384 + 77 // several blocks and a tail
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
