@@ -12,7 +12,7 @@
 #define GEMM_TARGET GEMM_ON("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_KIND GEMM_AMX_BF16
 #define GEMM_NARROWS
-#define GEMM_MC 256
-#define GEMM_KC 512
-#define GEMM_NC 4096
+#define GEMM_MC 480
+#define GEMM_KC 288
+#define GEMM_NC 512
 #include "gemm_dot.h"

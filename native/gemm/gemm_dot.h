@@ -191,6 +191,9 @@ void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_F(beside_14) : 
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif
 #else
+#if GEMM_TILES
+#include "gemm_tiles_pack.h"
+#else
 GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
   const int64_t units = gemm_ceil(kc, GEMM_KU) / GEMM_PK;
   char *p = to;
@@ -221,6 +224,8 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
   }
 }
 
+#endif
+
 #if GEMM_FLOAT && GEMM_HALF == GEMM_IS_BF16
 #define GEMM_LAYERS
 #endif
@@ -243,8 +248,8 @@ int GEMM_PASTE(ridge, GEMM_MLP)(const void *args, const ridge_ctx *ctx) { return
 #endif
 #endif
 
+#undef TILE_DOT
 #undef GEMM_FLOAT
-#undef GEMM_TILES
 #undef GEMM_PK
 #undef GEMM_HEAD
 #undef GEMM_STAGE

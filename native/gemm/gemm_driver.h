@@ -20,6 +20,9 @@
 // trans, cols, kc) consecutive panels; GEMM_F(tile)(kc, a, b, c, ldc, add, end) the register tile,
 // c row-major; GEMM_F(end), GEMM_F(finish), GEMM_F(plain) of gemm_epilogue.h.
 
+#ifndef GEMM_TILES
+#define GEMM_TILES 0
+#endif
 #if !GEMM_EXACT
 typedef void GEMM_F(source); // only exact tiles read B in memory
 #endif
@@ -39,6 +42,7 @@ typedef struct GEMM_F(plan) {
   int64_t acc_bytes;        // OWN and FEW: of one thread
   int way;
   int64_t rows; // OWN and FEW: rows of A packed at a time
+  int few, kept, far; // STRIPS: all of A is packed once; packed B is kept; it does not stay in L2
 } GEMM_F(plan);
 
 // Columns of C that a thread packs at a time when the rows are few.
@@ -80,9 +84,12 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 #define GEMM_LONG_ROWS 0
 #define GEMM_LONG_KC GEMM_KC
 #endif
-enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS) };
+enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS), GEMM_F(STRIPS) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
+#if GEMM_TILES
+  return GEMM_F(STRIPS);
+#endif
   if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS ? GEMM_F(OWN) : GEMM_F(GOTO);
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return GEMM_F(DOTS);
@@ -90,6 +97,10 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
   if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS)) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
 }
+
+#if GEMM_TILES
+RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads);
+#endif
 
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
@@ -100,6 +111,12 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
   p.a_panel = GEMM_A_PANEL(p.kc);
   p.b_panel = GEMM_B_PANEL(p.kc);
   p.way = GEMM_F(way)(g, mc, nthreads);
+#if GEMM_TILES
+  if (p.way == GEMM_F(STRIPS)) {
+    GEMM_F(plan_tiles)(&p, g, nthreads);
+    return p;
+  }
+#endif
 #ifdef GEMM_DOTS_MAX
   if (p.way == GEMM_F(DOTS)) {
     p.total = nthreads * GEMM_F(dots_bytes)(g->M, g->K);
@@ -272,6 +289,8 @@ GEMM_NOINLINE void GEMM_F(macro)(const ridge_gemm_args *g, GEMM_F(block) *k) {
 #include "gemm_packed.h"
 #if GEMM_EXACT
 #include "gemm_own.h"
+#elif GEMM_TILES
+#include "gemm_tiles.h"
 #else
 #include "gemm_few.h"
 #endif
@@ -300,6 +319,8 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
 #endif
 #if GEMM_EXACT
   if (p.way == GEMM_F(OWN)) return GEMM_F(run_own)(g, ctx, &p);
+#elif GEMM_TILES
+  if (p.way == GEMM_F(STRIPS)) return GEMM_F(run_tiles)(g, ctx, &p);
 #else
   if (p.way == GEMM_F(FEW)) return GEMM_F(run_few)(g, ctx, &p);
 #endif

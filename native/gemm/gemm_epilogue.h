@@ -153,6 +153,13 @@ GEMM_INLINE void GEMM_F(end_all)(const GEMM_F(end) *e, GEMM_F(vec) *s, const int
   }
 #endif
   GEMM_TC *c = e->c;
+#ifdef GEMM_STOREV2
+  if (w % 2 == 0) {
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, c += e->ldc)
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j += 2) GEMM_STOREV2(c + j * GEMM_LANES, s[i * w + j], s[i * w + j + 1]);
+    return;
+  }
+#endif
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, c += e->ldc)
     RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_STOREV(c + j * GEMM_LANES, s[i * w + j]);
 }
@@ -193,6 +200,16 @@ GEMM_INLINE void GEMM_F(end_right)(GEMM_F(end) *e, int64_t n) {
   if (e->residual) e->residual += n;
 #ifdef GEMM_REQUANT
   if (e->scale) e->scale += n, e->bytes += n;
+#endif
+}
+
+// Moves to the element n rows further down.
+GEMM_INLINE void GEMM_F(end_down)(GEMM_F(end) *e, int64_t n) {
+  e->c += n * e->ldc;
+  if (e->d) e->d += n * e->ldd;
+  if (e->residual) e->residual += n * e->ldc;
+#ifdef GEMM_REQUANT
+  if (e->scale) e->bytes += n * e->ldc;
 #endif
 }
 

@@ -9,7 +9,7 @@
 #define GEMM_NAME GEMM_KERNEL(gemm_fp16_amx_32x32)
 #define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_KIND GEMM_AMX_FP16
-#define GEMM_MC 256
-#define GEMM_KC 512
-#define GEMM_NC 4096
+#define GEMM_MC 480
+#define GEMM_KC 288
+#define GEMM_NC 512
 #include "gemm_dot.h"

@@ -49,6 +49,11 @@ GEMM_INLINE void GEMM_F(store_half)(uint16_t *p, const GEMM_F(vec) *v) {
 #endif
 }
 
+// Two vectors side by side: one store of a line.
+#if defined(GEMM_NARROWS) && !defined(GEMM_MODEL)
+#define GEMM_STOREV2(p, v, w) _mm512_storeu_si512((p), (__m512i)_mm512_cvtne2ps_pbh((__m512)(w), (__m512)(v)))
+#endif
+
 #if GEMM_HALF == GEMM_IS_BF16
 #define GEMM_LOADS(x) ridge_bf16_to_float(x)
 #define GEMM_STORES(x) ridge_float_to_bf16(x)

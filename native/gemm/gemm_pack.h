@@ -92,7 +92,7 @@ GEMM_INLINE void GEMM_F(turn_ahead)(const char *s, int64_t pitch, int64_t w, int
 }
 #endif
 
-#if GEMM_EXACT && GEMM_VEC == 64
+#if (GEMM_EXACT || GEMM_TILES) && GEMM_VEC == 64
 // Blocks of 16 x 16 units (8 x 8 of 64 bits) in registers, for 9 rows (5) or more: every line of the source is read at once, which a pitch
 // of a power of two asks for (14 lines of one set in L1's 12 ways), and asked for GEMM_TURN_AHEAD bytes before; behind the panel's rows
 // those of the next panel. Up to 64 bytes beyond the panel are written.

@@ -10,7 +10,7 @@
 #define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_KIND GEMM_AMX_INT8
 #define GEMM_A_SIGNED 0
-#define GEMM_MC 256
-#define GEMM_KC 1024
-#define GEMM_NC 4096
+#define GEMM_MC 480
+#define GEMM_KC 576
+#define GEMM_NC 512
 #include "gemm_dot.h"

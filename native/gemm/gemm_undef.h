@@ -4,6 +4,7 @@
 #undef GEMM_T
 #undef GEMM_HALF
 #undef GEMM_NARROWS
+#undef GEMM_TILES
 #undef GEMM_TA
 #undef GEMM_TB
 #undef GEMM_TC
@@ -30,6 +31,7 @@
 #undef GEMM_STORES
 #undef GEMM_LOADV
 #undef GEMM_STOREV
+#undef GEMM_STOREV2
 #undef GEMM_SAME
 #undef GEMM_NO_ACT
 #undef GEMM_REQUANT

@@ -13,6 +13,7 @@
 #define TILE_ZERO(d) memset(tiles[d], 0, 1024)
 #define TILE_LOAD(d, p, stride) \
   for (int r_ = 0; r_ < 16; r_++) memcpy(tiles[d][r_], (const char *)(p) + r_ * (stride), 64)
+#define TILE_LOAD_T1 TILE_LOAD
 #define TILE_STORE(d, p, stride) \
   for (int r_ = 0; r_ < 16; r_++) memcpy((char *)(p) + r_ * (stride), tiles[d][r_], 64)
 #define TILE_BEGIN
@@ -22,6 +23,9 @@
 #define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)
 #define TILE_LOAD(d, p, stride) \
   __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
+// With a hint that keeps what is in L1 there.
+#define TILE_LOAD_T1(d, p, stride) \
+  __asm__ volatile("tileloaddt1 (%0,%1,1), %%tmm" #d ::"r"(p), "r"((int64_t)(stride)) : "memory")
 #define TILE_STORE(d, p, stride) \
   __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
 

@@ -1,0 +1,343 @@
+// Products on matrix tiles (template, in gemm_driver.h): strips of up to 48 rows, which meet nobody.
+//
+// Count (one Granite Rapids core, 3.4 GHz): a tile product takes 16 cycles of the tile unit, a tile load 8 to 9 from L1. A
+// block of 3 x 2 tiles (48 rows x 32 columns) takes per 64 bytes of K 6 products, 96 cycles, and 8 loads, 64 to 72: the unit binds.
+// Six accumulators cover its latency of 52 cycles. What else a block takes:
+//   B      2 KiB per 96 cycles from L2, of about 48 bytes a cycle that L2 gives
+//   A      stays in L1: 3 KiB per 64 bytes of K, 33 KiB for a block of K of 11 steps. Loads of B with the hint T1 do not evict it
+//   sums   6 KiB read and written in L2 per block and block of K: 17 bytes a cycle are written there, so they bind unless asked for ahead
+//
+//   each thread, for its columns by nc:
+//     for groups of its rows (sums of a group stay in L2 while K advances), for pc in K by KC:
+//       the first group packs B[pc:pc+KC, columns]; it stays in L2 for the other groups where K*nc allows, else it comes from L3
+//       for strips of the group: packs A[strip, pc:pc+KC] (L1), for panels of 32 columns: the block of tiles
+//     behind the last block of K sums go by 6 KiB in L1 to their end and C, beside the next block's products
+//
+// L3 gives 8.5 bytes a cycle. 1024^3 takes 3 per cycle (A, B and C once), larger ones 4.1 (480 rows x 512 columns of sums for
+// 330 KiB of B and 310 KiB of A), so both are asked for while strips before them are multiplied.
+//
+// One core, 480 x 512 sums and operands in L2, of the probe: blocks of 2x2 tiles, sums loaded before and stored behind each block 0.52 to 0.64;
+// stores and loads between the products of the next block's first step 0.66, lines of sums asked for a block ahead 0.70, B by T1 0.74;
+// 3x2 tiles 0.81 to 0.84 (8 to 11 steps; 12 steps 0.77, 14 steps 0.68: A leaves L1), 4x1 0.79, 5x1 0.81, 6x1 0.74. Without sums 0.97.
+
+#if defined(GEMM_MODEL)
+#define GEMM_FETCH_W(p) ((void)(p))
+#else
+#define GEMM_FETCH_W(p) __asm__ volatile("prefetchw %0" ::"m"(*(const char *)(p)))
+#endif
+
+enum { GEMM_F(STRIP) = 48 }; // rows of a strip
+
+// Rows dealt out evenly over so many calls. What stands between the tile products is short of instructions, for they fill the reorder buffer, from which
+// the loads ahead come: in place of this, lines and stretches of 64 columns counted one by one in every step took 0.70 of the probe to 0.46.
+typedef struct GEMM_F(deal) {
+  int64_t left, of, calls, sum;
+} GEMM_F(deal);
+
+RIDGE_INLINE GEMM_F(deal) GEMM_F(deal_of)(int64_t n, int64_t calls) { return (GEMM_F(deal)){n, n, calls, 0}; }
+// Whether another one is due in this call.
+RIDGE_INLINE int GEMM_F(due)(GEMM_F(deal) *d) {
+  if (d->sum < d->calls || d->left == 0) return 0;
+  d->sum -= d->calls, d->left--;
+  return 1;
+}
+
+// Rows of memory that are read next.
+typedef struct GEMM_F(fetch) {
+  const char *at;
+  int64_t pitch, bytes;
+  GEMM_F(deal) deal;
+} GEMM_F(fetch);
+
+RIDGE_INLINE GEMM_F(fetch) GEMM_F(fetch_of)(const void *at, int64_t pitch, int64_t rows, int64_t bytes, int64_t calls) {
+  return (GEMM_F(fetch)){at, pitch, bytes, GEMM_F(deal_of)(rows, calls)};
+}
+GEMM_INLINE void GEMM_F(fetch_step)(GEMM_F(fetch) *f) {
+  f->deal.sum += f->deal.of;
+  while (GEMM_F(due)(&f->deal)) {
+    for (int64_t l = 0; l < f->bytes; l += 64) __builtin_prefetch(f->at + l, 0, 2);
+    f->at += f->pitch;
+  }
+}
+
+// One strip against panels of B for a block of K.
+typedef struct GEMM_F(strip_args) {
+  const ridge_gemm_args *g;
+  char *a;       // packed: [steps][tiles][16 rows][64 bytes]
+  const char *b; // packed panels
+  char *sums;    // [48][ld]
+  int64_t ld;    // bytes
+  int64_t steps, b_panel;
+  int64_t i0, rows, j0, cols;  // of C
+  GEMM_F(fetch) ahead_a, ahead_b; // what is read next
+  int64_t lda;                 // bytes between rows of A where the strip is packed here, else 0
+  const char *from;            // its first row
+  GEMM_S *out;                 // [48][32] in L1: sums of a block on their way to C
+} GEMM_F(strip_args);
+
+// Ends the rows k of steps of the block that lies in out, and asks for the lines of C that are written two steps later: more of them, one below
+// the other a power of two apart, would not find room in a set of L1.
+GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, int64_t k, int64_t each) {
+  const int64_t from = k * each, m = gemm_min(each, s->rows - from), j = panel * GEMM_NR;
+  if (m <= 0) return;
+  const int64_t i = s->i0 + from, n = gemm_min(GEMM_NR, s->cols - j);
+  const GEMM_S *t = s->out + from * GEMM_NR;
+  if (n < GEMM_NR) {
+    GEMM_F(finish)(s->g, i, s->j0 + j, m, n, t, GEMM_NR, NULL, 0);
+    return;
+  }
+  GEMM_F(end) e = GEMM_F(end_at)(s->g, i, s->j0 + j);
+  const char *w = (const char *)(e.c + 2 * each * e.ldc);
+  for (int64_t r = 0; r < m; r++, t += GEMM_NR, w += e.ldc * (int64_t)sizeof(GEMM_TC)) {
+    for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) GEMM_FETCH_W(w + l);
+    GEMM_F(end_part)(&e, t, GEMM_NR, NULL, 0, 1, 2);
+    GEMM_F(end_down)(&e, 1);
+  }
+}
+
+// Accumulator q: the block before is stored and this one begins, between the products of the first step.
+#define GEMM_AT(p, i, j) ((p) + (i) * 16 * ld + (j) * 64)
+#define GEMM_TURN(q, i, j)                    \
+  if (before) GEMM_SAVE(q, i, j)              \
+  if (add) TILE_LOAD(q, GEMM_AT(c, i, j), ld);\
+  else TILE_ZERO(q);
+#define GEMM_SAVE(q, i, j)                                                                   \
+  {                                                                                          \
+    if (last) TILE_STORE(q, (char *)s->out + (i) * 16 * GEMM_NR * 4 + (j) * 64, GEMM_NR * 4); \
+    else TILE_STORE(q, GEMM_AT(before, i, j), ld);                                           \
+  }
+#define GEMM_NO_TURN(q, i, j)
+// Tile i of A: packed, or read where it lies and stored packed on the way.
+#define GEMM_PACKED(x, i) TILE_LOAD(x, a + (i) * 1024, 64);
+#define GEMM_PACKS(x, i)                           \
+  TILE_LOAD(x, from + (i) * 16 * s->lda, s->lda);  \
+  TILE_STORE(x, a + (i) * 1024, 64);
+// One step of K. T: what happens to an accumulator before its product. q = 2 i + j.
+#define GEMM_STEP3(T, A)                             \
+  TILE_LOAD_T1(6, b, 64); A(7, 0)     \
+  T(0, 0, 0) TILE_DOT(0, 7, 6);                   \
+  A(7, 1)                      \
+  T(2, 1, 0) TILE_DOT(2, 7, 6);                   \
+  A(7, 2)                      \
+  T(4, 2, 0) TILE_DOT(4, 7, 6);                   \
+  TILE_LOAD_T1(6, b + 1024, 64);                    \
+  T(5, 2, 1) TILE_DOT(5, 7, 6);                   \
+  A(7, 0)                             \
+  T(1, 0, 1) TILE_DOT(1, 7, 6);                   \
+  A(7, 1)                      \
+  T(3, 1, 1) TILE_DOT(3, 7, 6);
+#define GEMM_STEP2(T, A)                             \
+  TILE_LOAD_T1(6, b, 64); A(4, 0)     \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);                   \
+  TILE_LOAD_T1(7, b + 1024, 64);                    \
+  T(1, 0, 1) TILE_DOT(1, 4, 7);                   \
+  A(5, 1)                      \
+  T(2, 1, 0) TILE_DOT(2, 5, 6);                   \
+  T(3, 1, 1) TILE_DOT(3, 5, 7);
+#define GEMM_STEP1(T, A)                             \
+  TILE_LOAD_T1(6, b, 64); A(4, 0)     \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);                   \
+  TILE_LOAD_T1(7, b + 1024, 64);                    \
+  T(1, 0, 1) TILE_DOT(1, 4, 7);
+#define GEMM_STEP(T, A)                     \
+  do {                                      \
+    if (h == 3) { GEMM_STEP3(T, A) }        \
+    else if (h == 2) { GEMM_STEP2(T, A) }   \
+    else { GEMM_STEP1(T, A) }               \
+  } while (0)
+
+// h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
+GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
+  const int64_t panels = (s->cols + GEMM_NR - 1) / GEMM_NR, steps = s->steps, ld = s->ld;
+  const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums that are asked for in a step
+  const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
+  int packs = s->lda != 0; // the first panel packs the strip
+  char *c = s->sums, *before = NULL;
+  TILE_STATE
+  for (int64_t p = 0; p < panels; p++, c += 2 * 64) {
+    const char *b = s->b + p * s->b_panel, *w = c + 2 * 64, *from = s->from;
+    char *a = s->a;
+    for (int64_t k = 0; k < steps; k++, a += h * 1024, b += 2048, from += 64) {
+      if (k == 0) {
+        if (packs) GEMM_STEP(GEMM_TURN, GEMM_PACKS);
+        else GEMM_STEP(GEMM_TURN, GEMM_PACKED);
+      } else if (packs) GEMM_STEP(GEMM_NO_TURN, GEMM_PACKS);
+      else GEMM_STEP(GEMM_NO_TURN, GEMM_PACKED);
+      if (!last || add)
+        for (int64_t l = 0; l < rows; l += 2, w += 2 * ld) {
+          GEMM_FETCH_W(w);
+          GEMM_FETCH_W(w + 64);
+          GEMM_FETCH_W(w + ld);
+          GEMM_FETCH_W(w + ld + 64);
+        }
+      if (last && p > 0) GEMM_F(strip_end)(s, p - 1, k, each);
+      GEMM_F(fetch_step)(&s->ahead_a);
+      GEMM_F(fetch_step)(&s->ahead_b);
+    }
+    before = c, packs = 0;
+  }
+  GEMM_SAVE(0, 0, 0) GEMM_SAVE(1, 0, 1)
+  if (h > 1) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
+  if (h > 2) { GEMM_SAVE(4, 2, 0) GEMM_SAVE(5, 2, 1) }
+  if (last)
+    for (int64_t k = 0; k < steps; k++) GEMM_F(strip_end)(s, panels - 1, k, each);
+}
+#undef GEMM_TURN
+#undef GEMM_SAVE
+#undef GEMM_AT
+#undef GEMM_NO_TURN
+#undef GEMM_PACKED
+#undef GEMM_PACKS
+#undef GEMM_STEP1
+#undef GEMM_STEP2
+#undef GEMM_STEP3
+#undef GEMM_STEP
+
+typedef void (*GEMM_F(strip_fn))(GEMM_F(strip_args) *s);
+#define GEMM_STRIP(h, add, last) \
+  GEMM_NOINLINE void GEMM_F(strip_##h##add##last)(GEMM_F(strip_args) *s) { GEMM_F(strip)(s, h, add, last); }
+#define GEMM_STRIPS(h) GEMM_STRIP(h, 0, 0) GEMM_STRIP(h, 0, 1) GEMM_STRIP(h, 1, 0) GEMM_STRIP(h, 1, 1)
+GEMM_STRIPS(1) GEMM_STRIPS(2) GEMM_STRIPS(3)
+#define GEMM_ROW(h) {{GEMM_F(strip_##h##00), GEMM_F(strip_##h##01)}, {GEMM_F(strip_##h##10), GEMM_F(strip_##h##11)}}
+static const GEMM_F(strip_fn) GEMM_F(strips)[3][2][2] = {GEMM_ROW(1), GEMM_ROW(2), GEMM_ROW(3)};
+#undef GEMM_STRIPS
+#undef GEMM_ROW
+#undef GEMM_STRIP
+
+// Strips of `tiles` tiles of 16 rows: three each, where one would be left over two of two. Strip t begins at tile *at and has the returned ones.
+RIDGE_INLINE int64_t GEMM_F(strip_count)(int64_t tiles) { return (tiles + 2) / 3; }
+RIDGE_INLINE int GEMM_F(strip_at)(int64_t tiles, int64_t t, int64_t *at) {
+  const int64_t n = GEMM_F(strip_count)(tiles), twos = n * 3 - tiles; // the last ones have two (or all have, or one has one)
+  if (tiles < 3) return *at = 0, (int)tiles;
+  *at = t * 3 - (t > n - twos ? t - (n - twos) : 0);
+  return t < n - twos ? 3 : 2;
+}
+
+// 16 h rows (some absent: zeros) of kc elements as [step][tile][16][64 bytes].
+GEMM_NOINLINE void GEMM_F(pack_strip)(char *to, const GEMM_TA *a, int64_t lda, int64_t rows, int64_t h, int64_t kc) {
+  const int64_t whole = kc / GEMM_KU, rest = kc % GEMM_KU, pitch = h * 1024;
+  for (int64_t i = 0; i < h * 16; i++, to += 64, a += lda) {
+    char *p = to;
+    if (i >= rows) {
+      for (int64_t k = 0; k < kc; k += GEMM_KU, p += pitch) memset(p, 0, 64);
+      continue;
+    }
+    const char *src = (const char *)a;
+    for (int64_t k = 0; k < whole; k++, p += pitch, src += 64) memcpy(p, src, 64);
+    if (rest) memset(p, 0, 64), memcpy(p, src, (size_t)rest * sizeof(GEMM_TA));
+  }
+}
+
+// The grid of threads over rows and columns: per element of K a thread has rows*columns/512 cycles of products, reads rows/4 cycles of A from
+// L3 and reads and packs columns*0.4 of B.
+RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads, int *tm, int *tn) {
+  const int64_t mp = (g->M + 15) / 16, np = (g->N + GEMM_NR - 1) / GEMM_NR;
+  int64_t best = INT64_MAX;
+  *tm = 1, *tn = (int)nthreads;
+  for (int64_t m = 1; m <= nthreads; m++) {
+    const int64_t n = nthreads / m, rows = (mp + m - 1) / m * 16, cols = (np + n - 1) / n * GEMM_NR;
+    const int64_t cost = rows * cols / 512 + rows / 4 + cols * 2 / 5;
+    if (cost < best) best = cost, *tm = (int)m, *tn = (int)n;
+  }
+}
+
+// Rows up to which all of A is packed once, for columns in narrow groups.
+#define GEMM_TILES_FEW 96
+#define GEMM_TILES_KEPT (32 << 20) // bytes of packed B that a thread keeps for further groups of rows
+
+// What a thread has of the workspace: A, B, sums, out.
+RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads) {
+  int tm, tn;
+  GEMM_F(tiles_grid)(g, nthreads, &tm, &tn);
+  const int64_t rows = gemm_min(g->M, gemm_ceil((g->M + tm - 1) / tm, 16) + 16), cols = gemm_min(g->N, gemm_ceil((g->N + tn - 1) / tn, GEMM_NR) + GEMM_NR);
+  const int64_t blocks = (g->K + p->kc - 1) / p->kc, few = rows <= GEMM_TILES_FEW && !g->packing;
+  // Columns of B that L2 keeps, at least GEMM_NC: A is read and packed anew for every block of them.
+  const int64_t keep = gemm_min(4 * GEMM_NC, (1 << 20) / (g->K * (int64_t)sizeof(GEMM_TB)) / GEMM_NR * GEMM_NR);
+  p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? GEMM_GROUP : keep > GEMM_NC ? keep : GEMM_NC, GEMM_NR);
+  const int64_t panels = p->nc / GEMM_NR, stays = g->K * p->nc * (int64_t)sizeof(GEMM_TB) <= 1 << 20;
+  p->rows = gemm_block(rows, g->mc > 0 ? g->mc : blocks == 1 ? GEMM_F(STRIP) : stays ? GEMM_MC / 2 : GEMM_MC, GEMM_F(STRIP));
+  p->a_panel = (p->kc + GEMM_KU - 1) / GEMM_KU * 64; // bytes of a row
+  p->a_bytes = ridge_apart((few ? blocks * gemm_ceil(rows, GEMM_F(STRIP)) : GEMM_F(STRIP)) * p->a_panel);
+  p->way = GEMM_F(STRIPS);
+  p->kept = rows > p->rows && blocks * panels * p->b_panel <= GEMM_TILES_KEPT;
+  p->far = !stays;
+  p->b_bytes = g->packing ? 0 : ridge_apart((p->kept ? blocks : 1) * panels * p->b_panel);
+  p->acc_ld = p->nc + 16; // an odd number of lines
+  p->acc_bytes = blocks == 1 ? 0 : ridge_apart(p->rows * p->acc_ld * (int64_t)sizeof(GEMM_S)) + 4096; // lines beyond are asked for
+  p->few = few;
+  p->a_at = 0, p->acc_at = p->a_bytes + p->b_bytes;
+  p->total = nthreads * (p->acc_at + p->acc_bytes + ridge_apart(GEMM_F(STRIP) * GEMM_NR * (int64_t)sizeof(GEMM_S)));
+}
+
+// Asks for the block of B behind pc of the columns jc: the next one of K, or of the columns behind them (behind: how many, from row i0 == first on).
+GEMM_INLINE GEMM_F(fetch) GEMM_F(b_ahead)(const ridge_gemm_args *g, const GEMM_F(plan) *p, int64_t pc, int64_t jc, int64_t cols, int64_t calls) {
+  const int64_t kc = gemm_min(p->kc, g->K - pc), b = sizeof(GEMM_TB);
+  if (g->packing) return GEMM_F(fetch_of)(GEMM_F(given)(g, p, pc, jc), 1024, (cols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)) / 1024, 1024, calls);
+  const GEMM_TB *next = (const GEMM_TB *)g->B + (g->trans_b ? jc * g->ldb + pc : pc * g->ldb + jc);
+  return g->trans_b ? GEMM_F(fetch_of)(next, g->ldb * b, cols, kc * b, calls) : GEMM_F(fetch_of)(next, g->ldb * b, kc, cols * b, calls);
+}
+
+GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *ctx, const GEMM_F(plan) *p) {
+  char *own = (char *)ctx->workspace + ctx->tid * (p->total / ctx->nthreads), *b_pack = own + p->a_bytes, *sums = own + p->acc_at;
+  int tm, tn;
+  GEMM_F(tiles_grid)(g, ctx->nthreads, &tm, &tn);
+  if (ctx->tid >= tm * tn) return RIDGE_OK;
+  int64_t r0, r1, c0, c1;
+  ridge_share(g->M, 16, ctx->tid / tn, tm, &r0, &r1);
+  ridge_share(g->N, GEMM_NR, ctx->tid % tn, tn, &c0, &c1);
+  if (r0 >= r1 || c0 >= c1) return RIDGE_OK;
+  const int64_t a_size = sizeof(GEMM_TA);
+  GEMM_F(strip_args) s;
+  memset(&s, 0, sizeof s);
+  s.g = g, s.ld = p->acc_ld * (int64_t)sizeof(GEMM_S), s.out = (GEMM_S *)(sums + p->acc_bytes);
+  GEMM_BEGIN
+  for (int64_t jc = c0; jc < c1; jc += p->nc) {
+    s.j0 = jc, s.cols = gemm_min(p->nc, c1 - jc);
+    const int64_t panels = (s.cols + GEMM_NR - 1) / GEMM_NR;
+    for (int64_t ig = r0, group; ig < r1; ig += group) {
+      group = gemm_min(p->rows, r1 - ig);
+      const int64_t tiles = (group + 15) / 16, strips = GEMM_F(strip_count)(tiles), last_group = ig + group >= r1;
+      for (int64_t pc = 0; pc < g->K; pc += p->kc) {
+        const int64_t kc = gemm_min(p->kc, g->K - pc), last = pc + kc >= g->K;
+        s.steps = (kc + GEMM_KU - 1) / GEMM_KU, s.b_panel = GEMM_B_PANEL(s.steps * GEMM_KU);
+        char *b = b_pack + (p->kept ? pc / p->kc * panels * p->b_panel : 0);
+        if (g->packing) b = GEMM_F(given)(g, p, pc, jc);
+        else if (ig == r0 || !p->kept)
+          GEMM_F(pack_b)(b, (const GEMM_TB *)g->B + (g->trans_b ? jc * g->ldb + pc : pc * g->ldb + jc), g->ldb, g->trans_b, s.cols, kc);
+        s.b = b;
+        // What comes next of B.
+        const int64_t calls = strips * panels * s.steps;
+        s.ahead_b.deal = GEMM_F(deal_of)(0, 1);
+        if (!last) {
+          if (ig == r0 || p->far) s.ahead_b = GEMM_F(b_ahead)(g, p, pc + kc, jc, s.cols, calls);
+        } else if (!last_group) {
+          if (p->far) s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc, s.cols, calls);
+        } else if (jc + s.cols < c1)
+          s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc + s.cols, gemm_min(p->nc, c1 - jc - s.cols), calls);
+        if (p->kept && ig != r0 && s.ahead_b.deal.left > 0 && !g->packing && !(last && last_group)) // it was packed before
+          s.ahead_b = GEMM_F(fetch_of)(last ? b_pack : b + panels * p->b_panel, 1024, panels * p->b_panel / 1024, 1024, calls);
+        for (int64_t t = 0; t < strips; t++) {
+          int64_t at;
+          const int h = GEMM_F(strip_at)(tiles, t, &at);
+          s.i0 = ig + at * 16, s.rows = gemm_min(h * 16, r1 - s.i0);
+          s.a = own + (p->few ? (pc / p->kc * gemm_ceil(r1 - r0, GEMM_F(STRIP)) + s.i0 - r0) * p->a_panel : 0);
+          s.from = (const char *)((const GEMM_TA *)g->A + s.i0 * g->lda + pc), s.lda = 0, s.ahead_a.deal = GEMM_F(deal_of)(0, 1);
+          if (!p->few || jc == c0) {
+            if (s.rows == h * 16 && kc % GEMM_KU == 0) s.lda = g->lda * a_size;
+            else GEMM_F(pack_strip)(s.a, (const GEMM_TA *)s.from, g->lda, s.rows, h, kc);
+            // The strip behind it: of this block of K, or the first one of the next block, group or columns.
+            int64_t i = s.i0 + h * 16, k = pc;
+            if (t + 1 == strips) i = !last ? ig : last_group ? r0 : ig + group, k = last ? 0 : pc + kc;
+            s.ahead_a = GEMM_F(fetch_of)((const GEMM_TA *)g->A + i * g->lda + k, g->lda * a_size, gemm_min(GEMM_F(STRIP), r1 - i),
+                                      gemm_min(p->kc, g->K - k) * a_size, panels * s.steps);
+          }
+          s.sums = sums + at * 16 * s.ld;
+          GEMM_F(strips)[h - 1][pc > 0][last](&s);
+        }
+      }
+    }
+  }
+  GEMM_END
+  return RIDGE_OK;
+}
+#undef GEMM_FETCH_W
