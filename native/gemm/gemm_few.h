@@ -8,7 +8,7 @@
 //
 // One Zen 3 core, of the FMA probe, before and after: 16x4096x4096 0.34 and 0.40, 32x4096x4096 0.48
 // and 0.55, 64x3072x768 0.63 and 0.70; 256^3 and 16x1000x1000 are the same within the noise. (Measured with AVX2's fp32 tiles, which
-// now go by gemm_own.h; int8 of AVX2, AMX and NEON go here.)
+// now go by gemm_own.h; int8 of AVX2 and NEON go here.)
 //
 // The group's columns of C stay in L1 while K advances. Threads share N.
 

@@ -3,7 +3,8 @@
 // C[M,N] = act(alpha*A[M,K]*op(B) + beta*D + bias) + residual, row-major, any shape with M > 3, pitch and alignment;
 // C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
 // Limit: the tile unit, 16*16*32 products in 16 cycles (1024 FLOP per cycle). Sums of K blocks
-// stay fp32 in the workspace. B panel KC*32*2 = 32 KiB, A block MC*KC*2 = 256 KiB in L2.
+// stay fp32 in the workspace. Loops, what they
+// move and what was tried: gemm_tiles.h. KC, MC, NC: 9 steps of K, rows and columns of sums in L2.
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_fp16_amx_32x32)

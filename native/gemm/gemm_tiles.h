@@ -1,24 +1,29 @@
 // Products on matrix tiles (template, in gemm_driver.h): strips of up to 48 rows, which meet nobody.
 //
-// Count (one Granite Rapids core, 3.4 GHz): a tile product takes 16 cycles of the tile unit, a tile load 8 to 9 from L1. A
+// Count (one Granite Rapids core, cycles of 3.4 GHz): a tile product takes 16 cycles of the tile unit, a tile load 8 to 9 from L1. A
 // block of 3 x 2 tiles (48 rows x 32 columns) takes per 64 bytes of K 6 products, 96 cycles, and 8 loads, 64 to 72: the unit binds.
 // Six accumulators cover its latency of 52 cycles. What else a block takes:
-//   B      2 KiB per 96 cycles from L2, of about 48 bytes a cycle that L2 gives
-//   A      stays in L1: 3 KiB per 64 bytes of K, 33 KiB for a block of K of 11 steps. Loads of B with the hint T1 do not evict it
-//   sums   6 KiB read and written in L2 per block and block of K: 17 bytes a cycle are written there, so they bind unless asked for ahead
+//   B      2 KiB per 96 cycles from L2, which gives a line in 1.2 to 1.3 cycles
+//   A      stays in L1: 3 KiB per 64 bytes of K, 27 KiB for a block of K of 9 steps. Loads of B with the hint T1 do not evict it
+//   sums   6 KiB read and written in L2 per block and block of K: 3.9 cycles a line, which bind unless asked for ahead
+//   L3     a line in 7.5 cycles: of 1024^3 on two threads 65,000 lines a thread (A, half of B and C once), half of its multiplications' time
 //
 //   each thread, for its columns by nc:
 //     for groups of its rows (sums of a group stay in L2 while K advances), for pc in K by KC:
 //       the first group packs B[pc:pc+KC, columns]; it stays in L2 for the other groups where K*nc allows, else it comes from L3
-//       for strips of the group: packs A[strip, pc:pc+KC] (L1), for panels of 32 columns: the block of tiles
+//       for strips of the group, for panels of 32 columns: the block of tiles; the first panel reads A where it lies and stores it packed (L1)
 //     behind the last block of K sums go by 6 KiB in L1 to their end and C, beside the next block's products
 //
-// L3 gives 8.5 bytes a cycle. 1024^3 takes 3 per cycle (A, B and C once), larger ones 4.1 (480 rows x 512 columns of sums for
-// 330 KiB of B and 310 KiB of A), so both are asked for while strips before them are multiplied.
-//
-// One core, 480 x 512 sums and operands in L2, of the probe: blocks of 2x2 tiles, sums loaded before and stored behind each block 0.52 to 0.64;
-// stores and loads between the products of the next block's first step 0.66, lines of sums asked for a block ahead 0.70, B by T1 0.74;
-// 3x2 tiles 0.81 to 0.84 (8 to 11 steps; 12 steps 0.77, 14 steps 0.68: A leaves L1), 4x1 0.79, 5x1 0.81, 6x1 0.74. Without sums 0.97.
+// What was tried, one core, 480 x 512 sums and operands in L2, of the probe: blocks of 2x2 tiles, sums loaded before and stored behind each block 0.52 to
+// 0.64; stores and loads between the products of the next block's first step 0.66, lines of sums asked for a block ahead 0.70, B by T1
+// 0.74; 3x2 tiles 0.81 to 0.84 (8 to 11 steps; 12 steps 0.77, 14 steps 0.68: A leaves L1), 4x1 0.79, 5x1 0.81, 6x1 0.74. Without sums 0.97. B's tiles
+// side by side (a tile is every other line) 0.05 less. All of K at once, A and B from L2: 0.82 without stores, but one tile store per 128 products
+// takes it to 0.62 (780 cycles; one in eight blocks 0.79), wherever it stores.
+// Whole products, bf16 1024^3, one thread: 0.34 as one of the Goto way's tiles; this 0.45, B packed beforehand 0.50. There, left out in turn: reading
+// and packing A in the first panel 0.51, the way to C 0.54, both 0.62, both and what is asked for ahead 0.70. Tried without gain: A copied beside the
+// products (stores that miss L1 hold up the loads behind them: 0.40), sums ended row by row beside later strips (0.43), lines of C not
+// asked for, other blocks of K (8 to 16 steps) and groups (48 to 480 rows). Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
+// packed 0.32 -> 0.51, 0.36 -> 0.49, 0.35 -> 0.49; 16x4096x4096 of B[N,K] 0.030 -> 0.086, packed 0.097 -> 0.135 (876 Gop/s: 93 % of what L3 gives).
 
 #if defined(GEMM_MODEL)
 #define GEMM_FETCH_W(p) ((void)(p))
@@ -29,7 +34,7 @@
 enum { GEMM_F(STRIP) = 48 }; // rows of a strip
 
 // Rows dealt out evenly over so many calls. What stands between the tile products is short of instructions, for they fill the reorder buffer, from which
-// the loads ahead come: in place of this, lines and stretches of 64 columns counted one by one in every step took 0.70 of the probe to 0.46.
+// the loads ahead come.
 typedef struct GEMM_F(deal) {
   int64_t left, of, calls, sum;
 } GEMM_F(deal);
@@ -241,7 +246,8 @@ RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads,
   }
 }
 
-// Rows up to which all of A is packed once, for columns in narrow groups.
+// Rows up to which all of A is packed once, for columns in narrow groups: a panel packed from B[N,K] is multiplied in L1 (16x4096x4096, two threads, 548
+// Gop/s; four panels 430), of B[K,N] two, whose rows are read by whole pairs of lines (308; one panel 211, eight 276).
 #define GEMM_TILES_FEW 96
 #define GEMM_TILES_KEPT (32 << 20) // bytes of packed B that a thread keeps for further groups of rows
 
@@ -253,7 +259,7 @@ RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, 
   const int64_t blocks = (g->K + p->kc - 1) / p->kc, few = rows <= GEMM_TILES_FEW && !g->packing;
   // Columns of B that L2 keeps, at least GEMM_NC: A is read and packed anew for every block of them.
   const int64_t keep = gemm_min(4 * GEMM_NC, (1 << 20) / (g->K * (int64_t)sizeof(GEMM_TB)) / GEMM_NR * GEMM_NR);
-  p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? GEMM_GROUP : keep > GEMM_NC ? keep : GEMM_NC, GEMM_NR);
+  p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? (g->trans_b ? 1 : 2) * GEMM_NR : keep > GEMM_NC ? keep : GEMM_NC, GEMM_NR);
   const int64_t panels = p->nc / GEMM_NR, stays = g->K * p->nc * (int64_t)sizeof(GEMM_TB) <= 1 << 20;
   p->rows = gemm_block(rows, g->mc > 0 ? g->mc : blocks == 1 ? GEMM_F(STRIP) : stays ? GEMM_MC / 2 : GEMM_MC, GEMM_F(STRIP));
   p->a_panel = (p->kc + GEMM_KU - 1) / GEMM_KU * 64; // bytes of a row
