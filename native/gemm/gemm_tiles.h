@@ -22,7 +22,8 @@
 // Whole products, bf16 1024^3, one thread: 0.34 as one of the Goto way's tiles; this 0.45, B packed beforehand 0.50. There, left out in turn: reading
 // and packing A in the first panel 0.51, the way to C 0.54, both 0.62, both and what is asked for ahead 0.70. Tried without gain: A copied beside the
 // products (stores that miss L1 hold up the loads behind them: 0.40), sums ended row by row beside later strips (0.43), lines of C not
-// asked for, other blocks of K (8 to 16 steps) and groups (48 to 480 rows). Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
+// asked for, other blocks of K (8 to 16 steps) and groups (48 to 480 rows); a panel of B in L1 and A read where it lies, columns outermost: 512^3 0.43 ->
+// 0.50, but 1024^3 0.42 -> 0.31 and 2048^3 0.38 -> 0.17, for rows a power of two apart leave L2. int32 C straight from the tiles: 512^3 0.43 -> 0.50. Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
 // packed 0.32 -> 0.51, 0.36 -> 0.49, 0.35 -> 0.49; 16x4096x4096 of B[N,K] 0.030 -> 0.086, packed 0.097 -> 0.135 (876 Gop/s: 93 % of what L3 gives).
 
 #if defined(GEMM_MODEL)
@@ -108,7 +109,7 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   else TILE_ZERO(q);
 #define GEMM_SAVE(q, i, j)                                                                   \
   {                                                                                          \
-    if (last) TILE_STORE(q, (char *)s->out + (i) * 16 * GEMM_NR * 4 + (j) * 64, GEMM_NR * 4); \
+    if (last) TILE_STORE(q, out + (i) * 16 * out_ld + (j) * 64, out_ld);                     \
     else TILE_STORE(q, GEMM_AT(before, i, j), ld);                                           \
   }
 #define GEMM_NO_TURN(q, i, j)
@@ -151,15 +152,23 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
     else { GEMM_STEP1(T, A) }               \
   } while (0)
 
+RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
+  return GEMM_C_IS_S && GEMM_F(plain)(s->g) && s->rows == 16 * h && s->cols % GEMM_NR == 0;
+}
+
 // h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
 GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
   const int64_t panels = (s->cols + GEMM_NR - 1) / GEMM_NR, steps = s->steps, ld = s->ld;
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
   int packs = s->lda != 0; // the first panel packs the strip
-  char *c = s->sums, *before = NULL;
+  char *c = s->sums, *before = NULL, *out = (char *)s->out;
+  // Where C is just the sums and all tiles are whole, they go straight to it.
+  const int straight = last && GEMM_F(straight)(s, h);
+  const int64_t out_ld = straight ? s->g->ldc * 4 : GEMM_NR * 4;
+  if (straight) out = (char *)((GEMM_S *)s->g->C + s->i0 * s->g->ldc + s->j0 - GEMM_NR);
   TILE_STATE
-  for (int64_t p = 0; p < panels; p++, c += 2 * 64) {
+  for (int64_t p = 0; p < panels; p++, c += 2 * 64, out += straight ? 2 * 64 : 0) {
     const char *b = s->b + p * s->b_panel, *w = c + 2 * 64, *from = s->from;
     char *a = s->a;
     for (int64_t k = 0; k < steps; k++, a += h * 1024, b += 2048, from += 64) {
@@ -175,7 +184,7 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
           GEMM_FETCH_W(w + ld);
           GEMM_FETCH_W(w + ld + 64);
         }
-      if (last && p > 0) GEMM_F(strip_end)(s, p - 1, k, each);
+      if (last && !straight && p > 0) GEMM_F(strip_end)(s, p - 1, k, each);
       GEMM_F(fetch_step)(&s->ahead_a);
       GEMM_F(fetch_step)(&s->ahead_b);
     }
@@ -184,7 +193,7 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
   GEMM_SAVE(0, 0, 0) GEMM_SAVE(1, 0, 1)
   if (h > 1) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
   if (h > 2) { GEMM_SAVE(4, 2, 0) GEMM_SAVE(5, 2, 1) }
-  if (last)
+  if (last && !straight)
     for (int64_t k = 0; k < steps; k++) GEMM_F(strip_end)(s, panels - 1, k, each);
 }
 #undef GEMM_TURN
