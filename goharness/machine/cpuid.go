@@ -46,7 +46,7 @@ var features = []struct {
 	{"avx512f", cpuid.AVX512F}, {"avx512dq", cpuid.AVX512DQ}, {"avx512bw", cpuid.AVX512BW}, {"avx512vl", cpuid.AVX512VL},
 	{"avx512vnni", cpuid.AVX512VNNI}, {"avxvnni", cpuid.AVXVNNI}, {"avxvnniint8", cpuid.AVXVNNIINT8},
 	{"avx512bf16", cpuid.AVX512BF16}, {"avx512fp16", cpuid.AVX512FP16},
-	{"amx-tile", cpuid.AMXTILE}, {"amx-bf16", cpuid.AMXBF16}, {"amx-int8", cpuid.AMXINT8}, {"amx-fp16", cpuid.AMXFP16},
+	{"amx-tile", cpuid.AMXTILE}, {"amx-bf16", cpuid.AMXBF16}, {"amx-int8", cpuid.AMXINT8}, {"amx-fp16", cpuid.AMXFP16}, {"avx10", cpuid.AVX10_512},
 	{"asimd", cpuid.ASIMD}, {"asimddp", cpuid.ASIMDDP}, {"fphp", cpuid.FPHP}, {"asimdhp", cpuid.ASIMDHP},
 	{"bf16", cpuid.BF16}, {"i8mm", cpuid.I8MM}, {"sve", cpuid.SVE}, {"sve2", cpuid.SVE2}, {"sme", cpuid.SME},
 }

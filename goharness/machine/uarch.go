@@ -201,6 +201,7 @@ type inference struct {
 
 var inferences = []inference{
 	{vendorIntel, []string{"amx-fp16", "avx512fp16"}, "Granite Rapids", "Granite Rapids class (AMX-FP16, AVX512-FP16)"},
+	{vendorIntel, []string{"amx-tile", "avx10"}, "Granite Rapids", "Granite Rapids class (AMX, AVX10)"}, // whose host may hide AMX-FP16
 	{vendorIntel, []string{"amx-tile", "avx512fp16"}, "Sapphire Rapids", "Sapphire to Granite Rapids class (AMX, AVX512-FP16)"},
 	{vendorIntel, []string{"avx512fp16"}, "Sapphire Rapids", "Sapphire to Granite Rapids class (AVX512-FP16)"},
 	{vendorAMD, []string{"avx512bf16", "avxvnni"}, "Zen 5", "Zen 5 class (AVX512-BF16, AVX-VNNI)"},

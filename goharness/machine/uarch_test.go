@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -156,6 +157,11 @@ func TestFeaturesOverruleTheModelNumber(t *testing.T) {
 	}
 	if _, _, _, why, ok := u.DRAMUpperBound(); ok || !strings.Contains(why, "features") {
 		t.Errorf("a socket was inferred from features: %q", why)
+	}
+	hidden := trap19 // a host that hides AMX-FP16 shows AVX10 all the same, which no chip before Granite Rapids has
+	hidden.Features = slices.DeleteFunc(append(slices.Clone(trap19.Features), "avx10"), func(f string) bool { return f == "amx-fp16" })
+	if u := Lookup(hidden); !u.Inferred || u.Name != "Granite Rapids class (AMX, AVX10)" {
+		t.Errorf("%+v", u)
 	}
 	genuine := CPUID{Vendor: vendorIntel, Family: 6, Model: 167, Features: features386("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vnni"), L2Bytes: 4 << 20}
 	if u := Lookup(genuine); u.Contradictory || u.Name != "Rocket Lake" {

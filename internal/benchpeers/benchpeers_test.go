@@ -373,9 +373,13 @@ func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
 }
 
 func TestFolderNamesTheChip(t *testing.T) {
-	c := record.CPU{Microarchitecture: "Zen 3", MicroarchitectureSource: "AuthenticAMD family 25 model 1 (Milan): Linux"}
-	if got := folder(c); got != "zen3-milan" {
-		t.Errorf("folder %q, want zen3-milan", got)
+	for want, c := range map[string]record.CPU{
+		"zen3-milan":    {Microarchitecture: "Zen 3", MicroarchitectureSource: "AuthenticAMD family 25 model 1 (Milan): Linux"},
+		"graniterapids": {Microarchitecture: "Granite Rapids class (AMX, AVX10)", MicroarchitectureSource: "features"},
+	} {
+		if got := folder(c); got != want {
+			t.Errorf("folder %q, want %s", got, want)
+		}
 	}
 }
 

@@ -34,9 +34,10 @@ type header struct {
 
 const schema = "ridge.peers/1"
 
-// folder names a chip's folder: the microarchitecture and, where known, the product.
+// folder names a chip's folder: the microarchitecture and, where known, the product; of a class of chips that features tell, its name alone.
 func folder(c record.CPU) string {
-	name := strings.ToLower(strings.ReplaceAll(c.Microarchitecture, " ", ""))
+	name, _, _ := strings.Cut(c.Microarchitecture, " class (")
+	name = strings.ToLower(strings.ReplaceAll(name, " ", ""))
 	if m := regexp.MustCompile(`\(([A-Za-z ]+)\)`).FindStringSubmatch(c.MicroarchitectureSource); m != nil {
 		name += "-" + strings.ToLower(strings.ReplaceAll(m[1], " ", ""))
 	}
