@@ -19,6 +19,7 @@
 enum { TILE = 256, MOST_D = 256 };
 _Static_assert(ATT_MR == 32 && ATT_NV == 2 && RIDGE_VL == 16 && ATT_KEYS % 32 == 0, "two tiles each way");
 
+#define ATT_SOFT
 #if defined(RIDGE_MODEL)
 #define RIDGE_AMX_MODEL
 #endif
@@ -63,6 +64,32 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
     }                                              \
   } while (0)
 
+// The first step of products, between which the sums of the products before are stored and these begin: four stores behind a step of 8 products take
+// 62 to 110 cycles of the tile unit's 128, between the next step's products 9 to 39 (operands in L1 to L2).
+#define TILE_SAVE(q, to, w, row, col) \
+  if (to) TILE_STORE(q, (to) + (row) * (w) + (col), (w)*4);
+#define TILE_FIRST(nv, la, lb, to, w, begin)                 \
+  do {                                                       \
+    la(4, 0);                                                \
+    lb(6, 0);                                                \
+    TILE_SAVE(0, to, w, 0, 0)                                \
+    begin(0, 0, 0);                                          \
+    TILE_DOT(0, 4, 6);                                       \
+    la(5, 1);                                                \
+    TILE_SAVE(2, to, w, 16, 0)                               \
+    begin(2, 16, 0);                                         \
+    TILE_DOT(2, 5, 6);                                       \
+    if (nv == 2) {                                           \
+      lb(7, 1);                                              \
+      TILE_SAVE(1, to, w, 0, 16)                             \
+      begin(1, 0, 16);                                       \
+      TILE_DOT(1, 4, 7);                                     \
+      TILE_SAVE(3, to, w, 16, 16)                            \
+      begin(3, 16, 16);                                      \
+      TILE_DOT(3, 5, 7);                                     \
+    }                                                        \
+  } while (0)
+
 // Scores of n keys and the running maximum, neither scaled, as scores_body. D is a multiple of 32, MOST_D at most.
 __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
                                                       float *top, const int32_t *seen, int64_t clear) {
@@ -101,6 +128,108 @@ __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const k
   }
 }
 
+// Scores and weights in one loop, as soft_scores_body (attention_soft.h): the products of 32 keys are on their way through the tile unit while
+// the exponentials of the 32 keys before run on the vector pipes. m, the maximum that weights refer to, is that of all blocks before and
+// of this block's first 32 keys; a weight is then 2^ATT_LEAD at most, else the block is done again.
+#if !defined(ATT_LEAD)
+#define ATT_LEAD 24
+#endif
+typedef struct soft_work {
+  float raw[2][MR * PANEL]; // scores of the last two times 32 keys
+} soft_work;
+
+RIDGE_INLINE int soft_takes(int64_t D, int64_t keys) {
+  (void)D;
+  return keys > 2 * MR;
+}
+
+// Weights of 32 keys from their scores, their sums, and the maximum.
+RIDGE_INLINE RIDGE_VT void soft_tile(const int nv, const float *score, const vf *m, float scale, operand *p, vf *sums, vf *tops, const key *next,
+                                     int64_t ld, int64_t D) {
+  const vi ones = (vi){0} + 0x3f803f80;
+  vf sum[NV], most[NV];
+  for (int v = 0; v < nv; v++) sum[v] = sums[v], most[v] = tops[v];
+  RIDGE_UNROLL(1)
+  for (int r = 0; r < MR; r += 2) {
+    if (next)
+      for (int64_t d = 0; d < D; d += 32) __builtin_prefetch(next + r * ld + d, 0, 3), __builtin_prefetch(next + (r + 1) * ld + d, 0, 3);
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) {
+      const vf even = *(const vf_any *)(score + (r * nv + v) * VL), odd = *(const vf_any *)(score + ((r + 1) * nv + v) * VL);
+      most[v] = ridge_vmax(most[v], ridge_vmax(even, odd));
+      const vi w = weights(exp2_short(even * scale - m[v]), exp2_short(odd * scale - m[v]));
+      ATT_DOT2(sum[v], w, ones);
+      *(vi_any *)(p + (r / 2 * nv + v) * VL) = w;
+    }
+  }
+  for (int v = 0; v < nv; v++) sums[v] = sum[v], tops[v] = most[v];
+}
+
+RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
+                                           soft_work *work, float *less, float *top, float *total, float *factor, const int32_t *seen,
+                                           int64_t clear, float scale) {
+  key tail[MR * MOST_D] __attribute__((aligned(64)));
+  const int64_t w = nv * VL;
+  operand *p = (operand *)s;
+  vf m[NV] = {{0}}, sum[NV] = {{0}}, most[NV] = {{0}};
+  for (int v = 0; v < nv; v++) most[v] = *(const vf_any *)(top + v * VL);
+  float *before = NULL;
+  TILE_STATE
+#define SOFT_K(t, i) TILE_LOAD(t, a + (i) * 16 * lda, lda * 2)
+#define SOFT_Q(t, i) TILE_LOAD(t, q + (i) * 16, w * 4)
+#define SOFT_BEGIN(t, row, col) TILE_ZERO(t)
+  for (int64_t j = 0;; j += MR) {
+    const key *a = k + j * ld;
+    int64_t lda = ld;
+    if (j < n && j + MR > n) {
+      for (int64_t r = 0; r < MR; r++) memcpy(tail + r * D, k + (j + r < n ? j + r : n - 1) * ld, (size_t)D * sizeof(key));
+      a = tail, lda = D;
+    }
+    if (j < n) {
+      TILE_FIRST(nv, SOFT_K, SOFT_Q, before, w, SOFT_BEGIN);
+      for (int64_t d = 32; d < D; d += 32) {
+        TILE_LOAD(4, a + d, lda * 2);
+        TILE_LOAD(6, q + d / 2 * w, w * 4);
+        TILE_LOAD(5, a + 16 * lda + d, lda * 2);
+        if (nv == 2) TILE_LOAD(7, q + d / 2 * w + 16, w * 4);
+        TILE_STEP(nv);
+      }
+    } else {
+      TILE_EACH(nv, TILE_STORE, before, w);
+    }
+    if (before) { // scores of the keys before
+      if (j > clear) hide_tile(nv, j - MR, seen, before);
+      if (j == MR)
+        for (int v = 0; v < nv; v++) {
+          vf first = most[v];
+          for (int r = 0; r < MR; r++) first = ridge_vmax(first, *(const vf_any *)(before + (r * nv + v) * VL));
+          m[v] = ridge_vmax(first * scale, (vf){0} + NOTHING);
+        }
+      soft_tile(nv, before, m, scale, p, sum, most, j + 2 * MR <= n ? a + MR * ld : NULL, ld, D);
+      p += MR / 2 * w;
+    }
+    if (j >= n) break;
+    before = work->raw[j / MR % 2];
+  }
+#undef SOFT_K
+#undef SOFT_Q
+#undef SOFT_BEGIN
+  vf lead = (vf){0};
+  for (int v = 0; v < nv; v++) {
+    *(vf_any *)(top + v * VL) = most[v];
+    lead = ridge_vmax(lead, most[v] * scale - m[v]);
+  }
+  for (int l = 0; l < VL; l++)
+    if (lead[l] > ATT_LEAD) return 0;
+  for (int v = 0; v < nv; v++) {
+    const vf f = exp2_low(-m[v] - *(const vf_any *)(less + v * VL));
+    *(vf_any *)(less + v * VL) = -m[v];
+    *(vf_any *)(factor + v * VL) = f;
+    *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum[v];
+  }
+  return 1;
+}
+
 // Rows of units of n keys' weights: a multiple of 16, those past the last key zero.
 RIDGE_INLINE int64_t weight_rows(int64_t n) { return (n + 31) / 32 * 16; }
 
@@ -116,6 +245,10 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
   const operand *p = (const operand *)s;
   (void)step;
   TILE_STATE
+  float *before = NULL;
+#define GATHER_V(t, i) TILE_LOAD(t, a + (i) * TILE, 64)
+#define GATHER_P(t, i) TILE_LOAD(t, p + (i) * 16, w * 4)
+#define GATHER_BEGIN(t, row, col) TILE_LOAD(t, at + (row) * w + (col), w * 4)
   for (int64_t d = 0; d < dim; d += MR) {
     float *at = o + d * w;
     const operand *a = v + d / MR * pitch;
@@ -123,16 +256,21 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
       const vf f = *(const vf_any *)(factor + u * VL);
       for (int r = 0; r < MR; r++) *(vf_any *)(at + (r * nv + u) * VL) *= f;
     }
-    TILE_EACH(nv, TILE_LOAD, at, w);
-    for (int64_t u = 0; u < rows; u += 16, a += 2 * TILE) {
+    TILE_FIRST(nv, GATHER_V, GATHER_P, before, w, GATHER_BEGIN);
+    a += 2 * TILE;
+    for (int64_t u = 16; u < rows; u += 16, a += 2 * TILE) {
       TILE_LOAD(4, a, 64);
       TILE_LOAD(6, p + u * w, w * 4);
       TILE_LOAD(5, a + TILE, 64);
       if (nv == 2) TILE_LOAD(7, p + u * w + 16, w * 4);
       TILE_STEP(nv);
     }
-    TILE_EACH(nv, TILE_STORE, at, w);
+    before = at;
   }
+  TILE_EACH(nv, TILE_STORE, before, w);
+#undef GATHER_V
+#undef GATHER_P
+#undef GATHER_BEGIN
 }
 
 // Packs n keys: two tiles of 16 dimensions x 32 keys for each strip of 32 dimensions, keys past the last as 0.

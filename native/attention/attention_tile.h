@@ -147,6 +147,16 @@ RIDGE_INLINE RIDGE_VT void soften(int nv, ATT_SOFTEN_ARGS) {
   else soften_2(n, s, was, top, total, factor, scale);
   clear_weights(nv, n, s);
 }
+__attribute__((noinline)) RIDGE_VT static int soft_scores_1(ATT_SOFT_SCORES_ARGS) {
+  return soft_scores_body(1, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+}
+__attribute__((noinline)) RIDGE_VT static int soft_scores_2(ATT_SOFT_SCORES_ARGS) {
+  return soft_scores_body(2, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+}
+RIDGE_INLINE RIDGE_VT int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
+  return nv == 1 ? soft_scores_1(D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale)
+                 : soft_scores_2(D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+}
 #elif defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each width.
 __attribute__((noinline)) static void scores(int nv, ATT_SCORES_ARGS) { scores_body(nv, D, k, ld, n, q, s, top, seen, clear); }
