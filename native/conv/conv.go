@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"

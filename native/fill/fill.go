@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }

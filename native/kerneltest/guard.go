@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

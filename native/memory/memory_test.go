@@ -141,7 +141,8 @@ func TestNonTemporalKernelsAreChosenWhereTheArraysOutgrowTheLastLevelCache(t *te
 		{"stream_copy", 32 * mib, 40 * mib}, // a quarter beyond
 		{"stream_copy", 48 * mib, 60 * mib},
 		{"stream_copy", 60 * mib, 64 * mib},
-		{"stream_copy", 80 * mib, 80 * mib}, // the cache itself
+		{"stream_copy", 80 * mib, 80 * mib},  // the cache itself
+		{"stream_copy", 480 * mib, 64 * mib}, // of many cores
 		{"fill", 0, 64 * mib}, {"fill", 32 * mib, 64 * mib}, {"fill", 80 * mib, 80 * mib},
 	} {
 		b := native.New()

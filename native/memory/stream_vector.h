@@ -16,6 +16,15 @@ typedef float vf __attribute__((vector_size(VB), aligned(4), may_alias));
 typedef double vd __attribute__((vector_size(VB), aligned(8), may_alias));
 typedef uint16_t vh __attribute__((vector_size(VB), aligned(2), may_alias));
 
+// Asks for two lines of an operand that many bytes further on (ridge_ctx); a and b are NULL where there is none.
+#define MEMORY_ASK(p, i)                                                                           \
+  do {                                                                                             \
+    if (ahead && (p)) {                                                                            \
+      __builtin_prefetch((const char *)((p) + (i)) + ahead);                                       \
+      __builtin_prefetch((const char *)((p) + (i)) + ahead + RIDGE_CACHE_LINE);                    \
+    }                                                                                              \
+  } while (0)
+
 #define LOAD_VECTOR(p) (*(const V *)((p) + i + u * L))
 #define LOAD_PAIR(p) (*(const V *)((p) + i + (w + u) * L))
 #define LOAD_SCALAR(p) ((p)[i])
@@ -64,7 +73,10 @@ typedef uint16_t vh __attribute__((vector_size(VB), aligned(2), may_alias));
     if (head > to) head = to;                                                                       \
     SCALAR_LOOP(E, head)                                                                            \
     enum { U = 2 * RIDGE_CACHE_LINE / VB };                                                         \
+    const int64_t ahead = ctx->ahead;                                                               \
     for (; i + U * L <= to; i += U * L) {                                                           \
+      MEMORY_ASK(a, i);                                                                             \
+      MEMORY_ASK(b, i);                                                                             \
       RIDGE_UNROLL(8) for (int w = 0; w < U; w += 2) {                                              \
         V v0, v1;                                                                                   \
         { enum { u = 0 }; v0 = E(LOAD_PAIR, vs); }                                                  \

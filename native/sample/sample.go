@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"

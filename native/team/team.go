@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
@@ -61,6 +61,9 @@ func New(n int, cpus []int) (*Team, error) {
 	}
 	return &Team{c: c, n: n}, nil
 }
+
+// SetAhead tells kernels how many bytes to ask ahead of what they read from memory (ridge_ctx); 0, as a new team has it: none.
+func (t *Team) SetAhead(bytes int) { C.ridge_team_set_ahead(t.c, C.int(bytes)) }
 
 // Size is the number of threads.
 func (t *Team) Size() int { return t.n }

@@ -45,7 +45,7 @@ typedef struct __attribute__((aligned(128))) member {
 } member;
 
 struct ridge_team {
-  int n;
+  int n, ahead;
   word arrived, generation, sleepers; // barrier
   word job, job_sleepers, finished;   // hand-over between caller and team
   _Atomic int quit;
@@ -184,7 +184,7 @@ static void spin_until(int64_t at) {
 static void run_job(member *m) {
   struct ridge_team *t = m->team;
   const ridge_run *r = &t->run;
-  ridge_ctx ctx = {.tid = m->tid, .nthreads = t->n, .barrier = barrier, .team = t};
+  ridge_ctx ctx = {.tid = m->tid, .nthreads = t->n, .barrier = barrier, .team = t, .ahead = t->ahead};
   int set = t->set;
   if (r->settle_ns > 0) spin_until(now_ns() + r->settle_ns);
   line(t, m->tid); // everybody has read the first set
@@ -272,6 +272,8 @@ static int64_t spin_of(int n) {
   cpu_set_t set;
   return sched_getaffinity(0, sizeof set, &set) == 0 && n > CPU_COUNT(&set) ? 0 : SPIN_NS;
 }
+
+void ridge_team_set_ahead(struct ridge_team *t, int bytes) { t->ahead = bytes; }
 
 struct ridge_team *ridge_team_create(int n, const int *cpus) {
   if (n < 1 || n > 4096) {

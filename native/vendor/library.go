@@ -7,7 +7,7 @@
 package vendor
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
 #cgo LDFLAGS: -ldl -lpthread
 #include <dlfcn.h>
 #include <stdlib.h>

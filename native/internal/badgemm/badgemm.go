@@ -5,7 +5,7 @@
 package badgemm
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8d4facfc61bf
 #include "badgemm.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package badpeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8d4facfc61bf
 #include "badpeak.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package badreduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8d4facfc61bf
 #include "bad.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package teamkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=83dc0dba9ff8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8d4facfc61bf
 #include "teamkernel.h"
 */
 import "C"
