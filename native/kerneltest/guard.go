@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d4facfc61bf
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2c3c7fa3de5c
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
