@@ -3,7 +3,8 @@
 // Formula, layouts, limit and source: attention_flash_body.h, attention_amx.h; the weights are rounded to bf16: attention_dot.h.
 // Preconditions: scale > 0; D a multiple of 32 up to 256 (ridge_attention_amx_takes); any alignment. FLOP (4D+6) per visible pair, bytes q, k, v
 // and o once. Floor: 128 cycles of tile products for 32 x 32 scores of 64 dimensions and as many for the sums, 64 vectors' softmax of 6.
-// Versions: the first; tested through its model, not timed.
+// Versions (of the probe, Granite Rapids, one core, 4 x 2048 x 64 and 2 x 4096 x 128): three loops 0.19, 0.28; scores and weights in one, stores between the
+// next products 0.22, 0.31.
 #include <immintrin.h>
 
 #include "../include/ridge.h"
