@@ -87,13 +87,12 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
   for (int64_t b = 0; b < blocks; b++) {
     const int64_t from = u0 + (u1 - u0) * b / blocks, to = u0 + (u1 - u0) * (b + 1) / blocks;
     int64_t tiles, high;
-    end_rows(j, j->left); // of tiles that make room
+    end_all(j); // of tiles that make room
     if (p->mode == WINDOW) {
       tiles = tiles_of_rows(p, s, g, from, to, &high);
     } else {
       const int64_t q0 = from * 16, q1 = least(to * 16, a->N * a->Ho * a->Wo);
-      if (p->mode == DENSE) copy_dense(p, g, q0, q1, s->window);
-      tiles = tiles_of_run(p, s, p->mode == DENSE ? s->window : (const char *)a->x + (q0 * a->C + g * p->cg) * (int64_t)sizeof(xt), q0, q1 - q0, &high);
+      tiles = tiles_of_run(p, s, (const char *)a->x + (q0 * a->C + g * p->cg) * (int64_t)sizeof(xt), q0, q1 - q0, &high);
     }
     if (high != j->high) {
       j->high = high;
@@ -105,8 +104,22 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
       const int64_t first = p0 + (p1 - p0) * c / chunks, end = p0 + (p1 - p0) * (c + 1) / chunks;
       for (int64_t t = 0, m; t < tiles; t += m) { // three at a time, of the last four two
         m = tiles - t == 4 ? 2 : least(tiles - t, 3);
+        amx_tile *const group = s->tiles + t;
+        for (int64_t i = 0; i < m && p->mode == GATHER; i++)
+          gather(p, g, group[i].q, high, s->window + 1024 * i), group[i].base = s->window + 1024 * i;
+        for (int64_t i = 0; i < m && p->mode == DENSE; i++) {
+          char *to = s->window + 16 * p->px * i;
+          copy_dense(p, g, group[i].q, group[i].q + high, to), group[i].base = to;
+        }
+        const int64_t line = NR * (a->scale ? 1 : (int64_t)sizeof(yt)), down = m * j->high * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) - (end - first - 1) * line;
+        j->ask = j->ask_end = s->tiles[t].base, j->pace = 0;
+                // The next group's pixels are asked for meanwhile where they are few lines with a step.
+        if (p->mode == DIRECT && t + m < tiles && p->steps <= 8 && end - first >= 4) {
+          j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, 3) * j->high * p->px;
+          j->pace = round_up(ceil_div(3 * j->high * p->px, (end - first) * p->steps));
+        }
         for (int64_t i = first; i < end; i++)
-          run_block(j, s->tiles + t, m, packed + (g * p->panels + i) * panel, g * p->kg + i * NR, least(p->kg - i * NR, NR), (g * p->panels + i) * NR);
+          run_block(j, s->tiles + t, m, packed + (g * p->panels + i) * panel, g * p->kg + i * NR, least(p->kg - i * NR, NR), (g * p->panels + i) * NR, i + 1 < end ? line : down);
       }
     }
   }
@@ -154,9 +167,10 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   }
   for (int64_t i = 0; i < p.steps; i++) {
     const int64_t t = i % p.taps;
-    s.at[i] = p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * 64 : i * 64;
+    s.at[i] = p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * p.plane : i * p.pitch;
   }
   job j = {.a = a, .at = s.at, .steps = p.steps, .stride = p.stride, .bias = s.bias, .scale = s.scale};
+  j.far = a->N * a->Ho * a->Wo * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) >= ctx->nthreads * (int64_t)CONV_FAR;
   j.sums = (me *)(own + p.o_sums), j.spare = j.sums + 3 * 16 * NR;
   int64_t from, to;
   ridge_share(a->groups * p.ps * p.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
@@ -164,7 +178,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     const int64_t c = u % p.cs, q = u / p.cs % p.ps, g = u / p.cs / p.ps;
     task(&p, &s, &j, g, p.total * q / p.ps, p.total * (q + 1) / p.ps, p.panels * c / p.cs, p.panels * (c + 1) / p.cs, packed);
   }
-  end_rows(&j, j.left);
+  end_all(&j);
 #if !defined(RIDGE_MODEL)
   TILE_END
 #endif

@@ -8,7 +8,7 @@
 // tile's pixels, which neighbouring taps share, are still in L1.
 RIDGE_INLINE int64_t step_at(const plan *p, int64_t i, int64_t *n) {
   if (p->mode != WINDOW) {
-    const int64_t all = p->mode == DENSE ? p->taps * p->cg : p->cg;
+    const int64_t all = p->mode == DENSE ? p->taps * p->cg : p->cg; // GATHER, DIRECT: one tap
     *n = least(UNIT, all - i * UNIT);
     return i * UNIT;
   }
@@ -67,23 +67,47 @@ RIDGE_VT static void pack_panel(const plan *p, int64_t g, int64_t i, char *dst) 
   }
 }
 
-// Columns from .. from+cols-1 of input row hi of image n as pixels of px bytes, zeros where there is no image.
+// Columns from .. from+cols-1 of input row hi of image n, each unit of channels to its plane; zeros where there is no image.
 RIDGE_VT static void copy_row(const plan *p, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, char *dst) {
   const ridge_conv_args *a = p->a;
-  const int64_t size = sizeof(xt), px = p->px, bytes = p->cg * size;
+  const int64_t size = sizeof(xt), bytes = p->cg * size, pixel = a->C * size;
   int64_t c0 = from < 0 ? least(-from, cols) : 0, c1 = least(a->W - from, cols);
   if (hi < 0 || hi >= a->H || c1 <= c0) c0 = c1 = cols;
-  memset(dst, 0, (size_t)(c0 * px));
-  memset(dst + c1 * px, 0, (size_t)((cols - c1) * px));
-  if (c0 == c1) return;
   const char *src = (const char *)a->x + (((n * a->H + hi) * a->W + from + c0) * a->C + g * p->cg) * size;
-  if (a->groups == 1 && bytes == px) {
-    memcpy(dst + c0 * px, src, (size_t)((c1 - c0) * px));
-    return;
+  for (int64_t u = 0; u < p->units; u++, dst += p->plane) {
+    memset(dst, 0, (size_t)(c0 * 64));
+    memset(dst + c1 * 64, 0, (size_t)((cols - c1) * 64));
+    const int64_t rest = bytes - u * 64;
+    const char *at = src + u * 64;
+    char *to = dst + c0 * 64, *const end = dst + c1 * 64;
+    if (rest >= 64) {
+      for (; to < end; to += 64, at += pixel) *(u16any *)to = *(const u16any *)at;
+    } else {
+      for (; to < end; to += 64, at += pixel) memcpy(to, at, (size_t)rest), memset(to + rest, 0, (size_t)(64 - rest));
+    }
   }
-  for (int64_t c = c0; c < c1; c++, src += a->C * size) {
-    memcpy(dst + c * px, src, (size_t)bytes);
-    memset(dst + c * px + bytes, 0, (size_t)(px - bytes));
+}
+
+// Pixels q .. q+n-1 of a kernel of one tap as rows of a tile, 64 bytes of a row for each step.
+RIDGE_VT static void gather(const plan *p, int64_t g, int64_t q, int64_t n, char *dst) {
+  const ridge_conv_args *a = p->a;
+  const int64_t size = sizeof(xt), bytes = p->cg * size;
+  int64_t img = q / (a->Ho * a->Wo), ho = q / a->Wo % a->Ho, wo = q % a->Wo;
+  for (int64_t r = 0; r < n; r++, dst += 64) {
+    const int64_t hi = ho * a->stride_h - a->pad_h, wi = wo * a->stride_w - a->pad_w;
+    const char *src = (const char *)a->x + (((img * a->H + hi) * a->W + wi) * a->C + g * p->cg) * size;
+    char *to = dst;
+    if (hi < 0 || hi >= a->H || wi < 0 || wi >= a->W) {
+      for (int64_t i = 0; i < p->steps; i++, to += p->pitch) memset(to, 0, 64);
+    } else {
+      int64_t at = 0;
+      for (; at + 64 <= bytes; at += 64, to += p->pitch) *(u16any *)to = *(const u16any *)(src + at);
+      if (at < bytes) memcpy(to, src + at, (size_t)(bytes - at)), memset(to + bytes - at, 0, (size_t)(64 - bytes + at));
+    }
+    if (++wo == a->Wo) {
+      wo = 0;
+      if (++ho == a->Ho) ho = 0, img++;
+    }
   }
 }
 

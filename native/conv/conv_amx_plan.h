@@ -9,7 +9,10 @@ enum {
   NR = 32,                     // channels of a panel: two tiles
   STEP = 2048                  // bytes of a panel for a step: 16 rows of 64 bytes, twice
 };
-enum { DIRECT, DENSE, WINDOW };
+#ifndef CONV_FAR
+#define CONV_FAR (1 << 20) // bytes of a thread's share of y from which on lines are asked for before they are written
+#endif
+enum { DIRECT, GATHER, DENSE, WINDOW };
 
 #ifndef CONV_CHUNK
 #define CONV_CHUNK (768 << 10) // bytes of panels that stay in L2 while the pixels of a block pass
@@ -26,7 +29,9 @@ typedef struct plan {
   int64_t cg, kg, panels;  // of a group: channels, outputs, panels of NR of them
   int64_t taps, units;     // units of UNIT elements of a tap (DENSE: of all taps)
   int64_t steps;           // taps * units
-  int64_t px;              // bytes of a pixel where it is read
+  int64_t px;              // bytes of a pixel where it is read; WINDOW: in a plane of units, 64
+  int64_t pitch;           // from a step to the next, but in WINDOW
+  int64_t plane;           // WINDOW: from a unit of channels to the next
   int64_t stride;          // bytes from a tile's row to the next
   int64_t wide, span_h, hs; // WINDOW: columns, rows of an output row, rows from an output row to the next
   int64_t flat;            // WINDOW: positions of an output row where tiles go on over its end, else 0
@@ -66,7 +71,7 @@ RIDGE_INLINE int64_t product_time(int64_t rows) { return rows <= 8 ? 12 : 8 + ro
 // Pieces of pixels and of panels: the least time of a thread, in cycles. Filters beyond L2 come with 8 bytes a cycle, pixels are copied with 16.
 static void divide_work(plan *p, int nthreads) {
   const ridge_conv_args *a = p->a;
-  const int64_t rows = p->mode == WINDOW ? p->each : 1, copied = p->mode == DIRECT ? 0 : p->mode == DENSE ? 16 * p->px : p->hs * p->wide * p->px;
+  const int64_t rows = p->mode == WINDOW ? p->each : 1, copied = p->mode == DIRECT ? 0 : p->mode != WINDOW ? 16 * p->steps * 64 : p->hs * p->wide * p->units * 64;
   int64_t best = INT64_MAX;
   p->ps = p->cs = 1;
   for (int64_t cs = 1; cs <= nthreads && cs <= p->panels; cs++) {
@@ -82,10 +87,12 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   plan p = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups, .taps = a->R * a->S};
   p.panels = ceil_div(p.kg, NR), p.steps = steps_of(a);
   p.mode = is_direct(a) ? DIRECT : is_dense(a) ? DENSE : WINDOW;
+  if (p.mode == DENSE && p.taps == 1) p.mode = GATHER;
   p.units = p.mode == WINDOW ? p.steps / p.taps : p.steps;
   const int64_t pixels = a->N * a->Ho * a->Wo;
   if (pixels == 0) return p;
-  p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.units * 64;
+  p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;
+  p.pitch = p.mode == GATHER ? 3 * 1024 : 64;
   p.stride = p.px;
   p.total = ceil_div(pixels, 16), p.each = 1;
   if (p.mode == WINDOW) {
@@ -99,16 +106,16 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   }
   divide_work(&p, nthreads);
   const int64_t share = ceil_div(p.total, p.ps);
-  if (p.mode == DIRECT) p.per = LONG / 16;
-  else if (p.mode == DENSE) p.per = CONV_WINDOW / (16 * p.px);
-  else p.per = (CONV_WINDOW / (p.wide * p.px) - p.span_h) / p.hs + 1;
+  if (p.mode != WINDOW) p.per = LONG / 16;
+  else p.per = (CONV_WINDOW / (p.wide * p.units * 64) - p.span_h) / p.hs + 1;
   p.per = p.per < 1 ? 1 : p.per, p.per = ceil_div(share, ceil_div(share, p.per));
   p.chunk = CONV_CHUNK / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
   p.tiles = p.per;
-  if (p.mode == DENSE) p.window_bytes = 16 * p.per * p.px;
+  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64; // of a group
   if (p.mode == WINDOW) {
     const int64_t images = ceil_div(p.per - 1, a->Ho) + 1;
-    p.window_bytes = ((p.per + images) * p.hs + images * p.span_h) * p.wide * p.px + ASIDE * p.stride;
+    p.plane = (((p.per + images) * p.hs + images * p.span_h) * p.wide | 1) * p.px;
+    p.window_bytes = p.units * p.plane + ASIDE * p.stride;
     p.tiles = p.flat ? ceil_div(p.per * p.flat, 16) + images : p.per * p.each;
   }
   const int64_t all = a->groups * p.panels * NR;

@@ -22,19 +22,27 @@ typedef struct amx_tile {
   const int16_t *map;
 } amx_tile;
 
+// A block whose sums wait for their end.
+typedef struct ending {
+  const amx_tile *tile;
+  int64_t row, left; // the next row of its tile, rows in all
+  int64_t k, n, bk;  // its first channel in y, channels, first channel in bias
+  const me *from;
+  int64_t ahead;     // bytes from a row's place in y to that of the next block's
+} ending;
+
 typedef struct job {
   const ridge_conv_args *a;
   const int64_t *at; // [steps]
   int64_t steps, stride, high; // high: rows of a tile
   const me *bias;      // [K], zeros where there is none
   const float *scale;
+  int64_t unsaved;     // tiles of the last block, whose sums are still in the accumulators: they go to `sums`
   me *sums, *spare;    // [3*16][NR]
-  // What of the block before is not at its end yet.
-  const amx_tile *tile;
-  int64_t row, left;   // the next row of its tile, rows in all
-  int64_t k, n;        // its first channel (in bias; in y), channels
-  const me *from;
-  int64_t bk;
+  const char *ask, *ask_end; // lines that are asked for meanwhile, `pace` bytes with a step
+  int64_t pace;
+  int far; // y comes from beyond L2: the next block's lines are asked for
+  ending now, next;    // of the last block but one, of the last block
 #if defined(RIDGE_MODEL)
   uint32_t state[8][16][16];
 #endif
@@ -69,161 +77,286 @@ static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]
 #define AMX_PIXELS(p) TILE_LOAD(7, p, stride)
 #endif
 
-// One row of NR whole channels.
-RIDGE_INLINE RIDGE_VT void end_row(const job *j, const me *sums, int64_t at) {
+enum { END_RESIDUAL = 1, END_RELU = 2, END_BYTES = 4 };
+
+// Rows of NR whole channels whose pixels follow each other.
+RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int64_t at, int64_t rows, const int end) {
   const ridge_conv_args *a = j->a;
-  mv low = plus(*(const mv *)sums, *(const mv *)(j->bias + j->bk)), high = plus(*(const mv *)(sums + VL), *(const mv *)(j->bias + j->bk + VL));
+  const mv bias0 = *(const mv *)(j->bias + bk), bias1 = *(const mv *)(j->bias + bk + VL);
+  const int64_t K = a->K, ahead = j->now.ahead;
+  const int far = j->far;
+  (void)ahead, (void)far;
 #if defined(CONV_INT8)
-  if (a->scale) {
-    const float from = ridge_requant_low(a->act);
-    store_requantised((int8_t *)a->y + at, low, *(const ridge_vf *)(j->scale + j->bk), from);
-    store_requantised((int8_t *)a->y + at + VL, high, *(const ridge_vf *)(j->scale + j->bk + VL), from);
+  if (end & END_BYTES) {
+    const ridge_vf scale0 = *(const ridge_vf *)(j->scale + bk), scale1 = *(const ridge_vf *)(j->scale + bk + VL);
+    int8_t *y = (int8_t *)a->y + at;
+    RIDGE_UNROLL(4)
+    for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
+      store_requantised(y, plus(*(const mv *)sums, bias0), scale0, end & END_RELU ? 0 : -128);
+      store_requantised(y + VL, plus(*(const mv *)(sums + VL), bias1), scale1, end & END_RELU ? 0 : -128);
+    }
     return;
   }
 #endif
-  if (a->residual) low = plus(low, load_out((const yt *)a->residual + at)), high = plus(high, load_out((const yt *)a->residual + at + VL));
+  yt *y = (yt *)a->y + at;
+  const yt *residual = (const yt *)a->residual + (end & END_RESIDUAL ? at : 0);
+  RIDGE_UNROLL(4)
+  for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
+    mv low = plus(*(const mv *)sums, bias0), high = plus(*(const mv *)(sums + VL), bias1);
+    if (end & END_RESIDUAL) low = plus(low, load_out(residual)), high = plus(high, load_out(residual + VL)), residual += K;
 #if defined(CONV_BF16)
-  if (a->act == RIDGE_ACT_RELU) low = activate(low, RIDGE_ACT_RELU), high = activate(high, RIDGE_ACT_RELU);
+    if (end & END_RELU) low = activate(low, RIDGE_ACT_RELU), high = activate(high, RIDGE_ACT_RELU);
 #endif
 #if defined(RIDGE_NARROW2)
-  RIDGE_NARROW2((yt *)a->y + at, low, high);
+    RIDGE_NARROW2(y, low, high);
+    if (far) __builtin_prefetch((const char *)y + ahead, 1);
 #else
-  store_out((yt *)a->y + at, low), store_out((yt *)a->y + at + VL, high);
+    store_out(y, low), store_out(y + VL, high);
 #endif
+  }
 }
 
 // Incomplete panels, and activations that take long.
-__attribute__((noinline)) RIDGE_VT static void end_row_slowly(const job *j, const me *sums, int64_t at) {
-  int64_t l = 0;
-  for (; l + VL <= j->n; l += VL) finish_channels(j->a, *(const mv *)(sums + l), j->k + l, at + l);
-  for (; l < j->n; l++) finish_one(j->a, sums[l], j->k + l, at + l);
-}
-
-// Ends the next rows of the block before, at most `rows`.
-RIDGE_INLINE RIDGE_VT void end_rows(job *j, int64_t rows) {
+__attribute__((noinline)) RIDGE_VT static void end_slowly(const job *j, const me *sums, int64_t at, int64_t rows) {
   const ridge_conv_args *a = j->a;
-  if (rows > j->left) rows = j->left;
-  if (rows <= 0) return;
-  const int whole = j->n == NR && (a->act == RIDGE_ACT_NONE || a->act == RIDGE_ACT_RELU);
-  const int64_t K = a->K;
-  int64_t row = j->row;
-  const amx_tile *t = j->tile;
-  const me *sums = j->from;
-  j->left -= rows;
-  for (; rows > 0; rows--) {
-    const int64_t r = t->map ? t->map[row] : row;
-    if (r >= 0) {
-      const int64_t at = (t->q + r) * K + j->k;
-      if (whole) end_row(j, sums, at);
-      else end_row_slowly(j, sums, at);
-    }
-    sums += NR;
-    if (++row == j->high) row = 0, t++, sums += (16 - j->high) * NR;
+  const int64_t n = j->now.n, k = j->now.k;
+  for (; rows > 0; rows--, sums += NR, at += a->K) {
+    int64_t l = 0;
+    for (; l + VL <= n; l += VL) finish_channels(a, *(const mv *)(sums + l), k + l, at + l);
+    for (; l < n; l++) finish_one(a, sums[l], k + l, at + l);
   }
-  j->row = row, j->tile = t, j->from = sums;
 }
 
-// What a block does for each step after its products.
-#define AMX_STEP_END \
-  end_rows(j, rows), b += STEP
+RIDGE_INLINE RIDGE_VT void end_some(const job *j, const me *sums, int64_t at, int64_t rows) {
+  const ridge_conv_args *a = j->a;
+  const int64_t bk = j->now.bk;
+  if (j->now.n < NR || (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU)) {
+    end_slowly(j, sums, at, rows);
+    return;
+  }
+#if defined(CONV_INT8)
+  if (!a->scale) {
+    if (a->residual) end_run(j, bk, sums, at, rows, END_RESIDUAL);
+    else end_run(j, bk, sums, at, rows, 0);
+  } else if (a->act == RIDGE_ACT_RELU) {
+    end_run(j, bk, sums, at, rows, END_BYTES | END_RELU);
+  } else {
+    end_run(j, bk, sums, at, rows, END_BYTES);
+  }
+#else
+  if (a->act == RIDGE_ACT_RELU) {
+    if (a->residual) end_run(j, bk, sums, at, rows, END_RELU | END_RESIDUAL);
+    else end_run(j, bk, sums, at, rows, END_RELU);
+  } else if (a->residual) {
+    end_run(j, bk, sums, at, rows, END_RESIDUAL);
+  } else {
+    end_run(j, bk, sums, at, rows, 0);
+  }
+#endif
+}
+
+// Ends the next rows of the last block but one, at most `rows`.
+__attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
+  ending *e = &j->now;
+  const int64_t K = j->a->K;
+  if (rows > e->left) rows = e->left;
+  e->left -= rows;
+  while (rows > 0) {
+    const amx_tile *t = e->tile;
+    const int64_t n = least(rows, j->high - e->row);
+    if (t->map) {
+      for (int64_t i = 0; i < n; i++)
+        if (t->map[e->row + i] >= 0) end_some(j, e->from + i * NR, (t->q + t->map[e->row + i]) * K + e->k, 1);
+    } else {
+      end_some(j, e->from, (t->q + e->row) * K + e->k, n);
+    }
+    rows -= n, e->row += n, e->from += n * NR;
+    if (e->row == j->high) e->row = 0, e->tile++, e->from += (16 - j->high) * NR;
+  }
+}
+
+#define AMX_ASK(p) __builtin_prefetch(p, 0, 3)
+#define AMX_PANEL(p) TILE_LOAD_T1(6, p, 64)
+
+// After the products of a step: the end of some rows, in the last steps, so that the lines that the block's sums will be stored to are in L1 then.
+#define AMX_STEP_END                                                                                              \
+  b += STEP;                                                                                                      \
+  for (const char *to = ask + pace < ask_end ? ask + pace : ask_end; ask < to; ask += 64) AMX_ASK(ask);           \
+  if (j->now.left > (last - at - 1) * rows) end_rows(j, rows)
 
 #define AMX_BEGIN                                                              \
   AMX_STATE                                                                    \
-  const int64_t *at = j->at, *const last = at + j->steps, rows = ceil_div(j->left, j->steps); \
+  const int64_t *at = j->at, *const last = at + j->steps, each = ceil_div(j->now.left, j->steps), rows = each < 4 ? 4 : each; \
+  const char *ask = j->ask, *const ask_end = j->ask_end;                       \
+  const int64_t pace = j->pace;                                                \
   const int64_t stride = j->stride;                                            \
+  me *const sums = j->sums;                                                    \
   (void)stride;
 
-#define AMX_SUMS(d, m, v) TILE_STORE(d, j->sums + (m) * 16 * NR + (v) * VL, NR * 4)
+#define AMX_SUMS(d, m, v) TILE_STORE(d, sums + (m) * 16 * NR + (v) * VL, NR * 4)
+// Accumulator d: the block before's sums leave, this one's start.
+#define AMX_FRESH(d, m, v)                     \
+  if (save) AMX_SUMS(d, m, v);                 \
+  TILE_ZERO(d)
+
+RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const char *a2, const char *b, int64_t stride, me *sums, const int first, const int save) {
+  AMX_STATE
+  (void)stride, (void)j;
+  AMX_PANEL(b);
+  AMX_PIXELS(a0);
+  if (first) {
+    AMX_FRESH(0, 0, 0);
+  }
+  AMX_DOT(0);
+  AMX_PIXELS(a1);
+  if (first) {
+    AMX_FRESH(1, 1, 0);
+  }
+  AMX_DOT(1);
+  AMX_PIXELS(a2);
+  if (first) {
+    AMX_FRESH(2, 2, 0);
+  }
+  AMX_DOT(2);
+  AMX_PANEL(b + 1024);
+  if (first) {
+    AMX_FRESH(5, 2, 1);
+  }
+  AMX_DOT(5);
+  AMX_PIXELS(a0);
+  if (first) {
+    AMX_FRESH(3, 0, 1);
+  }
+  AMX_DOT(3);
+  AMX_PIXELS(a1);
+  if (first) {
+    AMX_FRESH(4, 1, 1);
+  }
+  AMX_DOT(4);
+}
+
+RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const int first, const int save) {
+  AMX_STATE
+  (void)stride, (void)j;
+  AMX_PANEL(b);
+  AMX_PIXELS(a0);
+  if (first) {
+    AMX_FRESH(0, 0, 0);
+  }
+  AMX_DOT(0);
+  AMX_PIXELS(a1);
+  if (first) {
+    AMX_FRESH(1, 1, 0);
+  }
+  AMX_DOT(1);
+  AMX_PANEL(b + 1024);
+  if (first) {
+    AMX_FRESH(4, 1, 1);
+  }
+  AMX_DOT(4);
+  AMX_PIXELS(a0);
+  if (first) {
+    AMX_FRESH(3, 0, 1);
+  }
+  AMX_DOT(3);
+}
+
+RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t stride, me *sums, const int first, const int save) {
+  AMX_STATE
+  (void)stride, (void)j;
+  AMX_PANEL(b);
+  AMX_PIXELS(a0);
+  if (first) {
+    AMX_FRESH(0, 0, 0);
+  }
+  AMX_DOT(0);
+  AMX_PANEL(b + 1024);
+  if (first) {
+    AMX_FRESH(3, 0, 1);
+  }
+  AMX_DOT(3);
+}
+
+// Stores the last block's sums where no block follows whose first step would.
+__attribute__((noinline)) RIDGE_VT static void save_sums(job *j) {
+  AMX_STATE
+  me *const sums = j->sums;
+  (void)sums;
+  const int64_t m = j->unsaved;
+  j->unsaved = 0;
+  if (m > 0) {
+    AMX_SUMS(0, 0, 0);
+    AMX_SUMS(3, 0, 1);
+  }
+  if (m > 1) {
+    AMX_SUMS(1, 1, 0);
+    AMX_SUMS(4, 1, 1);
+  }
+  if (m > 2) {
+    AMX_SUMS(2, 2, 0);
+    AMX_SUMS(5, 2, 1);
+  }
+}
 
 __attribute__((noinline)) RIDGE_VT static void block_3(job *j, const amx_tile *t, const char *b) {
   AMX_BEGIN
   const char *a0 = t[0].base, *a1 = t[1].base, *a2 = t[2].base;
-  TILE_ZERO(0);
-  TILE_ZERO(1);
-  TILE_ZERO(2);
-  TILE_ZERO(3);
-  TILE_ZERO(4);
-  TILE_ZERO(5);
-  for (; at < last; at++) {
+  if (j->unsaved) step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, 1, 1);
+  else step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, 1, 0);
+  AMX_STEP_END;
+  for (at++; at < last; at++) {
     const int64_t o = *at;
-    TILE_LOAD(6, b, 64);
-    AMX_PIXELS(a0 + o);
-    AMX_DOT(0);
-    AMX_PIXELS(a1 + o);
-    AMX_DOT(1);
-    AMX_PIXELS(a2 + o);
-    AMX_DOT(2);
-    TILE_LOAD(6, b + 1024, 64);
-    AMX_DOT(5);
-    AMX_PIXELS(a0 + o);
-    AMX_DOT(3);
-    AMX_PIXELS(a1 + o);
-    AMX_DOT(4);
+    step_3(j, a0 + o, a1 + o, a2 + o, b, stride, sums, 0, 0);
     AMX_STEP_END;
   }
-  end_rows(j, j->left);
-  AMX_SUMS(0, 0, 0);
-  AMX_SUMS(1, 1, 0);
-  AMX_SUMS(2, 2, 0);
-  AMX_SUMS(3, 0, 1);
-  AMX_SUMS(4, 1, 1);
-  AMX_SUMS(5, 2, 1);
 }
 
 __attribute__((noinline)) RIDGE_VT static void block_2(job *j, const amx_tile *t, const char *b) {
   AMX_BEGIN
   const char *a0 = t[0].base, *a1 = t[1].base;
-  TILE_ZERO(0);
-  TILE_ZERO(1);
-  TILE_ZERO(3);
-  TILE_ZERO(4);
-  for (; at < last; at++) {
+  if (j->unsaved) step_2(j, a0 + *at, a1 + *at, b, stride, sums, 1, 1);
+  else step_2(j, a0 + *at, a1 + *at, b, stride, sums, 1, 0);
+  AMX_STEP_END;
+  for (at++; at < last; at++) {
     const int64_t o = *at;
-    TILE_LOAD(6, b, 64);
-    AMX_PIXELS(a0 + o);
-    AMX_DOT(0);
-    AMX_PIXELS(a1 + o);
-    AMX_DOT(1);
-    TILE_LOAD(6, b + 1024, 64);
-    AMX_DOT(4);
-    AMX_PIXELS(a0 + o);
-    AMX_DOT(3);
+    step_2(j, a0 + o, a1 + o, b, stride, sums, 0, 0);
     AMX_STEP_END;
   }
-  end_rows(j, j->left);
-  AMX_SUMS(0, 0, 0);
-  AMX_SUMS(1, 1, 0);
-  AMX_SUMS(3, 0, 1);
-  AMX_SUMS(4, 1, 1);
 }
 
 __attribute__((noinline)) RIDGE_VT static void block_1(job *j, const amx_tile *t, const char *b) {
   AMX_BEGIN
   const char *a0 = t[0].base;
-  TILE_ZERO(0);
-  TILE_ZERO(3);
-  for (; at < last; at++) {
-    TILE_LOAD(6, b, 64);
-    AMX_PIXELS(a0 + *at);
-    AMX_DOT(0);
-    TILE_LOAD(6, b + 1024, 64);
-    AMX_DOT(3);
+  if (j->unsaved) step_1(j, a0 + *at, b, stride, sums, 1, 1);
+  else step_1(j, a0 + *at, b, stride, sums, 1, 0);
+  AMX_STEP_END;
+  for (at++; at < last; at++) {
+    step_1(j, a0 + *at, b, stride, sums, 0, 0);
     AMX_STEP_END;
   }
-  end_rows(j, j->left);
-  AMX_SUMS(0, 0, 0);
-  AMX_SUMS(3, 0, 1);
 }
 
 // Tiles t[0] .. t[m-1] times the panel at b, whose n channels start at k (at bk in bias and scale).
-RIDGE_INLINE RIDGE_VT void run_block(job *j, const amx_tile *t, int64_t m, const char *b, int64_t k, int64_t n, int64_t bk) {
+RIDGE_INLINE RIDGE_VT void run_block(job *j, const amx_tile *t, int64_t m, const char *b, int64_t k, int64_t n, int64_t bk, int64_t ahead) {
+  if (j->unsaved != m) save_sums(j);
   if (m == 3) block_3(j, t, b);
   else if (m == 2) block_2(j, t, b);
   else block_1(j, t, b);
+  j->ask += j->pace * j->steps;
+  // The block before is in j->sums; its end, two blocks after its products, is next. This one's sums will go where the one before that was.
+  j->now = j->next;
   me *sums = j->sums;
   j->sums = j->spare, j->spare = sums;
-  j->tile = t, j->row = 0, j->left = m * j->high, j->from = sums;
-  j->k = k, j->n = n, j->bk = bk;
+  j->next = (ending){t, 0, m * j->high, k, n, bk, j->sums, ahead};
+  j->unsaved = m;
+}
+
+// Ends all blocks.
+RIDGE_VT static void end_all(job *j) {
+  save_sums(j);
+  end_rows(j, j->now.left);
+  j->now = j->next, j->next.left = 0;
+  end_rows(j, j->now.left);
 }
 
 #endif
