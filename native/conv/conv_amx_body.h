@@ -170,6 +170,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     s.at[i] = p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * p.plane : i * p.pitch;
   }
   job j = {.a = a, .at = s.at, .steps = p.steps, .stride = p.stride, .bias = s.bias, .scale = s.scale};
+  j.rest = *a, j.rest.bias = NULL;
   j.far = a->N * a->Ho * a->Wo * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) >= ctx->nthreads * (int64_t)CONV_FAR;
   j.sums = (me *)(own + p.o_sums), j.spare = j.sums + 3 * 16 * NR;
   int64_t from, to;

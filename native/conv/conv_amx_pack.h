@@ -111,30 +111,46 @@ RIDGE_VT static void gather(const plan *p, int64_t g, int64_t q, int64_t n, char
   }
 }
 
-// Pixels q0 .. q1-1, each a row of all its taps.
+// Bytes from .. to-1 at p, zeros before and behind them, 64 in all.
+RIDGE_INLINE RIDGE_VT void copy_part(char *dst, const char *p, int64_t from, int64_t to) {
+#if defined(RIDGE_MODEL)
+  memset(dst, 0, 64);
+  if (to > from) memcpy(dst + from, p + from, (size_t)(to - from));
+#else
+  const uint64_t below = to < 64 ? ((uint64_t)1 << to) - 1 : ~(uint64_t)0;
+  _mm512_storeu_si512(dst, _mm512_maskz_loadu_epi8(to > from ? below >> from << from : 0, p));
+#endif
+}
+
+// Pixels q0 .. q1-1, each a row of all its taps. Up to 64 bytes behind them are written.
+// A kernel's row of taps, where it is at most 64 bytes of the image, is one load and one store, whose zeros the next one overwrites.
 RIDGE_VT static void copy_dense(const plan *p, int64_t g, int64_t q0, int64_t q1, char *dst) {
   const ridge_conv_args *a = p->a;
-  const int64_t size = sizeof(xt), bytes = p->cg * size, pixel = a->C * size, rest = p->px - p->taps * bytes;
+  const int64_t size = sizeof(xt), bytes = p->cg * size, pixel = a->C * size, run = a->S * bytes, px = p->px;
+  const int64_t whole = a->groups == 1 && a->dil_w == 1 && run <= 64, R = a->R, S = a->S, H = a->H, W = a->W, down = a->dil_h * W * pixel;
   const char *x = (const char *)a->x + g * bytes;
   int64_t n = q0 / (a->Ho * a->Wo), ho = q0 / a->Wo % a->Ho, wo = q0 % a->Wo;
-  for (int64_t q = q0; q < q1; q++) {
+  for (int64_t q = q0; q < q1; q++, dst += px) {
     const int64_t left = wo * a->stride_w - a->pad_w, top = ho * a->stride_h - a->pad_h;
-    for (int64_t r = 0; r < a->R; r++) {
-      const int64_t hi = top + r * a->dil_h;
-      const char *row = x + ((n * a->H + hi) * a->W + left) * pixel;
-      if (hi < 0 || hi >= a->H) {
-        memset(dst, 0, (size_t)(a->S * bytes)), dst += a->S * bytes;
-      } else if (a->groups == 1 && a->dil_w == 1 && left >= 0 && left + a->S <= a->W) {
-        memcpy(dst, row, (size_t)(a->S * bytes)), dst += a->S * bytes;
-      } else {
-        for (int64_t s = 0; s < a->S; s++, dst += bytes) {
+    const char *row = x + ((n * H + top) * W + left) * pixel;
+    char *to = dst;
+    memset(dst + px - 64, 0, 64);
+    if (whole && left >= 0 && left + S <= W && top >= 0 && top + p->span_h <= H) {
+      for (int64_t r = 0; r < R; r++, to += run, row += down) copy_part(to, row, 0, run);
+    } else if (whole) {
+      const int64_t s0 = left < 0 ? least(-left, S) : 0, s1 = left + S > W ? W - left : S;
+      for (int64_t r = 0, hi = top; r < R; r++, hi += a->dil_h, to += run, row += down)
+        copy_part(to, row, s0 * bytes, hi >= 0 && hi < H ? s1 * bytes : 0);
+    } else {
+      for (int64_t r = 0; r < R; r++, row += down) {
+        const int64_t hi = top + r * a->dil_h;
+        for (int64_t s = 0; s < S; s++, to += bytes) {
           const int64_t wi = left + s * a->dil_w;
-          if (wi < 0 || wi >= a->W) memset(dst, 0, (size_t)bytes);
-          else memcpy(dst, row + s * a->dil_w * pixel, (size_t)bytes);
+          if (hi < 0 || hi >= H || wi < 0 || wi >= W) memset(to, 0, (size_t)bytes);
+          else memcpy(to, row + s * a->dil_w * pixel, (size_t)bytes);
         }
       }
     }
-    memset(dst, 0, (size_t)rest), dst += rest;
     if (++wo == a->Wo) {
       wo = 0;
       if (++ho == a->Ho) ho = 0, n++;

@@ -94,10 +94,10 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;
   p.pitch = p.mode == GATHER ? 3 * 1024 : 64;
   p.stride = p.px;
-  p.total = ceil_div(pixels, 16), p.each = 1;
+  p.total = ceil_div(pixels, 16), p.each = 1, p.span_h = (a->R - 1) * a->dil_h + 1;
   if (p.mode == WINDOW) {
     p.stride = a->stride_w * p.px, p.total = a->N * a->Ho;
-    p.span_h = (a->R - 1) * a->dil_h + 1, p.hs = least(a->stride_h, p.span_h);
+    p.hs = least(a->stride_h, p.span_h);
     p.wide = (a->Wo - 1) * a->stride_w + (a->S - 1) * a->dil_w + 1, p.each = ceil_div(a->Wo, 16);
     // Tiles within an output row, or over a whole image's positions, those between two rows for nothing.
     const int64_t wide = ceil_div(p.wide, a->stride_w) * a->stride_w, flat = p.hs * wide / a->stride_w;
@@ -111,7 +111,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.per = p.per < 1 ? 1 : p.per, p.per = ceil_div(share, ceil_div(share, p.per));
   p.chunk = CONV_CHUNK / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
   p.tiles = p.per;
-  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64; // of a group
+  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64 + 64; // of a group
   if (p.mode == WINDOW) {
     const int64_t images = ceil_div(p.per - 1, a->Ho) + 1;
     p.plane = (((p.per + images) * p.hs + images * p.span_h) * p.wide | 1) * p.px;

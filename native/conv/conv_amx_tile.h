@@ -2,7 +2,7 @@
 //
 //   sums[m*16 + r, 32] = sum over steps i of tile m's row r at at[i], 64 bytes, times panel[i]
 //
-// and the end of the block before, some rows with each step: bias, residual, activation, rounding, the store of 32 channels of a pixel.
+// and the end of the block before, some rows with each step: residual, activation, rounding, the store of 32 channels of a pixel.
 // Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; the six stores of sums take 16 each, the end of 48 rows about 150
 // cycles on other ports.
 #ifndef RIDGE_CONV_AMX_TILE_H
@@ -35,7 +35,8 @@ typedef struct job {
   const ridge_conv_args *a;
   const int64_t *at; // [steps]
   int64_t steps, stride, high; // high: rows of a tile
-  const me *bias;      // [K], zeros where there is none
+  ridge_conv_args rest; // a without the bias, which the sums start at
+  const me *bias;      // of all panels, zeros beyond the channels
   const float *scale;
   int64_t unsaved;     // tiles of the last block, whose sums are still in the accumulators: they go to `sums`
   me *sums, *spare;    // [3*16][NR]
@@ -82,7 +83,6 @@ enum { END_RESIDUAL = 1, END_RELU = 2, END_BYTES = 4 };
 // Rows of NR whole channels whose pixels follow each other.
 RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int64_t at, int64_t rows, const int end) {
   const ridge_conv_args *a = j->a;
-  const mv bias0 = *(const mv *)(j->bias + bk), bias1 = *(const mv *)(j->bias + bk + VL);
   const int64_t K = a->K, ahead = j->now.ahead;
   const int far = j->far;
   (void)ahead, (void)far;
@@ -90,19 +90,19 @@ RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int
   if (end & END_BYTES) {
     const ridge_vf scale0 = *(const ridge_vf *)(j->scale + bk), scale1 = *(const ridge_vf *)(j->scale + bk + VL);
     int8_t *y = (int8_t *)a->y + at;
-    RIDGE_UNROLL(4)
+    RIDGE_UNROLL(1)
     for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
-      store_requantised(y, plus(*(const mv *)sums, bias0), scale0, end & END_RELU ? 0 : -128);
-      store_requantised(y + VL, plus(*(const mv *)(sums + VL), bias1), scale1, end & END_RELU ? 0 : -128);
+      store_requantised(y, *(const mv *)sums, scale0, end & END_RELU ? 0 : -128);
+      store_requantised(y + VL, *(const mv *)(sums + VL), scale1, end & END_RELU ? 0 : -128);
     }
     return;
   }
 #endif
   yt *y = (yt *)a->y + at;
   const yt *residual = (const yt *)a->residual + (end & END_RESIDUAL ? at : 0);
-  RIDGE_UNROLL(4)
+  RIDGE_UNROLL(1)
   for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
-    mv low = plus(*(const mv *)sums, bias0), high = plus(*(const mv *)(sums + VL), bias1);
+    mv low = *(const mv *)sums, high = *(const mv *)(sums + VL);
     if (end & END_RESIDUAL) low = plus(low, load_out(residual)), high = plus(high, load_out(residual + VL)), residual += K;
 #if defined(CONV_BF16)
     if (end & END_RELU) low = activate(low, RIDGE_ACT_RELU), high = activate(high, RIDGE_ACT_RELU);
@@ -118,7 +118,7 @@ RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int
 
 // Incomplete panels, and activations that take long.
 __attribute__((noinline)) RIDGE_VT static void end_slowly(const job *j, const me *sums, int64_t at, int64_t rows) {
-  const ridge_conv_args *a = j->a;
+  const ridge_conv_args *a = &j->rest;
   const int64_t n = j->now.n, k = j->now.k;
   for (; rows > 0; rows--, sums += NR, at += a->K) {
     int64_t l = 0;
@@ -185,8 +185,7 @@ __attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
   if (j->now.left > (last - at - 1) * rows) end_rows(j, rows)
 
 #define AMX_BEGIN                                                              \
-  AMX_STATE                                                                    \
-  const int64_t *at = j->at, *const last = at + j->steps, each = ceil_div(j->now.left, j->steps), rows = each < 4 ? 4 : each; \
+  const int64_t *at = j->at, *const last = at + j->steps, each = ceil_div(j->now.left, j->steps), rows = each < 8 ? 8 : each; \
   const char *ask = j->ask, *const ask_end = j->ask_end;                       \
   const int64_t pace = j->pace;                                                \
   const int64_t stride = j->stride;                                            \
@@ -194,14 +193,15 @@ __attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
   (void)stride;
 
 #define AMX_SUMS(d, m, v) TILE_STORE(d, sums + (m) * 16 * NR + (v) * VL, NR * 4)
-// Accumulator d: the block before's sums leave, this one's start.
-#define AMX_FRESH(d, m, v)                     \
-  if (save) AMX_SUMS(d, m, v);                 \
-  TILE_ZERO(d)
+// Accumulator d: the block before's sums leave, this one's start, at the bias of its channels.
+#define AMX_FRESH(d, m, v)                                 \
+  if (save) AMX_SUMS(d, m, v);                             \
+  if (start) TILE_LOAD(d, start + (v) * VL, 0);            \
+  else TILE_ZERO(d)
 
-RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const char *a2, const char *b, int64_t stride, me *sums, const int first, const int save) {
+RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const char *a2, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
   AMX_STATE
-  (void)stride, (void)j;
+  (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS(a0);
   if (first) {
@@ -235,9 +235,9 @@ RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const 
   AMX_DOT(4);
 }
 
-RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const int first, const int save) {
+RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
   AMX_STATE
-  (void)stride, (void)j;
+  (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS(a0);
   if (first) {
@@ -261,9 +261,9 @@ RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const 
   AMX_DOT(3);
 }
 
-RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t stride, me *sums, const int first, const int save) {
+RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
   AMX_STATE
-  (void)stride, (void)j;
+  (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS(a0);
   if (first) {
@@ -298,40 +298,40 @@ __attribute__((noinline)) RIDGE_VT static void save_sums(job *j) {
   }
 }
 
-__attribute__((noinline)) RIDGE_VT static void block_3(job *j, const amx_tile *t, const char *b) {
+__attribute__((noinline)) RIDGE_VT static void block_3(job *j, const amx_tile *t, const char *b, const me *start) {
   AMX_BEGIN
   const char *a0 = t[0].base, *a1 = t[1].base, *a2 = t[2].base;
-  if (j->unsaved) step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, 1, 1);
-  else step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, 1, 0);
+  if (j->unsaved) step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, start, 1, 1);
+  else step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, start, 1, 0);
   AMX_STEP_END;
   for (at++; at < last; at++) {
     const int64_t o = *at;
-    step_3(j, a0 + o, a1 + o, a2 + o, b, stride, sums, 0, 0);
+    step_3(j, a0 + o, a1 + o, a2 + o, b, stride, sums, NULL, 0, 0);
     AMX_STEP_END;
   }
 }
 
-__attribute__((noinline)) RIDGE_VT static void block_2(job *j, const amx_tile *t, const char *b) {
+__attribute__((noinline)) RIDGE_VT static void block_2(job *j, const amx_tile *t, const char *b, const me *start) {
   AMX_BEGIN
   const char *a0 = t[0].base, *a1 = t[1].base;
-  if (j->unsaved) step_2(j, a0 + *at, a1 + *at, b, stride, sums, 1, 1);
-  else step_2(j, a0 + *at, a1 + *at, b, stride, sums, 1, 0);
+  if (j->unsaved) step_2(j, a0 + *at, a1 + *at, b, stride, sums, start, 1, 1);
+  else step_2(j, a0 + *at, a1 + *at, b, stride, sums, start, 1, 0);
   AMX_STEP_END;
   for (at++; at < last; at++) {
     const int64_t o = *at;
-    step_2(j, a0 + o, a1 + o, b, stride, sums, 0, 0);
+    step_2(j, a0 + o, a1 + o, b, stride, sums, NULL, 0, 0);
     AMX_STEP_END;
   }
 }
 
-__attribute__((noinline)) RIDGE_VT static void block_1(job *j, const amx_tile *t, const char *b) {
+__attribute__((noinline)) RIDGE_VT static void block_1(job *j, const amx_tile *t, const char *b, const me *start) {
   AMX_BEGIN
   const char *a0 = t[0].base;
-  if (j->unsaved) step_1(j, a0 + *at, b, stride, sums, 1, 1);
-  else step_1(j, a0 + *at, b, stride, sums, 1, 0);
+  if (j->unsaved) step_1(j, a0 + *at, b, stride, sums, start, 1, 1);
+  else step_1(j, a0 + *at, b, stride, sums, start, 1, 0);
   AMX_STEP_END;
   for (at++; at < last; at++) {
-    step_1(j, a0 + *at, b, stride, sums, 0, 0);
+    step_1(j, a0 + *at, b, stride, sums, NULL, 0, 0);
     AMX_STEP_END;
   }
 }
@@ -339,9 +339,10 @@ __attribute__((noinline)) RIDGE_VT static void block_1(job *j, const amx_tile *t
 // Tiles t[0] .. t[m-1] times the panel at b, whose n channels start at k (at bk in bias and scale).
 RIDGE_INLINE RIDGE_VT void run_block(job *j, const amx_tile *t, int64_t m, const char *b, int64_t k, int64_t n, int64_t bk, int64_t ahead) {
   if (j->unsaved != m) save_sums(j);
-  if (m == 3) block_3(j, t, b);
-  else if (m == 2) block_2(j, t, b);
-  else block_1(j, t, b);
+  const me *start = j->a->bias ? j->bias + bk : NULL;
+  if (m == 3) block_3(j, t, b, start);
+  else if (m == 2) block_2(j, t, b, start);
+  else block_1(j, t, b, start);
   j->ask += j->pace * j->steps;
   // The block before is in j->sums; its end, two blocks after its products, is next. This one's sums will go where the one before that was.
   j->now = j->next;
