@@ -14,8 +14,12 @@ enum {
 #endif
 enum { DIRECT, GATHER, DENSE, WINDOW };
 
+// Bytes of panels that stay in L2 while the pixels of a block pass: of 1x1 kernels, of others, whose windows are there too.
+#ifndef CONV_CHUNK1
+#define CONV_CHUNK1 (1300 << 10)
+#endif
 #ifndef CONV_CHUNK
-#define CONV_CHUNK (768 << 10) // bytes of panels that stay in L2 while the pixels of a block pass
+#define CONV_CHUNK (768 << 10)
 #endif
 #ifndef CONV_WINDOW
 #define CONV_WINDOW (512 << 10) // bytes of a block's copy of x, at most (a row of the image may be more)
@@ -109,7 +113,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   if (p.mode != WINDOW) p.per = LONG / 16;
   else p.per = (CONV_WINDOW / (p.wide * p.units * 64) - p.span_h) / p.hs + 1;
   p.per = p.per < 1 ? 1 : p.per, p.per = ceil_div(share, ceil_div(share, p.per));
-  p.chunk = CONV_CHUNK / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
+  p.chunk = (p.taps == 1 ? CONV_CHUNK1 : CONV_CHUNK) / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
   p.tiles = p.per;
   if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64 + 64; // of a group
   if (p.mode == WINDOW) {

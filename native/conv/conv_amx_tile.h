@@ -92,8 +92,8 @@ RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int
     int8_t *y = (int8_t *)a->y + at;
     RIDGE_UNROLL(1)
     for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
-      store_requantised(y, *(const mv *)sums, scale0, end & END_RELU ? 0 : -128);
-      store_requantised(y + VL, *(const mv *)(sums + VL), scale1, end & END_RELU ? 0 : -128);
+      store_requantised2(y, *(const mv *)sums, *(const mv *)(sums + VL), scale0, scale1, end & END_RELU);
+      if (far && bk % (2 * NR) == 0) __builtin_prefetch((const char *)y + 64, 1);
     }
     return;
   }
