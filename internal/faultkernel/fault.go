@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2c3c7fa3de5c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=961f16ab244c
 #include "fault.h"
 */
 import "C"

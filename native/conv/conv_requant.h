@@ -74,6 +74,27 @@ RIDGE_INLINE RIDGE_VT void store_requantised4(int8_t *p, const ridge_vi sums[4],
 }
 #endif
 
+#if RIDGE_VL == 16
+// The same of two neighbouring vectors: 6.5 instructions a vector and one store of 32 bytes.
+RIDGE_INLINE RIDGE_VT void store_requantised2(int8_t *p, ridge_vi low, ridge_vi high, ridge_vf scale0, ridge_vf scale1, const int relu) {
+#if defined(RIDGE_MODEL)
+  for (int l = 0; l < RIDGE_VL; l++) {
+    p[l] = ridge_requantise((uint32_t)low[l], scale0[l], relu ? 0 : -128);
+    p[RIDGE_VL + l] = ridge_requantise((uint32_t)high[l], scale1[l], relu ? 0 : -128);
+  }
+#else
+  const __m512 most = _mm512_set1_ps(127);
+  const __m512i i0 = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)low), (__m512)scale0), most));
+  const __m512i i1 = _mm512_cvtps_epi32(_mm512_min_ps(_mm512_mul_ps(_mm512_cvtepi32_ps((__m512i)high), (__m512)scale1), most));
+  // Each 128-bit lane has four of each.
+  const __m512i pairs = _mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), _mm512_packs_epi32(i0, i1));
+  __m256i bytes = _mm512_cvtsepi16_epi8(pairs);
+  if (relu) bytes = _mm256_max_epi8(bytes, _mm256_setzero_si256());
+  _mm256_storeu_si256((__m256i *)p, bytes);
+#endif
+}
+#endif
+
 // The same of the even and the odd ones of 2*VL neighbours: bytes meet in the lanes of their pairs, so 4 instructions narrow and join 16.
 RIDGE_INLINE RIDGE_VT void store_requantised_pairs(int8_t *p, ridge_vi even, ridge_vi odd, ridge_vf scale, float low) {
 #if defined(RIDGE_MODEL)

@@ -42,6 +42,37 @@ var shapes = []string{
 	"n=1 c=3 h=3 w=2 k=16 r=5 pad=4", "n=1 c=4 h=9 w=41 k=64 r=4 s=2 stride=3 pad=1",
 }
 
+// tiles: shapes of the matrix tiles' kernels (NHWC, whole units of 32 and 64 channels and parts of them): 1x1 in place, of a group, with padding, with a
+// step; fewer pixels than a tile and than two; groups of one, two and three tiles; windows of several images whose tiles go over a row's end and whose do not,
+// several windows, steps, dilation, groups; stems; panels of several chunks.
+var tiles = []string{
+	"n=1 c=64 h=7 w=9 k=64 r=1 bias=1 act=relu", "n=1 c=64 h=3 w=5 k=40 r=1", "n=2 c=128 h=5 w=5 k=96 groups=2 r=1 residual=1", "n=1 c=64 h=6 w=8 k=33 r=1 pad=1 bias=1",
+	"n=1 c=96 h=9 w=14 k=64 r=1 stride=2", "n=1 c=64 h=1 w=17 k=32 r=1", "n=1 c=72 h=7 w=16 k=48 r=1 residual=1 bias=1 act=relu",
+	"n=3 c=64 h=7 w=7 k=32 pad=1 bias=1", "n=2 c=64 h=6 w=33 k=48 pad=1", "n=1 c=512 h=27 w=20 k=32 pad=1", "n=2 c=64 h=9 w=14 k=32 pad=1 stride=2 bias=1 act=relu",
+	"n=1 c=64 h=13 w=9 k=32 dilation=2 pad=2", "n=1 c=128 h=6 w=7 k=64 groups=2 pad=1 act=relu", "n=2 c=3 h=21 w=33 k=64 r=7 stride=2 pad=3 bias=1 act=relu",
+	"n=1 c=64 h=9 w=10 k=32 stride=4 pad=1", "n=1 c=512 h=4 w=5 k=1400 r=1 bias=1 act=gelu", "n=2 c=640 h=3 w=3 k=160 pad=1",
+}
+
+func TestTilesMatchTheExpectation(t *testing.T) {
+	var list []op.Op
+	for _, d := range []record.DType{record.BF16, record.INT8} {
+		for i, s := range tiles {
+			if !d.Float() {
+				s = strings.NewReplacer(" act=relu", "", " act=gelu", "").Replace(s)
+			}
+			s += " layout=nhwc"
+			list = append(list, kerneltest.Op(t, "conv2d", d, params(s)))
+			if i%2 == 0 {
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1")))
+			}
+			if !d.Float() && !strings.Contains(s, "residual") {
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" requant=1"+[]string{"", " act=relu"}[i%2])))
+			}
+		}
+	}
+	kerneltest.All(t, native.New(), list)
+}
+
 // depthwise: groups = c, with one and with two outputs per channel.
 var depthwise = []string{
 	"n=1 c=3 h=9 w=21 k=3 groups=3 pad=1", "n=2 c=17 h=7 w=7 k=17 groups=17 pad=1 stride=2", "n=1 c=8 h=12 w=31 k=8 groups=8 r=5 pad=2",

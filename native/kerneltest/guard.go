@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2c3c7fa3de5c
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=961f16ab244c
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

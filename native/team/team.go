@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2c3c7fa3de5c
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=961f16ab244c
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

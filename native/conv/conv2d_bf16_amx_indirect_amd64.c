@@ -1,0 +1,17 @@
+// conv2d_bf16_amx_indirect: implicit GEMM on AMX tiles, blocks of 48 pixels and 32 channels.
+//
+// Formula, layouts, blocking: conv_amx_body.h. NHWC; preconditions: sizes below 2^30, any alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S;
+// bytes x, w and y once. Limit: tdpbf16ps, 16*16*32 products in 16 cycles (1024 FLOP a cycle). It flushes denormals, as the rounding does; sums are fp32.
+// Source: Intel 64 and IA-32 SDM; Intel optimization manual, chapter on AMX.
+// Versions: 1, this one.
+#include <immintrin.h>
+
+#include "../include/ridge.h"
+
+#define RIDGE_VL 16
+#define RIDGE_VT __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
+#define CONV_BF16
+#define CONV_FN ridge_conv2d_bf16_amx_indirect
+#define RIDGE_NARROW(p, v) _mm256_storeu_si256((__m256i *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
+#define RIDGE_NARROW2(p, low, high) _mm512_storeu_si512((p), (__m512i)_mm512_cvtne2ps_pbh((__m512)(high), (__m512)(low)))
+#include "conv_amx_body.h"

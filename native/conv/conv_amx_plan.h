@@ -1,0 +1,139 @@
+// How the convolution on AMX tiles divides its work: where the pixels of a tile lie, steps of the reduction, blocks, threads' shares.
+#ifndef RIDGE_CONV_AMX_PLAN_H
+#define RIDGE_CONV_AMX_PLAN_H
+
+#include "conv_vector.h"
+
+enum {
+  UNIT = 64 / (int)sizeof(xt), // elements of a tile's row
+  NR = 32,                     // channels of a panel: two tiles
+  STEP = 2048                  // bytes of a panel for a step: 16 rows of 64 bytes, twice
+};
+#ifndef CONV_FAR
+#define CONV_FAR (1 << 20) // bytes of a thread's share of y from which on lines are asked for before they are written
+#endif
+enum { DIRECT, GATHER, DENSE, WINDOW };
+
+// Bytes of panels that stay in L2 while the pixels of a block pass: of 1x1 kernels, of others, whose windows are there too.
+#ifndef CONV_CHUNK1
+#define CONV_CHUNK1 (1300 << 10)
+#endif
+#ifndef CONV_CHUNK
+#define CONV_CHUNK (768 << 10)
+#endif
+#ifndef CONV_WINDOW
+#define CONV_WINDOW (512 << 10) // bytes of a block's copy of x, at most (a row of the image may be more)
+#endif
+enum { LONG = 4096, ASIDE = 16 }; // pixels of a block that is read in place; rows that tiles read beyond a window
+
+// One convolution, as every thread sees it.
+typedef struct plan {
+  const ridge_conv_args *a;
+  int mode;
+  int64_t cg, kg, panels;  // of a group: channels, outputs, panels of NR of them
+  int64_t taps, units;     // units of UNIT elements of a tap (DENSE: of all taps)
+  int64_t steps;           // taps * units
+  int64_t px;              // bytes of a pixel where it is read; WINDOW: in a plane of units, 64
+  int64_t pitch;           // from a step to the next, but in WINDOW
+  int64_t plane;           // WINDOW: from a unit of channels to the next
+  int64_t stride;          // bytes from a tile's row to the next
+  int64_t wide, span_h, hs; // WINDOW: columns, rows of an output row, rows from an output row to the next
+  int64_t flat;            // WINDOW: positions of an output row where tiles go on over its end, else 0
+  int64_t each;            // WINDOW: tiles of an output row
+  int64_t total, per;      // output rows (WINDOW) or groups of 16 pixels, all and in a block
+  int64_t ps, cs;          // pieces of pixels, of panels
+  int64_t chunk;           // panels of a chunk
+  int64_t tiles;           // of a block, at most
+  int64_t window_bytes;    // of a block's copy
+  int64_t o_bias, o_scale, o_sums, o_at, o_tiles, o_map, o_window, bytes; // scratch of a thread
+  int64_t shared;                                                // before it: the packed panels, unless they come packed beforehand
+} plan;
+
+RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
+RIDGE_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+// Bytes of all panels.
+RIDGE_INLINE int64_t panels_bytes(const plan *p) { return p->a->groups * p->panels * p->steps * STEP; }
+
+// Whether x is read through dense rows of all taps: single taps of which no whole units lie in the image one step after another, and few channels, whose
+// taps would each fill a part of a unit.
+RIDGE_INLINE int is_dense(const ridge_conv_args *a) {
+  const int64_t cg = a->C / a->groups, taps = a->R * a->S;
+  return taps == 1 || 3 * ceil_div(taps * cg, UNIT) <= 2 * taps * ceil_div(cg, UNIT);
+}
+RIDGE_INLINE int is_direct(const ridge_conv_args *a) {
+  return a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0 && a->C / a->groups % UNIT == 0;
+}
+RIDGE_INLINE int64_t steps_of(const ridge_conv_args *a) {
+  const int64_t cg = a->C / a->groups, taps = a->R * a->S;
+  return is_dense(a) ? ceil_div(taps * cg, UNIT) : taps * ceil_div(cg, UNIT);
+}
+
+// Sixteenths of a product of 16 rows that one of `rows` takes (measured: docs/kernels/conv.md).
+RIDGE_INLINE int64_t product_time(int64_t rows) { return rows <= 8 ? 12 : 8 + rows / 2; }
+
+// Pieces of pixels and of panels: the least time of a thread, in cycles. Filters beyond L2 come with 8 bytes a cycle, pixels are copied with 16.
+static void divide_work(plan *p, int nthreads) {
+  const ridge_conv_args *a = p->a;
+  const int64_t rows = p->mode == WINDOW ? p->each : 1, copied = p->mode == DIRECT ? 0 : p->mode != WINDOW ? 16 * p->steps * 64 : p->hs * p->wide * p->units * 64;
+  int64_t best = INT64_MAX;
+  p->ps = p->cs = 1;
+  for (int64_t cs = 1; cs <= nthreads && cs <= p->panels; cs++) {
+    const int64_t ps = least(nthreads / cs < 1 ? 1 : nthreads / cs, p->total);
+    const int64_t units = ceil_div(p->total, ps), panels = ceil_div(p->panels, cs);
+    const int64_t time = units * rows * panels * p->steps * 32 + panels * p->steps * STEP / 8 + units * copied / 16;
+    const int64_t all = ceil_div(a->groups * ps * cs, nthreads) * time;
+    if (all < best) best = all, p->ps = ps, p->cs = cs;
+  }
+}
+
+static plan plan_of(const ridge_conv_args *a, int nthreads) {
+  plan p = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups, .taps = a->R * a->S};
+  p.panels = ceil_div(p.kg, NR), p.steps = steps_of(a);
+  p.mode = is_direct(a) ? DIRECT : is_dense(a) ? DENSE : WINDOW;
+  if (p.mode == DENSE && p.taps == 1) p.mode = GATHER;
+  p.units = p.mode == WINDOW ? p.steps / p.taps : p.steps;
+  const int64_t pixels = a->N * a->Ho * a->Wo;
+  if (pixels == 0) return p;
+  p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;
+  p.pitch = p.mode == GATHER ? 3 * 1024 : 64;
+  p.stride = p.px;
+  p.total = ceil_div(pixels, 16), p.each = 1, p.span_h = (a->R - 1) * a->dil_h + 1;
+  if (p.mode == WINDOW) {
+    p.stride = a->stride_w * p.px, p.total = a->N * a->Ho;
+    p.hs = least(a->stride_h, p.span_h);
+    p.wide = (a->Wo - 1) * a->stride_w + (a->S - 1) * a->dil_w + 1, p.each = ceil_div(a->Wo, 16);
+    // Tiles within an output row, or over a whole image's positions, those between two rows for nothing.
+    const int64_t wide = ceil_div(p.wide, a->stride_w) * a->stride_w, flat = p.hs * wide / a->stride_w;
+    const int64_t by_rows = a->Ho * p.each * product_time(ceil_div(a->Wo, p.each)), flatly = ceil_div((a->Ho - 1) * flat + a->Wo, 16) * 16;
+    if (flatly < by_rows && p.hs == a->stride_h) p.flat = flat, p.wide = wide;
+  }
+  divide_work(&p, nthreads);
+  const int64_t share = ceil_div(p.total, p.ps);
+  if (p.mode != WINDOW) p.per = LONG / 16;
+  else p.per = (CONV_WINDOW / (p.wide * p.units * 64) - p.span_h) / p.hs + 1;
+  p.per = p.per < 1 ? 1 : p.per, p.per = ceil_div(share, ceil_div(share, p.per));
+  p.chunk = (p.taps == 1 ? CONV_CHUNK1 : CONV_CHUNK) / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
+  p.tiles = p.per;
+  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64 + 64; // of a group
+  if (p.mode == WINDOW) {
+    const int64_t images = ceil_div(p.per - 1, a->Ho) + 1;
+    p.plane = (((p.per + images) * p.hs + images * p.span_h) * p.wide | 1) * p.px;
+    p.window_bytes = p.units * p.plane + ASIDE * p.stride;
+    p.tiles = p.flat ? ceil_div(p.per * p.flat, 16) + images : p.per * p.each;
+  }
+  const int64_t all = a->groups * p.panels * NR;
+  int64_t at = 0;
+  p.o_bias = at, at += round_up(all * 4);
+  p.o_scale = at, at += round_up(all * 4);
+  p.o_sums = at, at += 2 * 3 * STEP;
+  p.o_at = at, at += round_up(p.steps * 8);
+  p.o_tiles = at, at += round_up(p.tiles * 24);
+  p.o_map = at, at += p.flat ? round_up(p.tiles * 32) : 0;
+  p.o_window = at, at += round_up(p.window_bytes);
+  p.bytes = ridge_apart(at);
+  p.shared = a->packing ? 0 : ridge_apart(panels_bytes(&p));
+  return p;
+}
+
+#endif
