@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=7aaa0517cbaf
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=047e99dc289b
 #include "fault.h"
 */
 import "C"

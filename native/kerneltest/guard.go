@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7aaa0517cbaf
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=047e99dc289b
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=7aaa0517cbaf
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=047e99dc289b
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
