@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=961f16ab244c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=be07b5742745
 #include "fault.h"
 */
 import "C"

@@ -31,6 +31,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_6(X, v) GEMM_SMALL_4(X, v) X(5, v) X(6, v)
 #define GEMM_SMALL_8(X, v) GEMM_SMALL_6(X, v) X(7, v) X(8, v)
 #define GEMM_SMALL_12(X, v) GEMM_SMALL_8(X, v) X(9, v) X(10, v) X(11, v) X(12, v)
+#define GEMM_SMALL_16(X, v) GEMM_SMALL_12(X, v) X(13, v) X(14, v) X(15, v) X(16, v)
 #endif
 // Rows of the highest tile of a part of a vector, 1, 2, 3 and 4 vectors: 12 sums of 16 registers,
 // 16 to 18 of 32, which hide the latency of two pipes (4 x 2) and of four (4 x 4).
@@ -38,6 +39,10 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
 #define GEMM_SMALL_TILES(X) \
   GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
+#elif defined(GEMM_COVE)
+#define GEMM_SMALL_ROWS {16, 16, 12, 8, 6}
+#define GEMM_SMALL_TILES(X) \
+  GEMM_SMALL_16(X, 0) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
 #else
 #define GEMM_SMALL_ROWS {8, 12, 8, 6, 4}
 #define GEMM_SMALL_TILES(X) \
@@ -78,6 +83,13 @@ GEMM_INLINE void GEMM_F(load_lanes)(GEMM_F(vec) *v, const GEMM_S *p, GEMM_LANES_
 
 // The first n lanes, in pieces of halves: AVX2's store under a mask takes 42 operations on Zen 3.
 GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n) {
+#if defined(GEMM_COVE)
+  if (sizeof(GEMM_S) == 8)
+    _mm512_mask_storeu_pd(c, (__mmask8)GEMM_F(lanes_of)(n), (__m512d)*v);
+  else
+    _mm512_mask_storeu_ps(c, (__mmask16)GEMM_F(lanes_of)(n), (__m512)*v);
+  return;
+#endif
   GEMM_S t[GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
   *(GEMM_F(vec) *)t = *v;
   int64_t at = 0;
@@ -94,11 +106,11 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
   const int w = v ? v : 1;
   const GEMM_LANES_OF in = GEMM_F(lanes_of)(v ? 0 : last);
-  const char *p[12], *pb = (const char *)b; // A by groups of rows
+  const char *p[16], *pb = (const char *)b; // A by groups of rows
   int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S, right = last * S;
   __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
-  V s[12][4];
+  V s[16][4];
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
     RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
   }
@@ -157,14 +169,14 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 
 typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, const GEMM_S *,
                                   GEMM_S *, int64_t);
-static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][13] = {
+static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][17] = {
 #define GEMM_SMALL_ENTRY(r, v) [v][r] = GEMM_F(small_##v##_##r),
     GEMM_SMALL_TILES(GEMM_SMALL_ENTRY)
 #undef GEMM_SMALL_ENTRY
 };
 static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
 
-#if GEMM_SAME && GEMM_VEC == 64
+#if GEMM_SAME && GEMM_VEC == 64 && !defined(GEMM_COVE)
 // The last columns as half a vector, which takes half the time where a 512-bit multiply-add has two turns. Zen 4, one thread, fp32: 20 cubed
 // 1.20, 24 cubed 1.22, 33 cubed 1.10, 40 cubed 1.10 times as fast, 33x23x17 1.2; alone (8 cubed) 0.79.
 #define GEMM_SMALL_HALF
@@ -346,6 +358,10 @@ RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
 GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthreads) {
   const int busy = GEMM_F(small_busy)(g, nthreads);
   if (tid >= busy) return;
+  if (busy == 1) {
+    GEMM_F(small_part)(g, 0, g->M, 0, g->N);
+    return;
+  }
   int64_t from, to;
   if (GEMM_F(small_columns)(g, busy)) {
     ridge_share(g->N, GEMM_LANES, tid, busy, &from, &to);
