@@ -3,11 +3,12 @@
 //   y[q, k] = act(bias[k] + sum over taps t and channels c of x[pixel(q, t)][c] * w[k, t, c] + residual[q, k])
 //
 // A tile's 16 rows are output pixels, 64 bytes of channels each; a load takes one address and one pitch, so the pixels of a tile must lie one distance
-// apart: 1x1 layers of step 1 read the image itself (DIRECT); kernels over few channels, steps and incomplete units of 1x1 kernels dense copies
-// of each pixel's taps (DENSE); other kernels a copy of the rows that a block sees, with their padding (WINDOW), where a tap is an offset. There a tile
-// lies within an output row, its height such that the row divides evenly, or (7x7) goes on over the row's end.
+// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of three tiles' pixels (GATHER);
+// kernels over few channels copies of all taps of a pixel as one row (DENSE); the rest a copy of the rows that a block sees, with their padding, in planes of
+// 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
+// over the row's end.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
-// through 6 KiB of scratch and meet their end during the next block's products: conv_amx_tile.h.
+// through twice 6 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
 // Loops: block of pixels, chunk of panels that stays in L2, group of three tiles, panel. Work is shared by pixels and panels.
 #include "conv_amx_tile.h"
 #include "conv_amx_pack.h"

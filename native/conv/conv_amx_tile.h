@@ -2,9 +2,10 @@
 //
 //   sums[m*16 + r, 32] = sum over steps i of tile m's row r at at[i], 64 bytes, times panel[i]
 //
-// and the end of the block before, some rows with each step: residual, activation, rounding, the store of 32 channels of a pixel.
-// Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; the six stores of sums take 16 each, the end of 48 rows about 150
-// cycles on other ports.
+// The sums leave the accumulators within the first step of the next block, each before the product that starts its accumulator anew, and meet their end
+// (residual, activation, rounding, the store of 32 channels of a pixel) in the last steps of the block after that, eight rows at a time.
+// Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; a store of sums takes the front end 15. What each costs together:
+// docs/kernels/conv.md, Granite Rapids.
 #ifndef RIDGE_CONV_AMX_TILE_H
 #define RIDGE_CONV_AMX_TILE_H
 
