@@ -3,12 +3,13 @@
 //   y[q, k] = act(bias[k] + sum over taps t and channels c of x[pixel(q, t)][c] * w[k, t, c] + residual[q, k])
 //
 // A tile's 16 rows are output pixels, 64 bytes of channels each; a load takes one address and one pitch, so the pixels of a tile must lie one distance
-// apart: 1x1 layers of step 1 read the image itself (DIRECT); kernels over few channels, steps and incomplete units of 1x1 kernels dense copies
-// of each pixel's taps (DENSE); other kernels a copy of the rows that a block sees, with their padding (WINDOW), where a tap is an offset. There a tile
-// lies within an output row, its height such that the row divides evenly, or (7x7) goes on over the row's end.
+// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of three tiles' pixels (GATHER);
+// kernels over few channels copies of all taps of a pixel as one row (DENSE); the rest a copy of the rows that a block sees, with their padding, in planes of
+// 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
+// over the row's end.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
-// through 6 KiB of scratch and meet their end during the next block's products: conv_amx_tile.h.
-// Loops: block of pixels, chunk of panels that stays in L2, group of three tiles, panel. Work is shared by pixels and panels.
+// through twice 6 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
+// Loops: block of pixels, chunk of panels that stays in L2, group of two or three tiles, panel. Work is shared by pixels and panels.
 #include "conv_amx_tile.h"
 #include "conv_amx_pack.h"
 
@@ -102,8 +103,9 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
     }
     for (int64_t c = 0; c < chunks; c++) {
       const int64_t first = p0 + (p1 - p0) * c / chunks, end = p0 + (p1 - p0) * (c + 1) / chunks;
-      for (int64_t t = 0, m; t < tiles; t += m) { // three at a time, of the last four two
-        m = tiles - t == 4 ? 2 : least(tiles - t, 3);
+      for (int64_t t = 0, m; t < tiles; t += m) {
+        const int64_t left = tiles - t; // none is left alone
+        m = left == 3 ? 3 : left == 4 ? 2 : least(left, p->most);
         amx_tile *const group = s->tiles + t;
         for (int64_t i = 0; i < m && p->mode == GATHER; i++)
           gather(p, g, group[i].q, high, s->window + 1024 * i), group[i].base = s->window + 1024 * i;

@@ -33,6 +33,7 @@ typedef struct plan {
   int64_t cg, kg, panels;  // of a group: channels, outputs, panels of NR of them
   int64_t taps, units;     // units of UNIT elements of a tap (DENSE: of all taps)
   int64_t steps;           // taps * units
+  int64_t most;            // tiles of a block
   int64_t px;              // bytes of a pixel where it is read; WINDOW: in a plane of units, 64
   int64_t pitch;           // from a step to the next, but in WINDOW
   int64_t plane;           // WINDOW: from a unit of channels to the next
@@ -93,6 +94,8 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.mode = is_direct(a) ? DIRECT : is_dense(a) ? DENSE : WINDOW;
   if (p.mode == DENSE && p.taps == 1) p.mode = GATHER;
   p.units = p.mode == WINDOW ? p.steps / p.taps : p.steps;
+  // Three tiles whose pixels do not fit L1 would come from L2 for every panel, and each twice where they lie 2 KiB apart; of two tiles each is loaded once a step.
+  p.most = p.mode == DENSE || (p.mode != WINDOW && p.steps >= 16) ? 2 : 3;
   const int64_t pixels = a->N * a->Ho * a->Wo;
   if (pixels == 0) return p;
   p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;

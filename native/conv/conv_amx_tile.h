@@ -2,9 +2,10 @@
 //
 //   sums[m*16 + r, 32] = sum over steps i of tile m's row r at at[i], 64 bytes, times panel[i]
 //
-// and the end of the block before, some rows with each step: residual, activation, rounding, the store of 32 channels of a pixel.
-// Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; the six stores of sums take 16 each, the end of 48 rows about 150
-// cycles on other ports.
+// The sums leave the accumulators within the first step of the next block, each before the product that starts its accumulator anew, and meet their end
+// (residual, activation, rounding, the store of 32 channels of a pixel) in the last steps of the block after that, eight rows at a time.
+// Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; a store of sums takes the front end 15. What each costs together:
+// docs/kernels/conv.md, Granite Rapids.
 #ifndef RIDGE_CONV_AMX_TILE_H
 #define RIDGE_CONV_AMX_TILE_H
 
@@ -51,9 +52,9 @@ typedef struct job {
 
 #if defined(RIDGE_MODEL)
 #define AMX_STATE uint32_t(*tiles)[16][16] = j->state;
-#define AMX_DOT(d) model_dot(tiles[d], tiles[7], tiles[6], (int)j->high)
-#define AMX_PIXELS(p) \
-  for (int r_ = 0; r_ < (int)j->high; r_++) memcpy(tiles[7][r_], (const char *)(p) + r_ * j->stride, 64)
+#define AMX_DOT_OF(d, x) model_dot(tiles[d], tiles[x], tiles[6], (int)j->high)
+#define AMX_PIXELS_TO(x, p) \
+  for (int r_ = 0; r_ < (int)j->high; r_++) memcpy(tiles[x][r_], (const char *)(p) + r_ * j->stride, 64)
 static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16], int rows) {
   for (int m = 0; m < rows; m++)
     for (int k = 0; k < 16; k++)
@@ -71,12 +72,14 @@ static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]
 #else
 #define AMX_STATE
 #if defined(CONV_INT8)
-#define AMX_DOT(d) __asm__ volatile("tdpbssd %%tmm6, %%tmm7, %%tmm" #d ::)
+#define AMX_DOT_OF(d, x) __asm__ volatile("tdpbssd %%tmm6, %%tmm" #x ", %%tmm" #d ::)
 #else
-#define AMX_DOT(d) __asm__ volatile("tdpbf16ps %%tmm6, %%tmm7, %%tmm" #d ::)
+#define AMX_DOT_OF(d, x) __asm__ volatile("tdpbf16ps %%tmm6, %%tmm" #x ", %%tmm" #d ::)
 #endif
-#define AMX_PIXELS(p) TILE_LOAD(7, p, stride)
+#define AMX_PIXELS_TO(x, p) TILE_LOAD(x, p, stride)
 #endif
+#define AMX_DOT(d) AMX_DOT_OF(d, 7)
+#define AMX_PIXELS(p) AMX_PIXELS_TO(7, p)
 
 enum { END_RESIDUAL = 1, END_RELU = 2, END_BYTES = 4 };
 
@@ -239,11 +242,11 @@ RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const 
   AMX_STATE
   (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
-  AMX_PIXELS(a0);
+  AMX_PIXELS_TO(2, a0);
   if (first) {
     AMX_FRESH(0, 0, 0);
   }
-  AMX_DOT(0);
+  AMX_DOT_OF(0, 2);
   AMX_PIXELS(a1);
   if (first) {
     AMX_FRESH(1, 1, 0);
@@ -254,11 +257,10 @@ RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const 
     AMX_FRESH(4, 1, 1);
   }
   AMX_DOT(4);
-  AMX_PIXELS(a0);
   if (first) {
     AMX_FRESH(3, 0, 1);
   }
-  AMX_DOT(3);
+  AMX_DOT_OF(3, 2);
 }
 
 RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
