@@ -73,11 +73,19 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 // take an element's share of the time, so packing weighs as much more.
 // Tiles of 6 rows do so much less for a row of B that it counts earlier: on Zen 3, one thread, the shared way has 1.00 to 1.01 of the other's rate from 384 to
 // 1000 rows of fp32, 1.03 to 1.11 in fp64, 0.98 at 192 and 0.92 at 144 rows of fp32, 1.08 in fp64 there.
-#define GEMM_OWN_ROWS (GEMM_MR == 6 ? 1152 / (int64_t)sizeof(GEMM_S) : 1024 * GEMM_PK)
+#if defined(GEMM_COVE)
+// Granite Rapids, one thread, of the own way's rate: B of 4 MiB 512 rows 0.99, 768 rows 1.01; B of 16 MiB 256 rows 0.97, 512 rows 1.03, 1008 rows 1.04.
+#define GEMM_OWN_ROWS(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_S) > 8 << 20 ? 384 : 704)
+#else
+#define GEMM_OWN_ROWS(g) (GEMM_MR == 6 ? 1152 / (int64_t)sizeof(GEMM_S) : 1024 * GEMM_PK)
+#endif
 // Where B comes packed and rows are few, longer blocks of K: a tile has less to do between its ends, and one panel is read after another. Zen 4,
 // N = K = 4096, two threads, against blocks of 1024: int8 4 rows 1.07 to 1.37, 8 rows 1.13, 16 rows 1.08 to 1.12, 64 rows the same; bf16 4 rows
 // 1.09, but 16 rows 0.94, for what is asked for ahead then leaves L2.
-#if GEMM_EXACT && GEMM_PK > 1
+#if defined(GEMM_COVE)
+#define GEMM_LONG_ROWS INT64_MAX // packed beforehand, any rows: see the variant
+#define GEMM_LONG_KC GEMM_GIVEN_KC
+#elif GEMM_EXACT && GEMM_PK > 1
 #define GEMM_LONG_ROWS (GEMM_PK == 4 ? 64 : 4)
 #define GEMM_LONG_KC 4096
 #else
@@ -90,11 +98,11 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 #if GEMM_TILES
   return GEMM_F(STRIPS);
 #endif
-  if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS ? GEMM_F(OWN) : GEMM_F(GOTO);
+  if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS(g) ? GEMM_F(OWN) : GEMM_F(GOTO);
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return GEMM_F(DOTS);
 #endif
-  if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS)) return GEMM_F(OWN);
+  if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS(g))) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);
 }
 
@@ -102,9 +110,12 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads);
 #endif
 
+#ifndef GEMM_GIVEN_MC
+#define GEMM_GIVEN_MC GEMM_MC
+#endif
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
-  const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
+  const int64_t mc = g->mc > 0 ? g->mc : g->packing ? GEMM_GIVEN_MC : GEMM_MC;
   p.mc = gemm_block(g->M, mc, GEMM_MR);
   p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : g->packing && g->M <= GEMM_LONG_ROWS ? GEMM_LONG_KC : GEMM_KC, GEMM_KU);
   p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);

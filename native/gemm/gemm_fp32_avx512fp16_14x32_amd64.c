@@ -20,7 +20,9 @@
 #define GEMM_MR 14
 #define GEMM_EXACT 1
 #define GEMM_NV 2
-#define GEMM_MC 128
-#define GEMM_KC 512
+#define GEMM_MC 256
+#define GEMM_KC 256
 #define GEMM_NC 4096
+#define GEMM_GIVEN_MC 128 // where B comes packed beforehand
+#define GEMM_GIVEN_KC 512
 #include "gemm_fma.h"

@@ -33,6 +33,12 @@ RIDGE_INLINE void GEMM_F(own_grid)(const ridge_gemm_args *g, int nthreads, int *
 #define GEMM_BESIDE_AHEAD 24
 // Where one tile of 6 rows meets packed B, it asks for what it reads itself so many bytes later: Zen 3, 4x4096x4096 1.1 times as fast as with the next group.
 #define GEMM_GIVEN_AHEAD 1024
+// Rows up to which nothing is asked for. On Granite Rapids a single stream that is not asked for reads 12.5 GB/s, asked for 2 KiB ahead or more 27.
+#ifdef GEMM_COVE
+#define GEMM_GIVEN_FEW 0
+#else
+#define GEMM_GIVEN_FEW (GEMM_MR == 6 ? 2 : 4)
+#endif
 typedef struct GEMM_F(beside) {
   const GEMM_TB *b; // the panel that is being packed, in memory
   char *to;         // and packed; NULL: B is packed
@@ -49,7 +55,7 @@ typedef struct GEMM_F(beside) {
 RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, const ridge_gemm_args *g, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
   s->fast = tiles < 5 || rows / tiles < GEMM_BESIDE_ROWS;
-  if (s->fast && (g->M <= (GEMM_MR == 6 ? 2 : 4) || g->K * g->N * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
+  if (s->fast && (g->M <= GEMM_GIVEN_FEW || g->K * g->N * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
   s->b = (const GEMM_TB *)b, s->panels = 1;
   s->units = bytes / ((s->fast ? 4 : 1) * GEMM_NV * GEMM_VEC);
   s->chunk = (s->units + tiles * panels - 1) / (tiles * panels);
