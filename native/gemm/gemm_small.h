@@ -39,7 +39,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
 #define GEMM_SMALL_TILES(X) \
   GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
-#elif defined(GEMM_COVE)
+#elif defined(GEMM_COVE) // two multiply-adds a cycle: higher tiles, whose ends cost 20 to 40 cycles each, and whole vectors
 #define GEMM_SMALL_ROWS {16, 16, 12, 8, 6}
 #define GEMM_SMALL_TILES(X) \
   GEMM_SMALL_16(X, 0) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
