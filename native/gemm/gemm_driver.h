@@ -82,10 +82,7 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 // Where B comes packed and rows are few, longer blocks of K: a tile has less to do between its ends, and one panel is read after another. Zen 4,
 // N = K = 4096, two threads, against blocks of 1024: int8 4 rows 1.07 to 1.37, 8 rows 1.13, 16 rows 1.08 to 1.12, 64 rows the same; bf16 4 rows
 // 1.09, but 16 rows 0.94, for what is asked for ahead then leaves L2.
-#if defined(GEMM_COVE)
-#define GEMM_LONG_ROWS INT64_MAX // packed beforehand, any rows: see the variant
-#define GEMM_LONG_KC GEMM_GIVEN_KC
-#elif GEMM_EXACT && GEMM_PK > 1
+#if GEMM_EXACT && GEMM_PK > 1
 #define GEMM_LONG_ROWS (GEMM_PK == 4 ? 64 : 4)
 #define GEMM_LONG_KC 4096
 #else
@@ -110,12 +107,9 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads);
 #endif
 
-#ifndef GEMM_GIVEN_MC
-#define GEMM_GIVEN_MC GEMM_MC
-#endif
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
-  const int64_t mc = g->mc > 0 ? g->mc : g->packing ? GEMM_GIVEN_MC : GEMM_MC;
+  const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
   p.mc = gemm_block(g->M, mc, GEMM_MR);
   p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : g->packing && g->M <= GEMM_LONG_ROWS ? GEMM_LONG_KC : GEMM_KC, GEMM_KU);
   p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);

@@ -5,7 +5,8 @@
 // Limit: a tile in L1 or L2 has 0.98 to 0.99 of the FMA probe in cycles, but the clock is 3 % lower under it than under the probe; packing writes
 // to L2 at 17 bytes a cycle. A block of A 256 KiB, two groups of B 256 KiB in an L2 of 2 MiB.
 // Against the kernel for Zen, one thread on Granite Rapids (docs/kernels/gemm.md): packing beside by vectors, not by general registers,
-// 256^3 1.037, 512^3 1.033, 768^3 1.032, 8x4096x4096 1.30; MC 128 and KC 512 to 256 each, where B is packed in the call, 256^3 1.015, 512^3 1.012.
+// 256^3 1.037, 512^3 1.033, 768^3 1.032, 8x4096x4096 1.30; MC 128 and KC 512 to 256 each 256^3 1.015, 512^3 1.012; where B comes
+// packed beforehand 16x4096x4096 1.05, 512^3 0.986, 1024^3 0.989, kept the same there, for a packed operand changes no bit of a result.
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512fp16_14x32)
@@ -19,6 +20,4 @@
 #define GEMM_MC 256
 #define GEMM_KC 256
 #define GEMM_NC 4096
-#define GEMM_GIVEN_MC 128 // where B comes packed beforehand
-#define GEMM_GIVEN_KC (g->M <= 16 ? 256 : 512) // 8 rows 1.04, 16 rows 1.05, 32x1024x1024 0.98
 #include "gemm_fma.h"

@@ -18,6 +18,4 @@
 #define GEMM_MC 128
 #define GEMM_KC 256
 #define GEMM_NC 4096
-#define GEMM_GIVEN_MC 128 // where B comes packed beforehand
-#define GEMM_GIVEN_KC 256
 #include "gemm_fma.h"

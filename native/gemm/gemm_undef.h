@@ -21,8 +21,6 @@
 #undef GEMM_GROUP
 #undef GEMM_OWN_ROWS
 #undef GEMM_COVE
-#undef GEMM_GIVEN_MC
-#undef GEMM_GIVEN_KC
 #undef GEMM_GIVEN_FEW
 #undef GEMM_LONG_ROWS
 #undef GEMM_LONG_KC
