@@ -97,6 +97,11 @@ func TestFusedProgramsWriteNoIntermediates(t *testing.T) {
 				// the fused kernel writes as much as the chain, and reads less.
 				params["k"] = "512"
 			}
+			if p.Name == "Softmax_V" {
+				// Long enough that the packed copy of V and the threads' scratch (131 and 70 KB on AMX at 256, where the chain packs V panel by
+				// panel) are little beside the chain's weights, which grow with the square.
+				params["s"] = "1024"
+			}
 			spec, _ := fusion.Specs(fusion.Builtin()).Spec(p.Name)
 			names, err := spec.Candidates(params, d)
 			if err != nil {
@@ -125,7 +130,7 @@ func TestFusedProgramsWriteNoIntermediates(t *testing.T) {
 			if tensors < outputs+intermediates || fusedTensors > outputs {
 				t.Errorf("%s %s: the chain changed %d bytes of tensors and the fused kernel %d; outputs have %d, intermediates %d", p.Name, d, tensors, fusedTensors, outputs, intermediates)
 			}
-			if spared := tensors + workspace - fusedTensors - fusedWorkspace; spared < intermediates*3/4 { // scratch that is each thread's own may outweigh the chain's packed operands: attention on AMX 200 KB, products 127 KB
+			if spared := tensors + workspace - fusedTensors - fusedWorkspace; spared < intermediates*9/10 {
 				t.Errorf("%s %s: the fused kernel changed %d bytes less than the chain, whose intermediates have %d", p.Name, d, spared, intermediates)
 			}
 		}

@@ -90,6 +90,12 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
     }                                                        \
   } while (0)
 
+// Keys j to j + MR - 1 of n in `to`, the last one repeated past the end.
+RIDGE_INLINE const key *repeat_last(key *to, const key *k, int64_t ld, int64_t j, int64_t n, int64_t D) {
+  for (int64_t r = 0; r < MR; r++) memcpy(to + r * D, k + (j + r < n ? j + r : n - 1) * ld, (size_t)D * sizeof(key));
+  return to;
+}
+
 // Scores of n keys and the running maximum, neither scaled, as scores_body. D is a multiple of 32, MOST_D at most.
 __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
                                                       float *top, const int32_t *seen, int64_t clear) {
@@ -99,10 +105,7 @@ __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const k
   for (int64_t j = 0; j < n; j += MR) {
     const key *a = k + j * ld;
     int64_t lda = ld;
-    if (j + MR > n) {
-      for (int64_t r = 0; r < MR; r++) memcpy(tail + r * D, k + (j + r < n ? j + r : n - 1) * ld, (size_t)D * sizeof(key));
-      a = tail, lda = D;
-    }
+    if (j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
     TILE_ZERO(0);
     TILE_ZERO(1);
     TILE_ZERO(2);
@@ -181,10 +184,7 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
   for (int64_t j = 0;; j += MR) {
     const key *a = k + j * ld;
     int64_t lda = ld;
-    if (j < n && j + MR > n) {
-      for (int64_t r = 0; r < MR; r++) memcpy(tail + r * D, k + (j + r < n ? j + r : n - 1) * ld, (size_t)D * sizeof(key));
-      a = tail, lda = D;
-    }
+    if (j < n && j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
     if (j < n) {
       TILE_FIRST(nv, SOFT_K, SOFT_Q, before, w, SOFT_BEGIN);
       for (int64_t d = 32; d < D; d += 32) {

@@ -196,45 +196,36 @@ __attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
   (void)stride;
 
 #define AMX_SUMS(d, m, v) TILE_STORE(d, sums + (m) * 16 * NR + (v) * VL, NR * 4)
-// Accumulator d: the block before's sums leave, this one's start, at the bias of its channels.
-#define AMX_FRESH(d, m, v)                                 \
-  if (save) AMX_SUMS(d, m, v);                             \
-  if (start) TILE_LOAD(d, start + (v) * VL, 0);            \
-  else TILE_ZERO(d)
+// Accumulator d in a block's first step: the block before's sums leave, this one's start, at the bias of its channels.
+#define AMX_FRESH(d, m, v)                          \
+  if (first) {                                      \
+    if (save) AMX_SUMS(d, m, v);                    \
+    if (start) TILE_LOAD(d, start + (v) * VL, 0);   \
+    else TILE_ZERO(d);                              \
+  }                                                 \
+  (void)0
 
 RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const char *a2, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
   AMX_STATE
   (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS(a0);
-  if (first) {
-    AMX_FRESH(0, 0, 0);
-  }
+  AMX_FRESH(0, 0, 0);
   AMX_DOT(0);
   AMX_PIXELS(a1);
-  if (first) {
-    AMX_FRESH(1, 1, 0);
-  }
+  AMX_FRESH(1, 1, 0);
   AMX_DOT(1);
   AMX_PIXELS(a2);
-  if (first) {
-    AMX_FRESH(2, 2, 0);
-  }
+  AMX_FRESH(2, 2, 0);
   AMX_DOT(2);
   AMX_PANEL(b + 1024);
-  if (first) {
-    AMX_FRESH(5, 2, 1);
-  }
+  AMX_FRESH(5, 2, 1);
   AMX_DOT(5);
   AMX_PIXELS(a0);
-  if (first) {
-    AMX_FRESH(3, 0, 1);
-  }
+  AMX_FRESH(3, 0, 1);
   AMX_DOT(3);
   AMX_PIXELS(a1);
-  if (first) {
-    AMX_FRESH(4, 1, 1);
-  }
+  AMX_FRESH(4, 1, 1);
   AMX_DOT(4);
 }
 
@@ -243,23 +234,15 @@ RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const 
   (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS_TO(2, a0);
-  if (first) {
-    AMX_FRESH(0, 0, 0);
-  }
+  AMX_FRESH(0, 0, 0);
   AMX_DOT_OF(0, 2);
   AMX_PIXELS(a1);
-  if (first) {
-    AMX_FRESH(1, 1, 0);
-  }
+  AMX_FRESH(1, 1, 0);
   AMX_DOT(1);
   AMX_PANEL(b + 1024);
-  if (first) {
-    AMX_FRESH(4, 1, 1);
-  }
+  AMX_FRESH(4, 1, 1);
   AMX_DOT(4);
-  if (first) {
-    AMX_FRESH(3, 0, 1);
-  }
+  AMX_FRESH(3, 0, 1);
   AMX_DOT_OF(3, 2);
 }
 
@@ -268,14 +251,10 @@ RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t
   (void)stride, (void)j, (void)start;
   AMX_PANEL(b);
   AMX_PIXELS(a0);
-  if (first) {
-    AMX_FRESH(0, 0, 0);
-  }
+  AMX_FRESH(0, 0, 0);
   AMX_DOT(0);
   AMX_PANEL(b + 1024);
-  if (first) {
-    AMX_FRESH(3, 0, 1);
-  }
+  AMX_FRESH(3, 0, 1);
   AMX_DOT(3);
 }
 

@@ -23,8 +23,10 @@
 // and packing A in the first panel 0.51, the way to C 0.54, both 0.62, both and what is asked for ahead 0.70. Tried without gain: A copied beside the
 // products (stores that miss L1 hold up the loads behind them: 0.40), sums ended row by row beside later strips (0.43), lines of C not
 // asked for, other blocks of K (8 to 16 steps) and groups (48 to 480 rows); a panel of B in L1 and A read where it lies, columns outermost: 512^3 0.43 ->
-// 0.50, but 1024^3 0.42 -> 0.31 and 2048^3 0.38 -> 0.17, for rows a power of two apart leave L2. int32 C straight from the tiles: 512^3 0.43 -> 0.50. Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
-// packed 0.32 -> 0.51, 0.36 -> 0.49, 0.35 -> 0.49; 16x4096x4096 of B[N,K] 0.030 -> 0.086, packed 0.097 -> 0.135 (876 Gop/s: 93 % of what L3 gives).
+// 0.50, but 1024^3 0.42 -> 0.31 and 2048^3 0.38 -> 0.17, for rows a power of two apart leave L2. int32 C straight from the tiles: 512^3 0.43 -> 0.50.
+// Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
+// packed 0.32 -> 0.51, 0.36 -> 0.49, 0.35 -> 0.49; 16x4096x4096 of B[N,K] 0.030 -> 0.086, packed 0.097 -> 0.135 (876 Gop/s: 92 % of what L3 gives). Columns of B by what
+// L2 keeps where K is one block: bf16 512x2048x256 1.16 times as fast.
 
 #if defined(GEMM_MODEL)
 #define GEMM_FETCH_W(p) ((void)(p))
@@ -34,36 +36,19 @@
 
 enum { GEMM_F(STRIP) = 48 }; // rows of a strip
 
-// Rows dealt out evenly over so many calls. What stands between the tile products is short of instructions, for they fill the reorder buffer, from which
-// the loads ahead come.
-typedef struct GEMM_F(deal) {
-  int64_t left, of, calls, sum;
-} GEMM_F(deal);
-
-RIDGE_INLINE GEMM_F(deal) GEMM_F(deal_of)(int64_t n, int64_t calls) { return (GEMM_F(deal)){n, n, calls, 0}; }
-// Whether another one is due in this call.
-RIDGE_INLINE int GEMM_F(due)(GEMM_F(deal) *d) {
-  if (d->sum < d->calls || d->left == 0) return 0;
-  d->sum -= d->calls, d->left--;
-  return 1;
-}
-
-// Rows of memory that are read next.
+// Rows of memory that are read next, asked for evenly over so many steps, whole rows at a time. Line by line (gemm_ahead) takes more instructions in
+// every step: two threads, bf16 256^3 0.92 of this, 512^3 0.96, B packed 0.94, 64x4096x4096 0.94 (2048^3 1.03; int8 512^3 1.06, 1024^3 1.05).
 typedef struct GEMM_F(fetch) {
   const char *at;
-  int64_t pitch, bytes;
-  GEMM_F(deal) deal;
+  int64_t pitch, bytes, left, rows, steps, sum;
 } GEMM_F(fetch);
 
-RIDGE_INLINE GEMM_F(fetch) GEMM_F(fetch_of)(const void *at, int64_t pitch, int64_t rows, int64_t bytes, int64_t calls) {
-  return (GEMM_F(fetch)){at, pitch, bytes, GEMM_F(deal_of)(rows, calls)};
+RIDGE_INLINE GEMM_F(fetch) GEMM_F(fetch_of)(const void *at, int64_t pitch, int64_t rows, int64_t bytes, int64_t steps) {
+  return (GEMM_F(fetch)){at, pitch, bytes, rows, rows, steps, 0};
 }
 GEMM_INLINE void GEMM_F(fetch_step)(GEMM_F(fetch) *f) {
-  f->deal.sum += f->deal.of;
-  while (GEMM_F(due)(&f->deal)) {
+  for (f->sum += f->rows; f->sum >= f->steps && f->left > 0; f->sum -= f->steps, f->left--, f->at += f->pitch)
     for (int64_t l = 0; l < f->bytes; l += 64) __builtin_prefetch(f->at + l, 0, 2);
-    f->at += f->pitch;
-  }
 }
 
 // One strip against panels of B for a block of K.
@@ -119,31 +104,34 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   TILE_LOAD(x, from + (i) * 16 * s->lda, s->lda);  \
   TILE_STORE(x, a + (i) * 1024, 64);
 // One step of K. T: what happens to an accumulator before its product. q = 2 i + j.
-#define GEMM_STEP3(T, A)                             \
-  TILE_LOAD_T1(6, b, 64); A(7, 0)     \
-  T(0, 0, 0) TILE_DOT(0, 7, 6);                   \
-  A(7, 1)                      \
-  T(2, 1, 0) TILE_DOT(2, 7, 6);                   \
-  A(7, 2)                      \
-  T(4, 2, 0) TILE_DOT(4, 7, 6);                   \
-  TILE_LOAD_T1(6, b + 1024, 64);                    \
-  T(5, 2, 1) TILE_DOT(5, 7, 6);                   \
-  A(7, 0)                             \
-  T(1, 0, 1) TILE_DOT(1, 7, 6);                   \
-  A(7, 1)                      \
+#define GEMM_STEP3(T, A)                    \
+  TILE_LOAD_T1(6, b, 64);                   \
+  A(7, 0)                                   \
+  T(0, 0, 0) TILE_DOT(0, 7, 6);             \
+  A(7, 1)                                   \
+  T(2, 1, 0) TILE_DOT(2, 7, 6);             \
+  A(7, 2)                                   \
+  T(4, 2, 0) TILE_DOT(4, 7, 6);             \
+  TILE_LOAD_T1(6, b + 1024, 64);            \
+  T(5, 2, 1) TILE_DOT(5, 7, 6);             \
+  A(7, 0)                                   \
+  T(1, 0, 1) TILE_DOT(1, 7, 6);             \
+  A(7, 1)                                   \
   T(3, 1, 1) TILE_DOT(3, 7, 6);
-#define GEMM_STEP2(T, A)                             \
-  TILE_LOAD_T1(6, b, 64); A(4, 0)     \
-  T(0, 0, 0) TILE_DOT(0, 4, 6);                   \
-  TILE_LOAD_T1(7, b + 1024, 64);                    \
-  T(1, 0, 1) TILE_DOT(1, 4, 7);                   \
-  A(5, 1)                      \
-  T(2, 1, 0) TILE_DOT(2, 5, 6);                   \
+#define GEMM_STEP2(T, A)                    \
+  TILE_LOAD_T1(6, b, 64);                   \
+  A(4, 0)                                   \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);             \
+  TILE_LOAD_T1(7, b + 1024, 64);            \
+  T(1, 0, 1) TILE_DOT(1, 4, 7);             \
+  A(5, 1)                                   \
+  T(2, 1, 0) TILE_DOT(2, 5, 6);             \
   T(3, 1, 1) TILE_DOT(3, 5, 7);
-#define GEMM_STEP1(T, A)                             \
-  TILE_LOAD_T1(6, b, 64); A(4, 0)     \
-  T(0, 0, 0) TILE_DOT(0, 4, 6);                   \
-  TILE_LOAD_T1(7, b + 1024, 64);                    \
+#define GEMM_STEP1(T, A)                    \
+  TILE_LOAD_T1(6, b, 64);                   \
+  A(4, 0)                                   \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);             \
+  TILE_LOAD_T1(7, b + 1024, 64);            \
   T(1, 0, 1) TILE_DOT(1, 4, 7);
 #define GEMM_STEP(T, A)                     \
   do {                                      \
@@ -162,13 +150,13 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
   int packs = s->lda != 0; // the first panel packs the strip
-  char *c = s->sums, *before = NULL, *out = (char *)s->out;
+  char *c = s->sums, *before = NULL;
   // Where C is just the sums and all tiles are whole, they go straight to it.
   const int straight = last && GEMM_F(straight)(s, h);
   const int64_t out_ld = straight ? s->g->ldc * 4 : GEMM_NR * 4;
-  if (straight) out = (char *)((GEMM_S *)s->g->C + s->i0 * s->g->ldc + s->j0 - GEMM_NR);
+  char *to = straight ? (char *)((GEMM_S *)s->g->C + s->i0 * s->g->ldc + s->j0) : (char *)s->out, *out = to; // of this block, of the block before
   TILE_STATE
-  for (int64_t p = 0; p < panels; p++, c += 2 * 64, out += straight ? 2 * 64 : 0) {
+  for (int64_t p = 0; p < panels; p++, c += 2 * 64) {
     const char *b = s->b + p * s->b_panel, *w = c + 2 * 64, *from = s->from;
     char *a = s->a;
     for (int64_t k = 0; k < steps; k++, a += h * 1024, b += 2048, from += 64) {
@@ -188,7 +176,8 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
       GEMM_F(fetch_step)(&s->ahead_a);
       GEMM_F(fetch_step)(&s->ahead_b);
     }
-    before = c, packs = 0;
+    before = c, out = to, packs = 0;
+    if (straight) to += 2 * 64;
   }
   GEMM_SAVE(0, 0, 0) GEMM_SAVE(1, 0, 1)
   if (h > 1) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
@@ -284,7 +273,7 @@ RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, 
   p->total = nthreads * (p->acc_at + p->acc_bytes + ridge_apart(GEMM_F(STRIP) * GEMM_NR * (int64_t)sizeof(GEMM_S)));
 }
 
-// Asks for the block of B behind pc of the columns jc: the next one of K, or of the columns behind them (behind: how many, from row i0 == first on).
+// Asks for the block of B from pc of K on and so many columns from jc.
 GEMM_INLINE GEMM_F(fetch) GEMM_F(b_ahead)(const ridge_gemm_args *g, const GEMM_F(plan) *p, int64_t pc, int64_t jc, int64_t cols, int64_t calls) {
   const int64_t kc = gemm_min(p->kc, g->K - pc), b = sizeof(GEMM_TB);
   if (g->packing) return GEMM_F(fetch_of)(GEMM_F(given)(g, p, pc, jc), 1024, (cols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)) / 1024, 1024, calls);
@@ -322,21 +311,21 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
         s.b = b;
         // What comes next of B.
         const int64_t calls = strips * panels * s.steps;
-        s.ahead_b.deal = GEMM_F(deal_of)(0, 1);
+        s.ahead_b = GEMM_F(fetch_of)(NULL, 0, 0, 0, 1);
         if (!last) {
           if (ig == r0 || p->far) s.ahead_b = GEMM_F(b_ahead)(g, p, pc + kc, jc, s.cols, calls);
         } else if (!last_group) {
           if (p->far) s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc, s.cols, calls);
         } else if (jc + s.cols < c1)
           s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc + s.cols, gemm_min(p->nc, c1 - jc - s.cols), calls);
-        if (p->kept && ig != r0 && s.ahead_b.deal.left > 0 && !g->packing && !(last && last_group)) // it was packed before
+        if (p->kept && ig != r0 && s.ahead_b.left > 0 && !g->packing && !(last && last_group)) // it was packed before
           s.ahead_b = GEMM_F(fetch_of)(last ? b_pack : b + panels * p->b_panel, 1024, panels * p->b_panel / 1024, 1024, calls);
         for (int64_t t = 0; t < strips; t++) {
           int64_t at;
           const int h = GEMM_F(strip_at)(tiles, t, &at);
           s.i0 = ig + at * 16, s.rows = gemm_min(h * 16, r1 - s.i0);
           s.a = own + (p->few ? (pc / p->kc * gemm_ceil(r1 - r0, GEMM_F(STRIP)) + s.i0 - r0) * p->a_panel : 0);
-          s.from = (const char *)((const GEMM_TA *)g->A + s.i0 * g->lda + pc), s.lda = 0, s.ahead_a.deal = GEMM_F(deal_of)(0, 1);
+          s.from = (const char *)((const GEMM_TA *)g->A + s.i0 * g->lda + pc), s.lda = 0, s.ahead_a = GEMM_F(fetch_of)(NULL, 0, 0, 0, 1);
           if (!p->few || jc == c0) {
             if (s.rows == h * 16 && kc % GEMM_KU == 0) s.lda = g->lda * a_size;
             else GEMM_F(pack_strip)(s.a, (const GEMM_TA *)s.from, g->lda, s.rows, h, kc);
