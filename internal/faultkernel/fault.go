@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=be07b5742745
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6094f14d475f
 #include "fault.h"
 */
 import "C"

@@ -115,7 +115,7 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
         }
         const int64_t line = NR * (a->scale ? 1 : (int64_t)sizeof(yt)), down = m * j->high * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) - (end - first - 1) * line;
         j->ask = j->ask_end = s->tiles[t].base, j->pace = 0;
-                // The next group's pixels are asked for meanwhile where they are few lines with a step.
+        // The next group's pixels are asked for meanwhile where they are few lines with a step.
         if (p->mode == DIRECT && t + m < tiles && p->steps <= 8 && end - first >= 4) {
           j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, 3) * j->high * p->px;
           j->pace = round_up(ceil_div(3 * j->high * p->px, (end - first) * p->steps));

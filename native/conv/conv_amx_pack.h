@@ -17,34 +17,16 @@ RIDGE_INLINE int64_t step_at(const plan *p, int64_t i, int64_t *n) {
   return tap * p->cg + e;
 }
 
-typedef uint32_t u16any __attribute__((vector_size(64), aligned(1), may_alias));
-typedef uint32_t u16v __attribute__((vector_size(64), may_alias));
-typedef uint64_t q8v __attribute__((vector_size(64), may_alias));
-#define ZIP32(a, b, lo) \
-  __builtin_shufflevector(a, b, lo, lo + 16, lo + 1, lo + 17, lo + 4, lo + 20, lo + 5, lo + 21, lo + 8, lo + 24, lo + 9, lo + 25, lo + 12, lo + 28, lo + 13, lo + 29)
-#define ZIP64(a, b, lo) (u16v) __builtin_shufflevector((q8v)(a), (q8v)(b), lo, lo + 8, lo + 2, lo + 10, lo + 4, lo + 12, lo + 6, lo + 14)
-#define EVEN128(a, b) (u16v) __builtin_shufflevector((q8v)(a), (q8v)(b), 0, 1, 4, 5, 8, 9, 12, 13)
-#define ODD128(a, b) (u16v) __builtin_shufflevector((q8v)(a), (q8v)(b), 2, 3, 6, 7, 10, 11, 14, 15)
+typedef ridge_vi_any line_any __attribute__((aligned(1)));
 
 // 16 rows of 16 units of 32 bits turned: column c of the source becomes row c.
 RIDGE_INLINE RIDGE_VT void turn_16(char *dst, const char *src, int64_t pitch) {
-  u16v r[16], t[16];
+  ridge_vi r[16];
   RIDGE_UNROLL_ALL
-  for (int i = 0; i < 16; i++) r[i] = *(const u16any *)(src + i * pitch);
+  for (int i = 0; i < 16; i++) r[i] = *(const line_any *)(src + i * pitch);
+  ridge_transpose(r);
   RIDGE_UNROLL_ALL
-  for (int i = 0; i < 16; i += 2) t[i] = ZIP32(r[i], r[i + 1], 0), t[i + 1] = ZIP32(r[i], r[i + 1], 2);
-  RIDGE_UNROLL_ALL
-  for (int i = 0; i < 16; i += 4) {
-    r[i] = ZIP64(t[i], t[i + 2], 0), r[i + 1] = ZIP64(t[i], t[i + 2], 1);
-    r[i + 2] = ZIP64(t[i + 1], t[i + 3], 0), r[i + 3] = ZIP64(t[i + 1], t[i + 3], 1);
-  }
-  RIDGE_UNROLL_ALL
-  for (int c = 0; c < 4; c++) {
-    const u16v e = EVEN128(r[c], r[4 + c]), o = ODD128(r[c], r[4 + c]), e2 = EVEN128(r[8 + c], r[12 + c]), o2 = ODD128(r[8 + c], r[12 + c]);
-    t[c] = EVEN128(e, e2), t[c + 4] = EVEN128(o, o2), t[c + 8] = ODD128(e, e2), t[c + 12] = ODD128(o, o2);
-  }
-  RIDGE_UNROLL_ALL
-  for (int c = 0; c < 16; c++) *(u16any *)(dst + 64 * c) = t[c];
+  for (int c = 0; c < 16; c++) *(line_any *)(dst + 64 * c) = r[c];
 }
 
 // Panel i of group g to dst, zeros beyond the filters and their elements.
@@ -81,7 +63,7 @@ RIDGE_VT static void copy_row(const plan *p, int64_t g, int64_t n, int64_t hi, i
     const char *at = src + u * 64;
     char *to = dst + c0 * 64, *const end = dst + c1 * 64;
     if (rest >= 64) {
-      for (; to < end; to += 64, at += pixel) *(u16any *)to = *(const u16any *)at;
+      for (; to < end; to += 64, at += pixel) *(line_any *)to = *(const line_any *)at;
     } else {
       for (; to < end; to += 64, at += pixel) memcpy(to, at, (size_t)rest), memset(to + rest, 0, (size_t)(64 - rest));
     }
@@ -101,7 +83,7 @@ RIDGE_VT static void gather(const plan *p, int64_t g, int64_t q, int64_t n, char
       for (int64_t i = 0; i < p->steps; i++, to += p->pitch) memset(to, 0, 64);
     } else {
       int64_t at = 0;
-      for (; at + 64 <= bytes; at += 64, to += p->pitch) *(u16any *)to = *(const u16any *)(src + at);
+      for (; at + 64 <= bytes; at += 64, to += p->pitch) *(line_any *)to = *(const line_any *)(src + at);
       if (at < bytes) memcpy(to, src + at, (size_t)(bytes - at)), memset(to + bytes - at, 0, (size_t)(64 - bytes + at));
     }
     if (++wo == a->Wo) {

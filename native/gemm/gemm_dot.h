@@ -164,9 +164,9 @@ GEMM_INLINE void GEMM_F(interleave)(uint32_t *dst, const GEMM_TB *b, int64_t ld)
 #endif
 }
 
-// The same with missing columns or rows of K as zeros.
-GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_t ld, int64_t cols, int64_t ks) {
-  for (int j = 0; j < GEMM_NR; j++) {
+// The same of w columns, with missing columns or rows of K as zeros.
+GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_t ld, int64_t w, int64_t cols, int64_t ks) {
+  for (int64_t j = 0; j < w; j++) {
     uint32_t u = 0;
     if (j < cols)
       for (int q = 0; q < GEMM_PK && q < ks; q++)
@@ -214,7 +214,7 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
           GEMM_F(interleave)(dst + u * GEMM_NR, b + k * ldb, ldb);
 #endif
         } else
-          GEMM_F(interleave_edge)(dst + u * GEMM_NR, b + k * ldb, ldb, cols, kc - k);
+          GEMM_F(interleave_edge)(dst + u * GEMM_NR, b + k * ldb, ldb, GEMM_NR, cols, kc - k);
       }
       b += GEMM_NR;
     }

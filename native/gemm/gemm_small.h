@@ -39,7 +39,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
 #define GEMM_SMALL_TILES(X) \
   GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
-#elif defined(GEMM_COVE) // two multiply-adds a cycle: higher tiles, whose ends cost 20 to 40 cycles each, and whole vectors
+#elif defined(GEMM_COVE) // two multiply-adds a cycle: higher tiles and whole vectors
 #define GEMM_SMALL_ROWS {16, 16, 12, 8, 6}
 #define GEMM_SMALL_TILES(X) \
   GEMM_SMALL_16(X, 0) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
@@ -83,7 +83,7 @@ GEMM_INLINE void GEMM_F(load_lanes)(GEMM_F(vec) *v, const GEMM_S *p, GEMM_LANES_
 
 // The first n lanes, in pieces of halves: AVX2's store under a mask takes 42 operations on Zen 3.
 GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n) {
-#if defined(GEMM_COVE)
+#if defined(GEMM_COVE) && !defined(GEMM_MODEL)
   if (sizeof(GEMM_S) == 8)
     _mm512_mask_storeu_pd(c, (__mmask8)GEMM_F(lanes_of)(n), (__m512d)*v);
   else

@@ -25,17 +25,6 @@ GEMM_INLINE void GEMM_F(unit_rows)(uint32_t *dst, const GEMM_TB *b, int64_t ld) 
 #endif
 }
 
-// Of one tile, with missing columns or rows of K as zeros.
-GEMM_INLINE void GEMM_F(unit_row_edge)(uint32_t *dst, const GEMM_TB *b, int64_t ld, int64_t cols, int64_t ks) {
-  for (int j = 0; j < 16; j++) {
-    uint32_t u = 0;
-    if (j < cols)
-      for (int q = 0; q < GEMM_PK && q < ks; q++)
-        u |= ((uint32_t)b[q * ld + j] & (0xffffffffu >> (32 - 32 / GEMM_PK))) << q * (32 / GEMM_PK);
-    dst[j] = u;
-  }
-}
-
 // Units of up to 16 rows of B[N,K] side by side, 16 of them; ks elements of K are there.
 GEMM_INLINE void GEMM_F(turn_tile)(uint32_t *dst, const GEMM_TB *b, int64_t ld, int64_t rows, int64_t ks) {
   if (rows >= 16 && ks >= GEMM_KU) {
@@ -66,7 +55,7 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
           GEMM_F(unit_rows)(dst + u * 16, src, ldb);
           continue;
         }
-        for (int64_t t = 0; t < 2; t++) GEMM_F(unit_row_edge)(dst + t * 256 + u * 16, src + t * 16, ldb, w - t * 16, left);
+        for (int64_t t = 0; t < 2; t++) GEMM_F(interleave_edge)(dst + t * 256 + u * 16, src + t * 16, ldb, 16, w - t * 16, left);
       }
     }
 }
