@@ -343,15 +343,19 @@ func TestANativeProfileNamesTheMicroKernel(t *testing.T) {
 		}
 	}
 	kernel := p.Sample[0].Label["kernel"][0]
-	best, most := "", int64(0)
+	best, most, computing := "", int64(0), int64(0)
 	for name, n := range count {
 		if n > most {
 			best, most = name, n
 		}
+		if strings.Contains(name, kernel) && !strings.HasPrefix(name, "pack") {
+			computing += n
+		}
 	}
-	// tile_KERNEL, or strip_…_KERNEL and the like where a shape goes another way; never packing or waiting.
-	if !strings.Contains(best, kernel) || strings.HasPrefix(best, "pack") || 2*most < total {
-		t.Errorf("the function with the most samples is %s (%d of %d), want one that computes in %s: %v", best, most, total, kernel, count)
+	// tile_KERNEL, or strip_…_KERNEL and the like where a shape goes another way; never packing or waiting. Tiles of two heights may
+	// share the work between them.
+	if !strings.Contains(best, kernel) || strings.HasPrefix(best, "pack") || 4*computing < 3*total {
+		t.Errorf("the function with the most samples is %s (%d of %d, %d compute), want one that computes in %s: %v", best, most, total, computing, kernel, count)
 	}
 	if p.Mapping[0].BuildID == "" || filepath.Base(p.Mapping[0].File) != "ridge" {
 		t.Errorf("mapping %+v", p.Mapping[0])

@@ -25,7 +25,8 @@ func TestATinyCampaignOnThisMachine(t *testing.T) {
 		Launch: runner.InProcess(&runner.Server{Backends: []backend.Backend{native.New()}, Ops: op.Builtin(), Host: host, Affinity: "scatter", Priority: "inherited"}),
 		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Ops: op.Builtin(), Levels: levels, Levels1: levels,
 			Peaks: []plan.Peak{{ISA: "portable", DType: record.FP32}}}}
-	for _, id := range []string{"cpu/gemm/fp32/m=32,n=32,k=32/threads=1/hot", "cpu/stream_copy/fp32/n=1000/threads=1/hot", "cpu/transpose/fp32/rows=33,cols=65/threads=1/cold"} {
+	// The cold one is large enough to rotate over twice any last-level cache within the sets that a rotation may have.
+	for _, id := range []string{"cpu/gemm/fp32/m=32,n=32,k=32/threads=1/hot", "cpu/stream_copy/fp32/n=1000/threads=1/hot", "cpu/transpose/fp32/rows=333,cols=1025/threads=1/cold"} {
 		c, err := plan.FromID(cfg.Plan.Ops, id)
 		if err != nil {
 			t.Fatal(err)
