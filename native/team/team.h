@@ -49,8 +49,13 @@ typedef struct ridge_run {
   int done;            // whole samples taken
 } ridge_run;
 
-// Returns 0 or the first nonzero kernel status.
-int ridge_team_run(struct ridge_team *t, ridge_run *run);
+// Begins a call and returns at once. run and all that it names stay until ridge_team_finish has returned.
+void ridge_team_start(struct ridge_team *t, const ridge_run *run);
+// An eventfd that becomes readable when the call that was started has ended; -1 where the system gave none. It belongs to the caller, who
+// closes it after ridge_team_destroy.
+int ridge_team_event(const struct ridge_team *t);
+// Waits for the end of the call that was started. Returns 0 or the first nonzero kernel status.
+int ridge_team_finish(struct ridge_team *t, ridge_run *run);
 
 // Restores default actions for the signals of a crash and switches core dumps off, so that
 // a kernel that crashes ends the process by its signal. Called once by worker processes.

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -53,6 +54,7 @@ struct ridge_team {
   ridge_run run;
   int set, done; // next set and whole samples, written by thread 0
   int stopping;
+  int event; // eventfd, written when the last member has finished a job; -1: none
   int64_t spin_ns;
   member *m;
 };
@@ -225,6 +227,13 @@ static int flushes_denormals(void) {
 #endif
 }
 
+// Adds 1 to an eventfd.
+static void tell(int event) {
+  const uint64_t one = 1;
+  while (write(event, &one, sizeof one) < 0 && errno == EINTR) {
+  }
+}
+
 static void *member_main(void *p) {
   member *m = p;
   struct ridge_team *t = m->team;
@@ -252,8 +261,11 @@ static void *member_main(void *p) {
     seen = atomic_load(&t->job.v);
     if (atomic_load(&t->quit)) break;
     run_job(m);
-    atomic_fetch_add(&t->finished.v, 1);
+    const uint32_t n = (uint32_t)t->n;
+    const int event = t->event; // read before the others may take the team for finished and destroy it
+    const int last = atomic_fetch_add(&t->finished.v, 1) + 1 == n;
     futex_wake(&t->finished.v);
+    if (last && event >= 0) tell(event);
   }
   if (m->schedstat >= 0) close(m->schedstat);
   return NULL;
@@ -283,7 +295,7 @@ struct ridge_team *ridge_team_create(int n, const int *cpus) {
   struct ridge_team *t = NULL;
   if (posix_memalign((void **)&t, 128, sizeof *t)) return NULL;
   memset(t, 0, sizeof *t);
-  t->n = n, t->spin_ns = spin_of(n);
+  t->n = n, t->spin_ns = spin_of(n), t->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   if (posix_memalign((void **)&t->m, 128, (size_t)n * sizeof *t->m)) {
     free(t);
     return NULL;
@@ -304,6 +316,7 @@ struct ridge_team *ridge_team_create(int n, const int *cpus) {
   wait_finished(t, (uint32_t)made);
   if (made < n) {
     t->n = made;
+    if (t->event >= 0) close(t->event);
     ridge_team_destroy(t);
     errno = err;
     return NULL;
@@ -324,12 +337,17 @@ int ridge_team_cpu(const struct ridge_team *t, int i) { return t->m[i].cpu; }
 
 int ridge_team_flushes_denormals(const struct ridge_team *t) { return t->m[0].flush; }
 
-int ridge_team_run(struct ridge_team *t, ridge_run *run) {
+int ridge_team_event(const struct ridge_team *t) { return t->event; }
+
+void ridge_team_start(struct ridge_team *t, const ridge_run *run) {
   t->run = *run;
   t->set = run->set, t->stopping = 0, t->done = 0;
   atomic_store(&t->status, 0);
   atomic_store(&t->finished.v, 0);
   advance(&t->job, &t->job_sleepers);
+}
+
+int ridge_team_finish(struct ridge_team *t, ridge_run *run) {
   wait_finished(t, (uint32_t)t->n);
   run->set = t->set, run->done = t->done;
   return atomic_load(&t->status);

@@ -5,8 +5,12 @@ package team_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -237,4 +241,52 @@ func TestWorkOnAllThreadsIsComparedWithWorkOnOne(t *testing.T) {
 	if ratio, err := two.TogetherOverAlone(); err != nil || !(ratio >= 0.5) {
 		t.Errorf("work on two threads takes %g of the time on one, err %v", ratio, err)
 	}
+}
+
+// While the team works the runtime's other threads sleep: a monitor that looks in every 20 µs takes its CPU from one of the team's threads.
+func TestTheGoRuntimeSleepsWhileTheTeamWorks(t *testing.T) {
+	tm := start(t, 2)
+	spin := teamkernel.NewSpin(2_000_000, -1)
+	defer spin.Free()
+	l := team.NewList([][]team.Step{{{Fn: spin.Fn(), Args: spin.Args()}}})
+	defer l.Free()
+	const most = 25 // a monitor that is awake wakes some sixty times in 10 ms
+	var each []int
+	for range 41 { // the end of a garbage collection may lie in some
+		before := wakeUps(t)
+		if _, err := tm.Measure(context.Background(), l, 1, 10); err != nil {
+			t.Fatal(err)
+		}
+		each = append(each, wakeUps(t)-before)
+	}
+	slices.Sort(each)
+	if each[len(each)/2] > most {
+		t.Errorf("the other threads woke up %v times in 20 ms, want a median of at most %d", each, most)
+	}
+}
+
+// wakeUps is how often threads other than a team's have given up their CPUs to wait.
+func wakeUps(t *testing.T) int {
+	t.Helper()
+	tasks, err := filepath.Glob("/proc/self/task/*/status")
+	if err != nil || len(tasks) == 0 {
+		t.Skip("the threads of this process cannot be read: ", err)
+	}
+	n := 0
+	for _, f := range tasks {
+		text, err := os.ReadFile(f)
+		if err != nil || strings.Contains(string(text), "ridge-team-") {
+			continue
+		}
+		_, after, ok := strings.Cut(string(text), "\nvoluntary_ctxt_switches:")
+		if !ok {
+			t.Skip("the system does not count the switches of threads")
+		}
+		k, err := strconv.Atoi(strings.TrimSpace(strings.SplitN(after, "\n", 2)[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += k
+	}
+	return n
 }
