@@ -114,5 +114,5 @@ func chase(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 		return kernel.Plan{}, fmt.Errorf("op %s is no pointer chase", o.Name())
 	}
 	return kernel.Plan{Launches: []kernel.Launch{{Entry: "chase_int64_simt", Grid: [3]int64{1, 1, 1}, Block: [3]int64{1, 1, 1},
-		Args: []kernel.Arg{kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Int(c.Steps)}}}}, nil
+		Args: []kernel.Arg{kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Int(c.Lines * op.ChaseStride), kernel.Int(c.Steps)}}}}, nil
 }

@@ -14,7 +14,7 @@ const lineBytes = ChaseStride * 8
 func ChaseSpec() Spec {
 	return Spec{
 		Name: "chase", Family: "memory", Suite: "bandwidth", Item: "dependent load", Metric: "ns",
-		Doc: "i = a[i], steps times from 0, over one random cycle of 64-byte lines; one thread; y = the last i",
+		Doc: "i = a[i], steps times over one random cycle of 64-byte lines, from where y says that the last launch ended, or from 0; one thread; y = the last i",
 		Params: []ParamSpec{
 			{Name: "bytes", Doc: "size of the buffer, a multiple of 64", Min: lineBytes, Max: maxDim},
 			{Name: "steps", Doc: "links to follow in one launch", Min: 0, Max: maxDim},
@@ -30,7 +30,9 @@ func ChaseSpec() Spec {
 	}
 }
 
-// Chase is a walk of Steps links over Lines 64-byte lines.
+// Chase is a walk of Steps links over Lines 64-byte lines. It goes on from y where y is the index of a link, and starts at element 0 where
+// it is none (the poison of a verification is none). So launches of a few links each visit every line of a large buffer before they come
+// back to one, and a launch need not take the seconds that the whole cycle takes.
 type Chase struct {
 	Lines, Steps int64
 	params       []record.Param
@@ -42,7 +44,7 @@ func (c *Chase) DType() record.DType      { return record.INT64 }
 func (c *Chase) Accumulate() record.DType { return record.INT64 }
 func (c *Chase) Items() int64             { return c.Steps }
 
-// Tensors: the links a and the final element index y.
+// Tensors: the links a and the element index y where the walk stands.
 func (c *Chase) Tensors() []Tensor {
 	return []Tensor{
 		{Name: "a", Role: In, DType: record.INT64, Dims: []int64{c.Lines * ChaseStride}, Fill: FillChase},
@@ -53,14 +55,14 @@ func (c *Chase) Tensors() []Tensor {
 // FLOPs is 0.
 func (c *Chase) FLOPs() int64 { return 0 }
 
-// Bytes are the lines that the walk touches for the first time: it visits every line of the
+// Bytes are the lines that a launch touches for the first time: the walk visits every line of the
 // cycle before it comes back to one.
 func (c *Chase) Bytes() int64 { return Product(lineBytes, min(c.Steps, c.Lines)) }
 
 // IntegerExact: indices.
 func (c *Chase) IntegerExact() (bool, string) { return true, "" }
 
-// Expect is the element index after the last step.
+// Expect is the element index after the last step of a launch from element 0.
 func (c *Chase) Expect(in *Inputs, out int, _ int64) Expectation {
 	return Expectation{Value: float64(ChaseAfter(in.keys[0], c.Lines, c.Steps))}
 }

@@ -13,30 +13,33 @@ import (
 // often enough to time.
 const leastChase = 16384
 
-// chaseParams follows every line of the buffer once, or leastChase links of a small one. A
-// launch starts at the first line again, so fewer links than lines would keep touching the
-// same part of the buffer and measure a cache of that part's size.
+// mostChase are the links that a launch follows at most: an eighth of a second from DRAM. The next launch goes on where it ended (op.Chase),
+// so that together they visit every line of the largest buffer before they come back to one.
+const mostChase = 1 << 19
+
+// chaseParams follows every line of the buffer once, but leastChase links of a small one and mostChase of a large one.
 func chaseParams(bytes int64) map[string]string {
-	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(max(leastChase, bytes/64))}
+	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(min(max(leastChase, bytes/64), mostChase))}
 }
 
 // chaseLinkNS is a load from DRAM with a missing TLB entry on a virtual machine, in round
 // figures: what a launch may take, for its budget.
 const chaseLinkNS = 150
 
-// chaseTime is the time in ns that the budget of a chase needs for two launches, up to the
-// most that any case gets.
+// firstLook are the samples after which a run asks whether its interval is narrow enough.
+const firstLook = 10
+
+// chaseTime is the time in ns that the budget of a chase needs for the samples of a first look.
 func chaseTime(params map[string]string) int64 {
 	steps, err := strconv.ParseInt(params["steps"], 10, 64)
-	if err != nil || steps < 1<<20 {
-		return 0 // short beside the budget of every case
+	if err != nil {
+		return 0
 	}
-	return min(2*chaseLinkNS*steps, extraBudget)
+	return firstLook * chaseLinkNS * steps
 }
 
 // quickSweep is the largest working set of the sweep when quick: one octave beyond the
-// last-level cache. A chase over four times that cache takes about a second; the probes of
-// DRAM have that size and stand for those left out.
+// last-level cache. The probes of DRAM, over four times that cache, stand for those left out.
 func (o Options) quickSweep() int64 { return 2 * max(o.LLC, 32<<20) }
 
 // sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times

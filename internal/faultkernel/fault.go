@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6094f14d475f
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=28220252f267
 #include "fault.h"
 */
 import "C"

@@ -34,8 +34,20 @@ static uint64_t feistel_forward(const feistel *f, uint64_t x) {
   return x;
 }
 
+static uint64_t feistel_inverse(const feistel *f, uint64_t x) {
+  do {
+    uint64_t l = x >> f->half, r = x & f->mask;
+    for (uint64_t i = 4; i-- > 0;) {
+      uint64_t before = r ^ (ridge_mix64(f->key + i * 0x9E3779B97F4A7C15ull + l) & f->mask);
+      r = l, l = before;
+    }
+    x = l << f->half | r;
+  } while (x >= f->n);
+  return x;
+}
+
 // One random cycle through all cache lines: the line at position p of the permutation links
-// to the line at position p + 1.
+// to the line at position p + 1. The lines are written in the order of a walk from element 0, so that the caches hold the end of it when it begins.
 static void fill_chase(const ridge_fill_args *a, int tid, int nthreads) {
   int64_t *out = a->ptr, lines = a->row / 8;
   if (lines == 0) {
@@ -48,9 +60,10 @@ static void fill_chase(const ridge_fill_args *a, int tid, int nthreads) {
   int64_t from, to;
   ridge_share(lines, 1, tid, nthreads, &from, &to);
   if (from >= to) return;
-  uint64_t at = feistel_forward(&f, (uint64_t)from);
+  const uint64_t start = feistel_inverse(&f, 0);
+  uint64_t at = feistel_forward(&f, (start + (uint64_t)from) % f.n);
   for (int64_t p = from; p < to; p++) {
-    uint64_t next = feistel_forward(&f, (uint64_t)(p + 1) % f.n);
+    uint64_t next = feistel_forward(&f, (start + (uint64_t)p + 1) % f.n);
     out[at * 8] = (int64_t)next * 8;
     for (int w = 1; w < 8; w++) out[at * 8 + w] = 0;
     at = next;

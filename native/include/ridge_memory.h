@@ -23,7 +23,7 @@ typedef struct ridge_memory_args {
   const void *a, *b;
   void *y;
   double s;            // scalar of scale, triad, add_scalar, fill, axpy
-  int64_t steps;       // pointer chase: links to follow; probes: passes over the working set
+  int64_t steps;       // pointer chase: links to follow from where y stands; probes: passes over the working set
   int64_t working_set; // bytes of all arrays together: the predicate of _nt kernels
   int64_t llc;         // bytes of last-level cache that the team reaches; 0: unknown
   int32_t access;      // RIDGE_ACCESS_* of the bandwidth probe

@@ -11,7 +11,7 @@
 //                                                             element is read once and written once
 //   layout              y = a^T per image    2     0         the same, image after image: NCHW [C, H*W] to NHWC or back
 //   dot                 y = sum a*b      2          2         one partial line a thread besides
-//   chase               i = a[i]         one line a step
+//   chase               y = a[...a[y]]   one line a step
 //   bandwidth           the probe of the ceilings: read, write, copy, triad, and nt_ forms
 //
 // The bytes are those of STREAM: the read of a line before an ordinary store to it

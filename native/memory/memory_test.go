@@ -84,6 +84,33 @@ func TestTheChaseEndsWhereTheCycleSays(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// A launch starts where the last one ended: together they walk the whole cycle.
+func TestAWalkGoesOnWhereItEnded(t *testing.T) {
+	const lines, steps, launches = 1000, 77, 20
+	dev := open(t, native.New(), 2)
+	o := kerneltest.Op(t, "chase", record.INT64, params("bytes", lines*64, "steps", steps))
+	e, err := dev.Prepare(op.Single(o), backend.PrepareOptions{Seed: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Release() }()
+	if err := e.Fill(false, 0); err != nil {
+		t.Fatal(err)
+	}
+	for n := int64(1); n <= launches; n++ {
+		if err := e.Run(1); err != nil {
+			t.Fatal(err)
+		}
+		var y [1]float64
+		if err := e.Read("y", 0, 1, y[:]); err != nil {
+			t.Fatal(err)
+		}
+		if want := op.ChaseAfter(op.Key(5, 0), lines, n*steps); int64(y[0]) != want {
+			t.Fatalf("after %d launches of %d steps the walk is at %g, want %d", n, steps, y[0], want)
+		}
+	}
+}
+
 func TestBandwidthProbesProveTheirWork(t *testing.T) {
 	var ops []op.Op
 	for _, access := range op.Accesses {

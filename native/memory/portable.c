@@ -30,14 +30,15 @@ TRANSPOSE(transpose_fp32_portable, uint32_t)
 TRANSPOSE(transpose_bf16_portable, uint16_t)
 TRANSPOSE(transpose_int8_portable, uint8_t)
 
-// chase: i = a[i], steps times from 0. Each load needs the one before, so a step costs the
-// load-to-use latency (with a scaled index: one cycle more than a bare pointer on many cores). Thread 0
+// chase: i = a[i], steps times from where y says that the last launch ended, or from 0 where y is no link's index. Each load needs the
+// one before, so a step costs the load-to-use latency (with a scaled index: one cycle more than a bare pointer on many cores). Thread 0
 // walks, the others wait at the team's barrier. The last i is the proof of the walk.
 int ridge_chase_int64_portable(const void *args, const ridge_ctx *ctx) {
   const ridge_memory_args *g = args;
   if (ctx->tid != 0) return RIDGE_OK;
   const int64_t *a = g->a;
-  int64_t i = 0, left = g->steps;
+  int64_t i = *(const int64_t *)g->y, left = g->steps;
+  if (i < 0 || i >= g->n || i % 8) i = 0;
   for (; left >= 8; left -= 8)
     RIDGE_UNROLL(8) for (int u = 0; u < 8; u++) i = a[i];
   for (; left > 0; left--) i = a[i];
