@@ -152,7 +152,7 @@ func refCases(c *cli.Context, cfg *campaign.Config, refs []record.ProgramRef, th
 			if err != nil {
 				return nil, err
 			}
-			k.Quick, k.Warmup, k.Trials, k.BudgetNS = cfg.Plan.Quick, cfg.Plan.Warmup, cfg.Plan.Trials, cfg.Plan.Budget(o.FLOPs())
+			k.Quick, k.Warmup, k.Trials, k.BudgetNS = cfg.Plan.Quick, cfg.Plan.Warmup, cfg.Plan.Trials, cfg.Plan.Budget(o.FLOPs(), o.Bytes())
 			if !slices.ContainsFunc(out, func(x record.Case) bool { return x.ID == k.ID }) {
 				out = append(out, k)
 			}

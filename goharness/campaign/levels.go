@@ -90,7 +90,7 @@ func (c *campaign) plateauWarnings() []string {
 	for i, l := range levels {
 		to := extent[l.Name]
 		// The last cache is shared with others; where huge pages are refused, buffers lie in small ones.
-		rest := "the rest may be the share of others on this host"
+		rest := "the rest may be the share of others on this host, or the TLB reaches no further (a host may back a guest's large pages by small ones)"
 		if i+1 < len(levels) && levels[i+1].Capacity > 0 {
 			rest = "beyond it misses of the first TLB add to the latency where huge pages are refused, or others use the cache too"
 		}

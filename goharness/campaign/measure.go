@@ -107,8 +107,11 @@ func (c *campaign) target() time.Duration {
 	return quickTarget + beside
 }
 
+// leastBudget is the share of its budget that a case has however late the run is: to prepare and verify it takes about as long.
+const leastBudget = 0.3
+
 // budget is the sampling time of case i: the plan's, less in proportion when the run is
-// behind its target. A tenth of it is always left.
+// behind its target.
 func (c *campaign) budget(k record.Case, i int) int64 {
 	if c.cfg.Cases != nil || k.Trials > 0 {
 		return k.BudgetNS
@@ -119,7 +122,7 @@ func (c *campaign) budget(k record.Case, i int) int64 {
 	n := len(c.plan.Cases)
 	nominal := c.target() / time.Duration(n+len(c.plan.Probes))
 	left := (c.target() - c.cfg.Now().Sub(c.started)) / time.Duration(n-i)
-	f := min(1, max(0.1, float64(left)/float64(nominal)))
+	f := min(1, max(leastBudget, float64(left)/float64(nominal)))
 	return int64(f * float64(k.BudgetNS))
 }
 

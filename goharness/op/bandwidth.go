@@ -127,9 +127,18 @@ func (b *Bandwidth) sumOfWords(in *Inputs) uint32 {
 		wg.Add(1)
 		go func() {
 			defer wg.Done()
+			from, to := b.N/workers*int64(w), b.N/workers*int64(w+1)
+			if int64(w) == workers-1 {
+				to = b.N
+			}
 			var s uint32
-			for i := b.N / workers * int64(w); i < b.N && (i < b.N/workers*int64(w+1) || int64(w) == workers-1); i++ {
-				s += math.Float32bits(float32(in.At(0, i)))
+			var words [1024]float64
+			for ; from < to; from += int64(len(words)) {
+				some := words[:min(int64(len(words)), to-from)]
+				in.Span(0, from, 1, some)
+				for _, x := range some {
+					s += math.Float32bits(float32(x))
+				}
 			}
 			part[w] = s
 		}()

@@ -77,22 +77,22 @@ type Plan struct {
 	Warnings []string
 }
 
-// Budgets per case in nanoseconds. A case adds its FLOP at 40 GFLOP/s, up to 8 s, so that
-// launches of seconds still give several samples.
+// Budgets per case in nanoseconds. A case adds its FLOP at 40 GFLOP/s or its bytes at 3 GB/s, whichever take longer, up to 8 s, so that
+// launches of a good part of a second still give several samples.
 const (
 	quickBudget = 120e6
 	fullBudget  = 600e6
 	extraBudget = 8e9
 )
 
-// Budget is the sampling time in nanoseconds of a case of that many FLOP.
-func (o Options) Budget(flops int64) int64 {
+// Budget is the sampling time in nanoseconds of a case of that many FLOP and bytes.
+func (o Options) Budget(flops, bytes int64) int64 {
 	n := int64(fullBudget)
 	if o.Quick {
 		n = quickBudget
 	}
 	if o.Trials == 0 {
-		n += min(flops/40, extraBudget)
+		n += min(max(flops/40, bytes/3), extraBudget)
 	}
 	return n
 }
@@ -233,7 +233,10 @@ func (b *builder) newCase(ref record.ProgramRef, threads int) (record.Case, erro
 	if err != nil {
 		return c, err
 	}
-	c.Quick, c.Warmup, c.Trials, c.BudgetNS = b.o.Quick, b.o.Warmup, b.o.Trials, b.o.Budget(0)
+	c.Quick, c.Warmup, c.Trials, c.BudgetNS = b.o.Quick, b.o.Warmup, b.o.Trials, b.o.Budget(0, 0)
+	if o, err := b.o.Ops.New(ref.Op, ref.Params, ref.DType); err == nil { // else the caller says what is wrong with it
+		c.BudgetNS = b.o.Budget(o.FLOPs(), o.Bytes())
+	}
 	return c, nil
 }
 
@@ -381,7 +384,7 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	if r.dram && b.o.LLC == 0 {
 		c.SkipReason = noLLC
 	}
-	c.BudgetNS = b.o.Budget(o.FLOPs())
+	c.BudgetNS = b.o.Budget(o.FLOPs(), o.Bytes())
 	b.cases = append(b.cases, c)
 	return nil
 }

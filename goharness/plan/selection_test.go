@@ -85,13 +85,13 @@ func TestTheBudgetGrowsWithTheWork(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := o.Budget(x.FLOPs()); c.BudgetNS != want {
+			if want := o.Budget(x.FLOPs(), x.Bytes()); c.BudgetNS != want {
 				t.Errorf("%s: %d ns, want %d", c.ID, c.BudgetNS, want)
 			}
 		}
-		small, cube := o.Budget(0), o.Budget(2*8192*8192*8192)
-		if cube != small+extraBudget || o.Budget(40e6) != small+1e6 {
-			t.Errorf("quick %v: %d ns for no work, %d for 8192³, %d for 40 MFLOP", quick, small, cube, o.Budget(40e6))
+		small, cube := o.Budget(0, 0), o.Budget(2*8192*8192*8192, 3*4*8192*8192)
+		if cube != small+extraBudget || o.Budget(40e6, 0) != small+1e6 || o.Budget(40e6, 9e6) != small+3e6 {
+			t.Errorf("quick %v: %d ns for no work, %d for 8192³, %d for 40 MFLOP, %d with 9 MB", quick, small, cube, o.Budget(40e6, 0), o.Budget(40e6, 9e6))
 		}
 	}
 }
