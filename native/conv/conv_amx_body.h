@@ -1,4 +1,4 @@
-// The body of conv2d_*_amx_indirect: implicit GEMM on AMX tiles, NHWC
+// The body of conv2d_*_amx_indirect: implicit GEMM on AMX tiles, NHWC and NCHW
 //
 //   y[q, k] = act(bias[k] + sum over taps t and channels c of x[pixel(q, t)][c] * w[k, t, c] + residual[q, k])
 //
@@ -6,7 +6,7 @@
 // apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of three tiles' pixels (GATHER);
 // kernels over few channels copies of all taps of a pixel as one row (DENSE); the rest a copy of the rows that a block sees, with their padding, in planes of
 // 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
-// over the row's end.
+// over the row's end. NCHW always goes through such a copy, turned on the way, and its sums are turned before they end: conv_amx_nchw.h.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
 // through twice 6 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
 // Loops: block of pixels, chunk of panels that stays in L2, group of two or three tiles, panel. Work is shared by pixels and panels.

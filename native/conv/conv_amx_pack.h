@@ -2,7 +2,7 @@
 #ifndef RIDGE_CONV_AMX_PACK_H
 #define RIDGE_CONV_AMX_PACK_H
 
-#include "conv_amx_plan.h"
+#include "conv_amx_nchw.h"
 
 // Where in a filter step i lies and how many of its elements there are. Windows: all taps of a unit of channels before the next unit, so that a
 // tile's pixels, which neighbouring taps share, are still in L1.
@@ -17,8 +17,6 @@ RIDGE_INLINE int64_t step_at(const plan *p, int64_t i, int64_t *n) {
   return tap * p->cg + e;
 }
 
-typedef ridge_vi_any line_any __attribute__((aligned(1)));
-
 // 16 rows of 16 units of 32 bits turned: column c of the source becomes row c.
 RIDGE_INLINE RIDGE_VT void turn_16(char *dst, const char *src, int64_t pitch) {
   ridge_vi r[16];
@@ -29,21 +27,61 @@ RIDGE_INLINE RIDGE_VT void turn_16(char *dst, const char *src, int64_t pitch) {
   for (int c = 0; c < 16; c++) *(line_any *)(dst + 64 * c) = r[c];
 }
 
+// The same of 16 filters from k on (their half of the panel is at dst) where a channel's taps lie together: unit by unit of channels.
+RIDGE_VT static void pack_taps(const plan *p, int64_t g, int64_t k, char *dst) {
+  const int64_t len = p->taps * p->cg, size = sizeof(xt), filters = least(16, p->kg - k);
+  split s;
+  split_of(&s, p->taps);
+  char rows[MOST_TAPS][16 * 64] __attribute__((aligned(64)));
+  for (int64_t u = 0; u < p->units; u++) {
+    const int64_t n = least(UNIT, p->cg - u * UNIT);
+    if (n < UNIT || (u == 0 && filters < 16)) memset(rows, 0, (size_t)p->taps * sizeof rows[0]);
+    for (int64_t l = 0; l < filters; l++) {
+      const xt *src = (const xt *)p->a->w + (g * p->kg + k + l) * len + u * UNIT * p->taps;
+      char *to = rows[0] + 64 * l;
+      int64_t c = 0;
+      for (; c + SPLIT <= n; c += SPLIT) {
+        if (p->taps == 9) split_nine(&s, src + c * p->taps, to + c * size, sizeof rows[0]);
+        else split_some(&s, src + c * p->taps, to + c * size, sizeof rows[0]);
+      }
+      for (; c < n; c++)
+        for (int64_t t = 0; t < p->taps; t++) ((xt *)rows[t])[l * UNIT + c] = src[c * p->taps + t];
+    }
+    for (int64_t t = 0; t < p->taps; t++, dst += STEP) turn_16(dst, rows[t], 64);
+  }
+}
+
 // Panel i of group g to dst, zeros beyond the filters and their elements.
 RIDGE_VT static void pack_panel(const plan *p, int64_t g, int64_t i, char *dst) {
   const int64_t len = p->taps * p->cg, size = sizeof(xt);
+  if (is_nchw(p->a) && p->taps > 1 && p->taps <= MOST_TAPS) {
+    for (int64_t h = 0; h < 2; h++)
+      if (i * NR + 16 * h < p->kg) pack_taps(p, g, i * NR + 16 * h, dst + h * STEP / 2);
+      else
+        for (int64_t s = 0; s < p->steps; s++) memset(dst + s * STEP + h * STEP / 2, 0, STEP / 2);
+    return;
+  }
+  const int apart = is_nchw(p->a) && p->taps > 1; // the channels of a tap lie taps elements apart
   for (int64_t s = 0; s < p->steps; s++) {
     int64_t n;
     const int64_t from = step_at(p, s, &n);
     for (int64_t k = i * NR; k < i * NR + NR; k += 16, dst += STEP / 2) {
       const char *w = (const char *)p->a->w + ((g * p->kg + k) * len + from) * size;
-      if (n == UNIT && k + 16 <= p->kg) {
+      if (n == UNIT && k + 16 <= p->kg && !apart) {
         turn_16(dst, w, len * size);
         continue;
       }
       char rows[16 * 64];
       memset(rows, 0, sizeof rows);
-      for (int64_t l = 0; l < 16 && k + l < p->kg; l++) memcpy(rows + 64 * l, w + l * len * size, (size_t)(n * size));
+      for (int64_t l = 0; l < 16 && k + l < p->kg; l++) {
+        if (apart) {
+          const xt *filter = (const xt *)p->a->w + (g * p->kg + k + l) * len + s / p->taps * UNIT * p->taps + s % p->taps;
+          xt *const row = (xt *)(rows + 64 * l);
+          for (int64_t c = 0; c < n; c++) row[c] = filter[c * p->taps];
+        } else {
+          memcpy(rows + 64 * l, w + l * len * size, (size_t)(n * size));
+        }
+      }
       turn_16(dst, rows, 64);
     }
   }
@@ -55,6 +93,14 @@ RIDGE_VT static void copy_row(const plan *p, int64_t g, int64_t n, int64_t hi, i
   const int64_t size = sizeof(xt), bytes = p->cg * size, pixel = a->C * size;
   int64_t c0 = from < 0 ? least(-from, cols) : 0, c1 = least(a->W - from, cols);
   if (hi < 0 || hi >= a->H || c1 <= c0) c0 = c1 = cols;
+  if (is_nchw(a)) {
+    for (int64_t u = 0; u < p->units; u++) {
+      memset(dst + u * p->plane, 0, (size_t)(c0 * 64));
+      memset(dst + u * p->plane + c1 * 64, 0, (size_t)((cols - c1) * 64));
+    }
+    if (c1 > c0) turn_columns(p, g, n, hi, from, c0, c1, dst);
+    return;
+  }
   const char *src = (const char *)a->x + (((n * a->H + hi) * a->W + from + c0) * a->C + g * p->cg) * size;
   for (int64_t u = 0; u < p->units; u++, dst += p->plane) {
     memset(dst, 0, (size_t)(c0 * 64));

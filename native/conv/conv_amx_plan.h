@@ -56,14 +56,19 @@ RIDGE_INLINE int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 // Bytes of all panels.
 RIDGE_INLINE int64_t panels_bytes(const plan *p) { return p->a->groups * p->panels * p->steps * STEP; }
 
+typedef ridge_vi_any line_any __attribute__((aligned(1)));
+
+// NCHW is read through windows alone (conv_amx_nchw.h).
+RIDGE_INLINE int is_nchw(const ridge_conv_args *a) { return a->layout == 0; }
+
 // Whether x is read through dense rows of all taps: single taps of which no whole units lie in the image one step after another, and few channels, whose
 // taps would each fill a part of a unit.
 RIDGE_INLINE int is_dense(const ridge_conv_args *a) {
   const int64_t cg = a->C / a->groups, taps = a->R * a->S;
-  return taps == 1 || 3 * ceil_div(taps * cg, UNIT) <= 2 * taps * ceil_div(cg, UNIT);
+  return !is_nchw(a) && (taps == 1 || 3 * ceil_div(taps * cg, UNIT) <= 2 * taps * ceil_div(cg, UNIT));
 }
 RIDGE_INLINE int is_direct(const ridge_conv_args *a) {
-  return a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0 && a->C / a->groups % UNIT == 0;
+  return !is_nchw(a) && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0 && a->C / a->groups % UNIT == 0;
 }
 RIDGE_INLINE int64_t steps_of(const ridge_conv_args *a) {
   const int64_t cg = a->C / a->groups, taps = a->R * a->S;

@@ -9,7 +9,7 @@
 #ifndef RIDGE_CONV_AMX_TILE_H
 #define RIDGE_CONV_AMX_TILE_H
 
-#include "conv_amx_plan.h"
+#include "conv_amx_nchw.h"
 
 #if defined(RIDGE_MODEL)
 #define RIDGE_AMX_MODEL
@@ -26,7 +26,7 @@ typedef struct amx_tile {
 // A block whose sums wait for their end.
 typedef struct ending {
   const amx_tile *tile;
-  int64_t row, left; // the next row of its tile, rows in all
+  int64_t row, left; // the next row of its tile (NCHW: half of its channels), rows in all
   int64_t k, n, bk;  // its first channel in y, channels, first channel in bias
   const me *from;
   int64_t ahead;     // bytes from a row's place in y to that of the next block's
@@ -115,6 +115,7 @@ RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int
     if (far) __builtin_prefetch((const char *)y + ahead, 1);
 #else
     store_out(y, low), store_out(y + VL, high);
+    if (far) __builtin_prefetch((const char *)y + ahead, 1), __builtin_prefetch((const char *)(y + VL) + ahead, 1);
 #endif
   }
 }
@@ -158,10 +159,25 @@ RIDGE_INLINE RIDGE_VT void end_some(const job *j, const me *sums, int64_t at, in
 #endif
 }
 
+// NCHW: ends halves of tiles, 16 channels each, of the last block but one; the two count as the tile's rows.
+RIDGE_VT static void end_halves(job *j, int64_t rows) {
+  ending *e = &j->now;
+  while (rows > 0 && e->left > 0) {
+    const int64_t half = e->row, n = half ? j->high - j->high / 2 : j->high / 2, channels = least(VL, e->n - half * VL);
+    if (channels > 0) end_turned(&j->rest, e->from + half * VL, e->tile->q, e->tile->map, j->high, e->k + half * VL, channels);
+    rows -= n, e->left -= n, e->row = !half;
+    if (half) e->tile++, e->from += 16 * NR;
+  }
+}
+
 // Ends the next rows of the last block but one, at most `rows`.
 __attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
   ending *e = &j->now;
   const int64_t K = j->a->K;
+  if (is_nchw(j->a)) {
+    end_halves(j, rows);
+    return;
+  }
   if (rows > e->left) rows = e->left;
   e->left -= rows;
   while (rows > 0) {

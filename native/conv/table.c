@@ -28,13 +28,13 @@ int ridge_conv_window_wins(const void *args) {
   return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1 || a->packing);
 }
 
-// On matrix tiles, NHWC: a panel's 32 channels and a unit of 64 bytes of a tap's channels are multiplied whole. Where they hold less than an eighth of what
+// On matrix tiles: a panel's 32 channels and a unit of 64 bytes of a tap's channels are multiplied whole. Where they hold less than an eighth of what
 // is asked for (depthwise, groups of few channels) vectors are faster. A thread copies a row of outputs' input at least: 16 MiB.
 static int tiles_win(const ridge_conv_args *a, int64_t unit) {
-  if (a->layout != 1 || a->groups == 0 || !ridge_conv_sizes_fit(a)) return 0;
+  if (a->groups == 0 || !ridge_conv_sizes_fit(a)) return 0;
   const int64_t cg = a->C / a->groups, kg = a->K / a->groups, taps = a->R * a->S;
   const double one = (double)((cg + unit - 1) / unit * unit * taps), all = (double)((taps * cg + unit - 1) / unit * unit);
-  const double steps = one < 1.5 * all ? one : all, rows = (double)((a->R - 1) * a->dil_h + 1), wide = (double)a->Wo * a->stride_w + (double)(a->S - 1) * a->dil_w;
+  const double steps = a->layout == 0 || one < 1.5 * all ? one : all, rows = (double)((a->R - 1) * a->dil_h + 1), wide = (double)a->Wo * a->stride_w + (double)(a->S - 1) * a->dil_w;
   const double copied = steps == one ? rows * wide * (double)(cg + unit) : 16 * all;
   return steps * (double)((kg + 31) / 32 * 32) <= 8.0 * (double)(taps * cg * kg) && copied < 16 << 20;
 }

@@ -14,6 +14,8 @@
 //       for strips of the group, for panels of 32 columns: the block of tiles; the first panel reads A where it lies and stores it packed (L1)
 //     behind the last block of K sums go by 6 KiB in L1 to their end and C, beside the next block's products
 //
+// SwiGLU: panels of the gate and of up in turn; where a panel of up ends, the gate's sums are beside its own in L1, and both meet in C.
+//
 // What was tried, one core, 480 x 512 sums and operands in L2, of the probe: blocks of 2x2 tiles, sums loaded before and stored behind each block 0.52 to
 // 0.64; stores and loads between the products of the next block's first step 0.66, lines of sums asked for a block ahead 0.70, B by T1
 // 0.74; 3x2 tiles 0.81 to 0.84 (8 to 11 steps; 12 steps 0.77, 14 steps 0.68: A leaves L1), 4x1 0.79, 5x1 0.81, 6x1 0.74. Without sums 0.97. B's tiles
@@ -36,19 +38,21 @@
 
 enum { GEMM_F(STRIP) = 48 }; // rows of a strip
 
-// Rows of memory that are read next, asked for evenly over so many steps, whole rows at a time. Line by line (gemm_ahead) takes more instructions in
+// Rows of memory that are read next (other: and those so many bytes from them), asked for evenly over so many steps, whole rows at a time. Line by line (gemm_ahead) takes more instructions in
 // every step: two threads, bf16 256^3 0.92 of this, 512^3 0.96, B packed 0.94, 64x4096x4096 0.94 (2048^3 1.03; int8 512^3 1.06, 1024^3 1.05).
 typedef struct GEMM_F(fetch) {
   const char *at;
-  int64_t pitch, bytes, left, rows, steps, sum;
+  int64_t pitch, bytes, left, rows, steps, sum, other;
 } GEMM_F(fetch);
 
 RIDGE_INLINE GEMM_F(fetch) GEMM_F(fetch_of)(const void *at, int64_t pitch, int64_t rows, int64_t bytes, int64_t steps) {
-  return (GEMM_F(fetch)){at, pitch, bytes, rows, rows, steps, 0};
+  return (GEMM_F(fetch)){at, pitch, bytes, rows, rows, steps, 0, 0};
 }
 GEMM_INLINE void GEMM_F(fetch_step)(GEMM_F(fetch) *f) {
-  for (f->sum += f->rows; f->sum >= f->steps && f->left > 0; f->sum -= f->steps, f->left--, f->at += f->pitch)
+  for (f->sum += f->rows; f->sum >= f->steps && f->left > 0; f->sum -= f->steps, f->left--, f->at += f->pitch) {
     for (int64_t l = 0; l < f->bytes; l += 64) __builtin_prefetch(f->at + l, 0, 2);
+    for (int64_t l = 0; l < f->bytes && f->other; l += 64) __builtin_prefetch(f->at + f->other + l, 0, 2);
+  }
 }
 
 // One strip against panels of B for a block of K.
@@ -60,19 +64,31 @@ typedef struct GEMM_F(strip_args) {
   int64_t ld;    // bytes
   int64_t steps, b_panel;
   int64_t i0, rows, j0, cols;  // of C
+  int64_t panels;              // of B
   GEMM_F(fetch) ahead_a, ahead_b; // what is read next
   int64_t lda;                 // bytes between rows of A where the strip is packed here, else 0
   const char *from;            // its first row
-  GEMM_S *out;                 // [48][32] in L1: sums of a block on their way to C
+  GEMM_S *out;                 // [48][32] in L1: sums of a block on their way to C (SwiGLU: of a gate, of up)
 } GEMM_F(strip_args);
+
+#ifdef GEMM_LAYERS
+GEMM_NOINLINE void GEMM_F(gated)(GEMM_TC *c, int64_t ldc, int64_t rows, int64_t n, const GEMM_S *gate, const GEMM_S *up, int64_t ld);
+#endif
 
 // Ends the rows k of steps of the block that lies in out, and asks for the lines of C that are written two steps later: more of them, one below
 // the other a power of two apart, would not find room in a set of L1.
 GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, int64_t k, int64_t each) {
-  const int64_t from = k * each, m = gemm_min(each, s->rows - from), j = panel * GEMM_NR;
-  if (m <= 0) return;
+  const int pairs = s->g->layers != RIDGE_LAYERS_ONE;
+  const int64_t from = k * each, m = gemm_min(each, s->rows - from), j = (pairs ? panel / 2 : panel) * GEMM_NR;
+  if (m <= 0 || (pairs && panel % 2 == 0)) return;
   const int64_t i = s->i0 + from, n = gemm_min(GEMM_NR, s->cols - j);
   const GEMM_S *t = s->out + from * GEMM_NR;
+#ifdef GEMM_LAYERS
+  if (pairs) {
+    GEMM_F(gated)((GEMM_TC *)s->g->C + i * s->g->ldc + s->j0 + j, s->g->ldc, m, n, t, t + GEMM_F(STRIP) * GEMM_NR, GEMM_NR);
+    return;
+  }
+#endif
   if (n < GEMM_NR) {
     GEMM_F(finish)(s->g, i, s->j0 + j, m, n, t, GEMM_NR, NULL, 0);
     return;
@@ -141,14 +157,15 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   } while (0)
 
 RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
-  return GEMM_C_IS_S && GEMM_F(plain)(s->g) && s->rows == 16 * h && s->cols % GEMM_NR == 0;
+  return GEMM_C_IS_S && !s->g->layers && GEMM_F(plain)(s->g) && s->rows == 16 * h && s->cols % GEMM_NR == 0;
 }
 
 // h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
 GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
-  const int64_t panels = (s->cols + GEMM_NR - 1) / GEMM_NR, steps = s->steps, ld = s->ld;
+  const int64_t panels = s->panels, steps = s->steps, ld = s->ld;
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
+  const int pairs = s->g->layers != RIDGE_LAYERS_ONE;
   int packs = s->lda != 0; // the first panel packs the strip
   char *c = s->sums, *before = NULL;
   // Where C is just the sums and all tiles are whole, they go straight to it.
@@ -178,6 +195,7 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
     }
     before = c, out = to, packs = 0;
     if (straight) to += 2 * 64;
+    else if (pairs) to = (char *)(s->out + (p % 2 ? 0 : GEMM_F(STRIP) * GEMM_NR));
   }
   GEMM_SAVE(0, 0, 0) GEMM_SAVE(1, 0, 1)
   if (h > 1) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
@@ -231,14 +249,17 @@ GEMM_NOINLINE void GEMM_F(pack_strip)(char *to, const GEMM_TA *a, int64_t lda, i
   }
 }
 
+// Panels for 32 columns of C: SwiGLU has two.
+RIDGE_INLINE int64_t GEMM_F(times)(const ridge_gemm_args *g) { return g->layers == RIDGE_LAYERS_SWIGLU ? 2 : 1; }
+
 // The grid of threads over rows and columns: per element of K a thread has rows*columns/512 cycles of products, reads rows/4 cycles of A from
 // L3 and reads and packs columns*0.4 of B.
 RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads, int *tm, int *tn) {
-  const int64_t mp = (g->M + 15) / 16, np = (g->N + GEMM_NR - 1) / GEMM_NR;
+  const int64_t mp = (g->M + 15) / 16, np = (g->N + GEMM_NR - 1) / GEMM_NR, times = GEMM_F(times)(g);
   int64_t best = INT64_MAX;
   *tm = 1, *tn = (int)nthreads;
   for (int64_t m = 1; m <= nthreads; m++) {
-    const int64_t n = nthreads / m, rows = (mp + m - 1) / m * 16, cols = (np + n - 1) / n * GEMM_NR;
+    const int64_t n = nthreads / m, rows = (mp + m - 1) / m * 16, cols = (np + n - 1) / n * GEMM_NR * times;
     const int64_t cost = rows * cols / 512 + rows / 4 + cols * 2 / 5;
     if (cost < best) best = cost, *tm = (int)m, *tn = (int)n;
   }
@@ -253,11 +274,11 @@ RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads,
 RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads) {
   int tm, tn;
   GEMM_F(tiles_grid)(g, nthreads, &tm, &tn);
-  const int64_t rows = gemm_min(g->M, gemm_ceil((g->M + tm - 1) / tm, 16) + 16), cols = gemm_min(g->N, gemm_ceil((g->N + tn - 1) / tn, GEMM_NR) + GEMM_NR);
+  const int64_t rows = gemm_min(g->M, gemm_ceil((g->M + tm - 1) / tm, 16) + 16), times = GEMM_F(times)(g), cols = gemm_min(gemm_ceil(g->N, GEMM_NR), gemm_ceil((g->N + tn - 1) / tn, GEMM_NR) + GEMM_NR) * times;
   const int64_t blocks = (g->K + p->kc - 1) / p->kc, few = rows <= GEMM_TILES_FEW && !g->packing;
   // Columns of B that L2 keeps, at least GEMM_NC: A is read and packed anew for every block of them.
   const int64_t keep = gemm_min(4 * GEMM_NC, (1 << 20) / (g->K * (int64_t)sizeof(GEMM_TB)) / GEMM_NR * GEMM_NR);
-  p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? (g->trans_b ? 1 : 2) * GEMM_NR : keep > GEMM_NC ? keep : GEMM_NC, GEMM_NR);
+  p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? (g->trans_b ? times : 2) * GEMM_NR : keep > GEMM_NC ? keep : GEMM_NC, times * GEMM_NR); // columns of panels
   const int64_t panels = p->nc / GEMM_NR, stays = g->K * p->nc * (int64_t)sizeof(GEMM_TB) <= 1 << 20;
   p->rows = gemm_block(rows, g->mc > 0 ? g->mc : blocks == 1 ? GEMM_F(STRIP) : stays ? GEMM_MC / 2 : GEMM_MC, GEMM_F(STRIP));
   p->a_panel = (p->kc + GEMM_KU - 1) / GEMM_KU * 64; // bytes of a row
@@ -270,7 +291,7 @@ RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, 
   p->acc_bytes = blocks == 1 ? 0 : ridge_apart(p->rows * p->acc_ld * (int64_t)sizeof(GEMM_S)) + 4096; // lines beyond are asked for
   p->few = few;
   p->a_at = 0, p->acc_at = p->a_bytes + p->b_bytes;
-  p->total = nthreads * (p->acc_at + p->acc_bytes + ridge_apart(GEMM_F(STRIP) * GEMM_NR * (int64_t)sizeof(GEMM_S)));
+  p->total = nthreads * (p->acc_at + p->acc_bytes + ridge_apart(times * GEMM_F(STRIP) * GEMM_NR * (int64_t)sizeof(GEMM_S)));
 }
 
 // Asks for the block of B from pc of K on and so many columns from jc.
@@ -278,6 +299,11 @@ GEMM_INLINE GEMM_F(fetch) GEMM_F(b_ahead)(const ridge_gemm_args *g, const GEMM_F
   const int64_t kc = gemm_min(p->kc, g->K - pc), b = sizeof(GEMM_TB);
   if (g->packing) return GEMM_F(fetch_of)(GEMM_F(given)(g, p, pc, jc), 1024, (cols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)) / 1024, 1024, calls);
   const GEMM_TB *next = (const GEMM_TB *)g->B + (g->trans_b ? jc * g->ldb + pc : pc * g->ldb + jc);
+  if (g->layers) {
+    GEMM_F(fetch) f = GEMM_F(fetch_of)(next, g->ldb * b, cols, kc * b, calls);
+    f.other = (const char *)((const GEMM_TB *)g->B2 + jc * g->ldb2 + pc) - (const char *)next; // exact where both have one pitch
+    return f;
+  }
   return g->trans_b ? GEMM_F(fetch_of)(next, g->ldb * b, cols, kc * b, calls) : GEMM_F(fetch_of)(next, g->ldb * b, kc, cols * b, calls);
 }
 
@@ -295,9 +321,10 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
   memset(&s, 0, sizeof s);
   s.g = g, s.ld = p->acc_ld * (int64_t)sizeof(GEMM_S), s.out = (GEMM_S *)(sums + p->acc_bytes);
   GEMM_BEGIN
-  for (int64_t jc = c0; jc < c1; jc += p->nc) {
-    s.j0 = jc, s.cols = gemm_min(p->nc, c1 - jc);
-    const int64_t panels = (s.cols + GEMM_NR - 1) / GEMM_NR;
+  const int64_t times = GEMM_F(times)(g), nc = p->nc / times;
+  for (int64_t jc = c0; jc < c1; jc += nc) {
+    s.j0 = jc, s.cols = gemm_min(nc, c1 - jc);
+    const int64_t panels = s.panels = (s.cols + GEMM_NR - 1) / GEMM_NR * times;
     for (int64_t ig = r0, group; ig < r1; ig += group) {
       group = gemm_min(p->rows, r1 - ig);
       const int64_t tiles = (group + 15) / 16, strips = GEMM_F(strip_count)(tiles), last_group = ig + group >= r1;
@@ -306,6 +333,12 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
         s.steps = (kc + GEMM_KU - 1) / GEMM_KU, s.b_panel = GEMM_B_PANEL(s.steps * GEMM_KU);
         char *b = b_pack + (p->kept ? pc / p->kc * panels * p->b_panel : 0);
         if (g->packing) b = GEMM_F(given)(g, p, pc, jc);
+        else if (times == 2 && (ig == r0 || !p->kept))
+          for (int64_t i = 0; i < panels; i++) { // gate, up, gate, ...
+            const int64_t j = jc + i / 2 * GEMM_NR;
+            GEMM_F(pack_b)(b + i * s.b_panel, i % 2 ? (const GEMM_TB *)g->B2 + j * g->ldb2 + pc : (const GEMM_TB *)g->B + j * g->ldb + pc,
+                           i % 2 ? g->ldb2 : g->ldb, 1, gemm_min(GEMM_NR, c1 - j), kc);
+          }
         else if (ig == r0 || !p->kept)
           GEMM_F(pack_b)(b, (const GEMM_TB *)g->B + (g->trans_b ? jc * g->ldb + pc : pc * g->ldb + jc), g->ldb, g->trans_b, s.cols, kc);
         s.b = b;
@@ -317,7 +350,7 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
         } else if (!last_group) {
           if (p->far) s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc, s.cols, calls);
         } else if (jc + s.cols < c1)
-          s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc + s.cols, gemm_min(p->nc, c1 - jc - s.cols), calls);
+          s.ahead_b = GEMM_F(b_ahead)(g, p, 0, jc + s.cols, gemm_min(nc, c1 - jc - s.cols), calls);
         if (p->kept && ig != r0 && s.ahead_b.left > 0 && !g->packing && !(last && last_group)) // it was packed before
           s.ahead_b = GEMM_F(fetch_of)(last ? b_pack : b + panels * p->b_panel, 1024, panels * p->b_panel / 1024, 1024, calls);
         for (int64_t t = 0; t < strips; t++) {
