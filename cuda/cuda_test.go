@@ -352,6 +352,9 @@ func TestTheDeviceFillsTheBitsOfFillValue(t *testing.T) {
 		add(d, op.FillBalanced, 127, 0, 2, 600)
 	}
 	add(record.FP32, op.FillScales, 5, 0, 300)
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		add(d, op.FillWeights, 3, 0, 300)
+	}
 	for _, n := range []int64{0, 3, 8, 13, 80, 1029} {
 		add(record.INT64, op.FillChase, 0, 0, n)
 	}

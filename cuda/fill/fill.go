@@ -45,7 +45,7 @@ func Launch(b kernel.Buffer, key uint64, integer bool, d kernel.Device) (kernel.
 			Args: []kernel.Arg{kernel.Ptr(b), kernel.Int(t.Elements()), kernel.Uint(key)}}, nil
 	}
 	span := t.IntRange
-	if span == 0 && t.Fill != op.FillScales {
+	if span == 0 && t.Fill != op.FillScales && t.Fill != op.FillWeights || integer && t.Fill == op.FillWeights {
 		span = 3
 	}
 	return kernel.Launch{Entry: "fill_simt", Grid: grid, Block: [3]int64{256, 1, 1},

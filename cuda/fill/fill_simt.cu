@@ -6,7 +6,7 @@
 // element bind, not the store; a 64-bit division where rows are padded. It runs before timing only.
 #include "ridge_narrow.cuh"
 
-enum { UNIFORM, POSITIVE, BYTES, CHASE, WIDE, BALANCED, SCALES };                // op.Fill
+enum { UNIFORM, POSITIVE, BYTES, CHASE, WIDE, BALANCED, SCALES, WEIGHTS };       // op.Fill
 enum { D_FP64, D_FP32, D_FP16, D_BF16, D_INT8, D_UINT8, D_INT32, D_INT64, D_FP8E4M3 }; // cuda/fill/fill.go
 
 __device__ __forceinline__ uint64_t mix64(uint64_t x) {
@@ -58,6 +58,7 @@ __device__ double fill_value(uint64_t key, int64_t n, int64_t range, int64_t dty
     return integer ? ldexp(0.5, -(int)((h >> 32) * 3 >> 32)) : ldexp(random_value(h, POSITIVE), -(int)range);
   if (!integer) {
     if (kind == BYTES && dtype == D_UINT8) return (double)(h >> 56);
+    if (kind == WEIGHTS) return ldexp(random_value(h, UNIFORM), -(int)range);
     return random_value(h, kind);
   }
   if (dtype == D_UINT8) return (double)((h >> 32) * (uint64_t)(range + 1) >> 32);

@@ -56,7 +56,7 @@ func (in *Inputs) At(t int, i int64) float64 {
 // significant bits, so only bf16 rounds.
 func (in *Inputs) Span(t int, start, step int64, dst []float64) {
 	tt := &in.tensors[t]
-	scale := map[Fill]float64{FillUniform: 1, FillBalanced: 1, FillWide: 8}[tt.Fill]
+	scale := map[Fill]float64{FillUniform: 1, FillBalanced: 1, FillWide: 8, FillWeights: math.Ldexp(1, -int(tt.IntRange))}[tt.Fill]
 	plain := tt.DType == record.FP32 || tt.DType == record.FP64
 	if in.Integer && tt.Fill == FillBalanced && tt.DType != record.UINT8 {
 		b := newBalanced(in.keys[t], tt)
@@ -66,7 +66,7 @@ func (in *Inputs) Span(t int, start, step int64, dst []float64) {
 		return
 	}
 	at, by := in.keys[t]+(uint64(start)+1)*0x9E3779B97F4A7C15, uint64(step)*0x9E3779B97F4A7C15
-	if r := intRange(tt); in.Integer && tt.DType != record.UINT8 && (tt.Fill == FillUniform || tt.Fill == FillWide) {
+	if r := intRange(tt); in.Integer && tt.DType != record.UINT8 && (tt.Fill == FillUniform || tt.Fill == FillWide || tt.Fill == FillWeights) {
 		for k := range dst {
 			dst[k] = float64(int64((mix64(at)>>32)*uint64(2*r+1)>>32) - r)
 			at += by
@@ -107,7 +107,7 @@ func mix64(x uint64) uint64 {
 
 // intRange is the largest magnitude of a tensor's integers.
 func intRange(t *Tensor) int64 {
-	if t.IntRange == 0 {
+	if t.IntRange == 0 || t.Fill == FillWeights {
 		return 3
 	}
 	return t.IntRange
@@ -144,6 +144,8 @@ func FillValue(key uint64, integer bool, t *Tensor, i int64) float64 {
 		return Round(t.DType, 0.5+float64(h>>41)*0x1p-23)
 	case FillWide:
 		return Round(t.DType, (float64(h>>40)*0x1p-23-1)*8)
+	case FillWeights:
+		return Round(t.DType, math.Ldexp(float64(h>>40)*0x1p-23-1, -int(t.IntRange)))
 	}
 	return Round(t.DType, float64(h>>40)*0x1p-23-1)
 }

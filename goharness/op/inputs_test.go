@@ -10,12 +10,16 @@ import (
 
 func TestSpansAreTheElementsTheyCover(t *testing.T) {
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8, record.INT32} {
-		for _, fill := range []Fill{FillUniform, FillPositive, FillWide, FillBalanced, FillBytes, FillScales} {
+		for _, fill := range []Fill{FillUniform, FillPositive, FillWide, FillBalanced, FillBytes, FillScales, FillWeights} {
 			if fill == FillBytes && d.Float() || fill == FillScales && d != record.FP32 {
 				continue
 			}
+			exponent := int64(0)
+			if fill == FillWeights {
+				exponent = 3
+			}
 			for _, integer := range []bool{false, true} {
-				in := NewInputs(7, integer, []Tensor{{Name: "other", DType: d, Dims: []int64{9}}, {Name: "x", DType: d, Dims: []int64{1 << 20}, Fill: fill}})
+				in := NewInputs(7, integer, []Tensor{{Name: "other", DType: d, Dims: []int64{9}}, {Name: "x", DType: d, Dims: []int64{1 << 20}, Fill: fill, IntRange: exponent}})
 				for _, c := range []struct{ start, step int64 }{{0, 1}, {12345, 1}, {3, 1023}} {
 					got := make([]float64, 1000)
 					in.Span(1, c.start, c.step, got)

@@ -39,6 +39,9 @@ const (
 	// FillScales: uniform in [0.5, 1.5)·2^-IntRange; in integer mode 1/2, 1/4 or 1/8, so that the
 	// scaled integers are exact and often halfway between two.
 	FillScales Fill = 6
+	// FillWeights: FillUniform times 2^-IntRange, as layers are initialised, so that what follows a long product has arguments of its own size;
+	// in integer mode as FillUniform.
+	FillWeights Fill = 7
 )
 
 // Tensor describes one operand. Logical elements are numbered row-major over Dims.
@@ -53,7 +56,7 @@ type Tensor struct {
 	// Host: on a device with memory of its own it lies in page-locked memory of the host.
 	Host bool
 	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
-	// ones); 0 means 3. FillScales: the exponent, 0 to 126.
+	// ones); 0 means 3. FillScales, FillWeights: the exponent, 0 to 126.
 	IntRange int64
 	// Derive gives element i of a Derived tensor from the program's inputs, bound in the order
 	// of DeriveFrom; the value is rounded once to the dtype.

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=28220252f267
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e292ef3bc65
 #include "fault.h"
 */
 import "C"

@@ -132,7 +132,7 @@ static void fill_scales(const ridge_fill_args *a, float *row, int64_t i0, int64_
 #define FILL_ROW(type, expr)                                         \
   for (int64_t j = 0; j < n; j++) {                                  \
     uint64_t h = ridge_hash(a->key, i0 + j);                         \
-    double v = a->integer ? (double)integer_value(h, a) : random_value(h, a->kind); \
+    double v = a->integer ? (double)integer_value(h, a) : random_value(h, a->kind) * unit; \
     ((type *)row)[j] = expr;                                         \
   }
 
@@ -156,6 +156,7 @@ static void fill_balanced(const ridge_fill_args *a, char *row, int64_t i0, int64
 }
 
 static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n) {
+  const double unit = a->kind == RIDGE_FILL_WEIGHTS ? ldexp(1, -(int)a->range) : 1;
   if (a->integer && a->kind == RIDGE_FILL_BALANCED && a->dtype != RIDGE_D_UINT8) {
     fill_balanced(a, row, i0, n);
     return;

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=28220252f267
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8e292ef3bc65
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }
@@ -60,7 +60,7 @@ func Args(t op.Tensor, ptr unsafe.Pointer, key uint64, integer bool, poison int)
 	a.ptr, a.rows, a.row, a.ld = ptr, C.int64_t(t.Rows()), C.int64_t(t.Row()), C.int64_t(t.LD())
 	a.key, a.dtype, a.kind = C.uint64_t(key), d, C.int32_t(t.Fill)
 	a._range = C.int64_t(t.IntRange)
-	if t.IntRange == 0 && t.Fill != op.FillScales {
+	if t.IntRange == 0 && t.Fill != op.FillScales && t.Fill != op.FillWeights || integer && t.Fill == op.FillWeights {
 		a._range = 3
 	}
 	if integer {

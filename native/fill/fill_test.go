@@ -125,6 +125,22 @@ func TestScalesAreBitEqualToFillValue(t *testing.T) {
 	}
 }
 
+func TestWeightsAreBitEqualToFillValue(t *testing.T) {
+	tms := teams(t)
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+		for _, exponent := range []int64{0, 3, 12} {
+			for _, integer := range []bool{false, true} {
+				x := op.Tensor{Name: "x", DType: d, Dims: []int64{8195}, Fill: op.FillWeights, IntRange: exponent}
+				for _, tm := range tms {
+					if got := run(t, tm, x, 7, integer, -1); string(got) != string(want(x, 7, integer, 0)) {
+						t.Errorf("%s exponent %d integer %v: byte %d differs", d, exponent, integer, firstDifference(got, want(x, 7, integer, 0)))
+					}
+				}
+			}
+		}
+	}
+}
+
 // Element i under key k is element i-m under k + m·golden: so the stream beyond 2^32 is
 // reached without an array of that size.
 func TestElementsBeyondFourBillionFollowTheSameStream(t *testing.T) {

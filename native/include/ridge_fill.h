@@ -6,14 +6,14 @@
 #include "ridge_half.h"
 
 enum { RIDGE_FILL_UNIFORM = 0, RIDGE_FILL_POSITIVE = 1, RIDGE_FILL_BYTES = 2, RIDGE_FILL_CHASE = 3, RIDGE_FILL_WIDE = 4,
-       RIDGE_FILL_BALANCED = 5, RIDGE_FILL_SCALES = 6 };
+       RIDGE_FILL_BALANCED = 5, RIDGE_FILL_SCALES = 6, RIDGE_FILL_WEIGHTS = 7 };
 enum { RIDGE_D_FP64, RIDGE_D_FP32, RIDGE_D_FP16, RIDGE_D_BF16, RIDGE_D_INT8, RIDGE_D_UINT8, RIDGE_D_INT32, RIDGE_D_INT64 };
 
 typedef struct ridge_fill_args {
   void *ptr;           // first logical element
   int64_t rows, row, ld; // storage: rows of row elements, ld apart
   uint64_t key;
-  int64_t range; // integer mode: {-range..range}; balanced: the odd ones; scales: the exponent in every mode
+  int64_t range; // integer mode: {-range..range}; balanced: the odd ones; scales: the exponent in every mode; weights: in random mode
   int32_t dtype; // RIDGE_D_*
   int32_t kind;  // RIDGE_FILL_*
   int32_t integer;

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=28220252f267
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8e292ef3bc65
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
