@@ -19,7 +19,7 @@ import (
 func calibrateCommand() *cli.Command {
 	return &cli.Command{
 		Name: "calibrate", Usage: "measure this machine's peaks and kernels into a calibration document",
-		Description: "Runs the preflight checks, probes the ceilings, verifies and times every selected kernel, and prints a\ntable. The full run takes up to 15 minutes, --quick less than 90 seconds, or three\nminutes where a last-level cache of hundreds of MiB asks for buffers of gigabytes.",
+		Description: "Runs the preflight checks, probes the ceilings, verifies and times every selected kernel, and prints a\ntable. The full run takes up to 15 minutes, --quick less than 90 seconds, or some two\nminutes where a last-level cache of hundreds of MiB asks for buffers of gigabytes.",
 		Flags: append(measureFlags(),
 			&cli.StringFlag{Name: "operations", Usage: "suites or ops, comma-separated (" + strings.Join(plan.SuiteNames(), ",") + ", or see: ridge list ops)"},
 			&cli.StringFlag{Name: "fusion-patterns", Value: "none", Usage: "fusion patterns to measure: all, none, groups or names, comma-separated (ridge list patterns)"},
