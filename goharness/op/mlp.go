@@ -56,7 +56,9 @@ func (p *MLP) Tensors() []Tensor {
 // unitExponent e: a sum of k products of uniform numbers in [-1, 1), whose variance is k/9, has about unit variance times 2^-e. With sums of
 // size 9 (768 features) a sixtieth of GELU's results were denormal, and a chain that stores them multiplied with a microcode assist for each:
 // on Granite Rapids 64 rows in fp32 took 43 ms, with weights of this size 2.7.
-func unitExponent(k int64) int64 { return max(0, int64(math.Round(math.Log2(math.Sqrt(float64(k))/3)))) }
+func unitExponent(k int64) int64 {
+	return max(0, int64(math.Round(math.Log2(math.Sqrt(float64(k))/3))))
+}
 
 // FLOPs is 2·M·H·K + 2·M·N·H, one for each bias and the activation's cost.
 func (p *MLP) FLOPs() int64 {

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e292ef3bc65
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=523fd1191fa3
 #include "fault.h"
 */
 import "C"

@@ -10,6 +10,10 @@
 
 // Below this the activations are less than 1e-36 in size, and at -infinity, where x times a
 // factor of zero would be NaN, their limit is 0.
+#if defined(__x86_64__) && !defined(GEMM_MODEL)
+#include <immintrin.h>
+#endif
+#include "../include/ridge_gelu_table.h"
 #ifndef GEMM_ACT_ZERO
 #define GEMM_ACT_ZERO (-88.0f)
 #define GEMM_ACT_GROUP 4
@@ -45,6 +49,32 @@ GEMM_INLINE void GEMM_F(exp)(GEMM_F(vec) *x, const int n) {
   GEMM_EACH x[u] = p[u] * (V)(((GEMM_F(bits))m[u] << 23) + 0x3f800000);
 }
 
+#if GEMM_VEC == 64 && !defined(GEMM_MODEL) && defined(__x86_64__)
+// max(x, 0) - w(|x|) by tables (ridge_gelu_table.h): 9 permutations, 10 multiply-adds and 6 others a vector, no division. Beyond the table's end w is
+// below 5e-15 and left out. NaN stays NaN. Granite Rapids, two threads, linear with GELU (two rows of tiles' sums side by side counted in): bf16 on tiles 512x1024x1024 1.13
+// times as fast, 128x512x512 1.25, fp32 1.01 and 1.02.
+GEMM_INLINE __m512 GEMM_F(gelu_part)(const int k, __m512i i) {
+  return _mm512_permutex2var_ps(_mm512_load_ps(gelu_table[k]), i, _mm512_load_ps(gelu_table[k] + 16));
+}
+GEMM_INLINE void GEMM_F(gelu)(GEMM_F(vec) *x, const int n) {
+  __m512 a[GEMM_ACT_GROUP], d[GEMM_ACT_GROUP], e[GEMM_ACT_GROUP], p[GEMM_ACT_GROUP], q[GEMM_ACT_GROUP], w[GEMM_ACT_GROUP];
+  __m512i i[GEMM_ACT_GROUP];
+  const __m512 end = _mm512_set1_ps(GELU_TABLE_END), bend = _mm512_set1_ps(GELU_TABLE_BEND), whole = _mm512_set1_ps(4 * 12582912.0f);
+  GEMM_EACH a[u] = _mm512_min_ps(_mm512_abs_ps((__m512)x[u]), end);
+  GEMM_EACH i[u] = _mm512_castps_si512(_mm512_fmadd_ps(a[u], _mm512_add_ps(a[u], bend), whole));
+  GEMM_EACH d[u] = _mm512_sub_ps(a[u], GEMM_F(gelu_part)(0, i[u]));
+  GEMM_EACH e[u] = _mm512_mul_ps(d[u], d[u]);
+  GEMM_EACH w[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(8, i[u]), d[u], GEMM_F(gelu_part)(7, i[u]));
+  GEMM_EACH p[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(6, i[u]), d[u], GEMM_F(gelu_part)(5, i[u]));
+  GEMM_EACH q[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(4, i[u]), d[u], GEMM_F(gelu_part)(3, i[u]));
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], p[u]);
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], q[u]);
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(2, i[u]));
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(1, i[u]));
+  GEMM_EACH w[u] = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a[u], end, _CMP_LT_OQ), w[u]);
+  GEMM_EACH x[u] = (GEMM_F(vec))_mm512_sub_ps(_mm512_max_ps(_mm512_set1_ps(-0.0f), (__m512)x[u]), w[u]);
+}
+#else
 // x/2 * (1 + erf(x/sqrt 2)), odd part by |x|.
 GEMM_INLINE void GEMM_F(gelu)(GEMM_F(vec) *x, const int n) {
   typedef GEMM_F(vec) V;
@@ -62,6 +92,8 @@ GEMM_INLINE void GEMM_F(gelu)(GEMM_F(vec) *x, const int n) {
   GEMM_EACH GEMM_F(limit)(&p[u], &x[u]);
   GEMM_EACH x[u] = p[u];
 }
+
+#endif
 
 // x/2 * (1 + tanh v) = x / (1 + exp(-2v)).
 GEMM_INLINE void GEMM_F(gelu_tanh)(GEMM_F(vec) *x, const int n) {

@@ -95,7 +95,19 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   }
   GEMM_F(end) e = GEMM_F(end_at)(s->g, i, s->j0 + j);
   const char *w = (const char *)(e.c + 2 * each * e.ldc);
-  for (int64_t r = 0; r < m; r++, t += GEMM_NR, w += e.ldc * (int64_t)sizeof(GEMM_TC)) {
+  int64_t r = 0;
+#ifndef GEMM_NO_ACT
+  // Two rows side by side where each vector takes long.
+  for (; s->g->act > RIDGE_ACT_RELU && r + 2 <= m; r += 2, t += 2 * GEMM_NR, w += 2 * e.ldc * (int64_t)sizeof(GEMM_TC)) {
+    for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) {
+      GEMM_FETCH_W(w + l);
+      GEMM_FETCH_W(w + e.ldc * (int64_t)sizeof(GEMM_TC) + l);
+    }
+    GEMM_F(end_part)(&e, t, GEMM_NR, NULL, 0, 2, 2);
+    GEMM_F(end_down)(&e, 2);
+  }
+#endif
+  for (; r < m; r++, t += GEMM_NR, w += e.ldc * (int64_t)sizeof(GEMM_TC)) {
     for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) GEMM_FETCH_W(w + l);
     GEMM_F(end_part)(&e, t, GEMM_NR, NULL, 0, 1, 2);
     GEMM_F(end_down)(&e, 1);

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8e292ef3bc65
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=523fd1191fa3
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
