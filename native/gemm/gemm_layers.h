@@ -93,36 +93,11 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
 #define GEMM_LAYERS_LEAST 0
 #endif
 #define GEMM_LAYERS_STRIPS(g) ((g)->M > GEMM_LAYERS_LEAST && (g)->M <= GEMM_TILES_FEW && (g)->N > 0 && (g)->K > 0 && (g)->layers == RIDGE_LAYERS_SWIGLU)
-// The same of the two products of an MLP, one after the other, for which the barriers of its chunks cost more than its hidden rows' way through L2.
-#define GEMM_LAYERS_TWO(g) \
-  ((g)->M > GEMM_LAYERS_LEAST && (g)->M <= GEMM_TILES_FEW && (g)->N > 0 && (g)->K > 0 && (g)->H > 0 && (g)->layers == RIDGE_LAYERS_MLP)
-
-typedef struct GEMM_F(layers_two) {
-  ridge_gemm_args up, down;
-  GEMM_F(plan) plan_up, plan_down;
-  int64_t ld, hid_bytes, total;
-} GEMM_F(layers_two);
-
-RIDGE_INLINE GEMM_F(layers_two) GEMM_F(make_two)(const ridge_gemm_args *g, int64_t nthreads, void *hid) {
-  GEMM_F(layers_two) p;
-  p.ld = gemm_ceil(g->H, 32) + 32;
-  p.hid_bytes = ridge_apart(g->M * p.ld * (int64_t)sizeof(GEMM_TA));
-  p.up = p.down = *g;
-  p.up.layers = p.down.layers = RIDGE_LAYERS_ONE;
-  p.up.N = g->H, p.up.C = hid, p.up.ldc = p.ld;
-  p.down.A = hid, p.down.lda = p.ld, p.down.K = g->H, p.down.B = g->B2, p.down.ldb = g->ldb2, p.down.bias = g->bias2, p.down.act = RIDGE_ACT_NONE;
-  p.plan_up = GEMM_F(make_plan)(&p.up, (int32_t)nthreads), p.plan_down = GEMM_F(make_plan)(&p.down, (int32_t)nthreads);
-  p.total = p.hid_bytes + (p.plan_up.total > p.plan_down.total ? p.plan_up.total : p.plan_down.total);
-  return p;
-}
 #else
 #define GEMM_LAYERS_STRIPS(g) 0
 #endif
 
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads) {
-#if GEMM_TILES
-  if (GEMM_LAYERS_TWO(g)) return GEMM_F(make_two)(g, nthreads, NULL).total;
-#endif
   return GEMM_LAYERS_STRIPS(g) ? GEMM_F(make_plan)(g, (int32_t)nthreads).total : GEMM_F(make_layers_plan)(g, nthreads).total;
 }
 
@@ -286,17 +261,6 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
     return ctx->workspace_bytes < strips.total ? RIDGE_E_WORKSPACE : GEMM_F(run_tiles)(g, ctx, &strips);
   }
 #endif
-#if GEMM_TILES
-  if (GEMM_LAYERS_TWO(g)) {
-    const GEMM_F(layers_two) two = GEMM_F(make_two)(g, ctx->nthreads, ctx->workspace);
-    if (ctx->workspace_bytes < two.total) return RIDGE_E_WORKSPACE;
-    ridge_ctx rest = *ctx;
-    rest.workspace = (char *)ctx->workspace + two.hid_bytes, rest.workspace_bytes -= two.hid_bytes;
-    GEMM_F(run_tiles)(&two.up, &rest, &two.plan_up);
-    ridge_barrier(ctx);
-    return GEMM_F(run_tiles)(&two.down, &rest, &two.plan_down);
-  }
-#endif
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
 #ifdef GEMM_DOTS_MAX
@@ -353,7 +317,6 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
 }
 #undef GEMM_LAYERS_DOTS
 #undef GEMM_LAYERS_STRIPS
-#undef GEMM_LAYERS_TWO
 #undef GEMM_LAYERS_LEAST
 #undef GEMM_LAYERS_DOTS_H
 #undef GEMM_HID
