@@ -80,7 +80,7 @@ func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
 
 // takesOver: a pattern's later candidate, which keeps fewer buffers, stands in for the best so far unless the pilot shows it slower. By the
 // median alone runs of one machine chose differently for 51 of 358 shapes, and gave a fifth of those another verdict (a twelfth of the others).
-func takesOver(r *record.Ratio) bool { return r.Value > 1 || r.CI95[1] >= 1 }
+func takesOver(r *record.Ratio) bool { return r.CI95[1] >= 1 }
 
 // piloted is a case whose baseline has been decided.
 type piloted struct {

@@ -384,7 +384,6 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	if r.dram && b.o.LLC == 0 {
 		c.SkipReason = noLLC
 	}
-	c.BudgetNS = b.o.Budget(o.FLOPs(), o.Bytes())
 	b.cases = append(b.cases, c)
 	return nil
 }

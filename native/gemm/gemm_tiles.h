@@ -75,6 +75,14 @@ typedef struct GEMM_F(strip_args) {
 GEMM_NOINLINE void GEMM_F(gated)(GEMM_TC *c, int64_t ldc, int64_t rows, int64_t n, const GEMM_S *gate, const GEMM_S *up, int64_t ld);
 #endif
 
+// Ends h rows of sums t side by side, and asks for their lines of C at w.
+GEMM_INLINE void GEMM_F(end_rows)(GEMM_F(end) *e, const GEMM_S *t, const char *w, const int h) {
+  RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, w += e->ldc * (int64_t)sizeof(GEMM_TC))
+    for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) GEMM_FETCH_W(w + l);
+  GEMM_F(end_part)(e, t, GEMM_NR, NULL, 0, h, 2);
+  GEMM_F(end_down)(e, h);
+}
+
 // Ends the rows k of steps of the block that lies in out, and asks for the lines of C that are written two steps later: more of them, one below
 // the other a power of two apart, would not find room in a set of L1.
 GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, int64_t k, int64_t each) {
@@ -95,23 +103,12 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   }
   GEMM_F(end) e = GEMM_F(end_at)(s->g, i, s->j0 + j);
   const char *w = (const char *)(e.c + 2 * each * e.ldc);
+  const int64_t down = e.ldc * (int64_t)sizeof(GEMM_TC);
   int64_t r = 0;
 #ifndef GEMM_NO_ACT
-  // Two rows side by side where each vector takes long.
-  for (; s->g->act > RIDGE_ACT_RELU && r + 2 <= m; r += 2, t += 2 * GEMM_NR, w += 2 * e.ldc * (int64_t)sizeof(GEMM_TC)) {
-    for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) {
-      GEMM_FETCH_W(w + l);
-      GEMM_FETCH_W(w + e.ldc * (int64_t)sizeof(GEMM_TC) + l);
-    }
-    GEMM_F(end_part)(&e, t, GEMM_NR, NULL, 0, 2, 2);
-    GEMM_F(end_down)(&e, 2);
-  }
+  for (; s->g->act > RIDGE_ACT_RELU && r + 2 <= m; r += 2) GEMM_F(end_rows)(&e, t + r * GEMM_NR, w + r * down, 2); // each vector takes long
 #endif
-  for (; r < m; r++, t += GEMM_NR, w += e.ldc * (int64_t)sizeof(GEMM_TC)) {
-    for (int64_t l = 0; l < GEMM_NR * (int64_t)sizeof(GEMM_TC); l += 64) GEMM_FETCH_W(w + l);
-    GEMM_F(end_part)(&e, t, GEMM_NR, NULL, 0, 1, 2);
-    GEMM_F(end_down)(&e, 1);
-  }
+  for (; r < m; r++) GEMM_F(end_rows)(&e, t + r * GEMM_NR, w + r * down, 1);
 }
 
 // Accumulator q: the block before is stored and this one begins, between the products of the first step.

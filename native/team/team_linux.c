@@ -295,12 +295,13 @@ struct ridge_team *ridge_team_create(int n, const int *cpus) {
   struct ridge_team *t = NULL;
   if (posix_memalign((void **)&t, 128, sizeof *t)) return NULL;
   memset(t, 0, sizeof *t);
-  t->n = n, t->spin_ns = spin_of(n), t->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+  t->n = n, t->spin_ns = spin_of(n);
   if (posix_memalign((void **)&t->m, 128, (size_t)n * sizeof *t->m)) {
     free(t);
     return NULL;
   }
   memset(t->m, 0, (size_t)n * sizeof *t->m);
+  t->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   // The team's threads take no signals: those belong to the Go runtime's threads.
   sigset_t all, old;
   sigfillset(&all);
