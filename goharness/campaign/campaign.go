@@ -428,7 +428,7 @@ func newRunID(t time.Time) string {
 }
 
 // neededProbes keeps the ceilings that can judge the cases: their thread counts, their
-// precisions (and fp32, in which 16-bit inputs may be computed), no sweeps.
+// precisions (and fp32, in which 16-bit inputs may be computed), of the sweep the ends of the caches.
 func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	if cases == nil {
 		return all
@@ -444,6 +444,8 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	for _, p := range all {
 		c := p.Ceiling
 		switch {
+		case p.Edge:
+			out = append(out, p)
 		case p.Sweep, !threads[c.Threads]:
 		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth, c.Kind == record.CeilingLaunch:
 			out = append(out, p)

@@ -78,7 +78,7 @@ func TestEveryBandwidthFieldFollowsFromBytesAndTime(t *testing.T) {
 			t.Errorf("%s = %v, want %v", name, pair[0], pair[1])
 		}
 	}
-	if m.Traffic != "modelled" || m.PeakSource != "measured" || r.Ceiling.MemoryLevel != "L2" || r.Ceiling.Bound != "memory" {
+	if m.Traffic != "modelled" || m.PeakSource != "measured" || r.Ceiling.MemoryLevel != "L1-L2" || r.Ceiling.Bound != "memory" {
 		t.Errorf("%+v, %+v", m, r.Ceiling)
 	}
 }

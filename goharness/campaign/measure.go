@@ -29,6 +29,7 @@ func (c *campaign) measure(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		c.model.Observe(&r)
 		if p.Ceiling.Kind != "" {
 			why := "initial"
 			if p.Sweep {

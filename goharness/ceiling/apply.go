@@ -86,27 +86,41 @@ func (m *Model) Exceeded(r *record.Result) *record.Ceiling {
 }
 
 // memoryTime is the least time in ns that a result's bytes need at its level; 0 when
-// nothing there was measured. In a transition the last cache carries all of them and DRAM
-// those that cannot have stayed, whichever takes longer.
+// nothing there was measured. Between two caches the outer one's rate is lifted as much as a read of that size was faster, at most to
+// the inner one's; behind the last cache that carries all bytes and DRAM those that cannot have stayed, whichever takes longer.
 func (m *Model) memoryTime(r *record.Result, level string) float64 {
-	at := func(level string, bytes int64) float64 {
+	rate := func(level string) float64 {
 		b := m.Bandwidth(level, r.Threads, accesses(r)...)
 		if b == nil {
 			b = m.Bandwidth(level, r.Threads)
 		}
-		if b == nil || bytes <= 0 {
+		if b == nil {
 			return 0
 		}
-		return float64(bytes) / b.Measured.Value
+		return b.Measured.Value
+	}
+	at := func(rate float64, bytes int64) float64 {
+		if !(rate > 0) || bytes <= 0 {
+			return 0
+		}
+		return float64(bytes) / rate
+	}
+	bytes := m.beyond(r.Bytes, r.WorkingSetBytes)
+	if s, ok := m.stageOf(level, r.Threads); ok {
+		alone := rate(s.outer)
+		lifted := alone * m.lift(s, footprint(r), r.Threads)
+		if inner := rate(s.inner); inner > 0 {
+			lifted = math.Max(alone, math.Min(lifted, inner))
+		}
+		return at(lifted, bytes)
 	}
 	last, transition := strings.CutSuffix(level, "-"+DRAM)
-	bytes := m.beyond(r.Bytes, r.WorkingSetBytes)
 	if !transition {
-		return at(level, bytes)
+		return at(rate(level), bytes)
 	}
 	var inner int64
 	for _, l := range m.levels(r.Threads) {
 		inner += l.Capacity
 	}
-	return math.Max(at(last, bytes), at(DRAM, crossing(bytes, r.WorkingSetBytes, inner)))
+	return math.Max(at(rate(last), bytes), at(rate(DRAM), crossing(bytes, r.WorkingSetBytes, inner)))
 }

@@ -35,15 +35,17 @@ type Model struct {
 	// GPU, of a device with published rates, sets results beside its theoretical peaks.
 	GPU  *GPU
 	list []record.Ceiling
+	// reads are the sizes at which reading was probed, by threads, the smallest first (transition.go).
+	reads map[int][]Point
 }
 
-// Inside is the cache that a working set of n bytes lies well inside: at least four times
+// Inside is the cache that a working set of n bytes lies well inside: at least insideFrom times
 // what the inner levels hold, so that none of it comes from there, and at most half of the
 // level. false when n lies in no such range.
 func Inside(levels []Level, n int64) (Level, bool) {
 	var inner int64
 	for _, l := range levels {
-		if l.Capacity > 0 && n >= 4*inner && n <= l.Capacity/2 {
+		if l.Capacity > 0 && n >= insideFrom*inner && n <= l.Capacity/2 {
 			return l, true
 		}
 		inner += l.Capacity
@@ -238,20 +240,24 @@ const DRAM = "DRAM"
 const dramFactor = 4
 
 // LevelOf is the innermost cache that holds a working set, or DRAM when it is at least four
-// times the aggregate last-level cache. Between the two part of it stays cached and part
-// does not: that is the transition "L3-DRAM" (named after the last cache), no level. ""
+// times the aggregate last-level cache. Between two levels part of it stays in the inner one and part
+// does not: that is a transition, "L2-L3" up to insideFrom times the inner caches and "L3-DRAM" (named after the last cache), no level. ""
 // when no cache size is known: nothing can be called a DRAM figure then.
 func (m *Model) LevelOf(workingSet int64, threads int) string {
 	last := ""
-	var outer int64
+	var inner, outer int64
 	for _, l := range m.levels(threads) {
 		if l.Capacity == 0 {
 			continue
 		}
 		if workingSet <= l.Capacity {
+			if workingSet < insideFrom*inner {
+				return between(last, l.Name)
+			}
 			return l.Name
 		}
 		last, outer = l.Name, l.Capacity
+		inner += l.Capacity
 	}
 	switch {
 	case last == "":
@@ -259,7 +265,7 @@ func (m *Model) LevelOf(workingSet int64, threads int) string {
 	case workingSet/dramFactor >= max(m.llc(), outer):
 		return DRAM
 	}
-	return last + "-" + DRAM
+	return between(last, DRAM)
 }
 
 // llc is the aggregate last-level cache.
@@ -305,9 +311,11 @@ func (m *Model) Ridge(d record.DType, threads int) float64 {
 	return c.Measured.Value / b.Measured.Value
 }
 
-// accesses that a result's traffic resembles.
+// accesses that a result's traffic resembles. A probe that updates in place stands against its own kind too.
 func accesses(r *record.Result) []string {
 	switch {
+	case r.Op == "bandwidth" && r.Params["access"] == "update":
+		return []string{"copy", "nt_copy", "update"}
 	case r.WriteBytes*16 < r.ReadBytes:
 		return []string{"read"}
 	case r.ReadBytes*16 < r.WriteBytes:

@@ -14,8 +14,9 @@ func TestDRAMStartsAtFourTimesTheLastLevelCache(t *testing.T) {
 		threads int
 		want    string
 	}{
-		{"one line", 64, 2, "L1"}, {"all of L1", 64 * kib, 2, "L1"}, {"one byte more", 64*kib + 1, 2, "L2"},
-		{"one thread has half of it", 64 * kib, 1, "L2"}, {"all of L2", mib, 2, "L2"}, {"L3", 2 * mib, 2, "L3"}, {"all of L3", 32 * mib, 2, "L3"},
+		{"one line", 64, 2, "L1"}, {"all of L1", 64 * kib, 2, "L1"}, {"one byte more", 64*kib + 1, 2, "L1-L2"},
+		{"one thread has half of it", 64 * kib, 1, "L1-L2"}, {"four times L1", 256 * kib, 2, "L2"}, {"all of L2", mib, 2, "L2"},
+		{"twice L2", 2 * mib, 2, "L2-L3"}, {"four times both", 4*mib + 256*kib, 2, "L3"}, {"all of L3", 32 * mib, 2, "L3"},
 		{"one byte more than L3", 32*mib + 1, 2, "L3-DRAM"}, {"one byte less than four L3", 128*mib - 1, 2, "L3-DRAM"},
 		{"four L3", 128 * mib, 2, DRAM}, {"far beyond", 1 << 40, 2, DRAM},
 	} {

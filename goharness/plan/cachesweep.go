@@ -43,7 +43,7 @@ func chaseTime(params map[string]string) int64 {
 func (o Options) quickSweep() int64 { return 2 * max(o.LLC, 32<<20) }
 
 // sweep plans read bandwidth and latency over working-set sizes from 8 KiB to four times
-// the last-level cache, for the detection of plateaus. Two points per octave, one when quick.
+// the last-level cache, for the detection of plateaus. Two points per octave, one when quick, and reads at the ends of the caches.
 // A point well inside a cache is one more probe of that level: on a shared host the part of
 // the last-level cache that is ours may be much smaller than its half. Where no cache size
 // is known the sweep is what tells the levels. The warnings name what it leaves out.
@@ -60,7 +60,9 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 			sizes = append(sizes, n*3/2)
 		}
 	}
-	add := func(ref record.ProgramRef, threads int) error {
+	all := slices.Max(threads)
+	edges := ceiling.EdgeSizes(b.levels(all))
+	add := func(ref record.ProgramRef, threads int, edge bool) error {
 		if _, ok := b.o.Ops.Spec(ref.Op); !ok {
 			return nil
 		}
@@ -69,17 +71,28 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 			return err
 		}
 		k.Suite, k.UseCase = "sweep", record.UseCaseSweep
-		out = append(out, Probe{Case: k, Sweep: true, Ceiling: sweepCeiling(k, b.levels(threads))})
+		out = append(out, Probe{Case: k, Sweep: true, Edge: edge, Ceiling: sweepCeiling(k, b.levels(threads))})
 		return nil
+	}
+	read := func(n int64) error {
+		return add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, all, slices.Contains(edges, n))
+	}
+	for _, n := range edges {
+		if slices.Contains(sizes, n) && !(b.o.Quick && n > b.o.quickSweep()) {
+			continue
+		}
+		if err := read(n); err != nil {
+			return nil, nil, err
+		}
 	}
 	for _, n := range sizes {
 		if b.o.Quick && n > b.o.quickSweep() {
 			continue
 		}
-		if err := add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, slices.Max(threads)); err != nil {
+		if err := read(n); err != nil {
 			return nil, nil, err
 		}
-		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1); err != nil {
+		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1, false); err != nil {
 			return nil, nil, err
 		}
 	}

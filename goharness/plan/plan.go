@@ -67,6 +67,8 @@ type Probe struct {
 	Main bool
 	// Sweep: a point of the cache sweep. Its Ceiling is set when it lies well inside a level.
 	Sweep bool
+	// Edge: a read at the end of a cache, of the sweep or beside it, for the ceilings of working sets between two levels.
+	Edge bool
 }
 
 // Plan of one campaign on one device.

@@ -107,7 +107,7 @@ func drawUtilisation(d *record.Calibration, device string, _ []record.Fusion) (*
 		return nil, 0, err
 	}
 	for n, level := range levelNames(of) {
-		if err := addMarks(p, of[level], precisionColors[(2*n+1)%len(precisionColors)], level, 0, p.Y.Max); err != nil {
+		if err := addMarks(p, of[level], precisionColors[(3*n+1)%len(precisionColors)], level, 0, p.Y.Max); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -117,14 +117,16 @@ func drawUtilisation(d *record.Calibration, device string, _ []record.Fusion) (*
 	return p, plotHeight, nil
 }
 
-// levelNames are the keys, levels from the core outwards first.
+// levelNames are the keys, levels from the core outwards first, what lies between two behind the inner one.
 func levelNames(of map[string][]mark) []string {
 	var out []string
 	for n := range of {
 		out = append(out, n)
 	}
 	slices.SortFunc(out, func(a, b string) int {
-		return cmp.Or(cmp.Compare(order(levels, a), order(levels, b)), cmp.Compare(a, b))
+		inner, _, _ := strings.Cut(a, "-")
+		other, _, _ := strings.Cut(b, "-")
+		return cmp.Or(cmp.Compare(order(levels, inner), order(levels, other)), cmp.Compare(a, b))
 	})
 	return out
 }

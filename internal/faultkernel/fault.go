@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=523fd1191fa3
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0eb5ca2b565d
 #include "fault.h"
 */
 import "C"

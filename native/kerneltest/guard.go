@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=523fd1191fa3
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0eb5ca2b565d
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
