@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0eb5ca2b565d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=41646251f482
 #include "fault.h"
 */
 import "C"

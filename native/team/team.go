@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0eb5ca2b565d
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=41646251f482
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
