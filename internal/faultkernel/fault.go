@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=41646251f482
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b6f9e3a4a3bd
 #include "fault.h"
 */
 import "C"

@@ -284,6 +284,51 @@ RIDGE_VT static void finish_tile(const ridge_conv_args *a, int64_t mr, int64_t k
 }
 #endif
 
+#if !defined(CONV_INT8) && !defined(CONV_DOT)
+#define CONV_REST
+// A few last pixels, which would fill a quarter of a vector at most (49 of a 7x7 image are 3 vectors and one): for each of them the products along the
+// reduction, in which filters are contiguous. depth elements of m channels' filters, red apart, times n columns of a panel; sums as a tile's. A
+// vector's multiply-add serves 16 elements here and would serve n there.
+enum { REST = VL / 4 };
+RIDGE_VT static void few_pixels(const we *w, int64_t red, int64_t depth, const ue *panel, int64_t m, int64_t n, me *sums, int add) {
+  const int64_t whole = depth / VL * VL;
+  me column[KC] __attribute__((aligned(64)));
+  for (int64_t l = 0; l < n; l++) {
+    for (int64_t i = 0; i < depth; i++) column[i] = panel[i * NR + l];
+    for (int64_t c = 0; c < m; c += VL) {
+      mv r[VL], rest;
+      for (int k = 0; k < VL; k += 4) {
+        const we *p[4];
+        mv x[4];
+        RIDGE_UNROLL_ALL
+        for (int j = 0; j < 4; j++) p[j] = w + (c + k + j < m ? c + k + j : m - 1) * red, x[j] = (mv){0};
+        for (int64_t i = 0; i < whole; i += VL) {
+          const mv b = *(const mv_any *)(column + i);
+          RIDGE_UNROLL_ALL
+          for (int j = 0; j < 4; j++) x[j] += *(const mv_any *)(p[j] + i) * b;
+        }
+        RIDGE_UNROLL_ALL
+        for (int j = 0; j < 4; j++) {
+          me last = 0;
+          for (int64_t i = whole; i < depth; i++) last += p[j][i] * column[i];
+          r[k + j] = x[j], rest[k + j] = last;
+        }
+      }
+      for (int h = VL / 2; h > 0; h /= 2) // pairs of lanes of pairs of vectors: lane i becomes channel c + i
+        for (int i = 0; i < h; i++) {
+          const ridge_vi a = (ridge_vi)r[2 * i], b = (ridge_vi)r[2 * i + 1];
+          r[i] = (mv)even_lanes(a, b) + (mv)odd_lanes(a, b);
+        }
+      rest += r[0];
+      for (int64_t k = 0; k < VL && c + k < m; k++) {
+        me *to = sums + (c + k) * CONV_NC + l;
+        *to = add ? *to + rest[k] : rest[k];
+      }
+    }
+  }
+}
+#endif
+
 // One task: pixels of panels p0 .. p1-1, channels m0 .. m1-1 of group g.
 RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int64_t p1, int64_t m0, int64_t m1) {
   int64_t q0 = p0 * NR, pixels = (p1 * NR < s->Q ? p1 * NR : s->Q) - q0, panels = p1 - p0;
@@ -299,7 +344,14 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
     pack(s, t, g, panels, k0, k1);
     for (int64_t i0 = m0; i0 < m1; i0 += MC)
       for (int64_t p = 0; p < panels; p++) {
-        int64_t left = pixels - p * NR, n = left < NR ? left : NR, i1 = i0 + MC < m1 ? i0 + MC : m1;
+        int64_t left = pixels - p * NR, n = left < NR ? left : NR, i1 = i0 + MC < m1 ? i0 + MC : m1, tiled = n;
+#if defined(CONV_REST)
+        if (n < NR && n % VL > 0 && n % VL <= REST) {
+          tiled = n / VL * VL;
+          few_pixels(s->w + (g * s->kg + i0) * s->red + k0, s->red, k1 - k0, t->panels + p * (k1 - k0) * NR + tiled, i1 - i0, n - tiled,
+                     t->sums + (i0 - m0) * CONV_NC + p * NR + tiled, k0 > 0);
+        }
+#endif
         for (int64_t i = i0, mr; i < i1; i += mr) {
           mr = ridge_micro_rows(i1 - i);
 #if defined(CONV_FP32)
@@ -315,7 +367,8 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
           }
 #endif
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
-          product(mr, ceil_div(n, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red, t->panels + p * (k1 - k0) * NR, sums, k0 > 0);
+          if (tiled > 0)
+            product(mr, ceil_div(tiled, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red, t->panels + p * (k1 - k0) * NR, sums, k0 > 0);
           if (k1 == s->red) finish(s, t, sums, g * s->kg + i, mr, p * NR, n);
         }
       }

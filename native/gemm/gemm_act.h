@@ -4,6 +4,9 @@
 // and Stegun 7.1.26, absolute error 1.5e-7; GELU multiplies it by x/2, so the error is at
 // most 1.3 u(fp32) * |x| plus rounding, inside the bound 4u * (1.13*magnitude + |x|).
 //
+// What is rounded to 16 bits does with less (as native/include/ridge_vecmath_half.h): 2^x by a polynomial of degree 4, relative error 2^-18.5, GELU by tables
+// of degree 5, 2^-18.4.
+//
 // Each is one chain of some 25 operations of 4 cycles, so that groups of vectors go through it side by side:
 // per vector on AVX2 GELU has 22 multiplications or multiply-adds, a division, 9 others and 15 moves (counted in gcc's code: 47
 // instructions), GELU by tanh 14, 1, 7 and 9 (31), SiLU 11, 1, 8 and 8 (28). NaN stays NaN.
@@ -37,6 +40,14 @@ GEMM_INLINE void GEMM_F(exp)(GEMM_F(vec) *x, const int n) {
   // Adding 1.5 * 2^23 rounds to the nearest integer and leaves it in the low bits.
   GEMM_EACH m[u] = x[u] * 1.44269504f + 12582912.0f;
   GEMM_EACH p[u] = m[u] - 12582912.0f;
+#ifdef GEMM_HALF
+  GEMM_EACH x[u] = x[u] * 1.44269504f - p[u];
+  GEMM_EACH p[u] = x[u] * 0.00957010191f + 0.0559178603f;
+  GEMM_EACH p[u] = p[u] * x[u] + 0.240247448f;
+  GEMM_EACH p[u] = p[u] * x[u] + 0.693121815f;
+  GEMM_EACH p[u] = p[u] * x[u] + 0.999999261f;
+  GEMM_EACH x[u] = (V)((GEMM_F(bits))p[u] + ((GEMM_F(bits))m[u] << 23));
+#else
   GEMM_EACH x[u] = x[u] - p[u] * 0.693359375f; // ln 2 in two parts: the first has 9 bits, the product is exact
   GEMM_EACH x[u] = x[u] - p[u] * -2.12194440e-4f;
   GEMM_EACH p[u] = x[u] * (1.0f / 5040) + 1.0f / 720;
@@ -47,30 +58,37 @@ GEMM_INLINE void GEMM_F(exp)(GEMM_F(vec) *x, const int n) {
   GEMM_EACH p[u] = p[u] * x[u] + 1.0f;
   GEMM_EACH p[u] = p[u] * x[u] + 1.0f;
   GEMM_EACH x[u] = p[u] * (V)(((GEMM_F(bits))m[u] << 23) + 0x3f800000);
+#endif
 }
 
 #if GEMM_VEC == 64 && !defined(GEMM_MODEL) && defined(__x86_64__)
 // max(x, 0) - w(|x|) by tables (ridge_gelu_table.h): 9 permutations, 10 multiply-adds and 6 others a vector, no division. Beyond the table's end w is
 // below 5e-15 and left out. NaN stays NaN. Granite Rapids, two threads, linear with GELU (two rows of tiles' sums side by side counted in): bf16 on tiles 512x1024x1024 1.13
 // times as fast, 128x512x512 1.25, fp32 1.01 and 1.02.
-GEMM_INLINE __m512 GEMM_F(gelu_part)(const int k, __m512i i) {
-  return _mm512_permutex2var_ps(_mm512_load_ps(gelu_table[k]), i, _mm512_load_ps(gelu_table[k] + 16));
-}
+GEMM_INLINE __m512 GEMM_F(gelu_part)(const float *t, __m512i i) { return _mm512_permutex2var_ps(_mm512_load_ps(t), i, _mm512_load_ps(t + 16)); }
 GEMM_INLINE void GEMM_F(gelu)(GEMM_F(vec) *x, const int n) {
   __m512 a[GEMM_ACT_GROUP], d[GEMM_ACT_GROUP], e[GEMM_ACT_GROUP], p[GEMM_ACT_GROUP], q[GEMM_ACT_GROUP], w[GEMM_ACT_GROUP];
   __m512i i[GEMM_ACT_GROUP];
   const __m512 end = _mm512_set1_ps(GELU_TABLE_END), bend = _mm512_set1_ps(GELU_TABLE_BEND), whole = _mm512_set1_ps(4 * 12582912.0f);
   GEMM_EACH a[u] = _mm512_min_ps(_mm512_abs_ps((__m512)x[u]), end);
   GEMM_EACH i[u] = _mm512_castps_si512(_mm512_fmadd_ps(a[u], _mm512_add_ps(a[u], bend), whole));
-  GEMM_EACH d[u] = _mm512_sub_ps(a[u], GEMM_F(gelu_part)(0, i[u]));
+  GEMM_EACH d[u] = _mm512_sub_ps(a[u], GEMM_F(gelu_part)(gelu_table[0], i[u]));
   GEMM_EACH e[u] = _mm512_mul_ps(d[u], d[u]);
-  GEMM_EACH w[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(8, i[u]), d[u], GEMM_F(gelu_part)(7, i[u]));
-  GEMM_EACH p[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(6, i[u]), d[u], GEMM_F(gelu_part)(5, i[u]));
-  GEMM_EACH q[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(4, i[u]), d[u], GEMM_F(gelu_part)(3, i[u]));
+#ifdef GEMM_HALF
+  GEMM_EACH w[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_half_table[5], i[u]), d[u], GEMM_F(gelu_part)(gelu_half_table[4], i[u]));
+  GEMM_EACH p[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_half_table[3], i[u]), d[u], GEMM_F(gelu_part)(gelu_half_table[2], i[u]));
+  GEMM_EACH q[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_half_table[1], i[u]), d[u], GEMM_F(gelu_part)(gelu_half_table[0], i[u]));
   GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], p[u]);
   GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], q[u]);
-  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(2, i[u]));
-  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(1, i[u]));
+#else
+  GEMM_EACH w[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_table[8], i[u]), d[u], GEMM_F(gelu_part)(gelu_table[7], i[u]));
+  GEMM_EACH p[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_table[6], i[u]), d[u], GEMM_F(gelu_part)(gelu_table[5], i[u]));
+  GEMM_EACH q[u] = _mm512_fmadd_ps(GEMM_F(gelu_part)(gelu_table[4], i[u]), d[u], GEMM_F(gelu_part)(gelu_table[3], i[u]));
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], p[u]);
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], e[u], q[u]);
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(gelu_table[2], i[u]));
+  GEMM_EACH w[u] = _mm512_fmadd_ps(w[u], d[u], GEMM_F(gelu_part)(gelu_table[1], i[u]));
+#endif
   GEMM_EACH w[u] = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(a[u], end, _CMP_LT_OQ), w[u]);
   GEMM_EACH x[u] = (GEMM_F(vec))_mm512_sub_ps(_mm512_max_ps(_mm512_set1_ps(-0.0f), (__m512)x[u]), w[u]);
 }

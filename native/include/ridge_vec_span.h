@@ -6,6 +6,7 @@
 #ifndef RIDGE_VEC_SPAN_H
 #define RIDGE_VEC_SPAN_H
 
+#include "ridge_round_pair.h"
 #include "ridge_vec.h"
 
 #define RIDGE_VEC_FP32 0
@@ -87,30 +88,15 @@ VFN int64_t head(const T *y, int64_t n) {
 #define GN (VU * VL)
 
 #if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16
-// Rounded to bf16, nearest, ties to even, and joined: even in the lower half of each lane, odd in the upper. Upper halves and
-// what is cut off of both are gathered first, so that one operation on 16 bits rounds two numbers: up by 1 where the part cut
-// off is more than a half, or a half of an odd number. A carry runs on into the exponent, also from the denormals and to
-// infinity. NaN stays NaN without a test: one that comes from bf16 operands, from inf - inf or 0 * inf (the default
-// NaN) or through a float64 of these has zeros in the part cut off, so nothing carries out of its mantissa into the sign.
 VFN vf vround_pair(vf even, vf odd) {
 #if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
-  const __m512i e = (__m512i)even, o = (__m512i)odd, one = _mm512_set1_epi16(1);
-  const __m512i hi = _mm512_mask_alignr_epi8(o, 0x3333333333333333ull, e, e, 2);
-  const __m512i lo = _mm512_mask_alignr_epi8(e, 0xccccccccccccccccull, o, o, 14);
-  const __m512i last = _mm512_ternarylogic_epi32(lo, hi, one, 0xf8); // lo | (hi & 1)
-  return (vf)_mm512_mask_add_epi16(hi, _mm512_cmpgt_epu16_mask(last, _mm512_set1_epi16(-0x8000)), hi, one);
+  return (vf)ridge_round_pair_512((__m512i)even, (__m512i)odd);
 #elif RIDGE_VEC_ISA == RIDGE_VEC_AVX2
-  const __m256i e = (__m256i)even, o = (__m256i)odd;
-  const __m256i hi = _mm256_blend_epi16(_mm256_srli_epi32(e, 16), o, 0xaa);
-  const __m256i lo = _mm256_blend_epi16(e, _mm256_slli_epi32(o, 16), 0xaa);
-  const __m256i up = _mm256_subs_epu16(lo, _mm256_andnot_si256(hi, _mm256_set1_epi16(1))); // from 0x8000 on
-  return (vf)_mm256_add_epi16(hi, _mm256_srli_epi16(up, 15));
+  return (vf)ridge_round_pair_256((__m256i)even, (__m256i)odd);
 #elif RIDGE_VEC_ISA == RIDGE_VEC_NEON
-  const uint16x8_t hi = vtrn2q_u16((uint16x8_t)even, (uint16x8_t)odd), lo = vtrn1q_u16((uint16x8_t)even, (uint16x8_t)odd);
-  return (vf)vsraq_n_u16(hi, vqsubq_u16(lo, vbicq_u16(vdupq_n_u16(1), hi)), 15);
+  return (vf)ridge_round_pair_128((uint16x8_t)even, (uint16x8_t)odd);
 #else
-  const vu e = (vu)even, o = (vu)odd;
-  return (vf)((e + (e >> 16 & 1) + 0x7fff) >> 16 | ((o + (o >> 16 & 1) + 0x7fff) & 0xffff0000u));
+  return (vf)RIDGE_ROUND_PAIR_PLAIN((vu)even, (vu)odd);
 #endif
 }
 #endif

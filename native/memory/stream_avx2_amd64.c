@@ -9,4 +9,5 @@
 #define KNT(name) ridge_##name##_avx2_nt
 #define NT_STORE(p, v0, v1) _mm256_stream_si256((__m256i *)(p), (__m256i)(v0)), _mm256_stream_si256((__m256i *)(p) + 1, (__m256i)(v1))
 #define NT_FENCE() _mm_sfence()
+#define ROUND_PAIR(e, o) ridge_round_pair_256((__m256i)(e), (__m256i)(o))
 #include "stream_vector.h"

@@ -8,8 +8,9 @@
 //
 // The including file defines VB, TARGET (function attribute), K(name) (the kernel's name with
 // its suffix) and, where the ISA has non-temporal stores, KNT(name), NT_STORE(p, v0, v1) of two
-// vectors (p aligned to both) and NT_FENCE().
+// vectors (p aligned to both) and NT_FENCE(); where it has one, ROUND_PAIR(even, odd) of ridge_round_pair.h.
 // GNU vectors, written once: every ISA and the portable fallback share this text.
+#include "../include/ridge_round_pair.h"
 #include "memory.h"
 
 typedef float vf __attribute__((vector_size(VB), aligned(4), may_alias));
@@ -113,21 +114,19 @@ STREAM_BOTH(axpy_fp32, float, vf, (float), E_AXPY)
 STREAM_BOTH(axpy_fp64, double, vd, (double), E_AXPY)
 
 // add_scalar_bf16: a 32-bit lane holds two elements. Each half, moved to the top of a lane, is an
-// fp32 number, so no shuffle is needed: add, round to nearest even, put the halves together.
-// The rounding is that of ridge_float_to_bf16, with a mask in place of its branch.
+// fp32 number, so no shuffle is needed: add, round to nearest even, put the halves together (ridge_round_pair.h): 9 operations
+// for two vectors' worth of elements. Zen 4, 1024x1024, two threads: 64 us with the rounding of each number by itself and a test for NaN, 28 now.
 typedef uint32_t vw __attribute__((vector_size(VB), aligned(2), may_alias));
 
-// The sum of one half in the upper 16 bits of each lane; what is below them is not defined.
-#define BF16_HALF(r, half)                                                       \
-  vw r = (vw)((vf)(half) + vs), r##_nan = (vw)((r & 0x7fffffffu) > 0x7f800000u); \
-  r = ((r + 0x7fff + (r >> 16 & 1)) & ~r##_nan) | ((r | 0x400000u) & r##_nan);
+#ifndef ROUND_PAIR
+#define ROUND_PAIR(e, o) RIDGE_ROUND_PAIR_PLAIN(e, o)
+#endif
 
-#define BF16_PAIR(out, at)                                                \
-  {                                                                       \
-    vw x_ = *(const vw *)(a + (at));                                      \
-    BF16_HALF(even, x_ << 16)                                             \
-    BF16_HALF(odd, x_ & 0xffff0000u)                                      \
-    out = even >> 16 | (odd & 0xffff0000u);                               \
+#define BF16_PAIR(out, at)                                                           \
+  {                                                                                  \
+    const vw x_ = *(const vw *)(a + (at));                                           \
+    const vw even_ = (vw)((vf)(x_ << 16) + vs), odd_ = (vw)((vf)(x_ & 0xffff0000u) + vs); \
+    out = (vw)ROUND_PAIR(even_, odd_);                                               \
   }
 
 #define E_ADD_BF16(LOAD, s) ridge_float_to_bf16(ridge_bf16_to_float(LOAD(a)) + (float)g->s)

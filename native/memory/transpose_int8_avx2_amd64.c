@@ -46,5 +46,5 @@
 #include "transpose_tile.h"
 #include "transpose_rows_avx2.h"
 
-TRANSPOSE_KERNEL(ridge_transpose_int8_avx2, row_ordinary, no_fence)
-TRANSPOSE_KERNEL(ridge_transpose_int8_avx2_nt, row_nt, _mm_sfence)
+TRANSPOSE_KERNEL(ridge_transpose_int8_avx2, row_ordinary, no_fence, 0)
+TRANSPOSE_KERNEL(ridge_transpose_int8_avx2_nt, row_nt, _mm_sfence, 1)

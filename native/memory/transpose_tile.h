@@ -33,7 +33,14 @@ __attribute__((noinline)) TARGET static void transpose_tile_rest(const T *x, int
   if (hb < h && wb < w) MICRO(x + r1 * lda + c1, lda, stage + c1 * PITCH + r1, PITCH);
 }
 
-#define TRANSPOSE_KERNEL(function, ROW, FINISH)                                              \
+// The tile after tile t of the thread's where it lies to the right or below in the same image, whole; else NULL.
+static inline const T *transpose_next(const ridge_memory_args *g, const T *x, int64_t t, int64_t to, int64_t across) {
+  const int64_t r0 = (t + 1) % across * TR;
+  return t + 1 < to && r0 > 0 && g->rows - r0 >= TR && g->cols >= TC ? x + TR * g->cols : NULL;
+}
+
+// far: from memory, where the next tile's rows are asked for into L2 (Zen 4, 8192x8192 fp32, two threads: 1.14 times as fast; in L3 0.95 to 1.0).
+#define TRANSPOSE_KERNEL(function, ROW, FINISH, far)                                         \
   TARGET int function(const void *args, const ridge_ctx *ctx) {                              \
     const ridge_memory_args *g = args;                                                       \
     const T *a = g->a;                                                                       \
@@ -46,8 +53,14 @@ __attribute__((noinline)) TARGET static void transpose_tile_rest(const T *x, int
       int64_t h = R - r0 < TR ? R - r0 : TR, w = C - c0 < TC ? C - c0 : TC;                  \
       int64_t hb = h / MR * MR, wb = w / MC * MC;                                            \
       const T *x = a + image + r0 * C + c0;                                                  \
-      for (int64_t r = 0; r < hb; r += MR)                                                   \
+      const T *next = far ? transpose_next(g, x, t, to, across) : NULL;                      \
+      for (int64_t r = 0; r < hb; r += MR) {                                                 \
+        if (next)                                                                            \
+          RIDGE_UNROLL(16) for (int i = 0; i < MR; i++)                                      \
+            RIDGE_UNROLL(8) for (int l = 0; l < TC * (int)sizeof(T); l += RIDGE_CACHE_LINE)  \
+              __builtin_prefetch((const char *)(next + (r + i) * C) + l, 0, 2);              \
         for (int64_t c = 0; c < wb; c += MC) MICRO(x + r * C + c, C, stage + c * PITCH + r, PITCH); \
+      }                                                                                      \
       if (hb < h || wb < w) transpose_tile_rest(x, C, stage, h, w);                          \
       for (int64_t c = 0; c < w; c++) ROW(y + image + (c0 + c) * R + r0, stage + c * PITCH, h); \
     }                                                                                        \

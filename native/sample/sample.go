@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=41646251f482
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b6f9e3a4a3bd
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"

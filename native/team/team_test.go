@@ -250,18 +250,20 @@ func TestTheGoRuntimeSleepsWhileTheTeamWorks(t *testing.T) {
 	defer spin.Free()
 	l := team.NewList([][]team.Step{{{Fn: spin.Fn(), Args: spin.Args()}}})
 	defer l.Free()
-	const most = 25 // a monitor that is awake wakes some sixty times in 10 ms
-	var each []int
+	// A monitor that is awake wakes thirty to sixty times in 10 ms. The time is the clock's: beside other work, or emulated, the kernel takes ten times as long.
+	const most = 12.5
+	var each []float64
 	for range 41 { // the end of a garbage collection may lie in some
-		before := wakeUps(t)
+		before, begin := wakeUps(t), time.Now()
 		if _, err := tm.Measure(context.Background(), l, 1, 10); err != nil {
 			t.Fatal(err)
 		}
-		each = append(each, wakeUps(t)-before)
+		took := time.Since(begin)
+		each = append(each, float64(wakeUps(t)-before)/(took.Seconds()*100))
 	}
 	slices.Sort(each)
 	if each[len(each)/2] > most {
-		t.Errorf("the other threads woke up %v times in 20 ms, want a median of at most %d", each, most)
+		t.Errorf("the other threads woke up %.3g times in 10 ms, want a median of at most %g", each, most)
 	}
 }
 
