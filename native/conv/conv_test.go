@@ -70,7 +70,7 @@ func TestTilesMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	kerneltest.All(t, native.New(), list)
+	kerneltest.All(t, kerneltest.Sparse(native.New(), "indirect"), list)
 }
 
 // depthwise: groups = c, with one and with two outputs per channel.
@@ -184,7 +184,7 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	kerneltest.All(t, native.New(), list)
+	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
 }
 
 func TestWinogradMatchesTheExpectation(t *testing.T) {
@@ -194,7 +194,7 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 			list = append(list, kerneltest.Op(t, "conv2d", record.FP32, params(s+" layout="+layout)))
 		}
 	}
-	kerneltest.All(t, native.New(), list)
+	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
 }
 
 // A reduction longer than one block and more channels than one block of rows.

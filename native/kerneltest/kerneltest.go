@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -94,6 +95,21 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 // turn, and not in all. make asks for it where the same kernels run again: under emulation, sanitizers and
 // the second compiler.
 func sparse() bool { return os.Getenv("RIDGE_TEST_SPARSE") != "" }
+
+// Sparse is b, in a sparse run with those kernels alone whose names hold the word: for shapes that are there for the paths of these, where
+// others take most of the time and meet shapes of their own.
+func Sparse(b *native.Backend, word string) *native.Backend {
+	if !sparse() {
+		return b
+	}
+	few := *b
+	few.Families = nil
+	for _, f := range b.Families {
+		f.Kernels = slices.DeleteFunc(slices.Clone(f.Kernels), func(k kernel.Kernel) bool { return !strings.Contains(k.Name, word) })
+		few.Families = append(few.Families, f)
+	}
+	return &few
+}
 
 // sparseGuard reports whether the same holds for the threads and the side on which a kernel meets guard pages. Under emulation for the
 // portable ones alone, one plain C text for every machine: no other run meets the kernels of that machine.
