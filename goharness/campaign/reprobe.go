@@ -76,6 +76,7 @@ func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why strin
 		c.probed[p.Case.ID] = c.cfg.Now()
 		before := len(limit.Probes)
 		c.model.Probe(id, r, why)
+		c.model.Observe(&r)
 		if x := c.model.Find(id); len(x.Probes) > before {
 			return c.keepProbe(x)
 		}

@@ -73,16 +73,20 @@ func footprint(r *record.Result) int64 {
 }
 
 // Exceeded is the measured ceiling of the level that holds a result's working set, where the result was faster than
-// it by more than Slack: the probe was disturbed, or the result profits from more than its level. nil
-// otherwise.
+// it by more than Slack: the probe was disturbed, or the result profits from more than its level. Between two caches it is the outer
+// one's. nil otherwise.
 func (m *Model) Exceeded(r *record.Result) *record.Ceiling {
 	if r.Ceiling == nil || r.Ceiling.Bound != "memory" || r.Ceiling.Fraction <= Slack {
 		return nil
 	}
-	if b := m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads, accesses(r)...); b != nil {
+	level := r.Ceiling.MemoryLevel
+	if s, ok := m.stageOf(level, r.Threads); ok {
+		level = s.outer
+	}
+	if b := m.Bandwidth(level, r.Threads, accesses(r)...); b != nil {
 		return b
 	}
-	return m.Bandwidth(r.Ceiling.MemoryLevel, r.Threads)
+	return m.Bandwidth(level, r.Threads)
 }
 
 // memoryTime is the least time in ns that a result's bytes need at its level; 0 when

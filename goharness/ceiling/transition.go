@@ -75,22 +75,26 @@ func (m *Model) stageOf(level string, threads int) (s stage, ok bool) {
 	return s, s.from > 0
 }
 
+// inside reports whether a read of so many bytes tells about the working sets of a stage. Probes are of whole pages.
+func (s stage) inside(bytes int64) bool { return bytes >= s.from/4096*4096 && bytes < s.to }
+
 // lift is how many times as fast as from the outer level alone a working set between two levels is read, 1 where nothing is known. The probes
-// of one thread count speak for the others at the same multiple of their caches. Between two sizes, and from the largest to where the level is
-// alone, the rate is taken to fall with the logarithm of the size.
+// of one thread count speak for the others at the same multiple of their caches: those of the thread count itself where one of them is no
+// larger than the working set, else the most. Between two sizes, and from the largest to where the level is alone, the rate is taken to fall with the
+// logarithm of the size; below the smallest it is at least that one's.
 func (m *Model) lift(s stage, workingSet int64, threads int) float64 {
 	by, most := 0, 0
 	for t, ps := range m.reads {
 		n := 0
 		if x, ok := m.stageOf(between(s.inner, s.outer), t); ok {
 			for _, p := range ps {
-				if p.Bytes >= x.from && p.Bytes < x.to {
-					n++
+				if !x.inside(p.Bytes) {
+					continue
+				}
+				if n++; t == threads && p.Bytes <= workingSet {
+					n += 1 << 20
 				}
 			}
-		}
-		if n > 0 && t == threads {
-			n += 1 << 20 // its own
 		}
 		if n > most || n == most && n > 0 && t > by {
 			by, most = t, n
@@ -104,7 +108,7 @@ func (m *Model) lift(s stage, workingSet int64, threads int) float64 {
 	at := float64(workingSet) * float64(x.to) / float64(s.to)
 	lo, hi := Point{}, Point{Bytes: x.to, Value: alone.Measured.Value}
 	for _, p := range m.reads[by] {
-		if p.Bytes < x.from || p.Bytes >= x.to {
+		if !x.inside(p.Bytes) {
 			continue
 		}
 		if float64(p.Bytes) > at {
@@ -113,9 +117,10 @@ func (m *Model) lift(s stage, workingSet int64, threads int) float64 {
 		}
 		lo = p
 	}
-	if lo.Bytes == 0 || float64(hi.Bytes) <= at {
-		return 1
+	rate := hi.Value
+	if lo.Bytes > 0 && float64(hi.Bytes) > at {
+		share := math.Log(at/float64(lo.Bytes)) / math.Log(float64(hi.Bytes)/float64(lo.Bytes))
+		rate = lo.Value + share*(hi.Value-lo.Value)
 	}
-	share := math.Log(at/float64(lo.Bytes)) / math.Log(float64(hi.Bytes)/float64(lo.Bytes))
-	return math.Max(1, (lo.Value+share*(hi.Value-lo.Value))/alone.Measured.Value)
+	return math.Max(1, rate/alone.Measured.Value)
 }

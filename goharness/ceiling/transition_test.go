@@ -75,13 +75,49 @@ func TestACeilingBetweenTwoCachesLiesBetweenTheirs(t *testing.T) {
 }
 
 func TestWithoutReadsOfThatSizeTheOuterCacheIsTheCeiling(t *testing.T) {
-	for name, m := range map[string]*Model{"none": probed(), "of another size": func() *Model { m := probed(); observe(m, 2, 16*mib, 500); return m }(),
-		"larger ones alone": func() *Model { m := probed(); observe(m, 2, 3*mib, 150); return m }()} {
+	for name, m := range map[string]*Model{"none": probed(), "of another size": func() *Model { m := probed(); observe(m, 2, 16*mib, 500); return m }()} {
 		r := result(0, 2*mib, 2*mib, 1e6)
 		m.Apply(&r)
 		if c := r.Ceiling; c.MemoryLevel != "L2-L3" || c.MemoryGBps != 80 {
 			t.Errorf("%s: %.4g GB/s at %s, want a copy of L3", name, c.MemoryGBps, c.MemoryLevel)
 		}
+	}
+}
+
+func TestBelowTheSmallestReadTheCeilingIsAtLeastItsOwn(t *testing.T) {
+	m := probed()
+	observe(m, 2, 3*mib, 150)
+	for _, ws := range []int64{mib + 64, 2 * mib, 3 * mib} {
+		r := result(0, ws, ws, 1e6)
+		m.Apply(&r)
+		if c := r.Ceiling; c.MemoryLevel != "L2-L3" || math.Abs(c.MemoryGBps-120) > 1e-9 {
+			t.Errorf("%d bytes: %.4g GB/s at %s, want 1.5 times a copy of L3", ws, c.MemoryGBps, c.MemoryLevel)
+		}
+	}
+}
+
+// A read of one thread that is larger than the working set says less than those of all threads beside it.
+func TestReadsOfAllThreadsSpeakForOneWhoseOwnAreLarger(t *testing.T) {
+	lone := edged()
+	observe(lone, 1, 2*mib, 50) // one thread's L3 alone
+	for _, tc := range []struct {
+		ws   int64
+		gbps float64
+	}{{mib, 60}, {2 * mib, 50}} {
+		r := result(0, tc.ws, tc.ws, 1e6)
+		r.ReadBytes, r.WriteBytes, r.Threads = r.Bytes, 0, 1
+		if lone.Apply(&r); math.Abs(r.Ceiling.MemoryGBps/tc.gbps-1) > 0.005 {
+			t.Errorf("%d bytes: %.4g GB/s, want %.4g", tc.ws, r.Ceiling.MemoryGBps, tc.gbps)
+		}
+	}
+}
+
+func TestAResultThatExceedsBetweenTwoCachesAsksForTheOuterOneAgain(t *testing.T) {
+	m := edged()
+	r := result(0, 2*mib, 2*mib, 1)
+	m.Apply(&r)
+	if x := m.Exceeded(&r); x == nil || x.Level != "L3" || x.Access != "copy" {
+		t.Errorf("%v at %s", x, r.Ceiling.MemoryLevel)
 	}
 }
 

@@ -242,9 +242,10 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 	if c == nil {
 		c = &ResultCeiling{}
 	}
+	level, _, _ := strings.Cut(c.MemoryLevel, "-") // between two levels nothing is faster than the inner one
 	for i := range ceilings {
 		x := &ceilings[i]
-		if x.Kind == CeilingBandwidth && x.Device == r.Device && x.Level == c.MemoryLevel && x.Level != "" &&
+		if x.Kind == CeilingBandwidth && x.Device == r.Device && x.Level == level && x.Level != "" &&
 			x.Threads == r.Threads && x.Theoretical.Unavailable == "" {
 			m.PeakTheoretical = max(m.PeakTheoretical, x.Theoretical.Value)
 		}

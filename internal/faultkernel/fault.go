@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b6f9e3a4a3bd
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=185adb647ee1
 #include "fault.h"
 */
 import "C"

@@ -33,6 +33,7 @@ var shapes = []string{
 	"n=1 c=3 h=19 w=21 k=10 r=7 stride=2 pad=3", "n=1 c=4 h=13 w=11 k=5 dilation=2 pad=2", "n=2 c=6 h=8 w=9 k=4 groups=2 pad=1",
 	"n=1 c=12 h=9 w=9 k=24 groups=4 pad=1 stride=2", "n=1 c=3 h=6 w=17 k=14 r=1 s=5", "n=1 c=40 h=6 w=6 k=19 pad=1",
 	"n=3 c=2 h=3 w=3 k=17 pad=1", "n=1 c=2 h=4 w=4 k=3 r=3 pad=3", "n=1 c=300 h=3 w=5 k=7 r=1", "n=1 c=33 h=4 w=9 k=50 pad=1",
+	"n=1 c=300 h=7 w=7 k=19 r=1 bias=1", // one last pixel on every width of vector, two blocks of the reduction
 	"n=1 c=2 h=9 w=40 k=3 r=2 s=3 stride=3 pad=1", "n=1 c=1 h=20 w=33 k=2 r=3 pad=1",
 	// Full panels: more blocks of pixels than threads, incomplete units of channels, few taps, padded pixels, long filters.
 	"n=1 c=36 h=21 w=20 k=64 pad=1", "n=1 c=36 h=21 w=20 k=64 pad=1 residual=1", "n=1 c=35 h=10 w=9 k=64 r=2 pad=1", "n=1 c=35 h=10 w=9 k=64 r=2",

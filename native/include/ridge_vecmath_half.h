@@ -111,7 +111,7 @@ VFN vg vcos_half_fast(vg x) {
   return vsin_half_poly(x, h, sign);
 }
 
-// tanh(x) = x P(x^2)/Q(x^2), error 2^-20.5, on [-6.6, 6.6], behind which it is 1 to 2^-19.
+// tanh(x) = x P(x^2)/Q(x^2), error 2^-20.5, on [-6.6, 6.6], behind which it is 1 to 2^-18.
 VFN int vtanh_half_bad(vg x) { return (void)x, 0; }
 VFN vg vtanh_half(vg x, int safe) {
   (void)safe;

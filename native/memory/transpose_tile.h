@@ -33,10 +33,10 @@ __attribute__((noinline)) TARGET static void transpose_tile_rest(const T *x, int
   if (hb < h && wb < w) MICRO(x + r1 * lda + c1, lda, stage + c1 * PITCH + r1, PITCH);
 }
 
-// The tile after tile t of the thread's where it lies to the right or below in the same image, whole; else NULL.
-static inline const T *transpose_next(const ridge_memory_args *g, const T *x, int64_t t, int64_t to, int64_t across) {
+// The tile of the thread's that lies below tile t, w columns wide at x, where both are whole; else NULL.
+static inline const T *transpose_next(const ridge_memory_args *g, const T *x, int64_t w, int64_t t, int64_t to, int64_t across) {
   const int64_t r0 = (t + 1) % across * TR;
-  return t + 1 < to && r0 > 0 && g->rows - r0 >= TR && g->cols >= TC ? x + TR * g->cols : NULL;
+  return t + 1 < to && r0 > 0 && g->rows - r0 >= TR && w == TC ? x + TR * g->cols : NULL;
 }
 
 // far: from memory, where the next tile's rows are asked for into L2 (Zen 4, 8192x8192 fp32, two threads: 1.14 times as fast; in L3 0.95 to 1.0).
@@ -53,7 +53,7 @@ static inline const T *transpose_next(const ridge_memory_args *g, const T *x, in
       int64_t h = R - r0 < TR ? R - r0 : TR, w = C - c0 < TC ? C - c0 : TC;                  \
       int64_t hb = h / MR * MR, wb = w / MC * MC;                                            \
       const T *x = a + image + r0 * C + c0;                                                  \
-      const T *next = far ? transpose_next(g, x, t, to, across) : NULL;                      \
+      const T *next = far ? transpose_next(g, x, w, t, to, across) : NULL;                   \
       for (int64_t r = 0; r < hb; r += MR) {                                                 \
         if (next)                                                                            \
           RIDGE_UNROLL(16) for (int i = 0; i < MR; i++)                                      \

@@ -72,7 +72,9 @@ func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 				ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1])))
 			}
 		}
-		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")))
+		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")), kerneltest.Op(t, "softmax", d, params("rows", 67, "cols", 333, "dim", "0")))
+		// Beyond these rows exponentials are not kept (rd_keeps_columns).
+		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", map[record.DType]int{record.FP32: 4099, record.BF16: 16387}[d], "cols", 2, "dim", "0")))
 	}
 	// Rows of several groups on each width of vector, and of more than the 32 groups that are summed in fp32.
 	for _, d := range []record.DType{record.FP32, record.BF16} {
