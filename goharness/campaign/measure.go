@@ -155,6 +155,8 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		if err := c.ownCores(ctx, p.Case, &r); err != nil {
 			return r, err
 		}
+	} else {
+		c.learnBarrier(&r)
 	}
 	if !probe {
 		if err := c.gate(ctx, p.Case, &r); err != nil {

@@ -3,6 +3,7 @@ package campaign
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"ridge/goharness/measure"
@@ -26,7 +27,7 @@ const oneCore = 1.5
 
 // ownCores measures a result again while the host ran the CPUs of its threads on one core: an empty step of the team is then shorter than is common in
 // the run (on Zen 4 35 ns beside 75), and its threads have half of a core each, which arithmetic on all of them at once shows. Seen for half a second
-// to some seconds at a time, in 6 of 1000 visits on a shared host. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
+// to some seconds at a time, in 6 of 1000 visits on a shared host, at other times in 80. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
 	const what = "the host ran the threads' CPUs on one core"
 	for n := 0; n < mostReplaced && c.onOneCore(r); n++ {
@@ -50,14 +51,40 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 		again.VendorFused = r.VendorFused
 		*r = again
 	}
-	ns, known := shortestBarrier(r)
 	if c.onOneCore(r) {
+		ns, _ := shortestBarrier(r)
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
 			what, ns, measure.CommonBarrier(c.barriers)))
-	} else if known {
+	}
+	c.learnBarrier(r)
+	return nil
+}
+
+// learnBarrier keeps the barrier beside a result whose threads had a core each. Those of shared cores are not what a run compares with, however many
+// they are: one host had every twelfth result on one core, for ten minutes.
+func (c *campaign) learnBarrier(r *record.Result) {
+	ns, known := shortestBarrier(r)
+	together, apart := togetherOverAlone(r)
+	if known && !(apart && together >= oneCore) {
 		c.barriers = append(c.barriers, ns)
 	}
-	return nil
+}
+
+// togetherOverAlone of a result, where it is known.
+func togetherOverAlone(r *record.Result) (float64, bool) {
+	if r.Conditions == nil {
+		return 0, false
+	}
+	return r.Conditions.TogetherOverAlone.Get()
+}
+
+// withoutShared leaves out the barriers of threads that shared a core, where the run knows what they are beside cores of their own.
+func (c *campaign) withoutShared(barriers []float64) []float64 {
+	if len(c.barriers) < leastBarriers {
+		return barriers
+	}
+	own := measure.CommonBarrier(c.barriers)
+	return slices.DeleteFunc(barriers, func(ns float64) bool { return measure.Apart*ns < own })
 }
 
 // patience is the wait before repetition n, 0 where the run has no time for one.
@@ -77,7 +104,7 @@ func (c *campaign) onOneCore(r *record.Result) bool {
 	if !known || !r.Status.Counts() || len(c.barriers) < leastBarriers || measure.Apart*ns >= measure.CommonBarrier(c.barriers) {
 		return false
 	}
-	together, known := r.Conditions.TogetherOverAlone.Get()
+	together, known := togetherOverAlone(r)
 	return known && together >= oneCore
 }
 

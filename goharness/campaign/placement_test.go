@@ -13,8 +13,8 @@ import (
 
 // A case that the host ran with both CPUs on one core is measured again; one that it always runs so says it.
 func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
-	ids := copies(leastBarriers + 4)
-	marked := ids[leastBarriers+1]
+	ids := copies(leastBarriers + 5)
+	marked := ids[leastBarriers+2]
 	for _, tc := range []struct {
 		name   string
 		marked string
@@ -23,24 +23,26 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 		full   bool
 		again  int
 		warned bool
+		before int // cases on one core before anything is known
 	}{
-		{"never", marked, 0, 2, false, 0, false},
-		{"once", marked, 1, 2, false, 1, false},
-		{"four times", marked, 4, 2, false, 4, false},
-		{"always", marked, 100, 1.9, true, mostReplaced, true},
-		{"always, and the run has no time for the last wait", marked, 100, 2, false, mostReplaced - 2, true},
-		{"before anything is known", ids[1], 1, 2, false, 0, false},
-		{"nearer each other, each on its own core", marked, 100, 1.05, false, 0, false},
+		{"never", marked, 0, 2, false, 0, false, 0},
+		{"once", marked, 1, 2, false, 1, false, 0},
+		{"four times", marked, 4, 2, false, 4, false, 0},
+		{"always", marked, 100, 1.9, true, mostReplaced, true, 0},
+		{"always, and the run has no time for the last wait", marked, 100, 2, false, mostReplaced - 2, true, 0},
+		{"before anything is known", ids[1], 1, 2, false, 0, false, 0},
+		{"nearer each other, each on its own core", marked, 100, 1.05, false, 0, false, 0},
+		{"once, when others were before anything was known", marked, 1, 2, false, 1, false, 2},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			id, calls := "", 0 // the case in flight and its barriers: one before and one after each run
-			onOne := func(run int) bool { return id == tc.marked && run <= tc.shared }
+			onOne := func(run int) bool { return id == tc.marked && run <= tc.shared || slices.Index(ids, id) < tc.before }
 			b := &fakebackend.Backend{Barrier: func() float64 {
 				calls++
 				switch run, before := (calls+1)/2, calls%2 == 1; {
 				case onOne(run) && before:
 					return 35
-				case id == ids[leastBarriers+2]:
+				case id == ids[leastBarriers+3]:
 					return 330 // further apart: that may last, and is no reason
 				}
 				return 75 + float64(calls%5)
@@ -79,5 +81,25 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// However many results share a core: where those with cores of their own are known, only their barriers are common.
+func TestBarriersOfSharedCoresAreNotCommon(t *testing.T) {
+	with := func(ns, together float64) *record.Result {
+		known := func(x float64) record.Fact[float64] { return record.Known(x, "test") }
+		return &record.Result{Conditions: &record.Conditions{BarrierBeforeNS: known(ns + 40), BarrierAfterNS: known(ns), TogetherOverAlone: known(together)}}
+	}
+	c := &campaign{}
+	visits := []float64{35, 75, 35, 320, 80}
+	if got := c.withoutShared(slices.Clone(visits)); !slices.Equal(got, visits) {
+		t.Errorf("nothing is known: %v", got)
+	}
+	for i := range leastBarriers {
+		c.learnBarrier(with(35, 1.83))
+		c.learnBarrier(with(75+float64(i), 1.01))
+	}
+	if want := []float64{75, 320, 80}; !slices.Equal(c.withoutShared(slices.Clone(visits)), want) {
+		t.Errorf("%v of %v, want %v", c.withoutShared(slices.Clone(visits)), visits, want)
 	}
 }

@@ -193,7 +193,7 @@ func (c *campaign) settled(p piloted) bool {
 	return measure.Settled(*r, p.Cuts, p.Quick) && measure.PlacedAlike(*r, c.common)
 }
 
-// commonBarrier is that of all comparisons of the run.
+// commonBarrier is that of all comparisons of the run, but for those of threads on one core.
 func (c *campaign) commonBarrier() float64 {
 	var all []float64
 	for _, k := range c.plan.Cases {
@@ -201,7 +201,7 @@ func (c *campaign) commonBarrier() float64 {
 			all = append(all, r.Ratio.BarrierNS...)
 		}
 	}
-	return measure.CommonBarrier(all)
+	return measure.CommonBarrier(c.withoutShared(all))
 }
 
 // sampled is the time that a comparison's quartets took, with half as much again for untimed launches.
