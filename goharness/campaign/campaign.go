@@ -130,7 +130,8 @@ type campaign struct {
 	left        map[string]bool            // those that are not visited again
 	barrier     float64                    // of the last visit
 	common      float64                    // barrier that is common among visits so far
-	barriers    []float64                  // around the results so far
+	barriers    []float64                  // around the results so far whose threads had a core each
+	shared      int                        // results whose threads shared one
 	waited      time.Duration              // for the host to give each of the threads' CPUs a core
 	beside      time.Duration              // what the first visits took beside their quartets
 	compared    int                        // comparisons in it

@@ -53,8 +53,9 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 	}
 	if c.onOneCore(r) {
 		ns, _ := shortestBarrier(r)
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (an empty step of the team took %.0f ns, commonly %.0f): times are up to twice as long as otherwise",
-			what, ns, measure.CommonBarrier(c.barriers)))
+		together, _ := togetherOverAlone(r)
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (arithmetic on all threads at once took %.2f times as long as on one, an empty step of the team %.0f ns): times are up to twice as long as otherwise",
+			what, together, ns))
 	}
 	c.learnBarrier(r)
 	return nil
@@ -64,8 +65,10 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 // they are: one host had every twelfth result on one core, for ten minutes.
 func (c *campaign) learnBarrier(r *record.Result) {
 	ns, known := shortestBarrier(r)
-	together, apart := togetherOverAlone(r)
-	if known && !(apart && together >= oneCore) {
+	switch together, told := togetherOverAlone(r); {
+	case told && together >= oneCore:
+		c.shared++
+	case known:
 		c.barriers = append(c.barriers, ns)
 	}
 }
@@ -99,13 +102,24 @@ func (c *campaign) patience(n int) time.Duration {
 	return wait
 }
 
+// onOneCore reports whether arithmetic on all threads showed a shared core beside a barrier that is shorter than those of cores of their own. Before
+// such are known it goes by the topology: where each thread has a core, the host has moved them, unless it does so with every result.
 func (c *campaign) onOneCore(r *record.Result) bool {
 	ns, known := shortestBarrier(r)
-	if !known || !r.Status.Counts() || len(c.barriers) < leastBarriers || measure.Apart*ns >= measure.CommonBarrier(c.barriers) {
+	together, told := togetherOverAlone(r)
+	if !known || !told || together < oneCore || !r.Status.Counts() {
 		return false
 	}
-	together, known := togetherOverAlone(r)
-	return known && together >= oneCore
+	if len(c.barriers) < leastBarriers {
+		return c.shared < leastBarriers && c.seatedApart(r.Threads)
+	}
+	return measure.Apart*ns < measure.CommonBarrier(c.barriers)
+}
+
+// seatedApart reports whether the machine says that each of so many threads has a core to itself.
+func (c *campaign) seatedApart(threads int) bool {
+	cores, known := c.doc.Host.CPU.Cores.Get()
+	return known && threads <= min(cores, len(c.seats)) && coresUsed(c.doc.Host, c.seats[:threads]) == threads
 }
 
 // shortestBarrier of those around a result.

@@ -84,6 +84,35 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 	}
 }
 
+// Before a run knows its barriers, the machine's word for cores of their own counts, until every result has contradicted it.
+func TestTheFirstResultsGoByTheTopology(t *testing.T) {
+	r := &record.Result{Threads: 2, Status: record.OK, Conditions: &record.Conditions{BarrierBeforeNS: record.Known(35.0, "test"), BarrierAfterNS: record.Known(35.0, "test"),
+		TogetherOverAlone: record.Known(1.83, "test")}}
+	for _, tc := range []struct {
+		name string
+		core []int // of each CPU
+		want bool
+	}{{"a core each", []int{0, 1}, true}, {"two threads of one core", []int{0, 0}, false}} {
+		c := &campaign{seats: []int{0, 1}}
+		c.doc.Host.CPU.Cores = record.Known(2, "test")
+		for i, k := range tc.core {
+			c.doc.Host.CPU.Logical = append(c.doc.Host.CPU.Logical, record.LogicalCPU{CPU: i, Core: k})
+		}
+		if got := c.onOneCore(r); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+		for range leastBarriers {
+			c.learnBarrier(r)
+		}
+		if c.onOneCore(r) {
+			t.Errorf("%s: still called an exception when every result was so", tc.name)
+		}
+	}
+	if c := (&campaign{seats: []int{0, 1}}); c.onOneCore(r) {
+		t.Error("the topology is not known")
+	}
+}
+
 // However many results share a core: where those with cores of their own are known, only their barriers are common.
 func TestBarriersOfSharedCoresAreNotCommon(t *testing.T) {
 	with := func(ns, together float64) *record.Result {
