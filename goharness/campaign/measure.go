@@ -312,6 +312,7 @@ func (c *campaign) warnings() []string {
 	}
 	out = append(out, c.plan.Warnings...)
 	out = append(out, c.plateauWarnings()...)
+	out = append(out, placementWarnings(c.doc.Results)...)
 	out = append(out, c.model.OddRatios()...)
 	return append(out, record.PeaksTooLow(c.doc.Results, c.cfg.User)...)
 }

@@ -122,6 +122,29 @@ func (c *campaign) seatedApart(threads int) bool {
 	return known && threads <= min(cores, len(c.seats)) && coresUsed(c.doc.Host, c.seats[:threads]) == threads
 }
 
+// placementWarnings tells that the host had the threads' CPUs further apart during some results than is common in the run, a core each: where they shared
+// no last-level cache, threads that hand data to each other take longer. A single result is no reason.
+func placementWarnings(results []record.Result) []string {
+	var all, far []float64
+	for i := range results {
+		ns, known := shortestBarrier(&results[i])
+		if together, told := togetherOverAlone(&results[i]); known && !(told && together >= oneCore) {
+			all = append(all, ns)
+		}
+	}
+	common := measure.CommonBarrier(all)
+	for _, ns := range all {
+		if ns > measure.Apart*common {
+			far = append(far, ns)
+		}
+	}
+	if len(all) < leastBarriers || len(far) < max(3, len(all)/20) {
+		return nil
+	}
+	return []string{fmt.Sprintf("during %d of %d results the threads' CPUs lay further apart than else (an empty step of the team took %.0f ns, commonly %.0f; conditions.barrier_*_ns tell which), as where the host puts them on two last-level caches",
+		len(far), len(all), measure.Median(far), common)}
+}
+
 // shortestBarrier of those around a result.
 func shortestBarrier(r *record.Result) (float64, bool) {
 	if r.Conditions == nil {

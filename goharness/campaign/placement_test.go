@@ -132,3 +132,28 @@ func TestBarriersOfSharedCoresAreNotCommon(t *testing.T) {
 		t.Errorf("%v of %v, want %v", c.withoutShared(slices.Clone(visits)), visits, want)
 	}
 }
+
+func TestTheSummaryTellsWhenTheCPUsLayFurtherApart(t *testing.T) {
+	some := func(near, far, shared int) (out []record.Result) {
+		for i := range near + far + shared {
+			ns, together := 75.0+float64(i%7), 1.01
+			if i < far {
+				ns = 320
+			} else if i < far+shared {
+				ns, together = 35, 1.83
+			}
+			out = append(out, record.Result{Conditions: &record.Conditions{BarrierBeforeNS: record.Known(ns+90, "test"), BarrierAfterNS: record.Known(ns, "test"),
+				TogetherOverAlone: record.Known(together, "test")}})
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		near, far, shared int
+		want              string
+	}{{60, 0, 0, ""}, {60, 2, 9, ""}, {60, 5, 9, "during 5 of 65 results"}, {2, 3, 0, ""}, {0, 40, 0, ""}, {200, 5, 0, ""}} {
+		got := strings.Join(placementWarnings(some(tc.near, tc.far, tc.shared)), "; ")
+		if !strings.HasPrefix(got, tc.want) || (tc.want == "") != (got == "") {
+			t.Errorf("%d near, %d far, %d on one core: %q, want %q", tc.near, tc.far, tc.shared, got, tc.want)
+		}
+	}
+}
