@@ -62,7 +62,7 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 }
 
 // learnBarrier keeps the barrier beside a result whose threads had a core each. Those of shared cores are not what a run compares with, however many
-// they are: one host had every twelfth result on one core, for ten minutes.
+// they are: one host had every twelfth result of a run on one core.
 func (c *campaign) learnBarrier(r *record.Result) {
 	ns, known := shortestBarrier(r)
 	switch together, told := togetherOverAlone(r); {
