@@ -141,7 +141,7 @@ func placementWarnings(results []record.Result) []string {
 	if len(all) < leastBarriers || len(far) < max(3, len(all)/20) {
 		return nil
 	}
-	return []string{fmt.Sprintf("during %d of %d results the threads' CPUs lay further apart than else (an empty step of the team took %.0f ns, commonly %.0f; conditions.barrier_*_ns tell which), as where the host puts them on two last-level caches",
+	return []string{fmt.Sprintf("during %d of %d results the threads' CPUs lay further apart than otherwise (an empty step of the team took %.0f ns, commonly %.0f; conditions.barrier_*_ns tell which), as where the host puts them on two last-level caches",
 		len(far), len(all), measure.Median(far), common)}
 }
 
