@@ -53,7 +53,7 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 	}
 	if c.onOneCore(r) {
 		ns, _ := shortestBarrier(r)
-		together, _ := togetherOverAlone(r)
+		together, _ := r.Conditions.TogetherOverAlone.Get()
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%s while this was measured (arithmetic on all threads at once took %.2f times as long as on one, an empty step of the team %.0f ns): times are up to twice as long as otherwise",
 			what, together, ns))
 	}
@@ -65,20 +65,21 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 // they are: one host had every twelfth result of a run on one core.
 func (c *campaign) learnBarrier(r *record.Result) {
 	ns, known := shortestBarrier(r)
-	switch together, told := togetherOverAlone(r); {
-	case told && together >= oneCore:
+	switch {
+	case shareCore(r):
 		c.shared++
 	case known:
 		c.barriers = append(c.barriers, ns)
 	}
 }
 
-// togetherOverAlone of a result, where it is known.
-func togetherOverAlone(r *record.Result) (float64, bool) {
+// shareCore reports whether arithmetic on all threads at once showed that they share a core.
+func shareCore(r *record.Result) bool {
 	if r.Conditions == nil {
-		return 0, false
+		return false
 	}
-	return r.Conditions.TogetherOverAlone.Get()
+	together, known := r.Conditions.TogetherOverAlone.Get()
+	return known && together >= oneCore
 }
 
 // withoutShared leaves out the barriers of threads that shared a core, where the run knows what they are beside cores of their own.
@@ -103,11 +104,10 @@ func (c *campaign) patience(n int) time.Duration {
 }
 
 // onOneCore reports whether arithmetic on all threads showed a shared core beside a barrier that is shorter than those of cores of their own. Before
-// such are known it goes by the topology: where each thread has a core, the host has moved them, unless it does so with every result.
+// such are known it goes by the topology: where each thread has a core, the host has moved them, unless leastBarriers results say otherwise by then.
 func (c *campaign) onOneCore(r *record.Result) bool {
 	ns, known := shortestBarrier(r)
-	together, told := togetherOverAlone(r)
-	if !known || !told || together < oneCore || !r.Status.Counts() {
+	if !known || !shareCore(r) || !r.Status.Counts() {
 		return false
 	}
 	if len(c.barriers) < leastBarriers {
@@ -127,8 +127,7 @@ func (c *campaign) seatedApart(threads int) bool {
 func placementWarnings(results []record.Result) []string {
 	var all, far []float64
 	for i := range results {
-		ns, known := shortestBarrier(&results[i])
-		if together, told := togetherOverAlone(&results[i]); known && !(told && together >= oneCore) {
+		if ns, known := shortestBarrier(&results[i]); known && !shareCore(&results[i]) {
 			all = append(all, ns)
 		}
 	}

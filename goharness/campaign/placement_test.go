@@ -84,7 +84,7 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 	}
 }
 
-// Before a run knows its barriers, the machine's word for cores of their own counts, until every result has contradicted it.
+// Before a run knows its barriers, the machine's word for cores of their own counts, until as many results have contradicted it.
 func TestTheFirstResultsGoByTheTopology(t *testing.T) {
 	r := &record.Result{Threads: 2, Status: record.OK, Conditions: &record.Conditions{BarrierBeforeNS: record.Known(35.0, "test"), BarrierAfterNS: record.Known(35.0, "test"),
 		TogetherOverAlone: record.Known(1.83, "test")}}

@@ -32,9 +32,9 @@
 #define GEMM_HID_STORE(p, v) (*(GEMM_F(vecu) *)(p) = (v))
 #endif
 
-// Blocks of MC rows for which weights are packed once. With R rows a weight is packed for R multiply-adds by it: packing takes 2.5 % of the
-// time with 256 rows (Zen 4). Zen 4, two threads, 8 for 2: mlp of 1024 rows, 1024 and 4096 features, 1.10 times as fast in fp32 and bf16,
-// 512 rows 1.04, swiglu of 1024 rows, 2816 features, 1.02 to 1.06; 4 for 2: 0.97 to 1.06 with 1024 rows.
+// Blocks of MC rows for which weights are read from memory and packed once. Zen 4, 8 for 2, mlp of 1024 rows, 1024 and 4096 features: two threads
+// bf16 1.12 and 1.14 times as fast in two series, fp32 1.11 and 1.06, one thread 1.04 and 1.03 (what of it packing takes was not measured apart);
+// 512 rows, two threads, 1.03 and 1.05; swiglu of 1024 rows, 2816 features, 1.06 and 1.02. 4 for 2: mlp of 1024 rows 1.06 and 0.97.
 #if GEMM_TILES // not measured with more
 #define GEMM_LAYERS_BLOCKS 2
 #else
