@@ -231,18 +231,6 @@ func TestStepsOfOneThreadAloneKeepTheirPlace(t *testing.T) {
 	}
 }
 
-// Alone the first thread has the others wait beside it; on CPUs of their own that changes little.
-func TestWorkOnAllThreadsIsComparedWithWorkOnOne(t *testing.T) {
-	if _, err := start(t, 1).TogetherOverAlone(); err == nil {
-		t.Error("one thread was compared with itself")
-	}
-	two := start(t, 2)
-	// Threads that are not pinned may meet on one CPU: only what cannot be is refused.
-	if ratio, err := two.TogetherOverAlone(); err != nil || !(ratio >= 0.5) {
-		t.Errorf("work on two threads takes %g of the time on one, err %v", ratio, err)
-	}
-}
-
 // While the team works the runtime's other threads sleep: a monitor that looks in every 20 µs takes its CPU from one of the team's threads.
 func TestTheGoRuntimeSleepsWhileTheTeamWorks(t *testing.T) {
 	tm := start(t, 2)
