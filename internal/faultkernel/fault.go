@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=185adb647ee1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=31c84761d351
 #include "fault.h"
 */
 import "C"

@@ -171,7 +171,7 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 	ends := []string{"", "bias=1", "act=relu", "bias=1 act=relu", "residual=1", "bias=1 residual=1", "act=relu residual=1", "bias=1 residual=1 act=relu",
 		"act=silu", "bias=1 residual=1 act=gelu"}
 	sizes := []string{"n=12 h=4 w=4", "n=6 h=5 w=4", "n=2 h=14 w=14", "n=2 h=13 w=13", "n=2 h=15 w=15", "n=2 h=16 w=16", "n=1 h=5 w=71", "n=1 h=6 w=66 pad=0",
-		"n=1 h=16 w=64", "n=1 h=4 w=231"}
+		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4"}
 	var list []op.Op
 	for i, size := range sizes {
 		if !strings.Contains(size, "pad") {
@@ -180,7 +180,7 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 		for j, end := range ends {
 			for l, layout := range []string{"nchw", "nhwc"} {
 				if l == 0 && (i+j)%3 == 0 || l == 1 && (i+j)%6 == 1 { // a sample: each end meets several sizes, and each size several ends
-					list = append(list, kerneltest.Op(t, "conv2d", record.FP32, params("c=64 k=32 "+size+" "+end+" layout="+layout)))
+					list = append(list, kerneltest.Op(t, "conv2d", []record.DType{record.FP32, record.BF16}[(i+j/2)%2], params("c=64 k=32 "+size+" "+end+" layout="+layout)))
 				}
 			}
 		}
@@ -192,7 +192,9 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 	var list []op.Op
 	for _, s := range winograd {
 		for _, layout := range []string{"nchw", "nhwc"} {
-			list = append(list, kerneltest.Op(t, "conv2d", record.FP32, params(s+" layout="+layout)))
+			for _, d := range []record.DType{record.FP32, record.BF16} {
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+			}
 		}
 	}
 	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)

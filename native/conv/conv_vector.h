@@ -118,6 +118,14 @@ RIDGE_INLINE RIDGE_VT mv load_out(const yt *p) {
   return *(const mv_any *)p;
 #endif
 }
+// One element of them.
+RIDGE_INLINE me one_out(const yt *p) {
+#if defined(CONV_BF16)
+  return ridge_bf16_to_float(*p);
+#else
+  return *p;
+#endif
+}
 RIDGE_INLINE RIDGE_VT void store_out(yt *p, mv v) {
 #if defined(CONV_BF16)
   store_bf16(p, v);
@@ -221,11 +229,7 @@ RIDGE_INLINE RIDGE_VT void finish_pixels(const ridge_conv_args *a, mv v, int64_t
     finish_pixels_slowly(a, v, k, at);
     return;
   }
-#if defined(CONV_BF16)
-  if (a->bias) v += ridge_bf16_to_float(((const yt *)a->bias)[k]);
-#else
-  if (a->bias) v += ((const yt *)a->bias)[k];
-#endif
+  if (a->bias) v += one_out((const yt *)a->bias + k);
   if (a->residual) v = plus(v, load_out((const yt *)a->residual + at));
   if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
   store_out((yt *)a->y + at, v);

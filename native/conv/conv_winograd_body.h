@@ -1,4 +1,4 @@
-// The body of conv2d_fp32_*_winograd43: 3x3 convolution of step 1 by Winograd's F(4x4, 3x3)
+// The body of conv2d_*_winograd43: 3x3 convolution of step 1 by Winograd's F(4x4, 3x3)
 //
 //   Y = A^T [ sum over c of (G w G^T) . (B^T d B) ] A      for every 4x4 block of outputs, d its 6x6 inputs
 //
@@ -27,6 +27,9 @@
 // multiples of 4 waste the rest of their last tiles: 1.31 at 14 and 7.
 // Where it wins: table.c's ridge_conv_winograd_wins.
 //
+// bf16: inputs and filters are widened to fp32 as they are loaded, everything between is fp32, and outputs are rounded once. A rounding of V or U
+// to bf16 would be enlarged by the transforms as theirs are: 13.8 u of bf16.
+//
 // Error: the transforms enlarge rounding errors; worst found: 13.8 u of sum |x*w| (kernels.def), at corners of
 // the image, whose outputs have few products but the error of the whole tile. The usual points 0, +-1, +-2 gave 54.
 // Source: Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks".
@@ -38,8 +41,9 @@
 #ifndef CONV_APART
 #define CONV_APART (1 << 30)
 #endif
-// TS: tiles of a sub-block, at most; LONG: of a stretch (below); ASK: the position from whose product on the lines of y are asked for.
-enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = 36, ASK = 27, APART = CONV_APART };
+// TS: tiles of a sub-block, at most; LONG: of a stretch (below); ASK: the position from whose product on the lines of y are asked for; LINE_X: elements of
+// x or w in a cache line.
+enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = 36, ASK = 27, APART = CONV_APART, LINE_X = 64 / sizeof(xt) };
 
 typedef struct plan {
   const ridge_conv_args *a;
@@ -116,7 +120,7 @@ RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
   const ridge_conv_args *a = p->a;
   int64_t top = tile % p->per / p->across * 4 - a->pad_h, C = a->C;
   int64_t c0 = a->pad_w < p->wide ? a->pad_w : p->wide, c1 = a->pad_w + a->W < p->wide ? a->pad_w + a->W : p->wide;
-  const float *image = (const float *)a->x + tile / p->per * C * a->H * a->W;
+  const xt *image = (const xt *)a->x + tile / p->per * C * a->H * a->W;
   for (int64_t h = top; h < top + 6; h++, window += p->wide * C) {
     int inside = h >= 0 && h < a->H;
     memset(window, 0, (size_t)((inside ? c0 : p->wide) * C) * sizeof(float));
@@ -126,50 +130,66 @@ RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
   }
 }
 
-// Transforms the inputs of one tile to V[.][i][.] of the block.
-RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float *zeros, const float *window, float *V) {
-  const ridge_conv_args *a = p->a;
-  const float *at[POS], *image = (const float *)a->x + tile / p->per * a->H * a->W * a->C;
-  int64_t top = tile % p->per / p->across * 4 - a->pad_h, left = tile % p->across * 4 - a->pad_w, C = a->C;
-  for (int64_t h = 0; h < 6; h++)
-    for (int64_t w = 0; w < 6; w++) {
-      int inside = top + h >= 0 && top + h < a->H && left + w >= 0 && left + w < a->W;
-      at[h * 6 + w] = a->layout == 0 ? window + (h * p->wide + tile % p->across * 4 + w) * C
-                      : inside       ? image + ((top + h) * a->W + left + w) * C
-                                     : zeros;
-    }
-  for (int64_t c = 0; c < C; c += VL) {
+// VL neighbouring elements of x or, of a thread's window, in fp32.
+RIDGE_INLINE RIDGE_VT mv input_at(const void *from, int64_t c, const int window) {
+#if defined(CONV_BF16)
+  if (!window) return (mv)ridge_bf16_load((const xt *)from + c);
+#endif
+  (void)window;
+  return *(const mv_any *)((const float *)from + c);
+}
+
+// Transforms the inputs of one tile, VL channels from each of `at`, to v and on from position to position.
+RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS], float *v, const int window) {
+  for (int64_t c = 0; c < p->a->C; c += VL, v += VL) {
     mv t[6][6];
     for (int w = 0; w < 6; w++) {
       mv d[6], col[6];
       RIDGE_UNROLL_ALL
-      for (int h = 0; h < 6; h++) d[h] = *(const mv_any *)(at[h * 6 + w] + c);
+      for (int h = 0; h < 6; h++) d[h] = input_at(at[h * 6 + w], c, window);
       turn_in(d, col);
       RIDGE_UNROLL_ALL
       for (int h = 0; h < 6; h++) t[h][w] = col[h];
     }
-    float *v = V + i * C + c;
+    float *to = v;
     for (int h = 0; h < 6; h++) {
       mv row[6];
       turn_in(t[h], row);
       RIDGE_UNROLL_ALL
-      for (int w = 0; w < 6; w++, v += p->v_pos) *(mv_any *)v = row[w];
+      for (int w = 0; w < 6; w++, to += p->v_pos) *(mv_any *)to = row[w];
     }
   }
+}
+
+// Transforms the inputs of one tile to V[.][i][.] of the block.
+RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float *zeros, const float *window, float *V) {
+  const ridge_conv_args *a = p->a;
+  const void *at[POS];
+  const xt *image = (const xt *)a->x + tile / p->per * a->H * a->W * a->C;
+  int64_t top = tile % p->per / p->across * 4 - a->pad_h, left = tile % p->across * 4 - a->pad_w, C = a->C;
+  for (int64_t h = 0; h < 6; h++)
+    for (int64_t w = 0; w < 6; w++) {
+      int inside = top + h >= 0 && top + h < a->H && left + w >= 0 && left + w < a->W;
+      at[h * 6 + w] = a->layout == 0 ? (const void *)(window + (h * p->wide + tile % p->across * 4 + w) * C)
+                      : inside       ? (const void *)(image + ((top + h) * a->W + left + w) * C)
+                                     : zeros;
+    }
+  if (a->layout == 0 || sizeof(xt) == sizeof(float)) turn_inputs(p, at, V + i * C, 1);
+  else turn_inputs(p, at, V + i * C, 0);
 }
 
 // Transforms the filters of NR channels from k.
 RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
   int64_t C = p->a->C;
-  const float *w = (const float *)p->a->w + k * 9 * C;
+  const xt *w = (const xt *)p->a->w + k * 9 * C;
   for (int64_t c = 0; c < C; c += 4)
     for (int v = 0; v < RIDGE_NV; v++) {
       mv g[9][4];
       for (int t = 0; t < 9; t++) {
         // More streams than hardware follows: lines of four of these filters, the next line of this tap or those four lines on.
         for (int l = 0; l < 4; l++) {
-          const float *row = w + (v * VL + (p->a->layout == 1 ? c & 12 : t % 4 * 4) + l) * 9 * C;
-          __builtin_prefetch(p->a->layout == 1 ? row + t * C + (c | 15) + 1 : row + c * 9 + 64 + t / 4 * 16, 0, 2);
+          const xt *row = w + (v * VL + (p->a->layout == 1 ? c & 12 : t % 4 * 4) + l) * 9 * C;
+          __builtin_prefetch(p->a->layout == 1 ? row + t * C + (c | (LINE_X - 1)) + 1 : row + c * 9 + 4 * LINE_X + t / 4 * LINE_X, 0, 2);
         }
         if (p->a->layout == 1) {
           turn_elements(w + v * VL * 9 * C + t * C + c, 9 * C, g[t]);
@@ -216,14 +236,14 @@ RIDGE_INLINE stretch stretch_of(const plan *p, int64_t first, int64_t end) {
 }
 
 // Into L2: L1 cannot hold the outputs of a sub-block.
-RIDGE_INLINE void fetch(const float *from, int64_t n) {
-  for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(from + i, 0, 2);
+RIDGE_INLINE void fetch(const yt *from, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64 / (int64_t)sizeof(yt)) __builtin_prefetch(from + i, 0, 2);
   __builtin_prefetch(from + n - 1, 0, 2);
 }
 
 // Asks for the lines of array (y or the residual) in which the outputs of a stretch's part u lie, NR channels from k. NCHW: part u is channel k + u,
 // NHWC: it is tile u.
-RIDGE_INLINE void fetch_part(const plan *p, const float *array, const stretch *s, int64_t u, int64_t k) {
+RIDGE_INLINE void fetch_part(const plan *p, const yt *array, const stretch *s, int64_t u, int64_t k) {
   const ridge_conv_args *a = p->a;
   const int64_t P = a->Ho * a->Wo;
   if (a->layout == 1) {
@@ -232,7 +252,7 @@ RIDGE_INLINE void fetch_part(const plan *p, const float *array, const stretch *s
         fetch(array + (s->image * P + s->at + h * a->Wo + w) * a->K + k, NR);
     return;
   }
-  const float *from = array + (s->image * a->K + k + u) * P + s->at;
+  const yt *from = array + (s->image * a->K + k + u) * P + s->at;
   if (s->cols == a->Wo) fetch(from, s->rows * s->cols);
   else for (int64_t h = 0; h < s->rows; h++) fetch(from + h * a->Wo, s->cols);
 }
@@ -282,27 +302,27 @@ RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, float *plan
 }
 
 // The end of VL outputs from element i on. bias, residual: there is one.
-RIDGE_INLINE RIDGE_VT mv end_at(const float *from, int64_t i, const int bias, float b, const int residual, const float *res, const int act) {
+RIDGE_INLINE RIDGE_VT mv end_at(const float *from, int64_t i, const int bias, float b, const int residual, const yt *res, const int act) {
   mv v = *(const mv_any *)(from + i);
   if (bias) v += splat(b);
-  if (residual) v += *(const mv_any *)(res + i);
+  if (residual) v += load_out(res + i);
   return act == RIDGE_ACT_NONE || act == RIDGE_ACT_RELU ? activate(v, act) : activate_slowly(v, act);
 }
 
 // n neighbours of a channel's plane: y = act(from + b + res).
-RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias, float b, const int residual, const float *res,
-                                   const int act, float *y) {
+RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias, float b, const int residual, const yt *res, const int act, yt *y) {
   if (n < VL) {
-    float lanes[2][VL] = {{0}};
-    memcpy(lanes[0], from, (size_t)n * sizeof(float));
-    if (residual) memcpy(lanes[1], res, (size_t)n * sizeof(float));
-    *(mv_any *)lanes[0] = end_at(lanes[0], 0, bias, b, residual, lanes[1], act);
-    memcpy(y, lanes[0], (size_t)n * sizeof(float));
+    float lanes[VL] = {0};
+    yt of_res[VL] = {0}, of_y[VL];
+    memcpy(lanes, from, (size_t)n * sizeof(float));
+    if (residual) memcpy(of_res, res, (size_t)n * sizeof(yt));
+    store_out(of_y, end_at(lanes, 0, bias, b, residual, of_res, act));
+    memcpy(y, of_y, (size_t)n * sizeof(yt));
     return;
   }
   mv last = end_at(from, n - VL, bias, b, residual, res, act); // before y is written, which res may be
-  for (int64_t i = 0; i < n - VL; i += VL) *(mv_any *)(y + i) = end_at(from, i, bias, b, residual, res, act);
-  *(mv_any *)(y + n - VL) = last;
+  for (int64_t i = 0; i < n - VL; i += VL) store_out(y + i, end_at(from, i, bias, b, residual, res, act));
+  store_out(y + n - VL, last);
 }
 
 // The planes of VL channels from k, for a stretch.
@@ -312,11 +332,11 @@ RIDGE_INLINE RIDGE_VT void end_planes(const plan *p, const stretch *s, const flo
   const int64_t P = a->Ho * a->Wo, whole = s->cols == a->Wo; // rows that follow each other are one
   const int64_t rows = whole ? 1 : s->rows, n = whole ? s->rows * s->cols : s->cols;
   for (int64_t c = 0; c < VL; c++) {
-    const float b = bias ? ((const float *)a->bias)[k + c] : 0;
+    const float b = bias ? one_out((const yt *)a->bias + k + c) : 0;
     const int64_t at = (s->image * a->K + k + c) * P + s->at;
     for (int64_t h = 0; h < rows; h++)
-      end_run(planes + c * ld + h * s->cols, n, bias, b, residual, residual ? (const float *)a->residual + at + h * a->Wo : 0, act,
-              (float *)a->y + at + h * a->Wo);
+      end_run(planes + c * ld + h * s->cols, n, bias, b, residual, residual ? (const yt *)a->residual + at + h * a->Wo : 0, act,
+              (yt *)a->y + at + h * a->Wo);
   }
 }
 

@@ -1,0 +1,16 @@
+// conv2d_bf16_avx2_winograd43: Winograd F(4x4, 3x3) with 6x16 tiles, in fp32.
+//
+// Formula, blocking, error and source: conv_winograd_body.h. Preconditions: 3x3, step 1, no dilation, one
+// group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
+// bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
+// Versions: 1, the body of the fp32 kernel, bf16 widened as it is loaded; one thread of Zen 4 beside the indirect kernel in the same rounds, filters packed
+// beforehand: 2.5 (64 channels of 56x56), 3.2 (128 of 28x28), 1.9 (256 of 14x14); NCHW, packed in the call, 3.0, 2.9, 1.8.
+#include "../include/ridge.h"
+
+#define RIDGE_VL 8
+#define RIDGE_MR 6
+#define RIDGE_NV 2
+#define RIDGE_VT RIDGE_TARGET_AVX2
+#define CONV_BF16
+#define CONV_FN ridge_conv2d_bf16_avx2_winograd43
+#include "conv_winograd_body.h"

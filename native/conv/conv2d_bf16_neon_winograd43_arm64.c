@@ -1,0 +1,15 @@
+// conv2d_bf16_neon_winograd43: Winograd F(4x4, 3x3) with 6x16 tiles, in fp32.
+//
+// Formula, blocking, error and source: conv_winograd_body.h. Preconditions: 3x3, step 1, no dilation, one
+// group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
+// bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
+// Versions: 1, the body of the fp32 kernel, bf16 widened as it is loaded; tested under emulation, not timed.
+#include "../include/ridge.h"
+
+#define RIDGE_VL 4
+#define RIDGE_MR 6
+#define RIDGE_NV 4
+#define RIDGE_VT
+#define CONV_BF16
+#define CONV_FN ridge_conv2d_bf16_neon_winograd43
+#include "conv_winograd_body.h"
