@@ -20,6 +20,11 @@ RIDGE_INLINE ridge_conv_strides ridge_conv_layout(const ridge_conv_args *a) {
   return (ridge_conv_strides){1, a->C, 1, a->K, 1, cg};
 }
 
+// Outputs of a side of Winograd's tiles: 4, or 2 where there are few tiles of 4 (conv_winograd_body.h).
+RIDGE_INLINE int64_t ridge_conv_winograd_step(const ridge_conv_args *a) {
+  return a->N * ((a->Ho + 3) / 4) * ((a->Wo + 3) / 4) < 12 ? 2 : 4;
+}
+
 // The bounds of a requantised result: the lower one is 0 with ReLU.
 RIDGE_INLINE float ridge_requant_low(int act) { return act == RIDGE_ACT_RELU ? 0 : -128; }
 

@@ -171,7 +171,8 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 	ends := []string{"", "bias=1", "act=relu", "bias=1 act=relu", "residual=1", "bias=1 residual=1", "act=relu residual=1", "bias=1 residual=1 act=relu",
 		"act=silu", "bias=1 residual=1 act=gelu"}
 	sizes := []string{"n=12 h=4 w=4", "n=6 h=5 w=4", "n=2 h=14 w=14", "n=2 h=13 w=13", "n=2 h=15 w=15", "n=2 h=16 w=16", "n=1 h=5 w=71", "n=1 h=6 w=66 pad=0",
-		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4"}
+		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4", "n=1 h=7 w=7", "n=1 h=8 w=11", "n=2 h=5 w=9",
+		"n=3 h=7 w=6", "n=1 h=23 w=7"}
 	var list []op.Op
 	for i, size := range sizes {
 		if !strings.Contains(size, "pad") {

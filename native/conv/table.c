@@ -1,4 +1,5 @@
 #include "table.h"
+#include "conv.h"
 
 #include "kernels.h"
 
@@ -41,25 +42,30 @@ static int tiles_win(const ridge_conv_args *a, int64_t unit) {
 int ridge_conv_tiles_win_bf16(const void *args) { return tiles_win(args, 32); }
 int ridge_conv_tiles_win_int8(const void *args) { return tiles_win(args, 64); }
 
-// Winograd F(4x4, 3x3) can, and has enough tiles of 4x4 outputs to pay for its transformed filters. Wider padding
+// Winograd can, and has enough tiles to pay for its transformed filters. Wider padding
 // leaves corners with few products beside the error of a whole tile: the bound would not hold there.
 int ridge_conv_winograd_wins(const void *args) {
   const ridge_conv_args *a = args;
-  int64_t tiles = a->N * ((a->Ho + 3) / 4) * ((a->Wo + 3) / 4);
+  const int64_t step = ridge_conv_winograd_step(a), tiles = a->N * ((a->Ho + step - 1) / step) * ((a->Wo + step - 1) / step);
   if (a->layout == 0 && a->C * (a->Wo + 6) > 2 << 20) return 0; // a thread's window of six input rows
+  if (step == 2 && a->layout == 1 && !a->packing && a->N * a->Ho * a->Wo < 60) return 0; // 7x7: 0.91 to 1.09 of the indirect kernel
   return ridge_conv_sizes_fit(args) && a->R == 3 && a->S == 3 && a->stride_h == 1 && a->stride_w == 1 && a->dil_h == 1 && a->dil_w == 1 &&
          a->groups == 1 && a->pad_h <= 1 && a->pad_w <= 1 && a->H >= 4 && a->W >= 4 && a->C % 16 == 0 && a->K % 32 == 0 && a->C >= 64 && tiles >= 12;
 }
 
+// Positions of Winograd's tiles along a side of n outputs.
+static int64_t positions(int64_t n, int64_t step) { return n / step * (step + 2) + (n % step == 0 ? 0 : n % step == 3 ? 5 : 4); }
+
 // The same beside kernels that multiply bf16 at twice the rate of fp32 (VDPBF16PS on Zen 4 and 5): 9 products of half an fp32's time for a pixel, with
-// the bytes moved some 48 of a whole one's for a tile, and the filters' transform, which pixels of NCHW turned beforehand hide. Zen 4, one thread: 1.16
-// to 1.7 where it is chosen, 0.84 to 0.98 for 13x13, 9x9 (4 images) and 14x14 with filters transformed in the call.
+// the bytes moved some 4/3 of a whole one's for a position, and the filters' transform, beside which stands the direct kernel's turning of NCHW pixels.
+// Refused, one image on one thread of Zen 4: 13x13 0.84 to 0.98, 14x14 packed in the call 1.0 to 1.08 in NHWC (two threads 0.85 to 0.9), four
+// images of 9x9 0.94 to 0.96.
 int ridge_conv_winograd_beats_dots(const void *args) {
   if (!ridge_conv_winograd_wins(args)) return 0;
   const ridge_conv_args *a = args;
-  const int64_t pixels = a->N * a->Ho * a->Wo, tiles = a->N * ((a->Ho + 3) / 4) * ((a->Wo + 3) / 4);
-  const int64_t filters = a->packing ? 0 : a->layout == 0 && a->C >= 128 ? 200 : 450;
-  return 9 * pixels > 96 * tiles + filters;
+  const int64_t step = ridge_conv_winograd_step(a), pixels = a->N * a->Ho * a->Wo, at = a->N * positions(a->Ho, step) * positions(a->Wo, step);
+  const int64_t filters = a->packing || (a->layout == 0 && a->C >= 128) ? 200 : 500;
+  return 9 * pixels > at * 8 / 3 + filters;
 }
 
 // One input channel per group; NHWC kernels take one output per channel.

@@ -1,0 +1,220 @@
+// Winograd's outputs: the transform of the products, and their end (conv_winograd_body.h).
+#ifndef RIDGE_CONV_WINOGRAD_OUT_H
+#define RIDGE_CONV_WINOGRAD_OUT_H
+
+#include "conv_winograd_in.h"
+
+// Where outputs of tiles that neighbour in a row lie.
+typedef struct stretch {
+  int64_t image, at, rows, cols, next; // image; place of the first pixel in it; rows and columns; the tile behind
+} stretch;
+
+// The tiles of first's row that are below end, LONG at most.
+RIDGE_INLINE stretch stretch_of(const plan *p, int64_t first, int64_t end) {
+  const ridge_conv_args *a = p->a;
+  int64_t row = first / p->across, across = first % p->across, down = p->per / p->across;
+  stretch s = {.image = row / down, .next = (row + 1) * p->across < end ? (row + 1) * p->across : end};
+  if (s.next > first + LONG) s.next = first + LONG;
+  int64_t ho = row % down * p->step, wo = across * p->step, n = (s.next - first) * p->step;
+  s.at = ho * a->Wo + wo, s.rows = a->Ho - ho < p->step ? a->Ho - ho : p->step, s.cols = a->Wo - wo < n ? a->Wo - wo : n;
+  return s;
+}
+
+// Into L2: L1 cannot hold the outputs of a sub-block.
+RIDGE_INLINE void fetch(const yt *from, int64_t n) {
+  for (int64_t i = 0; i < n; i += 64 / (int64_t)sizeof(yt)) __builtin_prefetch(from + i, 0, 2);
+  __builtin_prefetch(from + n - 1, 0, 2);
+}
+
+// Asks for the lines of array (y or the residual) in which the outputs of a stretch's part u lie, NR channels from k. NCHW: part u is channel k + u,
+// NHWC: it is tile u.
+RIDGE_INLINE void fetch_part(const plan *p, const yt *array, const stretch *s, int64_t u, int64_t k) {
+  const ridge_conv_args *a = p->a;
+  const int64_t P = a->Ho * a->Wo;
+  if (a->layout == 1) {
+    for (int64_t h = 0; h < s->rows; h++)
+      for (int64_t w = u * p->step; w < s->cols && w < (u + 1) * p->step; w++)
+        fetch(array + (s->image * P + s->at + h * a->Wo + w) * a->K + k, NR);
+    return;
+  }
+  const yt *from = array + (s->image * a->K + k + u) * P + s->at;
+  if (s->cols == a->Wo) fetch(from, s->rows * s->cols);
+  else for (int64_t h = 0; h < s->rows; h++) fetch(from + h * a->Wo, s->cols);
+}
+
+// The first half of a tile's outputs, VL channels: t = A^T M, columns alone. off: where each position begins; NULL: m_pos elements after the one before.
+RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, mv t[4][6]) {
+  const int64_t points = off ? p->points : 6;
+  RIDGE_UNROLL_ALL
+  for (int w = 0; w < mw + 2; w++) {
+    mv d[6], y[4];
+    RIDGE_UNROLL_ALL
+    for (int h = 0; h < mh + 2; h++) d[h] = *(const mv_any *)(m + (off ? off[h * points + w] : (h * 6 + w) * p->m_pos));
+    turn_out(mh, d, y);
+    RIDGE_UNROLL_ALL
+    for (int h = 0; h < mh; h++) t[h][w] = y[h];
+  }
+}
+
+// NHWC: the outputs of a tile, from pixel q of y (and of the residual), NR channels from k. Tiles of 2 outputs may have one: rows, cols.
+RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, int64_t q, int64_t rows, int64_t cols,
+                                      int64_t k) {
+  const ridge_conv_args *a = p->a;
+  if (mh > 2 || rows > 2) rows = mh;
+  if (mw > 2 || cols > 2) cols = mw;
+  for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
+    mv t[4][6];
+    columns_out(p, m, off, mh, mw, t);
+    for (int64_t h = 0; h < mh && h < rows; h++) {
+      mv y[4];
+      turn_out(mw, t[h], y);
+      for (int64_t w = 0; w < mw && w < cols; w++) finish_channels(a, y[w], k, (q + h * a->Wo + w) * a->K + k);
+    }
+  }
+}
+
+// NCHW: a tile's outputs, VL channels, to rows of planes that lie ld apart; whole quads or halves, whatever they cover.
+RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, float *plane, int64_t ld, int64_t pitch) {
+  mv t[4][6];
+  columns_out(p, m, off, mh, mw, t);
+  RIDGE_UNROLL_ALL
+  for (int h = 0; h < mh; h++, plane += pitch) {
+    mv y[4], turned[4];
+    turn_out(mw, t[h], y);
+    RIDGE_UNROLL_ALL
+    for (int w = mw; w < 4; w++) y[w] = (mv){0};
+    CONV_TURN(turned, y[0], y[1], y[2], y[3]); // lane group g of turned[j]: channel 4g + j
+    RIDGE_UNROLL_ALL
+    for (int j = 0; j < 4; j++) {
+      RIDGE_UNROLL_ALL
+      for (int g = 0; g < VL / 4; g++) memcpy(plane + (4 * g + j) * ld, (const float *)&turned[j] + 4 * g, mw == 2 ? sizeof(quad) / 2 : sizeof(quad));
+    }
+  }
+}
+
+#define OUTPUTS(mh, mw)                                                                                                                   \
+  __attribute__((noinline)) RIDGE_VT static void pixels_##mh##mw(const plan *p, const float *m, const int64_t *off, int64_t q, int64_t rows, int64_t cols, int64_t k) { \
+    pixels_out(p, m, off, mh, mw, q, rows, cols, k);                                                                                      \
+  }                                                                                                                                       \
+  __attribute__((noinline)) RIDGE_VT static void planes_##mh##mw(const plan *p, const float *m, const int64_t *off, float *plane, int64_t ld, int64_t pitch) { \
+    planes_out(p, m, off, mh, mw, plane, ld, pitch);                                                                                      \
+  }
+FOR_EACH_SIZE(OUTPUTS)
+typedef void (*pixels_fn)(const plan *, const float *, const int64_t *, int64_t, int64_t, int64_t, int64_t);
+typedef void (*planes_fn)(const plan *, const float *, const int64_t *, float *, int64_t, int64_t);
+
+// The end of VL outputs from element i on. bias, residual: there is one.
+RIDGE_INLINE RIDGE_VT mv end_at(const float *from, int64_t i, const int bias, float b, const int residual, const yt *res, const int act) {
+  mv v = *(const mv_any *)(from + i);
+  if (bias) v += splat(b);
+  if (residual) v += load_out(res + i);
+  return act == RIDGE_ACT_NONE || act == RIDGE_ACT_RELU ? activate(v, act) : activate_slowly(v, act);
+}
+
+// n neighbours of a channel's plane: y = act(from + b + res).
+RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias, float b, const int residual, const yt *res, const int act, yt *y) {
+  if (n < VL) {
+    float lanes[VL] = {0};
+    yt of_res[VL] = {0}, of_y[VL];
+    memcpy(lanes, from, (size_t)n * sizeof(float));
+    if (residual) memcpy(of_res, res, (size_t)n * sizeof(yt));
+    store_out(of_y, end_at(lanes, 0, bias, b, residual, of_res, act));
+    memcpy(y, of_y, (size_t)n * sizeof(yt));
+    return;
+  }
+  mv last = end_at(from, n - VL, bias, b, residual, res, act); // before y is written, which res may be
+  for (int64_t i = 0; i < n - VL; i += VL) store_out(y + i, end_at(from, i, bias, b, residual, res, act));
+  store_out(y + n - VL, last);
+}
+
+// The planes of VL channels from k, for a stretch.
+RIDGE_INLINE RIDGE_VT void end_planes(const plan *p, const stretch *s, const float *planes, int64_t ld, int64_t k, const int bias,
+                                      const int residual, const int act) {
+  const ridge_conv_args *a = p->a;
+  const int64_t P = a->Ho * a->Wo, whole = s->cols == a->Wo; // rows that follow each other are one
+  const int64_t rows = whole ? 1 : s->rows, n = whole ? s->rows * s->cols : s->cols;
+  for (int64_t c = 0; c < VL; c++) {
+    const float b = bias ? one_out((const yt *)a->bias + k + c) : 0;
+    const int64_t at = (s->image * a->K + k + c) * P + s->at;
+    for (int64_t h = 0; h < rows; h++)
+      end_run(planes + c * ld + h * s->cols, n, bias, b, residual, residual ? (const yt *)a->residual + at + h * a->Wo : 0, act,
+              (yt *)a->y + at + h * a->Wo);
+  }
+}
+
+#define END_PLANES(name, bias, residual, act)                                                                                     \
+  __attribute__((noinline)) RIDGE_VT static void end_##name(const plan *p, const stretch *s, const float *planes, int64_t ld, int64_t k) { \
+    end_planes(p, s, planes, ld, k, bias, residual, act);                                                                         \
+  }
+END_PLANES(plain, 0, 0, RIDGE_ACT_NONE)
+END_PLANES(bias, 1, 0, RIDGE_ACT_NONE)
+END_PLANES(relu, 0, 0, RIDGE_ACT_RELU)
+END_PLANES(bias_relu, 1, 0, RIDGE_ACT_RELU)
+END_PLANES(residual, 0, 1, RIDGE_ACT_NONE)
+END_PLANES(bias_residual, 1, 1, RIDGE_ACT_NONE)
+END_PLANES(residual_relu, 0, 1, RIDGE_ACT_RELU)
+END_PLANES(bias_residual_relu, 1, 1, RIDGE_ACT_RELU)
+END_PLANES(slowly, p->a->bias != 0, p->a->residual != 0, p->a->act)
+
+typedef void (*end_fn)(const plan *, const stretch *, const float *, int64_t, int64_t);
+static end_fn end_for(const ridge_conv_args *a) {
+  static const end_fn ends[2][2][2] = {{{end_plain, end_bias}, {end_residual, end_bias_residual}},
+                                       {{end_relu, end_bias_relu}, {end_residual_relu, end_bias_residual_relu}}};
+  if (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU) return end_slowly;
+  return ends[a->act == RIDGE_ACT_RELU][a->residual != 0][a->bias != 0];
+}
+
+// The tiles of a sub-block that have a position, in their order: in all of them, but where the tiles of the last column or row are short some positions
+// are wanting. Classes: 2 (wanting in the last row) + 1 (in the last column).
+typedef struct members {
+  int64_t n[4];
+  uint8_t tile[4][TS], before[4][TS + 1]; // before: how many are below a tile
+} members;
+
+static members members_of(const plan *p, int64_t first, int64_t n) {
+  members of;
+  for (int c = 0; c < 4; c++) {
+    uint8_t m = 0;
+    for (int64_t i = 0; i < n; i++) {
+      of.before[c][i] = m;
+      if ((c < 2 || high(p, first + i) == p->step) && (c % 2 == 0 || broad(p, first + i) == p->step)) of.tile[c][m++] = (uint8_t)i;
+    }
+    of.n[c] = of.before[c][n] = m;
+  }
+  return of;
+}
+RIDGE_INLINE int class_of(const plan *p, int64_t h, int64_t w) { return 2 * (h >= p->last_h + 2) + (w >= p->last_w + 2); }
+
+// Transforms M's rows of tiles i on to the outputs of a stretch's tiles, NR channels from k.
+RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s, int64_t i, int64_t k, const float *M, float *planes) {
+#define PIXELS_OF(mh, mw) pixels_##mh##mw
+#define PLANES_OF(mh, mw) planes_##mh##mw
+  static const pixels_fn pixels_of[3][3] = EACH_SIZE(PIXELS_OF);
+  static const planes_fn planes_of[3][3] = EACH_SIZE(PLANES_OF);
+  const ridge_conv_args *a = p->a;
+  const int64_t tiles = ceil_div(s->cols, p->step), mh = s->rows < p->step ? last_of(s->rows, p->step) : p->step;
+  const int64_t rest = s->cols % p->step, end = rest ? last_of(rest, p->step) : p->step; // of the last tile
+  int64_t off[POS];
+  for (int64_t h = 0; h < p->points; h++)
+    for (int64_t w = 0; w < p->points; w++) off[h * p->points + w] = (h * p->points + w) * p->m_pos + of->before[class_of(p, h, w)][i] * NR;
+  if (a->layout == 1) {
+    const int64_t q = s->image * a->Ho * a->Wo + s->at;
+    for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
+      if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, 4, 4, k);
+      else pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M, off, q + w, s->rows, s->cols - w, k);
+    }
+    return;
+  }
+  const int64_t ld = ends_ld(s->cols);
+  for (int v = 0; v < RIDGE_NV; v++, k += VL, M += VL) {
+    // The last tile first, for it may reach into the next row.
+    for (int64_t l = tiles - 1, w = 0; w < tiles; l = w++) {
+      float *plane = planes + l * p->step;
+      if (p->even) planes_out(p, M + (i + l) * NR, NULL, 4, 4, plane, ld, s->cols);
+      else planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M + l * NR, off, plane, ld, s->cols);
+    }
+    end_for(a)(p, s, planes, ld, k);
+  }
+}
+
+#endif
