@@ -63,7 +63,7 @@ func TestWhatCannotBeReadIsRefusedAtOnce(t *testing.T) {
 			if code != exitUsage || len(lines(stderr)) != 1 || !strings.Contains(stderr, want) {
 				t.Errorf("%v: exit code %d: %s, expected %q", args, code, stderr, want)
 			}
-			if took := time.Since(begin); took > 10*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("%v took %v", args, took)
 			}
 		}

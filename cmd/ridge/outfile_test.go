@@ -80,7 +80,7 @@ func TestAPlaceThatCannotBeWrittenIsRefusedBeforeMeasuring(t *testing.T) {
 			if code != exitUsage || stdout != "" || len(lines(stderr)) != 1 || !strings.Contains(stderr, want) || !strings.Contains(stderr, name) {
 				t.Errorf("%v: exit code %d: %q %s, expected %q", at(args, name), code, stdout, stderr, want)
 			}
-			if took := time.Since(begin); took > 5*time.Second {
+			if took := time.Since(begin); took > time.Minute {
 				t.Errorf("%v took %v", args, took)
 			}
 		}

@@ -308,14 +308,31 @@ func TestAnInterruptionKeepsWhatWasMeasured(t *testing.T) {
 	}
 }
 
+// startedAt is a worker that holds the deadline of its requests, of a minute, against when it had started.
+type startedAt struct {
+	runner.Worker
+	t  *testing.T
+	at time.Time
+}
+
+func (w startedAt) Do(ctx context.Context, q runner.Request) (runner.Reply, error) {
+	if end, ok := ctx.Deadline(); !ok || end.Before(w.at.Add(time.Minute)) {
+		w.t.Errorf("%s: a deadline %v after the start, want a minute", q.Verb, end.Sub(w.at))
+	}
+	return w.Worker.Do(ctx, q)
+}
+
 // A worker that starts slowly costs time, and no case: its start is not in the deadline.
 func TestTheStartOfTheWorkerIsNotInTheDeadline(t *testing.T) {
 	b := &fakebackend.Backend{Platform: "cpu"}
-	const delay, deadline = 1500 * time.Millisecond, time.Second
 	r := &runner.Runner{Launch: func(ctx context.Context) (runner.Worker, error) {
-		time.Sleep(delay)
-		return runner.InProcess(toyServer(b))(ctx)
-	}, Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return deadline }}
+		if end, ok := ctx.Deadline(); ok {
+			t.Errorf("the worker must have started in %v", time.Until(end))
+		}
+		w, err := runner.InProcess(toyServer(b))(ctx)
+		time.Sleep(time.Millisecond)
+		return startedAt{w, t, time.Now()}, err
+	}, Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return time.Minute }}
 	defer r.Close()
 	cfg, _ := toy(t, b, "", copies(1)...)
 	res, err := r.Run(context.Background(), cfg.Cases[0])

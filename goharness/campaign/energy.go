@@ -32,6 +32,8 @@ type EnergyOptions struct {
 	Follow time.Duration
 	// Effort in place of the default one (tests).
 	Effort EnergyEffort
+	// Clock of the readings and of the worker's edges in place of the host's (tests).
+	Clock power.Clock
 }
 
 // EnergyEffort is the time that energies are given.
@@ -96,7 +98,10 @@ func (c *campaign) openEnergy(ctx context.Context) {
 		}
 		return
 	}
-	clock := power.Clock{Now: measure.MonotonicNow, Sleep: power.Sleep}
+	clock := o.Clock
+	if clock.Now == nil {
+		clock = power.Clock{Now: measure.MonotonicNow, Sleep: power.Sleep}
+	}
 	var listen func(power.Reading)
 	if o.Trace != nil {
 		e.trace = power.NewTrace(o.Trace, m.Domains(), clock.Now())

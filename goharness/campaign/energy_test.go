@@ -38,6 +38,36 @@ func toyMeter(watts float64) *powertest.Counter {
 		See: func(time.Duration) power.Sensors { return power.Sensors{ClockMHz: 3600, TemperatureC: 55} }}
 }
 
+// soaks is a worker whose loads last so much longer than they are asked to and take no time: the run's clock alone moves.
+type soaks struct {
+	runner.Worker
+	now  *time.Time
+	late time.Duration
+}
+
+func (w soaks) Do(ctx context.Context, q runner.Request) (runner.Reply, error) {
+	if q.Verb != runner.VerbSoak {
+		return w.Worker.Do(ctx, q)
+	}
+	*w.now = w.now.Add(time.Duration(q.Seconds*float64(time.Second)) + w.late)
+	return runner.Reply{Soaked: &runner.Soaked{StartNS: 0, EndNS: 2 * time.Hour.Nanoseconds(), Launches: 7200e6}}, nil // a launch each microsecond, around all windows
+}
+
+// virtual measures the energies of a campaign by a clock that sleeping moves, and its time by the loads alone: nothing depends on how busy
+// the host is.
+func virtual(cfg *Config, m *powertest.Counter, late time.Duration) *powertest.Clock {
+	clock, now := &powertest.Clock{T: time.Hour}, time.Unix(1e9, 0)
+	m.Now = func() time.Duration { return clock.T }
+	metered(cfg, m)
+	cfg.EnergyOf.Clock, cfg.Now = clock.Power(), func() time.Time { return now }
+	launch := cfg.Launch
+	cfg.Launch = func(ctx context.Context) (runner.Worker, error) {
+		w, err := launch(ctx)
+		return soaks{w, &now, late}, err
+	}
+	return clock
+}
+
 func TestEnergyGoesFromTheMeterIntoTheDocument(t *testing.T) {
 	ids := append(copies(3), "cpu/gemm/fp32/m=16,n=16,k=16/threads=1/hot")
 	cfg, v := toy(t, &fakebackend.Backend{}, t.TempDir(), ids...)
@@ -206,16 +236,23 @@ func TestTheBestAndWorstOfEachOpArePickedSuiteBySuite(t *testing.T) {
 	}
 }
 
-// A case takes 0.4 s: two windows of 20 ms behind a lead of 200 ms. Of three the first fits into the time, and nothing is begun that
-// does not: a slow program, whose windows take 10 s each, is left out from the start.
+// A case takes 432 ms: a lead of 200 ms, two windows that may take 66 ms each, and a margin. Nothing is begun that does not fit into the
+// time with the second baseline of 20 ms: a slow program, whose windows take 10 s each, is left out from the start.
 func TestEnergiesKeepToTheirTime(t *testing.T) {
 	ids := copies(3)
+	const takes = 432 * time.Millisecond
 	for _, tc := range []struct {
 		name   string
 		slow   bool
+		late   time.Duration // what each takes longer than its windows
 		within time.Duration
 		known  int
-	}{{"the second does not fit", false, 850 * time.Millisecond, 1}, {"the first is slow", true, 5 * time.Second, 2}} {
+	}{
+		{"the second fits", false, 0, 2*takes + 20*time.Millisecond, 2},
+		{"the second does not fit with the baseline", false, 0, 2*takes + 19*time.Millisecond, 1},
+		{"the second does not fit when it is as late as the first", false, 50 * time.Millisecond, 2*takes + 119*time.Millisecond, 1},
+		{"the first is slow", true, 0, 5 * time.Second, 2},
+	} {
 		b := &fakebackend.Backend{NS: func(p op.Program, kernel string) float64 {
 			if tc.slow && p.Bytes() == 100*8 {
 				return 4e9
@@ -223,7 +260,7 @@ func TestEnergiesKeepToTheirTime(t *testing.T) {
 			return toyNS(p, kernel)
 		}}
 		cfg, _ := toy(t, b, t.TempDir(), ids...)
-		metered(&cfg, toyMeter(50))
+		virtual(&cfg, toyMeter(50), tc.late)
 		cfg.EnergyOf.Effort.Within = tc.within
 		doc := mustRun(t, cfg)
 		known := 0

@@ -1,22 +1,23 @@
 package campaign
 
 import (
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
-	"ridge/goharness/measure"
 	"ridge/goharness/power"
+	"ridge/goharness/power/powertest"
 	"ridge/internal/fakebackend"
 )
 
 // channel is a memory controller that moves a line of 64 bytes each nanosecond.
-type channel struct{}
+type channel struct{ clock *powertest.Clock }
 
-func (channel) Read() (uint64, error) { return uint64(measure.MonotonicNow()), nil }
-func (channel) Close() error          { return nil }
+func (c channel) Read() (uint64, error) { return uint64(c.clock.T), nil }
+func (channel) Close() error            { return nil }
 
 func TestMeasuredBytesComeFromTheMemoryControllers(t *testing.T) {
 	root := t.TempDir()
@@ -35,9 +36,9 @@ func TestMeasuredBytesComeFromTheMemoryControllers(t *testing.T) {
 		want string
 	}{{"counted", nil, ""}, {"not permitted", syscall.EACCES, "permission denied"}} {
 		cfg, _ := toy(t, &fakebackend.Backend{}, t.TempDir(), copies(1)...)
-		metered(&cfg, toyMeter(50))
+		clock := virtual(&cfg, toyMeter(50), 0)
 		cfg.EnergyOf.Traffic = func(power.Env) (*power.Traffic, error) {
-			return power.OpenTraffic(power.Env{Root: root, Perf: func(uint32, uint64, int) (power.PerfCounter, error) { return channel{}, tc.err }})
+			return power.OpenTraffic(power.Env{Root: root, Perf: func(uint32, uint64, int) (power.PerfCounter, error) { return channel{clock}, tc.err }})
 		}
 		doc := mustRun(t, cfg)
 		e := find(t, doc, copies(1)[0]).Energy
@@ -52,7 +53,7 @@ func TestMeasuredBytesComeFromTheMemoryControllers(t *testing.T) {
 			continue
 		}
 		launch := float64(e.WindowNS) / e.Launches // ns
-		if want := 64 * launch; !ok || bytes < 0.95*want || bytes > 1.05*want || !strings.Contains(e.MeasuredBytes.Source, "1 counters") {
+		if want := 64 * launch; !ok || math.Abs(bytes-want) > 1e-6*want || !strings.Contains(e.MeasuredBytes.Source, "1 counters") {
 			t.Errorf("%s: %v bytes of a launch of %v ns, %+v", tc.name, bytes, launch, e.MeasuredBytes)
 		}
 	}

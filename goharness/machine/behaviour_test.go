@@ -380,17 +380,19 @@ func TestDoctorThresholds(t *testing.T) {
 func TestLoadIsMeasuredOverTheInterval(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, "/proc/stat", "cpu  100 0 100 1000 0 0 0 0 0 0\n")
-	go func() {
-		time.Sleep(20 * time.Millisecond)
-		_ = os.WriteFile(filepath.Join(root, "proc/stat"), []byte("cpu  130 0 100 1070 0 0 0 0 0 0\n"), 0o644)
-	}()
-	share, how, err := busyShare(context.Background(), Source{Root: root}, 200*time.Millisecond)
+	share, how, err := busyShare(context.Background(), Source{Root: root}, 200*time.Millisecond, func(_ context.Context, d time.Duration) error {
+		if d != 200*time.Millisecond {
+			t.Errorf("it waits %v", d)
+		}
+		put(t, root, "/proc/stat", "cpu  130 0 100 1070 0 0 0 0 0 0\n")
+		return nil
+	})
 	if err != nil || share != 0.3 || !strings.Contains(how, "busy") {
 		t.Errorf("%g %s %v, want 30 of 100 ticks", share, how, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := busyShare(ctx, Source{Root: root}, time.Hour); !errors.Is(err, context.Canceled) {
+	if _, _, err := busyShare(ctx, Source{Root: root}, time.Hour, wait); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

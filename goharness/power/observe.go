@@ -39,6 +39,7 @@ type Observer struct {
 	clock   Clock
 	domains []Domain
 	stall   time.Duration
+	late    time.Duration // how long after that an answer of a meter that heeds its context is waited for
 
 	mu     sync.Mutex
 	gone   error // why the meter is given up
@@ -60,7 +61,7 @@ type Observer struct {
 
 // NewObserver takes over a meter. listen, when not nil, hears every reading.
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
-	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains()))}
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, late: 50 * time.Millisecond, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains()))}
 }
 
 // sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
@@ -203,7 +204,7 @@ func ask[T any](ctx context.Context, o *Observer, call func(context.Context) (T,
 	select {
 	case a = <-got:
 	case <-limit.Done():
-		patient := 50 * time.Millisecond // it was late
+		patient := o.late
 		if ctx.Err() != nil {
 			patient = o.stall // nobody wants the answer any more: that is no fault of a slow meter
 		}

@@ -77,14 +77,16 @@ func TestAMeterThatFailsGivesAReasonAndNoNumber(t *testing.T) {
 			return nil
 		}
 	}
+	const short, never = 30 * time.Millisecond, time.Hour // what never is waited for ends no starved process either
 	for _, tc := range []struct {
-		name string
-		set  func(m *powertest.Counter)
-		want string
+		name        string
+		stall, late time.Duration
+		set         func(m *powertest.Counter)
+		want        string
 	}{
-		{"a zone that vanishes", func(m *powertest.Counter) { m.Fail = at(600*time.Millisecond, errors.New("no such file")) }, "no such file"},
-		{"a permission that is withdrawn", func(m *powertest.Counter) { m.Fail = at(0, errors.New("permission denied")) }, "permission denied"},
-		{"a counter that stands still", func(m *powertest.Counter) {
+		{"a zone that vanishes", never, never, func(m *powertest.Counter) { m.Fail = at(600*time.Millisecond, errors.New("no such file")) }, "no such file"},
+		{"a permission that is withdrawn", never, never, func(m *powertest.Counter) { m.Fail = at(0, errors.New("permission denied")) }, "permission denied"},
+		{"a counter that stands still", never, never, func(m *powertest.Counter) {
 			m.Draw = func(_ int, at time.Duration) float64 {
 				if at > 500*time.Millisecond {
 					return 0
@@ -92,13 +94,13 @@ func TestAMeterThatFailsGivesAReasonAndNoNumber(t *testing.T) {
 				return 50
 			}
 		}, "package-0 did not move for"},
-		{"zeros", func(m *powertest.Counter) { m.Watts = []float64{0} }, "did not move"},
-		{"garbage", func(m *powertest.Counter) { m.Watts = []float64{9e6} }, "reset or shows garbage"},
-		{"far above the limit", func(m *powertest.Counter) { m.Watts, m.Info.LimitWatts = []float64{200}, 100 }, "far above the power limit"},
-		{"an answer that heeds its context late", func(m *powertest.Counter) {
+		{"zeros", never, never, func(m *powertest.Counter) { m.Watts = []float64{0} }, "did not move"},
+		{"garbage", never, never, func(m *powertest.Counter) { m.Watts = []float64{9e6} }, "reset or shows garbage"},
+		{"far above the limit", never, never, func(m *powertest.Counter) { m.Watts, m.Info.LimitWatts = []float64{200}, 100 }, "far above the power limit"},
+		{"an answer that heeds its context late", short, never, func(m *powertest.Counter) {
 			m.Fail = func(ctx context.Context, _ time.Duration) error { <-ctx.Done(); return ctx.Err() }
 		}, "did not answer within"},
-		{"no answer at all", func(m *powertest.Counter) {
+		{"no answer at all", short, short, func(m *powertest.Counter) {
 			m.Fail = func(context.Context, time.Duration) error { select {} }
 		}, "stalled: no answer within"},
 	} {
@@ -107,17 +109,50 @@ func TestAMeterThatFailsGivesAReasonAndNoNumber(t *testing.T) {
 			m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
 			tc.set(m)
 			o := power.NewObserver(m, clock.Power(), nil)
-			power.SetStall(o, 30*time.Millisecond)
-			began := time.Now()
-			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: time.Second}, func() float64 { return 0 })
-			if !errors.Is(err, power.ErrNoData) || !strings.Contains(fmt.Sprint(err), tc.want) || len(ws) != 0 {
-				t.Errorf("%v, windows %v", err, ws)
-			}
-			o.Close()
-			if time.Since(began) > 3*time.Second {
-				t.Errorf("it took %v", time.Since(began))
+			power.SetStall(o, tc.stall)
+			power.SetLate(o, tc.late)
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: time.Second}, func() float64 { return 0 })
+				if !errors.Is(err, power.ErrNoData) || !strings.Contains(fmt.Sprint(err), tc.want) || len(ws) != 0 {
+					t.Errorf("%v, windows %v", err, ws)
+				}
+				o.Close()
+			}()
+			select {
+			case <-ended:
+			case <-time.After(time.Minute):
+				t.Fatal("it does not end")
 			}
 		})
+	}
+}
+
+// patiently tries with ever more patience: a process that is starved answers late too, and what hangs does with any.
+func patiently(t *testing.T, try func(stall time.Duration) error) {
+	t.Helper()
+	for stall := 30 * time.Millisecond; ; stall *= 10 {
+		err := try(stall)
+		if err == nil {
+			return
+		}
+		if stall > 10*time.Second {
+			t.Error(err)
+			return
+		}
+	}
+}
+
+// within bounds a hang.
+func within(d time.Duration, what func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- what() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(d):
+		return errors.New("the windows never end")
 	}
 }
 
@@ -133,27 +168,23 @@ func (m traffic) EndTraffic() (float64, error) { m.end(); return 0.5, nil }
 func TestCountersOfTrafficThatHangCostTheMeterAndNotTheRun(t *testing.T) {
 	hang, pass := func() { select {} }, func() {}
 	for name, m := range map[string]traffic{"at the start": {begin: hang, end: pass}, "at the end": {begin: pass, end: hang}} {
-		clock := &powertest.Clock{}
-		m.Counter = &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
-		o := power.NewObserver(m, clock.Power(), nil)
-		power.SetStall(o, 30*time.Millisecond)
-		done := make(chan string, 1)
-		go func() {
-			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, func() float64 { return 0 })
-			why := fmt.Sprint(err)
-			if len(ws) > 0 {
-				why += ws[0].NoDRAMShare
-			}
-			done <- why
-		}()
-		select {
-		case why := <-done:
-			if !strings.Contains(why, "stalled") || o.Gone() == nil {
-				t.Errorf("%s: %s, gone %v", name, why, o.Gone())
-			}
-		case <-time.After(5 * time.Second):
-			t.Fatalf("%s: the windows never end", name)
-		}
+		patiently(t, func(stall time.Duration) error {
+			clock := &powertest.Clock{}
+			m.Counter = &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
+			o := power.NewObserver(m, clock.Power(), nil)
+			power.SetStall(o, stall)
+			return within(stall+time.Minute, func() error {
+				ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, func() float64 { return 0 })
+				why := fmt.Sprint(err)
+				if len(ws) > 0 {
+					why += ws[0].NoDRAMShare
+				}
+				if !strings.Contains(why, "stalled") || o.Gone() == nil {
+					return fmt.Errorf("%s: %s, gone %v", name, why, o.Gone())
+				}
+				return nil
+			})
+		})
 	}
 }
 
@@ -180,28 +211,25 @@ func TestMemoryControllersThatHangCostTheirBytesAlone(t *testing.T) {
 		}
 	}
 	for answers, want := range map[int]string{0: "memory controllers stalled", 1: "memory controllers stalled", 2: ""} {
-		clock := &powertest.Clock{}
-		m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
-		o := power.NewObserver(m, clock.Power(), nil)
-		power.SetStall(o, 30*time.Millisecond)
-		o.Controllers(power.OpenTraffic(power.Env{Root: root, Perf: func(uint32, uint64, int) (power.PerfCounter, error) { return &hangs{answers}, nil }}))
-		done := make(chan error, 1)
-		go func() {
-			ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, noPhase)
-			if err == nil && (!strings.Contains(ws[0].NoDRAMBytes, want) || (ws[0].DRAMBytes > 0) != (want == "")) {
-				err = fmt.Errorf("%v bytes a second, %q", ws[0].DRAMBytes, ws[0].NoDRAMBytes)
-			}
-			o.Close()
-			done <- err
-		}()
-		select {
-		case err := <-done:
+		patiently(t, func(stall time.Duration) error {
+			clock := &powertest.Clock{}
+			m := &powertest.Counter{Of: []power.Domain{rapl("package-0")}, Watts: []float64{50}, Now: func() time.Duration { return clock.T }}
+			o := power.NewObserver(m, clock.Power(), nil)
+			power.SetStall(o, stall)
+			o.Controllers(power.OpenTraffic(power.Env{Root: root, Perf: func(uint32, uint64, int) (power.PerfCounter, error) { return &hangs{answers}, nil }}))
+			err := within(stall+time.Minute, func() error {
+				defer o.Close()
+				ws, err := o.Measure(t.Context(), power.Plan{Windows: 1, Length: 100 * time.Millisecond}, noPhase)
+				if err == nil && (!strings.Contains(ws[0].NoDRAMBytes, want) || (ws[0].DRAMBytes > 0) != (want == "")) {
+					err = fmt.Errorf("%v bytes a second, %q", ws[0].DRAMBytes, ws[0].NoDRAMBytes)
+				}
+				return err
+			})
 			if err != nil {
-				t.Errorf("after %d answers: %v, want %q", answers, err, want)
+				return fmt.Errorf("after %d answers: %w, want %q", answers, err, want)
 			}
-		case <-time.After(5 * time.Second):
-			t.Fatalf("after %d answers: the windows never end", answers)
-		}
+			return nil
+		})
 	}
 }
 

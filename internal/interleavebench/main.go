@@ -62,10 +62,11 @@ type bench struct {
 	most               time.Duration // 0: show the log alone
 	cases, rounds      int           // of a comparison
 	out                io.Writer
+	now                func() time.Time
 }
 
 func main() {
-	b := bench{out: os.Stdout}
+	b := bench{out: os.Stdout, now: time.Now}
 	flag.StringVar(&b.ridge, "ridge", "bin/ridge", "the binary whose compare runs, and the build that is compared with itself")
 	flag.StringVar(&b.worker, "worker", "build/slowworker", "internal/slowworker, built")
 	flag.StringVar(&b.log, "log", "build/interleave.jsonl", "where comparisons are added up")
@@ -111,14 +112,14 @@ func (b bench) measure(ctx context.Context, all []entry) ([]entry, error) {
 	if err != nil {
 		return all, err
 	}
-	end := time.Now().Add(b.most)
-	limited, cancel := context.WithDeadline(ctx, end)
+	end := b.now().Add(b.most)
+	limited, cancel := context.WithTimeout(ctx, b.most)
 	defer cancel()
 	slowest := 0.0 // seconds of a round in this call
 	for n := 0; limited.Err() == nil; n++ {
 		whole := time.Duration(slowest * float64(b.rounds) * float64(time.Second))
-		if n > 0 && time.Until(end) < whole {
-			fmt.Fprintf(b.out, "no comparison is started any more: %v are left and one may take %v\n", time.Until(end).Round(time.Second), whole.Round(time.Second))
+		if left := end.Sub(b.now()); n > 0 && left < whole {
+			fmt.Fprintf(b.out, "no comparison is started any more: %v are left and one may take %v\n", left.Round(time.Second), whole.Round(time.Second))
 			break
 		}
 		kind := kinds[len(all)%len(kinds)]
@@ -195,7 +196,7 @@ func (b bench) one(ctx context.Context, dir, kind string, cases []string, old, n
 	for _, id := range cases {
 		args = append(args, "--case", id)
 	}
-	began := time.Now()
+	began := b.now()
 	cmd := exec.CommandContext(ctx, b.ridge, append(args, old, new)...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second // then it is killed
@@ -211,7 +212,7 @@ func (b bench) one(ctx context.Context, dir, kind string, cases []string, old, n
 	if err := json.Unmarshal(text, &c); err != nil {
 		return entry{}, fmt.Errorf("%s: %w", kind, err)
 	}
-	e := entry{Kind: kind, Time: began.UTC().Format(time.RFC3339), Seconds: time.Since(began).Seconds()}
+	e := entry{Kind: kind, Time: began.UTC().Format(time.RFC3339), Seconds: b.now().Sub(began).Seconds()}
 	for _, k := range c.Cases {
 		if k.Outcome == compare.NotComparable {
 			return e, fmt.Errorf("%s: %s: %s", kind, k.ID, k.Reason)
