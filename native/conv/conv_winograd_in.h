@@ -97,29 +97,29 @@ RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS],
   const int64_t row_pos = p->points * p->v_pos;
   for (int64_t c = 0; c < p->a->C; c += VL, v += VL) {
     mv t[6][6];
-    for (int w = 0; w < mw + 2; w++) {
+    for (int w = 0; w < side(mw) + 2; w++) {
       mv d[6], col[6];
       RIDGE_UNROLL_ALL
-      for (int h = 0; h < mh + 2; h++) d[h] = input_at(at[h * 6 + w], c, window);
+      for (int h = 0; h < side(mh) + 2; h++) d[h] = input_at(at[h * 6 + w], c, window);
       turn_in(mh, d, col);
       RIDGE_UNROLL_ALL
-      for (int h = 0; h < mh + 2; h++) t[h][w] = col[h];
+      for (int h = 0; h < side(mh) + 2; h++) t[h][w] = col[h];
     }
     float *rows = v;
-    for (int h = 0; h < mh + 2; h++, rows += row_pos) {
+    for (int h = 0; h < side(mh) + 2; h++, rows += row_pos) {
       mv row[6];
       float *to = rows;
       turn_in(mw, t[h], row);
       RIDGE_UNROLL_ALL
-      for (int w = 0; w < mw + 2; w++, to += p->v_pos) *(mv_any *)to = row[w];
+      for (int w = 0; w < side(mw) + 2; w++, to += p->v_pos) *(mv_any *)to = row[w];
     }
   }
 }
 
-// Code for each size of tile, [mh - 2][mw - 2].
+// Code for each size of tile at the six points, [mh - 2][mw - 2], and for FEW's.
 #define EACH_SIZE(f) \
   { {f(2, 2), f(2, 3), f(2, 4)}, {f(3, 2), f(3, 3), f(3, 4)}, {f(4, 2), f(4, 3), f(4, 4)} }
-#define FOR_EACH_SIZE(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4)
+#define FOR_EACH_SIZE(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4) f(1, 1)
 
 #define INPUTS(mh, mw)                                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void inputs_##mh##mw(const plan *p, const void *const at[POS], float *v, int window) { \
@@ -145,10 +145,10 @@ RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float 
                       : inside       ? (const void *)(image + ((top + h) * a->W + left + w) * C)
                                      : zeros;
     }
-  of[mh - 2][mw - 2](p, at, V + i * C, a->layout == 0);
+  (p->step == 2 ? inputs_11 : of[mh - 2][mw - 2])(p, at, V + i * C, a->layout == 0);
 }
 
-// Transforms the filters of NR channels from k, at the first `points` points. Channels of NHWC come in CHUNKs, copied together first: rows and taps of a
+// Transforms the filters of NR channels from k, at 6 points or FEW's 4. Channels of NHWC come in CHUNKs, copied together first: rows and taps of a
 // power of two of channels lie whole multiples of 4 KiB apart, in few sets of L1, which would lose their lines before all four quads of each are
 // read (NCHW, whose taps are neighbours: 0.92 to 1.07 with a copy). Lines behind are asked for: these are more streams than hardware follows.
 RIDGE_INLINE RIDGE_VT void filters_at(const plan *p, int64_t k, float *U, const int points) {

@@ -46,13 +46,13 @@ RIDGE_INLINE void fetch_part(const plan *p, const yt *array, const stretch *s, i
 RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, mv t[4][6]) {
   const int64_t points = off ? p->points : 6;
   RIDGE_UNROLL_ALL
-  for (int w = 0; w < mw + 2; w++) {
+  for (int w = 0; w < side(mw) + 2; w++) {
     mv d[6], y[4];
     RIDGE_UNROLL_ALL
-    for (int h = 0; h < mh + 2; h++) d[h] = *(const mv_any *)(m + (off ? off[h * points + w] : (h * 6 + w) * p->m_pos));
+    for (int h = 0; h < side(mh) + 2; h++) d[h] = *(const mv_any *)(m + (off ? off[h * points + w] : (h * 6 + w) * p->m_pos));
     turn_out(mh, d, y);
     RIDGE_UNROLL_ALL
-    for (int h = 0; h < mh; h++) t[h][w] = y[h];
+    for (int h = 0; h < side(mh); h++) t[h][w] = y[h];
   }
 }
 
@@ -60,15 +60,15 @@ RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int6
 RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, int64_t q, int64_t rows, int64_t cols,
                                       int64_t k) {
   const ridge_conv_args *a = p->a;
-  if (mh > 2 || rows > 2) rows = mh;
-  if (mw > 2 || cols > 2) cols = mw;
+  if (mh > 2 || rows > 2) rows = side(mh);
+  if (mw > 2 || cols > 2) cols = side(mw);
   for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
     mv t[4][6];
     columns_out(p, m, off, mh, mw, t);
-    for (int64_t h = 0; h < mh && h < rows; h++) {
+    for (int64_t h = 0; h < side(mh) && h < rows; h++) {
       mv y[4];
       turn_out(mw, t[h], y);
-      for (int64_t w = 0; w < mw && w < cols; w++) finish_channels(a, y[w], k, (q + h * a->Wo + w) * a->K + k);
+      for (int64_t w = 0; w < side(mw) && w < cols; w++) finish_channels(a, y[w], k, (q + h * a->Wo + w) * a->K + k);
     }
   }
 }
@@ -78,16 +78,16 @@ RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, const int64
   mv t[4][6];
   columns_out(p, m, off, mh, mw, t);
   RIDGE_UNROLL_ALL
-  for (int h = 0; h < mh; h++, plane += pitch) {
+  for (int h = 0; h < side(mh); h++, plane += pitch) {
     mv y[4], turned[4];
     turn_out(mw, t[h], y);
     RIDGE_UNROLL_ALL
-    for (int w = mw; w < 4; w++) y[w] = (mv){0};
+    for (int w = side(mw); w < 4; w++) y[w] = (mv){0};
     CONV_TURN(turned, y[0], y[1], y[2], y[3]); // lane group g of turned[j]: channel 4g + j
     RIDGE_UNROLL_ALL
     for (int j = 0; j < 4; j++) {
       RIDGE_UNROLL_ALL
-      for (int g = 0; g < VL / 4; g++) memcpy(plane + (4 * g + j) * ld, (const float *)&turned[j] + 4 * g, mw == 2 ? sizeof(quad) / 2 : sizeof(quad));
+      for (int g = 0; g < VL / 4; g++) memcpy(plane + (4 * g + j) * ld, (const float *)&turned[j] + 4 * g, side(mw) == 2 ? sizeof(quad) / 2 : sizeof(quad));
     }
   }
 }
@@ -201,6 +201,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
       if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, 4, 4, k);
+      else if (p->step == 2) pixels_11(p, M, off, q + w, s->rows, s->cols - w, k);
       else pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M, off, q + w, s->rows, s->cols - w, k);
     }
     return;
@@ -211,6 +212,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
     for (int64_t l = tiles - 1, w = 0; w < tiles; l = w++) {
       float *plane = planes + l * p->step;
       if (p->even) planes_out(p, M + (i + l) * NR, NULL, 4, 4, plane, ld, s->cols);
+      else if (p->step == 2) planes_11(p, M + l * NR, off, plane, ld, s->cols);
       else planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M + l * NR, off, plane, ld, s->cols);
     }
     end_for(a)(p, s, planes, ld, k);
