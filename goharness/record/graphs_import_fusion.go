@@ -50,6 +50,9 @@ func (m *graphsImport) fusions() {
 			advice[slot] = p.Recommendation
 		}
 		m.advice(n, advice)
+		if m.err != nil { // it may name a slot that is not there
+			return
+		}
 		for slot, r := range advice {
 			slots[slot].Recommendation = r
 		}

@@ -343,6 +343,16 @@ func TestGraphsImportBoundsWhatItReads(t *testing.T) {
 	}
 }
 
+// A recommendation for a precision and mode of which the file has no shape is refused; it used to end in a panic.
+func TestGraphsImportRefusesAdviceWithoutAShape(t *testing.T) {
+	text := `{"metadata":{"hardware_name":"x","calibration_date":"2026-01-02T03:04:05"},"operation_profiles":{"relu":{"operation_type":"relu","mean_latency_ms":2}},` +
+		`"fusion_profiles":{"A":{"fusion_pattern":"A","operators":["a"],"unfused_latency_ms":2,"fused_latency_ms":1,"speedup_factor":2,"unfused_gflops":1,"fused_gflops":2,` +
+		`"extra_params":{"recommendations":[{"dtype":"int8","mode":"cold","verdict":"fuse","reason":"r"}]}}}}`
+	if _, err := record.ImportGraphs(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), "no shape of the pattern is in int8 and cold") {
+		t.Errorf("%v", err)
+	}
+}
+
 func FuzzImportGraphs(f *testing.F) {
 	doc := recordtest.Sample()
 	doc.Results = doc.Results[:4]
