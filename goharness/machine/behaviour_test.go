@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"ridge/goharness/power"
 	"ridge/goharness/record"
 )
 
@@ -392,7 +393,7 @@ func TestLoadIsMeasuredOverTheInterval(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, _, err := busyShare(ctx, Source{Root: root}, time.Hour, wait); !errors.Is(err, context.Canceled) {
+	if _, _, err := busyShare(ctx, Source{Root: root}, time.Hour, power.Sleep); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"ridge/goharness/power"
 	"ridge/goharness/record"
 )
 
@@ -169,7 +170,7 @@ func checkClock(h record.Host) record.Check {
 // not differ it falls back on the load average and says so. Load never fails a run.
 func checkLoad(ctx context.Context, src Source, d time.Duration) record.Check {
 	const name, want = "cpu load", "< 5 %"
-	share, how, err := busyShare(ctx, src, d, wait)
+	share, how, err := busyShare(ctx, src, d, power.Sleep)
 	if err != nil {
 		return skipped(name, err.Error())
 	}
@@ -184,22 +185,10 @@ func checkLoad(ctx context.Context, src Source, d time.Duration) record.Check {
 	return problem(name, statusWarning, "much other work is running: expect noisy results", current, want, fix)
 }
 
-// wait in real time; the error is ctx's.
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
-func busyShare(ctx context.Context, src Source, d time.Duration, wait func(context.Context, time.Duration) error) (share float64, how string, err error) {
+func busyShare(ctx context.Context, src Source, d time.Duration, sleep func(context.Context, time.Duration) error) (share float64, how string, err error) {
 	before, err := readCPUTimes(src)
 	if err == nil {
-		if err := wait(ctx, d); err != nil {
+		if err := sleep(ctx, d); err != nil {
 			return 0, "", fmt.Errorf("interrupted while watching the load: %w", err)
 		}
 		after, err := readCPUTimes(src)

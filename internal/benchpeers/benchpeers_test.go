@@ -317,86 +317,6 @@ func TestFloorsTakeTheFastestProbeOfALimitAndTheTighterLimit(t *testing.T) {
 	}
 }
 
-// Every row must be a case that ridge's own contender can be asked, and found again in a file.
-func TestTableHoldsDistinctCases(t *testing.T) {
-	rows, err := table([]plan.Peak{{ISA: "avx2", DType: record.FP32}, {ISA: "avx2", DType: record.FP64}}, []int{1, 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	seen := map[string]bool{}
-	for _, r := range rows {
-		key := fmt.Sprint(r.group, r.label, r.threads)
-		if seen[key] {
-			t.Errorf("two rows %s, %s, %d threads", r.group, r.label, r.threads)
-		}
-		seen[key] = true
-		seats := map[string]bool{}
-		for _, e := range r.entries {
-			if seats[e.seat] {
-				t.Errorf("%s %s: two entries in process %s", r.group, r.label, e.seat)
-			}
-			seats[e.seat] = true
-		}
-	}
-	if len(rows) < 200 {
-		t.Errorf("%d rows, want the whole table", len(rows))
-	}
-}
-
-func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "chip", "peers.md")
-	order := []row{{group: "g", label: "a", threads: 1}, {group: "g", label: "b", threads: 1}}
-	one := interval{1, 1, 1}
-	d := &document{path: path, header: header{Chip: "test chip"}}
-	d.put(result{ID: "b", Group: "g", Label: "b", Threads: 1, Metric: "ns", Ours: figures{NS: one}, Date: "2026-01-01"})
-	if err := d.write(order); err != nil {
-		t.Fatal(err)
-	}
-	d = &document{path: path}
-	if err := d.read(); err != nil {
-		t.Fatal(err)
-	}
-	if !d.has(order[1]) || d.has(order[0]) {
-		t.Error("the rows that are there are not known")
-	}
-	slow := interval{0.9, 0.8, 0.95}
-	d.put(result{ID: "a", Group: "g", Label: "a", Threads: 1, Metric: "ns", Ours: figures{NS: one, Rounds: 8, Disturbed: 3}, Ratio: &slow, Date: "2026-01-02",
-		Peers: []figures{{Name: "p", NS: interval{0.9, 0.9, 0.9}}}, Refused: map[string]string{"q": "wrong output"}})
-	if err := d.write(order); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text := string(b)
-	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**missed**, disturbed", "q: wrong output", "slower in 1"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	if strings.Index(text, "| a |") > strings.Index(text, "| b |") {
-		t.Error("the rows are not in the table's order")
-	}
-	if err := os.WriteFile(d.data(), []byte("{}\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := (&document{path: path}).read(); err == nil {
-		t.Error("a file of another schema was read")
-	}
-}
-
-func TestFolderNamesTheChip(t *testing.T) {
-	for want, c := range map[string]record.CPU{
-		"zen3-milan":    {Microarchitecture: "Zen 3", MicroarchitectureSource: "AuthenticAMD family 25 model 1 (Milan): Linux"},
-		"graniterapids": {Microarchitecture: "Granite Rapids class (AMX, AVX10)", MicroarchitectureSource: "features"},
-	} {
-		if got := folder(c); got != want {
-			t.Errorf("folder %q, want %s", got, want)
-		}
-	}
-}
-
 // An adapter with a planted fault is built here and must be refused by the verifier; without
 // the fault the same adapter is timed.
 func TestPeerWithWrongOutputIsRefused(t *testing.T) {
@@ -451,27 +371,6 @@ func TestAPeerThatLosesBitsOfBytesIsShownButFarOnesAreNot(t *testing.T) {
 		if (err == nil) != fine || (checked != "") != fine || (lesser != "") != fine {
 			t.Errorf("off by %g: %q, %q, %v", by, checked, lesser, err)
 		}
-	}
-}
-
-// Each row of a convolution says which layout won, and the group how often.
-func TestConvolutionsNameTheLayoutThatWon(t *testing.T) {
-	even := interval{1, 1, 1}
-	conv := func(id, ours, best string) result {
-		return result{ID: id, Group: "convolutions", Label: id, Op: "conv2d", Threads: 1, Metric: "gflops", FLOPs: 1, Ratio: &even,
-			Ours: figures{Name: ours, Kernel: "k", NS: even, Best: 1}, Peers: []figures{{Name: best, NS: even, Best: 1}}}
-	}
-	d := &document{rows: []result{conv("a", "ridge nhwc", "oneDNN"), conv("b", "ridge nchw", "oneDNN blocked"), conv("c", "ridge nhwc", "oneDNN blocked")}}
-	text := string(d.markdown())
-	for _, want := range []string{"(NHWC, k) | oneDNN, NHWC |", "(NCHW, k) | oneDNN blocked |", "ours NHWC in 2, NCHW in 1; the best peer's blocked in 2, NHWC in 1."} {
-		if !strings.Contains(text, want) {
-			t.Errorf("no %q in\n%s", want, text)
-		}
-	}
-	other := conv("d", "ridge", "MKL")
-	other.Op = "gemm"
-	if text := string((&document{rows: []result{other}}).markdown()); strings.Contains(text, "ayout") || strings.Contains(text, "NHWC") {
-		t.Errorf("a layout of a GEMM in\n%s", text)
 	}
 }
 

@@ -4,7 +4,7 @@
 // group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
 // bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
 // Versions: 1, the body of the fp32 kernel, bf16 widened as it is loaded; one thread of Zen 4 beside the indirect kernel in the same rounds, filters packed
-// beforehand: 2.5 (64 channels of 56x56), 3.2 (128 of 28x28), 1.9 (256 of 14x14); NCHW, packed in the call, 3.0, 2.9, 1.8.
+// beforehand: 2.7 (64 channels of 56x56), 2.9 (128 of 28x28), 2.9 (256 of 14x14).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8

@@ -4,7 +4,7 @@
 // group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, a quarter of it done;
 // bytes x, w and y once. Limit: arithmetic of the 36 products, and the transforms beside them.
 // Versions: 1, the body of the fp32 kernel, bf16 widened as it is loaded; one thread of Zen 4 beside conv2d_bf16_avx512_indirect in the same rounds, filters
-// packed beforehand: 3.1 (64 channels of 56x56), 3.5 (128 of 28x28), 2.8 (256 of 14x14); NCHW, packed in the call, 2.9, 3.2, 2.2.
+// packed beforehand: 3.0 (64 channels of 56x56), 3.5 (128 of 28x28), 3.2 (256 of 14x14).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16

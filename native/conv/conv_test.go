@@ -110,6 +110,7 @@ var long = []string{
 var winograd = []string{
 	"n=1 c=64 h=12 w=13 k=32 pad=1", "n=3 c=80 h=8 w=9 k=32 pad=0", "n=1 c=320 h=23 w=31 k=32 pad=1",
 	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=4 c=64 h=25 w=27 k=32 pad=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
+	"n=1 c=80 h=7 w=7 k=64 pad=1 bias=1 act=relu",
 }
 
 var epilogues = []string{
@@ -195,10 +196,60 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 		for _, layout := range []string{"nchw", "nhwc"} {
 			for _, d := range []record.DType{record.FP32, record.BF16} {
 				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+				if layout == "nhwc" || strings.Contains(s, "bias") { // filters come to both layouts by code of their own
+					list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1 layout="+layout)))
+				}
 			}
 		}
 	}
 	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
+}
+
+// Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner.
+func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
+	for _, c := range []struct {
+		shape      string
+		wins, dots bool
+	}{
+		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true},
+		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true},
+		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false},
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false}, // tiles of 2x2
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false},
+		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false}, // nine of them
+		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false},
+		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false},
+	} {
+		met := 0
+		for _, k := range conv.Family().Kernels {
+			d := record.FP32
+			if strings.Contains(k.Name, "bf16") {
+				d = record.BF16
+			}
+			if !strings.Contains(k.Name, "winograd43") {
+				continue
+			}
+			met++
+			args, err := conv.Bind(kerneltest.Op(t, "conv2d", d, params("n=1 "+c.shape)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := c.wins
+			if strings.Contains(k.Name, "avx512bf16") {
+				want = c.dots
+			}
+			if got := k.Supports(args); got != want {
+				t.Errorf("%s takes %s: %v, want %v", k.Name, c.shape, got, want)
+			}
+			kernel.Free(args)
+		}
+		if met < 2 {
+			t.Fatalf("%d kernels of Winograd", met)
+		}
+	}
 }
 
 // A reduction longer than one block and more channels than one block of rows.

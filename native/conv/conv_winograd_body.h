@@ -7,7 +7,7 @@
 //
 // Where a side of the image is no multiple of 4 its last tile is of 3 or 2 outputs, at five or four of the points and so with fewer products: 484 for 14x14
 // where whole tiles take 576, 121 for 7x7 where they take 144. Where there are few tiles all are of 2x2 outputs, 16 products each, and
-// filters are transformed to 16 positions alone: with one image of 7x7 36 times as many elements as channels would go through DRAM.
+// filters are transformed to 16 positions alone: for one image of 7x7 four times the filters would be read for four rows of products each.
 //
 // Tiles (4x4 outputs) are taken in blocks whose transformed inputs V[36][tile][C] are at most VMAX floats (2 MiB: they
 // stay in L3). All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
@@ -71,9 +71,9 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
   const members of = members_of(p, first, n);
   asking q = asking_of(p, first, first + n);
   int64_t call = 0, calls = 0;
-  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[class_of(p, pos / p->points, pos % p->points)], MR);
+  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[p->class_of[pos]], MR);
   for (int64_t pos = 0; pos < p->pos; pos++) {
-    const int c = class_of(p, pos / p->points, pos % p->points);
+    const int c = p->class_of[pos];
     const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
     const float *v = V + pos * p->v_pos + from * C;
     tile t = {.taps = 1, .run = C, .panel = U + pos * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};

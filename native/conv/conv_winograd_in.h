@@ -20,12 +20,13 @@ typedef struct plan {
   int64_t last_h, last_w;     // outputs of a side of the last row's and column's tiles
   int64_t across, per, tiles; // tiles of a row, of an image, of all
   int even;                   // all are 4x4
+  uint8_t class_of[POS];      // of a position: 2 (wanting in the last row's tiles, which are short) + 1 (in the last column's)
   int apart;                  // threads have their own tiles and V
   int64_t block, blocks;      // tiles of a block, blocks
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
   int64_t v_pos, u_pos, m_pos; // elements from one position to the next, a line more than they hold: whole multiples
                                // of 4 KiB would meet in one set of L1
-  int64_t wide;                // NCHW: columns of a thread's window, 6 input rows as pixels of channels
+  int64_t wide;                // NCHW: columns of a thread's window, a tile's input rows as pixels of channels
   int64_t shared, own;         // bytes of V, and of each thread
 } plan;
 
@@ -40,6 +41,8 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.points = p.step + 2, p.pos = p.points * p.points, p.last_h = last_of(a->Ho, p.step), p.last_w = last_of(a->Wo, p.step);
   p.even = p.step == 4 && p.last_h == 4 && p.last_w == 4, p.across = ceil_div(a->Wo, p.step);
   p.per = p.across * ceil_div(a->Ho, p.step), p.tiles = a->N * p.per;
+  for (int64_t h = 0, pos = 0; h < p.points; h++)
+    for (int64_t w = 0; w < p.points; w++, pos++) p.class_of[pos] = (uint8_t)(2 * (h >= p.last_h + 2) + (w >= p.last_w + 2));
   int64_t most = VMAX / (p.pos * a->C) > MR ? VMAX / (p.pos * a->C) : MR;
   p.apart = nthreads > 1 && p.tiles >= (int64_t)APART * nthreads;
   int64_t tiles = p.apart ? ceil_div(p.tiles, nthreads) : p.tiles; // of a thread, or of all

@@ -164,26 +164,27 @@ static end_fn end_for(const ridge_conv_args *a) {
   return ends[a->act == RIDGE_ACT_RELU][a->residual != 0][a->bias != 0];
 }
 
-// The tiles of a sub-block that have a position, in their order: in all of them, but where the tiles of the last column or row are short some positions
-// are wanting. Classes: 2 (wanting in the last row) + 1 (in the last column).
+// The tiles of a sub-block that have the positions of each class, in their order.
 typedef struct members {
   int64_t n[4];
   uint8_t tile[4][TS], before[4][TS + 1]; // before: how many are below a tile
 } members;
 
 static members members_of(const plan *p, int64_t first, int64_t n) {
-  members of;
-  for (int c = 0; c < 4; c++) {
-    uint8_t m = 0;
-    for (int64_t i = 0; i < n; i++) {
-      of.before[c][i] = m;
-      if ((c < 2 || high(p, first + i) == p->step) && (c % 2 == 0 || broad(p, first + i) == p->step)) of.tile[c][m++] = (uint8_t)i;
+  const int64_t down = p->per / p->across;
+  const int classes = p->even ? 1 : 4;
+  members of = {0};
+  int64_t row = first / p->across % down, col = first % p->across;
+  for (int64_t i = 0; i < n; i++) {
+    const int wanting = 2 * (row == down - 1 && p->last_h < p->step) + (col == p->across - 1 && p->last_w < p->step);
+    for (int c = 0; c < classes; c++) {
+      of.before[c][i] = (uint8_t)of.n[c];
+      if (!(c & wanting)) of.tile[c][of.n[c]++] = (uint8_t)i;
     }
-    of.n[c] = of.before[c][n] = m;
+    if (++col == p->across) col = 0, row = row + 1 == down ? 0 : row + 1;
   }
   return of;
 }
-RIDGE_INLINE int class_of(const plan *p, int64_t h, int64_t w) { return 2 * (h >= p->last_h + 2) + (w >= p->last_w + 2); }
 
 // Transforms M's rows of tiles i on to the outputs of a stretch's tiles, NR channels from k.
 RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s, int64_t i, int64_t k, const float *M, float *planes) {
@@ -195,8 +196,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
   const int64_t tiles = ceil_div(s->cols, p->step), mh = s->rows < p->step ? last_of(s->rows, p->step) : p->step;
   const int64_t rest = s->cols % p->step, end = rest ? last_of(rest, p->step) : p->step; // of the last tile
   int64_t off[POS];
-  for (int64_t h = 0; h < p->points; h++)
-    for (int64_t w = 0; w < p->points; w++) off[h * p->points + w] = (h * p->points + w) * p->m_pos + of->before[class_of(p, h, w)][i] * NR;
+  for (int64_t pos = 0; pos < p->pos && !p->even; pos++) off[pos] = pos * p->m_pos + of->before[p->class_of[pos]][i] * NR;
   if (a->layout == 1) {
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {

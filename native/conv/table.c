@@ -56,10 +56,10 @@ int ridge_conv_winograd_wins(const void *args) {
 // Positions of Winograd's tiles along a side of n outputs.
 static int64_t positions(int64_t n, int64_t step) { return n / step * (step + 2) + (n % step == 0 ? 0 : n % step == 3 ? 5 : 4); }
 
-// The same beside kernels that multiply bf16 at twice the rate of fp32 (VDPBF16PS on Zen 4 and 5): 9 products of half an fp32's time for a pixel, with
-// the bytes moved some 4/3 of a whole one's for a position, and the filters' transform, beside which stands the direct kernel's turning of NCHW pixels.
-// Refused, one image on one thread of Zen 4: 13x13 0.84 to 0.98, 14x14 packed in the call 1.0 to 1.08 in NHWC (two threads 0.85 to 0.9), four
-// images of 9x9 0.94 to 0.96.
+// The same beside kernels that multiply bf16 at twice the rate of fp32 (VDPBF16PS on Zen 4 and 5): 9 products of half an fp32's time for a pixel; for a
+// position one of a whole one's, 4/3 with the transforms of inputs and outputs; and the filters' transform, beside which the direct kernel turns pixels in
+// NCHW. Refused, of the direct kernel's speed on one thread of Zen 4: 13x13 packed in the call 0.92 to 0.98 in NHWC, 14x14 1.0 to 1.08 (two threads
+// 0.85 to 0.9), four images of 9x9 0.94 to 0.96.
 int ridge_conv_winograd_beats_dots(const void *args) {
   if (!ridge_conv_winograd_wins(args)) return 0;
   const ridge_conv_args *a = args;
