@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=31c84761d351
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=50391b94614d
 #include "fault.h"
 */
 import "C"

@@ -111,6 +111,8 @@ var winograd = []string{
 	"n=1 c=64 h=12 w=13 k=32 pad=1", "n=3 c=80 h=8 w=9 k=32 pad=0", "n=1 c=320 h=23 w=31 k=32 pad=1",
 	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=4 c=64 h=25 w=27 k=32 pad=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
 	"n=1 c=80 h=7 w=7 k=64 pad=1 bias=1 act=relu",
+	"n=1 c=64 h=32 w=23 k=32 stride=2 pad=1", "n=3 c=80 h=17 w=20 k=32 stride=2 pad=0", "n=1 c=320 h=45 w=62 k=32 stride=2 pad=1",
+	"n=1 c=64 h=29 w=43 k=96 stride=2 pad=1 bias=1 act=relu residual=1", "n=8 c=64 h=55 w=58 k=32 stride=2 pad=1", "n=1 c=80 h=14 w=14 k=64 stride=2 pad=1 bias=1 act=gelu",
 }
 
 var epilogues = []string{
@@ -173,7 +175,9 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 		"act=silu", "bias=1 residual=1 act=gelu"}
 	sizes := []string{"n=12 h=4 w=4", "n=6 h=5 w=4", "n=2 h=14 w=14", "n=2 h=13 w=13", "n=2 h=15 w=15", "n=2 h=16 w=16", "n=1 h=5 w=71", "n=1 h=6 w=66 pad=0",
 		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4", "n=1 h=7 w=7", "n=1 h=8 w=11", "n=2 h=5 w=9",
-		"n=3 h=7 w=6", "n=1 h=23 w=7"}
+		"n=3 h=7 w=6", "n=1 h=23 w=7",
+		"n=3 h=8 w=7 stride=2", "n=2 h=10 w=16 stride=2", "n=2 h=28 w=28 stride=2", "n=2 h=13 w=14 stride=2", "n=1 h=31 w=30 stride=2 pad=0", "n=1 h=11 w=131 stride=2",
+		"n=1 h=7 w=301 stride=2", "n=1 h=190 w=8 stride=2", "n=2 h=13 w=12 stride=2 pad=0", "n=1 h=18 w=25 stride=2", "n=1 h=6 w=22 stride=2", "n=5 h=5 w=5 stride=2"}
 	var list []op.Op
 	for i, size := range sizes {
 		if !strings.Contains(size, "pad") {
@@ -205,23 +209,30 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
 }
 
-// Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner.
+// Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner; step 2 has kernels of its own.
 func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 	for _, c := range []struct {
-		shape      string
-		wins, dots bool
+		shape             string
+		wins, dots, step2 bool
 	}{
-		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true},
-		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true},
-		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false},
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false}, // tiles of 2x2
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false},
-		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false}, // nine of them
-		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false},
-		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true, false},
+		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true, false},
+		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false, false},
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false, false}, // tiles of 2x2
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false, false},
+		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false, false}, // nine of them
+		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, true},
+		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nchw", false, false, true},
+		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // nine tiles
+		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
+		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // 5x5 outputs: 196 products for 225
+		{"n=1 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false},
+		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
+		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
 	} {
 		met := 0
 		for _, k := range conv.Family().Kernels {
@@ -238,6 +249,9 @@ func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := c.wins
+			if strings.Contains(k.Name, "winograd43s2") {
+				want = c.step2
+			}
 			if strings.Contains(k.Name, "avx512bf16") {
 				want = c.dots
 			}

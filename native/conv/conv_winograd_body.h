@@ -76,7 +76,7 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
     const int c = p->class_of[pos];
     const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
     const float *v = V + pos * p->v_pos + from * C;
-    tile t = {.taps = 1, .run = C, .panel = U + pos * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
+    tile t = {.taps = 1, .run = C, .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
     for (int64_t i = 0, mr, at = 0; i < runs; i++, t.sums += mr * NR) {
       const char *row[MR];
       mr = rows / runs + (i < rows % runs);
@@ -96,7 +96,7 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
 // Filters transformed beforehand: [panel][position][C][NR], a line more for each position.
 int64_t CONV_CAT(CONV_FN, _packed)(const void *args, int32_t nthreads) {
   plan p = plan_of(args, nthreads);
-  return p.panels * p.pos * p.u_pos * (int64_t)sizeof(float);
+  return p.panels * p.turns * p.u_pos * (int64_t)sizeof(float);
 }
 
 RIDGE_VT int CONV_CAT(CONV_FN, _pack)(const void *args, const ridge_ctx *ctx) {
@@ -104,8 +104,8 @@ RIDGE_VT int CONV_CAT(CONV_FN, _pack)(const void *args, const ridge_ctx *ctx) {
   int64_t from, to;
   ridge_share(p.panels, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {
-    float *U = (float *)p.a->packed + u * p.pos * p.u_pos;
-    for (int64_t pos = 0; pos < p.pos; pos++) memset(U + (pos + 1) * p.u_pos - 16, 0, 16 * sizeof(float));
+    float *U = (float *)p.a->packed + u * p.turns * p.u_pos;
+    for (int64_t pos = 0; pos < p.turns; pos++) memset(U + (pos + 1) * p.u_pos - 16, 0, 16 * sizeof(float));
     filters(&p, u * NR, U);
   }
   return RIDGE_OK;
@@ -115,7 +115,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + (p.a->packing ? 0 : p.pos * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.a->C, *window = planes + VL * ends_ld(LONG * 4);
+  float *M = U + (p.a->packing ? 0 : p.turns * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.a->C, *window = planes + VL * ends_ld(LONG * 4);
   memset(zeros, 0, (size_t)p.a->C * sizeof(float));
   int64_t t0 = 0, tiles = p.tiles;
   int tid = ctx->tid, nthreads = ctx->nthreads;
@@ -136,7 +136,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     for (int64_t u = from; u < to; u++) {
       int64_t panel = u / p.splits, part = u % p.splits, r0 = n * part / p.splits, r1 = n * (part + 1) / p.splits;
       const float *turned = U;
-      if (p.a->packing) turned = (const float *)p.a->packed + panel * p.pos * p.u_pos;
+      if (p.a->packing) turned = (const float *)p.a->packed + panel * p.turns * p.u_pos;
       else if (panel != had) filters(&p, panel * NR, U), had = panel;
       for (int64_t s0 = r0, s1; s0 < r1; s0 = s1) {
         s1 = sub_end(&p, first + s0, first + r1) - first;

@@ -3,24 +3,33 @@
 #define RIDGE_CONV_WINOGRAD_IN_H
 
 #include "conv_tile.h"
+#if defined(CONV_STEP2)
+#include "conv_winograd_phases.h"
+#else
 #include "conv_winograd_turn.h"
+#endif
 
 #ifndef CONV_VMAX
 #define CONV_VMAX (512 << 10)
+#endif
+#ifndef CONV_TS
+#define CONV_TS 56
 #endif
 #ifndef CONV_APART
 #define CONV_APART (1 << 30)
 #endif
 // TS: tiles of a sub-block, at most; LONG: of a stretch (below); CHUNK: channels of filters transformed at once.
-enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = 36, APART = CONV_APART, CHUNK = 16 };
+enum { VMAX = CONV_VMAX, TS = CONV_TS, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
 
 typedef struct plan {
   const ridge_conv_args *a;
   int64_t step, points, pos;  // outputs of a tile's side; positions of it, of a tile
+  int64_t turns;              // positions of the transformed filters
   int64_t last_h, last_w;     // outputs of a side of the last row's and column's tiles
   int64_t across, per, tiles; // tiles of a row, of an image, of all
   int even;                   // all are 4x4
   uint8_t class_of[POS];      // of a position: 2 (wanting in the last row's tiles, which are short) + 1 (in the last column's)
+  uint8_t turn_of[POS];       // of a position: that of the filters
   int apart;                  // threads have their own tiles and V
   int64_t block, blocks;      // tiles of a block, blocks
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
@@ -37,12 +46,16 @@ RIDGE_INLINE int64_t ends_ld(int64_t cols) { return (cols * 4 + 4 + 15) / 16 * 1
 RIDGE_INLINE int64_t last_of(int64_t n, int64_t step) { return n % step == 0 ? step : n % step == 1 ? 2 : n % step; }
 
 static plan plan_of(const ridge_conv_args *a, int nthreads) {
-  plan p = {.a = a, .step = ridge_conv_winograd_step(a)};
-  p.points = p.step + 2, p.pos = p.points * p.points, p.last_h = last_of(a->Ho, p.step), p.last_w = last_of(a->Wo, p.step);
+  plan p = {.a = a, .step = STRIDE == 2 ? 4 : ridge_conv_winograd_step(a)};
+  const int64_t turns = STRIDE == 2 ? TURNS : span(p.step);
+  p.points = span(p.step), p.pos = p.points * p.points, p.turns = turns * turns, p.last_h = last_of(a->Ho, p.step), p.last_w = last_of(a->Wo, p.step);
   p.even = p.step == 4 && p.last_h == 4 && p.last_w == 4, p.across = ceil_div(a->Wo, p.step);
   p.per = p.across * ceil_div(a->Ho, p.step), p.tiles = a->N * p.per;
   for (int64_t h = 0, pos = 0; h < p.points; h++)
-    for (int64_t w = 0; w < p.points; w++, pos++) p.class_of[pos] = (uint8_t)(2 * (h >= p.last_h + 2) + (w >= p.last_w + 2));
+    for (int64_t w = 0; w < p.points; w++, pos++) {
+      p.class_of[pos] = (uint8_t)(2 * (h >= span(p.last_h)) + (w >= span(p.last_w)));
+      p.turn_of[pos] = (uint8_t)(turn_at(h) * turns + turn_at(w));
+    }
   int64_t most = VMAX / (p.pos * a->C) > MR ? VMAX / (p.pos * a->C) : MR;
   p.apart = nthreads > 1 && p.tiles >= (int64_t)APART * nthreads;
   int64_t tiles = p.apart ? ceil_div(p.tiles, nthreads) : p.tiles; // of a thread, or of all
@@ -50,8 +63,8 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.panels = a->K / NR, p.splits = p.apart ? 1 : ceil_div(nthreads, p.panels);
   p.v_pos = p.block * a->C + 16, p.u_pos = a->C * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (p.apart ? nthreads : 1) * ridge_apart(p.pos * p.v_pos * (int64_t)sizeof(float));
-  p.wide = a->layout == 0 ? p.across * p.step + 2 : 0;
-  p.own = ridge_apart((p.pos * ((a->packing ? 0 : p.u_pos) + p.m_pos) + a->C + p.points * p.wide * a->C + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
+  p.wide = a->layout == 0 ? (p.across - 1) * p.step * STRIDE + p.points : 0;
+  p.own = ridge_apart(((a->packing ? 0 : p.turns * p.u_pos) + p.pos * p.m_pos + a->C + p.points * p.wide * a->C + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
   return p;
 }
 
@@ -74,7 +87,7 @@ RIDGE_INLINE int64_t broad(const plan *p, int64_t tile) { return tile % p->acros
 // NCHW: copies the input rows of a row of tiles, turned, with their padding.
 RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
   const ridge_conv_args *a = p->a;
-  int64_t top = tile % p->per / p->across * p->step - a->pad_h, C = a->C;
+  int64_t top = tile % p->per / p->across * p->step * STRIDE - a->pad_h, C = a->C;
   int64_t c0 = a->pad_w < p->wide ? a->pad_w : p->wide, c1 = a->pad_w + a->W < p->wide ? a->pad_w + a->W : p->wide;
   const xt *image = (const xt *)a->x + tile / p->per * C * a->H * a->W;
   for (int64_t h = top; h < top + p->points; h++, window += p->wide * C) {
@@ -99,22 +112,22 @@ RIDGE_INLINE RIDGE_VT mv input_at(const void *from, int64_t c, const int window)
 RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS], float *v, const int mh, const int mw, const int window) {
   const int64_t row_pos = p->points * p->v_pos;
   for (int64_t c = 0; c < p->a->C; c += VL, v += VL) {
-    mv t[6][6];
-    for (int w = 0; w < side(mw) + 2; w++) {
-      mv d[6], col[6];
+    mv t[MOST][MOST];
+    for (int w = 0; w < span(side(mw)); w++) {
+      mv d[MOST], col[MOST];
       RIDGE_UNROLL_ALL
-      for (int h = 0; h < side(mh) + 2; h++) d[h] = input_at(at[h * 6 + w], c, window);
+      for (int h = 0; h < span(side(mh)); h++) d[h] = input_at(at[h * MOST + w], c, window);
       turn_in(mh, d, col);
       RIDGE_UNROLL_ALL
-      for (int h = 0; h < side(mh) + 2; h++) t[h][w] = col[h];
+      for (int h = 0; h < span(side(mh)); h++) t[h][w] = col[h];
     }
     float *rows = v;
-    for (int h = 0; h < side(mh) + 2; h++, rows += row_pos) {
-      mv row[6];
+    for (int h = 0; h < span(side(mh)); h++, rows += row_pos) {
+      mv row[MOST];
       float *to = rows;
       turn_in(mw, t[h], row);
       RIDGE_UNROLL_ALL
-      for (int w = 0; w < side(mw) + 2; w++, to += p->v_pos) *(mv_any *)to = row[w];
+      for (int w = 0; w < span(side(mw)); w++, to += p->v_pos) *(mv_any *)to = row[w];
     }
   }
 }
@@ -122,7 +135,14 @@ RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS],
 // Code for each size of tile at the six points, [mh - 2][mw - 2], and for FEW's.
 #define EACH_SIZE(f) \
   { {f(2, 2), f(2, 3), f(2, 4)}, {f(3, 2), f(3, 3), f(3, 4)}, {f(4, 2), f(4, 3), f(4, 4)} }
-#define FOR_EACH_SIZE(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4) f(1, 1)
+#define SHARED_SIZES(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4)
+#if defined(CONV_STEP2)
+#define FOR_EACH_SIZE(f) SHARED_SIZES(f)
+#define FEW_OR(few, other) other
+#else
+#define FOR_EACH_SIZE(f) SHARED_SIZES(f) f(1, 1)
+#define FEW_OR(few, other) (p->step == 2 ? few : other)
+#endif
 
 #define INPUTS(mh, mw)                                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void inputs_##mh##mw(const plan *p, const void *const at[POS], float *v, int window) { \
@@ -139,19 +159,19 @@ RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float 
   const ridge_conv_args *a = p->a;
   const void *at[POS];
   const xt *image = (const xt *)a->x + tile / p->per * a->H * a->W * a->C;
-  const int64_t across = tile % p->across * p->step, mh = high(p, tile), mw = broad(p, tile), C = a->C;
-  const int64_t top = tile % p->per / p->across * p->step - a->pad_h, left = across - a->pad_w;
-  for (int64_t h = 0; h < mh + 2; h++)
-    for (int64_t w = 0; w < mw + 2; w++) {
+  const int64_t across = tile % p->across * p->step * STRIDE, mh = high(p, tile), mw = broad(p, tile), C = a->C;
+  const int64_t top = tile % p->per / p->across * p->step * STRIDE - a->pad_h, left = across - a->pad_w;
+  for (int64_t h = 0; h < span(mh); h++)
+    for (int64_t w = 0; w < span(mw); w++) {
       int inside = top + h >= 0 && top + h < a->H && left + w >= 0 && left + w < a->W;
-      at[h * 6 + w] = a->layout == 0 ? (const void *)(window + (h * p->wide + across + w) * C)
+      at[h * MOST + w] = a->layout == 0 ? (const void *)(window + (h * p->wide + across + w) * C)
                       : inside       ? (const void *)(image + ((top + h) * a->W + left + w) * C)
                                      : zeros;
     }
-  (p->step == 2 ? inputs_11 : of[mh - 2][mw - 2])(p, at, V + i * C, a->layout == 0);
+  FEW_OR(inputs_11, of[mh - 2][mw - 2])(p, at, V + i * C, a->layout == 0);
 }
 
-// Transforms the filters of NR channels from k, at 6 points or FEW's 4. Channels of NHWC come in CHUNKs, copied together first: rows and taps of a
+// Transforms the filters of NR channels from k, at TURNS points or FEW's 4. Channels of NHWC come in CHUNKs, copied together first: rows and taps of a
 // power of two of channels lie whole multiples of 4 KiB apart, in few sets of L1, which would lose their lines before all four quads of each are
 // read (NCHW, whose taps are neighbours: 0.92 to 1.07 with a copy). Lines behind are asked for: these are more streams than hardware follows.
 RIDGE_INLINE RIDGE_VT void filters_at(const plan *p, int64_t k, float *U, const int points) {
@@ -181,17 +201,17 @@ RIDGE_INLINE RIDGE_VT void filters_at(const plan *p, int64_t k, float *U, const 
           for (int j = 0; j < 4; j++) g[(4 * t + j) % 9][(4 * t + j) / 9] = four[j];
         }
         for (int j = 0; j < 4; j++) {
-          mv t[6][3];
+          mv t[TURNS][3];
           RIDGE_UNROLL_ALL
           for (int s = 0; s < 3; s++) {
-            mv col[3] = {g[s][j], g[3 + s][j], g[6 + s][j]}, u[6];
+            mv col[3] = {g[s][j], g[3 + s][j], g[6 + s][j]}, u[TURNS];
             turn_filter(points, col, u);
             RIDGE_UNROLL_ALL
             for (int h = 0; h < points; h++) t[h][s] = u[h];
           }
           float *to = U + (c + i + j) * NR + v * VL;
           for (int h = 0; h < points; h++) {
-            mv u[6];
+            mv u[TURNS];
             turn_filter(points, t[h], u);
             RIDGE_UNROLL_ALL
             for (int s = 0; s < points; s++, to += p->u_pos) *(mv_any *)to = u[s];
@@ -201,7 +221,7 @@ RIDGE_INLINE RIDGE_VT void filters_at(const plan *p, int64_t k, float *U, const 
     }
 }
 RIDGE_VT static void filters(const plan *p, int64_t k, float *U) {
-  if (p->points == 6) filters_at(p, k, U, 6);
+  if (p->turns == TURNS * TURNS) filters_at(p, k, U, TURNS);
   else filters_at(p, k, U, 4);
 }
 

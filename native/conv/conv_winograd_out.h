@@ -43,13 +43,13 @@ RIDGE_INLINE void fetch_part(const plan *p, const yt *array, const stretch *s, i
 }
 
 // The first half of a tile's outputs, VL channels: t = A^T M, columns alone. off: where each position begins; NULL: m_pos elements after the one before.
-RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, mv t[4][6]) {
-  const int64_t points = off ? p->points : 6;
+RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, mv t[4][MOST]) {
+  const int64_t points = off ? p->points : MOST;
   RIDGE_UNROLL_ALL
-  for (int w = 0; w < side(mw) + 2; w++) {
-    mv d[6], y[4];
+  for (int w = 0; w < span(side(mw)); w++) {
+    mv d[MOST], y[4];
     RIDGE_UNROLL_ALL
-    for (int h = 0; h < side(mh) + 2; h++) d[h] = *(const mv_any *)(m + (off ? off[h * points + w] : (h * 6 + w) * p->m_pos));
+    for (int h = 0; h < span(side(mh)); h++) d[h] = *(const mv_any *)(m + (off ? off[h * points + w] : (h * MOST + w) * p->m_pos));
     turn_out(mh, d, y);
     RIDGE_UNROLL_ALL
     for (int h = 0; h < side(mh); h++) t[h][w] = y[h];
@@ -63,7 +63,7 @@ RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64
   if (mh > 2 || rows > 2) rows = side(mh);
   if (mw > 2 || cols > 2) cols = side(mw);
   for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
-    mv t[4][6];
+    mv t[4][MOST];
     columns_out(p, m, off, mh, mw, t);
     for (int64_t h = 0; h < side(mh) && h < rows; h++) {
       mv y[4];
@@ -75,7 +75,7 @@ RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64
 
 // NCHW: a tile's outputs, VL channels, to rows of planes that lie ld apart; whole quads or halves, whatever they cover.
 RIDGE_INLINE RIDGE_VT void planes_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, float *plane, int64_t ld, int64_t pitch) {
-  mv t[4][6];
+  mv t[4][MOST];
   columns_out(p, m, off, mh, mw, t);
   RIDGE_UNROLL_ALL
   for (int h = 0; h < side(mh); h++, plane += pitch) {
@@ -201,8 +201,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
       if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, 4, 4, k);
-      else if (p->step == 2) pixels_11(p, M, off, q + w, s->rows, s->cols - w, k);
-      else pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M, off, q + w, s->rows, s->cols - w, k);
+      else FEW_OR(pixels_11, pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M, off, q + w, s->rows, s->cols - w, k);
     }
     return;
   }
@@ -212,8 +211,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
     for (int64_t l = tiles - 1, w = 0; w < tiles; l = w++) {
       float *plane = planes + l * p->step;
       if (p->even) planes_out(p, M + (i + l) * NR, NULL, 4, 4, plane, ld, s->cols);
-      else if (p->step == 2) planes_11(p, M + l * NR, off, plane, ld, s->cols);
-      else planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2](p, M + l * NR, off, plane, ld, s->cols);
+      else FEW_OR(planes_11, planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M + l * NR, off, plane, ld, s->cols);
     }
     end_for(a)(p, s, planes, ld, k);
   }

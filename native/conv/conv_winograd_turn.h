@@ -17,12 +17,16 @@
 #define PA 0.625f
 #define PB 1.25f
 
-// The sizes of a side m: 4, 3 or 2 outputs at the six points, or FEW.
-enum { FEW = 1 };
+// The sizes of a side m: 4, 3 or 2 outputs at the six points, or FEW. MOST: inputs and points of a side, at most. TURNS: of its filters' transform.
+enum { FEW = 1, STRIDE = 1, MOST = 6, TURNS = 6 };
 RIDGE_INLINE int side(const int m) { return m == FEW ? 2 : m; }
 
+// Inputs of a side of m outputs, and its points; the filters' point that is multiplied at one of them.
+RIDGE_INLINE int64_t span(int64_t m) { return m + 2; }
+RIDGE_INLINE int64_t turn_at(int64_t point) { return point; }
+
 // B^T d of a column or row: the coefficients of prod (x - other points).
-RIDGE_INLINE RIDGE_VT void turn_in(const int m, const mv d[6], mv t[6]) {
+RIDGE_INLINE RIDGE_VT void turn_in(const int m, const mv d[MOST], mv t[MOST]) {
   if (m == 4) {
     mv a = d[4] - PB * PB * d[2], b = d[3] - PB * PB * d[1], c = d[4] - PA * PA * d[2], e = d[3] - PA * PA * d[1];
     t[0] = PA * PA * PB * PB * d[0] + (d[4] - (PA * PA + PB * PB) * d[2]);
@@ -45,7 +49,7 @@ RIDGE_INLINE RIDGE_VT void turn_in(const int m, const mv d[6], mv t[6]) {
 }
 
 // A^T s: powers of the points.
-RIDGE_INLINE RIDGE_VT void turn_out(const int m, const mv s[6], mv y[4]) {
+RIDGE_INLINE RIDGE_VT void turn_out(const int m, const mv s[MOST], mv y[4]) {
   mv a = s[1] + s[2], b = s[1] - s[2];
   if (m == 4) {
     mv c = s[4] + s[5], d = s[4] - s[5];
@@ -59,7 +63,7 @@ RIDGE_INLINE RIDGE_VT void turn_out(const int m, const mv s[6], mv y[4]) {
 }
 
 // G g: (g0 + p g1 + p^2 g2) / prod (p - other points). points: 6, or FEW's 4.
-RIDGE_INLINE RIDGE_VT void turn_filter(const int points, const mv g[3], mv u[6]) {
+RIDGE_INLINE RIDGE_VT void turn_filter(const int points, const mv g[3], mv u[TURNS]) {
   const float na = 1 / (2 * PA * PA * (PA * PA - PB * PB)), nb = 1 / (2 * PB * PB * (PB * PB - PA * PA));
   if (points == 4) {
     mv a = 0.5f * (g[0] + g[2]), b = 0.5f * g[1];

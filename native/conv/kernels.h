@@ -11,12 +11,15 @@ int ridge_conv_tiles_win_bf16(const void *args);
 int ridge_conv_tiles_win_int8(const void *args);
 int ridge_conv_winograd_wins(const void *args);
 int ridge_conv_winograd_beats_dots(const void *args);
+int ridge_conv_winograd_step2_wins(const void *args);
 
 #define RIDGE_CONV_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_winograd43s2)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2_winograd43s2)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2)
 RIDGE_CONV_WORKSPACE(conv2d_int8_avx2)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_depthwise_avx2)
@@ -57,11 +60,17 @@ RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_indirect_model)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43s2)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43s2)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43_model)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43s2_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43s2_model)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_neon_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_winograd43s2)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_neon_winograd43s2)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_amx_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_amx_indirect_model)
 RIDGE_CONV_WORKSPACE(conv2d_int8_amx_indirect)

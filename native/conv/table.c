@@ -44,13 +44,29 @@ int ridge_conv_tiles_win_int8(const void *args) { return tiles_win(args, 64); }
 
 // Winograd can, and has enough tiles to pay for its transformed filters. Wider padding
 // leaves corners with few products beside the error of a whole tile: the bound would not hold there.
+static int winograd_can(const ridge_conv_args *a, int64_t stride) {
+  if (a->layout == 0 && a->C * (a->Wo + 6) * stride > 2 << 20) return 0; // a thread's window of six or nine input rows
+  return ridge_conv_sizes_fit(a) && a->R == 3 && a->S == 3 && a->stride_h == stride && a->stride_w == stride && a->dil_h == 1 && a->dil_w == 1 &&
+         a->groups == 1 && a->pad_h <= 1 && a->pad_w <= 1 && a->H >= 4 && a->W >= 4 && a->C % 16 == 0 && a->K % 32 == 0 && a->C >= 64;
+}
+// Positions of a side of n outputs at step 2: 9 of a whole tile, 7 and 5 where 3 and fewer are left.
+static int64_t phased(int64_t n) { return n / 4 * 9 + (n % 4 == 0 ? 0 : n % 4 == 3 ? 7 : 5); }
+static int64_t tiles_of(const ridge_conv_args *a, int64_t step) { return a->N * ((a->Ho + step - 1) / step) * ((a->Wo + step - 1) / step); }
+
 int ridge_conv_winograd_wins(const void *args) {
   const ridge_conv_args *a = args;
-  const int64_t step = ridge_conv_winograd_step(a), tiles = a->N * ((a->Ho + step - 1) / step) * ((a->Wo + step - 1) / step);
-  if (a->layout == 0 && a->C * (a->Wo + 6) > 2 << 20) return 0; // a thread's window of six input rows
+  const int64_t step = ridge_conv_winograd_step(a);
   if (step == 2 && a->layout == 1 && !a->packing && a->N * a->Ho * a->Wo < 60) return 0; // 7x7: 0.91 to 1.09 of the indirect kernel
-  return ridge_conv_sizes_fit(args) && a->R == 3 && a->S == 3 && a->stride_h == 1 && a->stride_w == 1 && a->dil_h == 1 && a->dil_w == 1 &&
-         a->groups == 1 && a->pad_h <= 1 && a->pad_w <= 1 && a->H >= 4 && a->W >= 4 && a->C % 16 == 0 && a->K % 32 == 0 && a->C >= 64 && tiles >= 12;
+  return winograd_can(a, 1) && tiles_of(a, step) >= 12;
+}
+
+// Step 2: 81 positions for 16 outputs. Beside the indirect kernel one thread of Zen 4 gains 1.23 to 1.42 with 1024 positions for 14x14, 1.13 with 529 for
+// 9x9, where direct products are 1.72 and 1.38 times as many; one image of 7x7, four tiles beside 512x512 filters transformed, is 0.93 to 0.98 of it.
+int ridge_conv_winograd_step2_wins(const void *args) {
+  const ridge_conv_args *a = args;
+  if (!winograd_can(a, 2)) return 0;
+  const int64_t pixels = a->N * a->Ho * a->Wo, at = a->N * phased(a->Ho) * phased(a->Wo);
+  return tiles_of(a, 4) >= 12 && 9 * pixels * 4 > at * 5;
 }
 
 // Positions of Winograd's tiles along a side of n outputs.
@@ -77,23 +93,30 @@ int ridge_conv_is_depthwise(const void *args) {
 // Winograd F(4x4, 3x3) has 36 products where the definition has 144, and its transforms besides.
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) \
   RIDGE_DECLARE_PACKED(name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name##_workspace, wins)
+// Step 2: 81 products where the definition has 144.
+#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #define RIDGE_KERNEL_PACKED RIDGE_DECLARE_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef RIDGE_KERNEL_PACKED
+#undef WINOGRAD43S2
 #undef WINOGRAD43
 
 static const ridge_kernel table[] = {
-#define WINOGRAD43(name, dtype, isa, rank, c, wins)                             \
+#define WINOGRAD(name, dtype, isa, rank, c, wins, share)                        \
   {#name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, wins, \
-   36.0 / 144, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
+   share, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
+#define WINOGRAD43(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 36.0 / 144)
+#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins, 81.0 / 144)
 #define RIDGE_KERNEL RIDGE_ENTRY
 #define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef RIDGE_KERNEL_PACKED
+#undef WINOGRAD43S2
 #undef WINOGRAD43
+#undef WINOGRAD
 };
 
 const ridge_kernel *ridge_conv_table(void) { return table; }

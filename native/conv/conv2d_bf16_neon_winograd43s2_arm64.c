@@ -1,0 +1,16 @@
+// conv2d_bf16_neon_winograd43s2: Winograd F(4x4, 3x3) of step 2 by phases, 6x16 tiles, in fp32; bf16 is widened as it is loaded.
+//
+// Formula, blocking, error and source: conv_winograd_body.h and conv_winograd_phases.h. Preconditions: 3x3, step 2, no dilation, one
+// group, C a multiple of 16 and K of 32; any alignment. FLOP (direct count) 2*N*Ho*Wo*K*C*9, 81/144 of it done;
+// bytes x, w and y once. Limit: arithmetic of the 81 products, and the transforms beside them.
+// Versions: 1, this one; tested under emulation, not timed.
+#include "../include/ridge.h"
+
+#define RIDGE_VL 4
+#define RIDGE_MR 6
+#define RIDGE_NV 4
+#define RIDGE_VT
+#define CONV_BF16
+#define CONV_STEP2
+#define CONV_FN ridge_conv2d_bf16_neon_winograd43s2
+#include "conv_winograd_body.h"
