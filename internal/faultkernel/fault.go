@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=50391b94614d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2708b1d9353a
 #include "fault.h"
 */
 import "C"

@@ -9,6 +9,9 @@
 // where whole tiles take 576, 121 for 7x7 where they take 144. Where there are few tiles all are of 2x2 outputs, 16 products each, and
 // filters are transformed to 16 positions alone: for one image of 7x7 four times the filters would be read for four rows of products each.
 //
+// With CONV_STEP2 it is the body of conv2d_*_winograd43s2, convolutions of step 2: 9x9 inputs and 81 positions for a tile of 4x4 outputs, which share 36 positions
+// of filters (conv_winograd_phases.h). What follows counts the positions of step 1.
+//
 // Tiles (4x4 outputs) are taken in blocks whose transformed inputs V[36][tile][C] are at most VMAX floats (2 MiB: they
 // stay in L3). All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
 // transforms its panel's filters U[36][C][NR] into its own scratch, so that no more than one panel of them exists at once (all of
