@@ -12,14 +12,11 @@
 #ifndef CONV_VMAX
 #define CONV_VMAX (512 << 10)
 #endif
-#ifndef CONV_TS
-#define CONV_TS 56
-#endif
 #ifndef CONV_APART
 #define CONV_APART (1 << 30)
 #endif
 // TS: tiles of a sub-block, at most; LONG: of a stretch (below); CHUNK: channels of filters transformed at once.
-enum { VMAX = CONV_VMAX, TS = CONV_TS, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
+enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
 
 typedef struct plan {
   const ridge_conv_args *a;
@@ -165,8 +162,8 @@ RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float 
     for (int64_t w = 0; w < span(mw); w++) {
       int inside = top + h >= 0 && top + h < a->H && left + w >= 0 && left + w < a->W;
       at[h * MOST + w] = a->layout == 0 ? (const void *)(window + (h * p->wide + across + w) * C)
-                      : inside       ? (const void *)(image + ((top + h) * a->W + left + w) * C)
-                                     : zeros;
+                         : inside       ? (const void *)(image + ((top + h) * a->W + left + w) * C)
+                                        : zeros;
     }
   FEW_OR(inputs_11, of[mh - 2][mw - 2])(p, at, V + i * C, a->layout == 0);
 }
