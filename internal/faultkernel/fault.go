@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2708b1d9353a
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=09e38b7a7cb8
 #include "fault.h"
 */
 import "C"

@@ -112,7 +112,7 @@ var winograd = []string{
 	"n=1 c=64 h=11 w=21 k=32 pad=1 bias=1 act=relu residual=1", "n=4 c=64 h=25 w=27 k=32 pad=1", "n=1 c=64 h=15 w=12 k=96 pad=1 bias=1 act=gelu",
 	"n=1 c=80 h=7 w=7 k=64 pad=1 bias=1 act=relu",
 	"n=1 c=64 h=32 w=23 k=32 stride=2 pad=1", "n=3 c=80 h=17 w=20 k=32 stride=2 pad=0", "n=1 c=320 h=45 w=62 k=32 stride=2 pad=1",
-	"n=1 c=64 h=29 w=43 k=96 stride=2 pad=1 bias=1 act=relu residual=1", "n=8 c=64 h=55 w=58 k=32 stride=2 pad=1", "n=1 c=80 h=14 w=14 k=64 stride=2 pad=1 bias=1 act=gelu",
+	"n=1 c=64 h=29 w=43 k=96 stride=2 pad=1 bias=1 act=relu residual=1", "n=8 c=64 h=55 w=58 k=32 stride=2 pad=1", "n=3 c=80 h=14 w=14 k=64 stride=2 pad=1 bias=1 act=gelu",
 }
 
 var epilogues = []string{
@@ -174,10 +174,10 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 	ends := []string{"", "bias=1", "act=relu", "bias=1 act=relu", "residual=1", "bias=1 residual=1", "act=relu residual=1", "bias=1 residual=1 act=relu",
 		"act=silu", "bias=1 residual=1 act=gelu"}
 	sizes := []string{"n=12 h=4 w=4", "n=6 h=5 w=4", "n=2 h=14 w=14", "n=2 h=13 w=13", "n=2 h=15 w=15", "n=2 h=16 w=16", "n=1 h=5 w=71", "n=1 h=6 w=66 pad=0",
-		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4", "n=1 h=7 w=7", "n=1 h=8 w=11", "n=2 h=5 w=9",
+		"n=1 h=16 w=64", "n=1 h=4 w=231", "n=1 h=97 w=4", "n=1 h=7 w=7 packed=1", "n=1 h=8 w=11", "n=2 h=5 w=9",
 		"n=3 h=7 w=6", "n=1 h=23 w=7",
-		"n=3 h=8 w=7 stride=2", "n=2 h=10 w=16 stride=2", "n=2 h=28 w=28 stride=2", "n=2 h=13 w=14 stride=2", "n=1 h=31 w=30 stride=2 pad=0", "n=1 h=11 w=131 stride=2",
-		"n=1 h=7 w=301 stride=2", "n=1 h=190 w=8 stride=2", "n=2 h=13 w=12 stride=2 pad=0", "n=1 h=18 w=25 stride=2", "n=1 h=6 w=22 stride=2", "n=5 h=5 w=5 stride=2"}
+		"n=12 h=8 w=7 stride=2", "n=3 h=10 w=16 stride=2", "n=2 h=28 w=28 stride=2", "n=3 h=13 w=14 stride=2", "n=1 h=31 w=30 stride=2 pad=0", "n=1 h=11 w=131 stride=2",
+		"n=1 h=7 w=301 stride=2", "n=1 h=190 w=8 stride=2", "n=3 h=13 w=12 stride=2 pad=0", "n=1 h=18 w=25 stride=2", "n=4 h=6 w=22 stride=2", "n=12 h=5 w=5 stride=2"}
 	var list []op.Op
 	for i, size := range sizes {
 		if !strings.Contains(size, "pad") {
@@ -191,7 +191,7 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
+	onWinograd(t, list)
 }
 
 func TestWinogradMatchesTheExpectation(t *testing.T) {
@@ -199,12 +199,32 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 	for _, s := range winograd {
 		for _, layout := range []string{"nchw", "nhwc"} {
 			for _, d := range []record.DType{record.FP32, record.BF16} {
-				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+				if layout == "nchw" || !strings.Contains(s, "h=7 w=7") { // which NHWC leaves to direct kernels where filters are not packed beforehand
+					list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+				}
 				if layout == "nhwc" || strings.Contains(s, "bias") { // filters come to both layouts by code of their own
 					list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1 layout="+layout)))
 				}
 			}
 		}
+	}
+	onWinograd(t, list)
+}
+
+// onWinograd runs ops that are there for the Winograd kernels: one that these refuse, as shapes below what wins are, would prove nothing.
+func onWinograd(t *testing.T, list []op.Op) {
+	t.Helper()
+	for _, o := range list {
+		args, err := conv.Bind(o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(conv.Family().Kernels, func(k kernel.Kernel) bool {
+			return strings.Contains(k.Name, "winograd") && k.Implements(o.Name(), o.DType()) && k.Supports(args)
+		}) {
+			t.Errorf("no Winograd kernel takes %v in %s", o.Params(), o.DType())
+		}
+		kernel.Free(args)
 	}
 	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
 }
@@ -230,7 +250,7 @@ func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // nine tiles
 		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
 		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // 5x5 outputs: 196 products for 225
-		{"n=1 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false},
+		{"c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false},
 		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
 		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
 	} {

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2708b1d9353a
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
