@@ -75,11 +75,11 @@ func (c *campaign) visited(k record.Case) bool {
 
 // revisit measures the comparisons again, in rounds: all of them until each has the least number of visits, or two and a wide margin, then those whose
 // interval still holds a cut, while the time lasts. Short of time, a round begins with what takes least; what is settled counts twice. Beyond the least
-// number, the time goes first to those that it can settle.
+// number, the time goes first to those that it can settle. What a round left out has its turn later while there is time for a visit.
 func (c *campaign) revisit(ctx context.Context) error {
-	for round := 2; round <= measure.MaxVisits; round++ {
+	for round := 2; ; round++ {
 		c.common = c.commonBarrier()
-		due := c.due(round)
+		due := c.due(min(round, measure.MaxVisits))
 		if c.cost(due) > c.timeLeft() {
 			weight := func(p piloted) time.Duration {
 				if c.settled(p) {
@@ -96,6 +96,7 @@ func (c *campaign) revisit(ctx context.Context) error {
 			return nil
 		}
 		c.cfg.View.Round(round, len(due))
+		visited := 0
 		for len(due) > 0 {
 			i := c.next(due)
 			k := due[i]
@@ -103,12 +104,15 @@ func (c *campaign) revisit(ctx context.Context) error {
 			if c.took[k.ID] > c.timeLeft() {
 				continue // a quicker one may still have its turn
 			}
+			visited++
 			if err := c.again(ctx, k, round); err != nil {
 				return err
 			}
 		}
+		if visited == 0 && round >= measure.MaxVisits {
+			return nil
+		}
 	}
-	return nil
 }
 
 // promising orders comparisons that are open by the time that settling them likely takes, those that the visits they may still have will not settle

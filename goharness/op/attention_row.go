@@ -44,12 +44,9 @@ func productRow(in *Inputs, q0, k0, n, dim int64, scale float64) *softRow {
 	score, mag := make([]float64, n), make([]float64, n)
 	for j := range score {
 		in.Span(1, k0+int64(j)*dim, 1, k)
-		for d, x := range q {
-			score[j] += x * k[d]
-			mag[j] += math.Abs(x * k[d])
-		}
-		score[j] *= scale
-		mag[j] *= scale
+		var d dot
+		d.add(q, k)
+		score[j], mag[j] = d.sum*scale, d.mag*scale
 	}
 	return newSoftRow(score, mag)
 }

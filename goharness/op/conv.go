@@ -262,7 +262,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 	first := k / (c.K / c.Groups) * c.chanGroup // the group's first input channel
 	x0 := n*c.C*c.H*c.W + first*c.chanX
 	w0 := k * c.chanGroup * c.R * c.S
-	var sum, mag, squares float64
+	var d dot
 	for r := int64(0); r < c.R; r++ {
 		hi := ho*c.Stride - c.Pad + r*c.Dilation
 		if hi < 0 || hi >= c.H {
@@ -274,14 +274,10 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 				continue
 			}
 			xa, wa := x0+(hi*c.W+wi)*c.pixX, w0+(r*c.S+s)*c.tapW
-			for ch := int64(0); ch < c.chanGroup; ch++ {
-				p := in.At(0, xa+ch*c.chanX) * in.At(1, wa+ch*c.chanW)
-				sum += p
-				mag += math.Abs(p)
-				squares += p * p
-			}
+			d.addSpans(in, 0, xa, c.chanX, 1, wa, c.chanW, c.chanGroup)
 		}
 	}
+	sum, mag := d.sum, d.mag
 	next := 2
 	if c.Bias {
 		b := in.At(next, k)
@@ -295,7 +291,7 @@ func (c *Conv) Expect(in *Inputs, out int, i int64) Expectation {
 		sum, mag = sum+r, mag+math.Abs(r)
 	}
 	e := activate(c.Act, sum, mag)
-	e.Rounded = math.Sqrt(squares)
+	e.Rounded = math.Sqrt(d.squares)
 	if !c.D.Float() {
 		e.Value = wrapInt32(e.Value)
 	}

@@ -56,7 +56,15 @@ func (in *Inputs) At(t int, i int64) float64 {
 // significant bits, so only bf16 rounds.
 func (in *Inputs) Span(t int, start, step int64, dst []float64) {
 	tt := &in.tensors[t]
-	scale := map[Fill]float64{FillUniform: 1, FillBalanced: 1, FillWide: 8, FillWeights: math.Ldexp(1, -int(tt.IntRange))}[tt.Fill]
+	scale := 0.0
+	switch tt.Fill {
+	case FillUniform, FillBalanced:
+		scale = 1
+	case FillWide:
+		scale = 8
+	case FillWeights:
+		scale = math.Ldexp(1, -int(tt.IntRange))
+	}
 	plain := tt.DType == record.FP32 || tt.DType == record.FP64
 	if in.Integer && tt.Fill == FillBalanced && tt.DType != record.UINT8 {
 		b := newBalanced(in.keys[t], tt)

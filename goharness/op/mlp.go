@@ -171,14 +171,10 @@ func (p *MLP) Hidden(in *Inputs, m int64) []Expectation {
 					w[k] = float64(v)
 				}
 			}
-			sum := in.At(2, int64(h))
-			mag := math.Abs(sum)
-			for k, v := range x {
-				t := v * w[k]
-				sum += t
-				mag += math.Abs(t)
-			}
-			row.x[h] = activate(p.Act, sum, mag)
+			b := in.At(2, int64(h))
+			d := dot{sum: b, mag: math.Abs(b)}
+			d.add(x, w)
+			row.x[h] = activate(p.Act, d.sum, d.mag)
 		}
 	})
 	return row.x

@@ -65,6 +65,15 @@ func clampRound(x, lo, hi float64) float64 {
 
 // roundTo rounds to p significand bits with smallest normal exponent emin.
 func roundTo(x float64, p, emin int, maxFinite float64) float64 {
+	b := math.Float64bits(x)
+	if e := int(b>>52&0x7ff) - 1023; e >= emin && e < 1024 { // normal in both formats: what is cut off carries where it is more than half, or half of an odd one
+		cut := 53 - p
+		b += 1<<(cut-1) - 1 + b>>cut&1
+		if r := math.Float64frombits(b &^ (1<<cut - 1)); math.Abs(r) <= maxFinite {
+			return r
+		}
+		return math.Inf(int(math.Copysign(1, x)))
+	}
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return x
 	}

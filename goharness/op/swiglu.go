@@ -69,11 +69,10 @@ func (s *SwiGLU) Halves(in *Inputs, i int64) (gate, up Expectation) {
 	in.Span(0, i/s.N*s.K, 1, x)
 	in.Span(1, i%s.N*s.K, 1, g)
 	in.Span(2, i%s.N*s.K, 1, u)
-	for k, v := range x {
-		gate.Value, gate.Magnitude = gate.Value+v*g[k], gate.Magnitude+math.Abs(v*g[k])
-		up.Value, up.Magnitude = up.Value+v*u[k], up.Magnitude+math.Abs(v*u[k])
-	}
-	return gate, up
+	var a, b dot
+	a.add(x, g)
+	b.add(x, u)
+	return Expectation{Value: a.sum, Magnitude: a.mag}, Expectation{Value: b.sum, Magnitude: b.mag}
 }
 
 // Expect is one element in float64. An error e of one factor changes the product by e times the other, to first order; the
