@@ -7,22 +7,37 @@ type dot struct{ sum, mag, squares float64 }
 
 // add adds the products of x and w, which are of one length.
 func (d *dot) add(x, w []float64) {
-	var s, m, q [4]float64
+	var s0, s1, s2, s3, m0, m1, m2, m3, q0, q1, q2, q3 float64 // an array would lie in memory, and each addition wait for a store
 	w = w[:len(x)]
 	k := 0
 	for ; k+4 <= len(x); k += 4 {
 		p0, p1, p2, p3 := x[k]*w[k], x[k+1]*w[k+1], x[k+2]*w[k+2], x[k+3]*w[k+3]
-		s[0], s[1], s[2], s[3] = s[0]+p0, s[1]+p1, s[2]+p2, s[3]+p3
-		m[0], m[1], m[2], m[3] = m[0]+math.Abs(p0), m[1]+math.Abs(p1), m[2]+math.Abs(p2), m[3]+math.Abs(p3)
-		q[0], q[1], q[2], q[3] = q[0]+p0*p0, q[1]+p1*p1, q[2]+p2*p2, q[3]+p3*p3
+		s0, s1, s2, s3 = s0+p0, s1+p1, s2+p2, s3+p3
+		m0, m1, m2, m3 = m0+math.Abs(p0), m1+math.Abs(p1), m2+math.Abs(p2), m3+math.Abs(p3)
+		q0, q1, q2, q3 = q0+p0*p0, q1+p1*p1, q2+p2*p2, q3+p3*p3
 	}
 	for ; k < len(x); k++ {
 		p := x[k] * w[k]
-		s[0], m[0], q[0] = s[0]+p, m[0]+math.Abs(p), q[0]+p*p
+		s0, m0, q0 = s0+p, m0+math.Abs(p), q0+p*p
 	}
-	d.sum += s[0] + s[1] + (s[2] + s[3])
-	d.mag += m[0] + m[1] + (m[2] + m[3])
-	d.squares += q[0] + q[1] + (q[2] + q[3])
+	d.sum, d.mag, d.squares = d.sum+(s0+s1+(s2+s3)), d.mag+(m0+m1+(m2+m3)), d.squares+(q0+q1+(q2+q3))
+}
+
+// addNarrow is add without the squares, for elements that are kept as fp32.
+func (d *dot) addNarrow(x []float64, w []float32) {
+	var s0, s1, s2, s3, m0, m1, m2, m3 float64
+	w = w[:len(x)]
+	k := 0
+	for ; k+4 <= len(x); k += 4 {
+		p0, p1, p2, p3 := x[k]*float64(w[k]), x[k+1]*float64(w[k+1]), x[k+2]*float64(w[k+2]), x[k+3]*float64(w[k+3])
+		s0, s1, s2, s3 = s0+p0, s1+p1, s2+p2, s3+p3
+		m0, m1, m2, m3 = m0+math.Abs(p0), m1+math.Abs(p1), m2+math.Abs(p2), m3+math.Abs(p3)
+	}
+	for ; k < len(x); k++ {
+		p := x[k] * float64(w[k])
+		s0, m0 = s0+p, m0+math.Abs(p)
+	}
+	d.sum, d.mag = d.sum+(s0+s1+(s2+s3)), d.mag+(m0+m1+(m2+m3))
 }
 
 // dotBlock elements of two operands are made at a time: on the stack, not the heap. Fewer than dotFew are made one by one.

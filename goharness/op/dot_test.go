@@ -19,8 +19,15 @@ func TestADotProductIsTheSumOfItsProducts(t *testing.T) {
 			}
 			got := dot{sum: 2, mag: 3, squares: 5}
 			got.addSpans(in, 0, 11, step, 1, 7, 1, n)
-			if got != want {
-				t.Errorf("%d products, step %d: %v, want %v", n, step, got, want)
+			x, w := make([]float64, n), make([]float32, n)
+			in.Span(0, 11, step, x)
+			for k := range w {
+				w[k] = float32(in.At(1, 7+int64(k)))
+			}
+			narrow := dot{sum: 2, mag: 3, squares: want.squares}
+			narrow.addNarrow(x, w)
+			if got != want || narrow != want {
+				t.Errorf("%d products, step %d: %v, of fp32 %v, want %v", n, step, got, narrow, want)
 			}
 			if n > 3 && (want.sum == 2 || want.mag == 3 || want.squares == 5) {
 				t.Errorf("%d products, step %d: nothing was added", n, step)

@@ -164,16 +164,14 @@ func (p *MLP) Hidden(in *Inputs, m int64) []Expectation {
 		row.x = make([]Expectation, p.H)
 		in.Span(0, m*p.K, 1, x)
 		for h := range row.x {
-			if w1 == nil {
-				in.Span(1, int64(h)*p.K, 1, w)
-			} else {
-				for k, v := range w1[int64(h)*p.K : int64(h+1)*p.K] {
-					w[k] = float64(v)
-				}
-			}
 			b := in.At(2, int64(h))
 			d := dot{sum: b, mag: math.Abs(b)}
-			d.add(x, w)
+			if w1 == nil {
+				in.Span(1, int64(h)*p.K, 1, w)
+				d.add(x, w)
+			} else {
+				d.addNarrow(x, w1[int64(h)*p.K:int64(h+1)*p.K])
+			}
 			row.x[h] = activate(p.Act, d.sum, d.mag)
 		}
 	})

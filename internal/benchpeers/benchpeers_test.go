@@ -36,12 +36,26 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fake is a contender whose launches take the given nanoseconds, without doing anything.
+// fake is a contender whose launches take the given nanoseconds, without doing anything; "1e6 shared 3" finds its threads on one core three times,
+// until then they take twice as long.
 func fake(how string) func(request) reply {
+	asked := 0
 	return func(q request) reply {
 		var ns float64
+		shared := 0
 		_, _ = fmt.Sscan(how, &ns)
+		if _, n, ok := strings.Cut(how, " shared "); ok {
+			_, _ = fmt.Sscan(n, &shared)
+		}
+		if asked < shared {
+			ns *= 2
+		}
 		switch {
+		case q.Verb == verbTogether:
+			if asked++; asked <= shared {
+				return reply{Together: 2}
+			}
+			return reply{Together: 1.01}
 		case how == "crash" && q.Verb == verbPrepare:
 			os.Exit(7)
 		case how == "hang" && q.Verb == verbPrepare:
@@ -112,7 +126,7 @@ func TestVerdictLetsNoWrongOutputThrough(t *testing.T) {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{settings: settings{Rounds: 7, Budget: time.Minute, Pilot: 2, Sample: time.Millisecond, Keep: 1.2, KeepMax: 3, Patient: time.Minute},
-		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, now: time.Now,
+		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, cores: 2, now: time.Now,
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	b.open = func(how string, _ int) (contender, error) {
 		if how == "absent" {
@@ -171,6 +185,39 @@ func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
 	}
 	if want := "cpu/gemm/fp32/m=8,n=8,k=8/threads=1/hot"; res.ID != want {
 		t.Errorf("id %q, want %q", res.ID, want)
+	}
+}
+
+func TestRoundsOnOneCoreAreTakenAgain(t *testing.T) {
+	for _, c := range []struct {
+		how       string
+		threads   int
+		best      float64
+		repeats   int
+		disturbed int // of seven rounds and two pilots
+	}{
+		{"1e6 shared 0", 2, 1e6, 0, 0},
+		{"1e6 shared 3", 2, 1e6, 3, 0},
+		{"1e6 shared 3", 1, 2e6, 0, 0},               // one thread has no other beside it
+		{"1e6 shared 3", 4, 2e6, 0, 0},               // more threads than cores
+		{"1e6 shared 1000", 2, 2e6, mostReplaced, 9}, // for good
+	} {
+		r := testRow(entry{role: ours, maker: c.how}, entry{role: peer, maker: "1100000"})
+		r.threads = c.threads
+		res, err := newBench(t).row(context.Background(), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.Ours.NS.Median != c.best || res.Ours.Repeats != c.repeats || res.Ours.Disturbed != c.disturbed {
+			t.Errorf("%s, %d threads: %v ns, %d repeats, %d disturbed; want %v, %d, %d", c.how, c.threads, res.Ours.NS.Median, res.Ours.Repeats, res.Ours.Disturbed, c.best, c.repeats, c.disturbed)
+		}
+	}
+}
+
+func TestRowsOfOtherThreadCountsKeepTheirPlace(t *testing.T) {
+	d := document{rows: []result{{Threads: 2}, {Threads: 1}, {Threads: 2}}}
+	if got := fmt.Sprint(d.threads([]int{4, 1})); got != "[1 2 4]" {
+		t.Errorf("thread counts %s", got)
 	}
 }
 

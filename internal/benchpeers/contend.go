@@ -69,6 +69,12 @@ func (c *nativeContender) answer(q request) reply {
 		if r.IdleGHz, err = c.dev.MeasureClock(false); err == nil {
 			r.LoadedGHz, err = c.dev.MeasureClock(true)
 		}
+	case verbTogether:
+		t, ok := c.dev.(backend.Barrier)
+		if !ok {
+			return reply{Error: "this device does not compare its threads", Unsupported: true}
+		}
+		r.Together, err = t.TogetherOverAlone()
 	default:
 		err = fmt.Errorf("unknown verb %q", q.Verb)
 	}

@@ -129,16 +129,21 @@ func run(args []string) error {
 			return err
 		}
 	}
+	ordered, err := table(campaign.Peaks(native.New().Kernels()), d.threads(counts)) // rows of other thread counts keep their place
+	if err != nil {
+		return err
+	}
 	if *render {
-		return d.write(all)
+		return d.write(ordered)
 	}
 	if *missing {
 		chosen = slices.DeleteFunc(chosen, d.has)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{settings: s, open: opener(host, *peers, newerThanPeers(id.CPU)), steal: host.StealNS, now: time.Now, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	b := &bench{settings: s, open: opener(host, *peers, newerThanPeers(id.CPU)), steal: host.StealNS, now: time.Now, replaced: firstWait, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
+	b.cores, _ = id.CPU.Cores.Get()
 	defer b.close()
 	if d.header, err = b.header(ctx, id, counts, d.header); err != nil {
 		return err
@@ -165,7 +170,7 @@ func run(args []string) error {
 		}
 		d.put(res)
 		d.header.note(b)
-		if err := d.write(all); err != nil {
+		if err := d.write(ordered); err != nil {
 			return err
 		}
 	}

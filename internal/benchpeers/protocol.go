@@ -26,6 +26,8 @@ const (
 	verbMeasure = "measure" // take samples of it
 	verbRelease = "release" // give its memory back
 	verbClock   = "clock"   // measure the core clock
+
+	verbTogether = "together" // arithmetic on all threads at once beside one alone
 )
 
 // request asks a contender. Op, Params and DType are those of goharness/op.
@@ -61,6 +63,9 @@ type reply struct {
 
 	IdleGHz   float64 `json:"idle_ghz,omitempty"`
 	LoadedGHz float64 `json:"loaded_ghz,omitempty"`
+
+	// Together is how much longer arithmetic took on all threads at once than on one.
+	Together float64 `json:"together,omitempty"`
 }
 
 // contender is the measured side of one library.

@@ -94,6 +94,16 @@ func (d *document) has(r row) bool {
 	return slices.ContainsFunc(d.rows, func(x result) bool { return x.Group == r.group && x.Label == r.label && x.Threads == r.threads })
 }
 
+// threads are the thread counts of the document's rows and those given, ascending.
+func (d *document) threads(more []int) []int {
+	out := slices.Clone(more)
+	for _, r := range d.rows {
+		out = append(out, r.Threads)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // write saves data and Markdown, rows in the table's order.
 func (d *document) write(order []row) error {
 	at := map[string]int{}

@@ -70,6 +70,10 @@ type bench struct {
 	now   func() time.Time
 	log   func(string)
 
+	cores    int           // of the machine, each of which a thread may have
+	replaced time.Duration // the first wait for cores of their own
+	gaveUp   bool          // the row's threads shared a core however long it waited
+
 	running  map[string]contender
 	Missing  map[string]error  // libraries that could not be opened
 	versions map[string]string // of libraries that took part
@@ -135,6 +139,7 @@ func (b *bench) row(ctx context.Context, r row) (result, error) {
 	res := result{ID: r.id(o), Group: r.group, Label: r.label, Op: r.op, DType: r.dtype, Threads: r.threads, Count: r.count,
 		Network: r.network, FLOPs: o.FLOPs(), Bytes: o.Bytes(), Metric: r.metric, Date: b.now().UTC().Format("2006-01-02"), Refused: map[string]string{}}
 	began, steal0 := b.now(), b.stealNow()
+	b.gaveUp = false
 	var lanes []*lane
 	defer func() {
 		for _, l := range lanes {
@@ -250,20 +255,21 @@ func (b *bench) pilots(lanes []*lane) int {
 // hopelessFloor is the first launch of a peer that is always borne: libraries compile and allocate in it.
 const hopelessFloor = 100e6
 
-// round takes one value of every lane, in order, every other round in reverse.
-func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep func(*lane, float64)) error {
+// values takes one of every lane, in order, every other round in reverse.
+func (b *bench) values(ctx context.Context, lanes []*lane, threads, i int) (map[*lane]float64, error) {
 	order := slices.Clone(lanes)
 	if i%2 == 1 {
 		slices.Reverse(order)
 	}
+	out := map[*lane]float64{}
 	for _, l := range order {
 		ns, err := b.sample(ctx, l, threads)
 		if err != nil {
-			return fmt.Errorf("measure %s: %w", l.name, err)
+			return nil, fmt.Errorf("measure %s: %w", l.name, err)
 		}
-		keep(l, ns)
+		out[l] = ns
 	}
-	return nil
+	return out, nil
 }
 
 // Another process on the contender's CPUs spoils a sample: when its threads waited for a CPU
