@@ -9,7 +9,7 @@ import (
 )
 
 // MaxVisits bounds the times that one comparison is measured anew within a run and pooled.
-const MaxVisits = 8
+const MaxVisits = 12
 
 // Visit is what one Compare gave: its ratio and the times of both arms.
 type Visit struct {
@@ -138,8 +138,9 @@ func PlacedAlike(r record.Ratio, common float64) bool {
 	return len(r.BarrierNS) == 0 || n >= MinQuartets && len(found) > 1
 }
 
-// pooledLevel is the confidence of each look at a pooled ratio, one a visit: eight looks at equal steps hold at 95 % together (Pocock 1977).
-const pooledLevel = 1 - 0.0118
+// pooledLevel is the confidence of each look at a pooled ratio, one a visit: MaxVisits looks at equal steps hold at 95 % together (Pocock 1977; 2.588
+// standard deviations, Jennison and Turnbull 2000, table 2.1).
+const pooledLevel = 1 - 0.0096
 
 // quartets are the sums that the samples of the arms were taken for: quartet i is samples 2i and 2i+1 of either.
 func (v Visit) quartets() ([]Quartet, error) {

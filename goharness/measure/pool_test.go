@@ -146,15 +146,19 @@ func TestPooledVisitsCountTheQuietOne(t *testing.T) {
 	if err != nil || math.Abs(got.Ratio.Value-1.5) > 0.01 || !slices.Equal(got.Ratio.Visits, []int{20, 24}) || len(got.Ratio.Quartets) != 44 {
 		t.Errorf("%v from visits %v of %d quartets, err %v", got.Ratio.Value, got.Ratio.Visits, len(got.Ratio.Quartets), err)
 	}
-	if half := HalfWidth(got.Ratio); half > 0.02 {
-		t.Errorf("the loud visit widens the interval to ±%.1f %%", 100*half)
-	}
 	if want := []int{3, 40, 45}; !slices.Equal(got.Times[1].Disturbed, want) || len(got.Times[1].SamplesNS) != 88 {
 		t.Errorf("disturbed samples %v of %d, want %v", got.Times[1].Disturbed, len(got.Times[1].SamplesNS), want)
 	}
 	third, err := Pool(got, still, 0)
 	if err != nil || !slices.Equal(third.Ratio.Visits, []int{20, 24, 24}) {
 		t.Errorf("visits %v, err %v", third.Ratio.Visits, err)
+	}
+	// The quiet visit alone may itself be the exception; two are not.
+	if half := HalfWidth(got.Ratio); half < 0.1 {
+		t.Errorf("±%.1f %% by a single quiet visit beside one of another ratio", 100*half)
+	}
+	if half := HalfWidth(third.Ratio); half > 0.02 {
+		t.Errorf("the loud visit widens the interval to ±%.1f %%", 100*half)
 	}
 	if len(loud.Times[1].SamplesNS) != 40 || loud.Ratio.Visits != nil {
 		t.Error("pooling changed the first visit")
