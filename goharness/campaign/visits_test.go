@@ -142,7 +142,7 @@ func TestTheTimeLeftGoesToWhatItCanSettle(t *testing.T) {
 			add := func(p piloted, r record.Result, took time.Duration) {
 				due, c.done[p.ID], c.took[p.ID] = append(due, p), r, took
 			}
-			add(shape("at the cut", 1.1001, 0.02, 3, time.Second/2)) // never: five more visits
+			add(shape("at the cut", 1.1001, 0.02, 3, time.Second/4)) // never: nine more visits
 			add(shape("slow", 1.02, 0.073, 3, 4*time.Second))        // one more
 			add(shape("far", 1.07, 0.035, 3, time.Second))           // two
 			add(shape("nearly", 1.05, 0.05, 3, time.Second))         // one
