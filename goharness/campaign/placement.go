@@ -10,27 +10,18 @@ import (
 	"ridge/goharness/record"
 )
 
-// Barriers known before one is called too short, and how often a result is measured again for it: the first time at once, then after a wait that
-// doubles, for idle CPUs are placed anew when they wake. All waits of a run together take waitShare of its time.
+// Barriers known before one is called too short, and the share of a run's time that all waits for cores together take (measure.ReplaceWait).
 const (
 	leastBarriers = 8
-	mostReplaced  = 6
-	firstWait     = 250 * time.Millisecond
-	mostWait      = 2 * time.Second
 	waitShare     = 0.05
 )
-
-// oneCore is how much longer arithmetic takes on all threads at once than on one where they share a core, at least: 2 for two, but the one alone has
-// the others wait beside it. An empty step alone does not tell: CPUs that the host moves from two last-level caches to one have a shorter one, too
-// (on Zen 4 75 ns beside 285 to 330).
-const oneCore = 1.5
 
 // ownCores measures a result again while the host ran the CPUs of its threads on one core: an empty step of the team is then shorter than is common in
 // the run (on Zen 4 35 ns beside 75), and its threads have half of a core each, which arithmetic on all of them at once shows. Seen for half a second
 // to some seconds at a time, in 6 of 1000 visits on a shared host, at other times in 80. What stays so has a warning. Comparisons have visits for that (see measure.Pool).
 func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result) error {
 	const what = "the host ran the threads' CPUs on one core"
-	for n := 0; n < mostReplaced && c.onOneCore(r); n++ {
+	for n := 0; n < measure.MostReplaced && c.onOneCore(r); n++ {
 		wait := c.patience(n)
 		if n > 0 && wait == 0 {
 			break
@@ -79,7 +70,7 @@ func shareCore(r *record.Result) bool {
 		return false
 	}
 	together, known := r.Conditions.TogetherOverAlone.Get()
-	return known && together >= oneCore
+	return known && together >= measure.OneCore
 }
 
 // withoutShared leaves out the barriers of threads that shared a core, where the run knows what they are beside cores of their own.
@@ -93,10 +84,7 @@ func (c *campaign) withoutShared(barriers []float64) []float64 {
 
 // patience is the wait before repetition n, 0 where the run has no time for one.
 func (c *campaign) patience(n int) time.Duration {
-	if n == 0 {
-		return 0
-	}
-	wait := min(mostWait, firstWait<<(n-1))
+	wait := measure.ReplaceWait(n)
 	if c.waited+wait > time.Duration(waitShare*float64(c.target())) {
 		return 0
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 	"ridge/internal/fakebackend"
 )
@@ -28,8 +29,8 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 		{"never", marked, 0, 2, false, 0, false, 0},
 		{"once", marked, 1, 2, false, 1, false, 0},
 		{"four times", marked, 4, 2, false, 4, false, 0},
-		{"always", marked, 100, 1.9, true, mostReplaced, true, 0},
-		{"always, and the run has no time for the last wait", marked, 100, 2, false, mostReplaced - 2, true, 0},
+		{"always", marked, 100, 1.9, true, measure.MostReplaced, true, 0},
+		{"always, and the run has no time for the last wait", marked, 100, 2, false, measure.MostReplaced - 2, true, 0},
 		{"before anything is known", ids[1], 1, 2, false, 0, false, 0},
 		{"nearer each other, each on its own core", marked, 100, 1.05, false, 0, false, 0},
 		{"once, when others were before anything was known", marked, 1, 2, false, 1, false, 2},
@@ -70,7 +71,7 @@ func TestAResultMeasuredOnOneCoreIsMeasuredAgain(t *testing.T) {
 			if again != tc.again || len(v.warned) != again {
 				t.Errorf("measured again %d times, want %d: %q", again, tc.again, v.warned)
 			}
-			want := []time.Duration{0, firstWait, 2 * firstWait, 4 * firstWait, mostWait, mostWait}[:tc.again]
+			want := []time.Duration{0, measure.FirstWait, 2 * measure.FirstWait, 4 * measure.FirstWait, measure.MostWait, measure.MostWait}[:tc.again]
 			if !slices.Equal(waits, want) {
 				t.Errorf("waited %v, want %v", waits, want)
 			}

@@ -23,8 +23,8 @@ const (
 const withinFreedom = 4
 
 // Visits whose fast samples took so much longer than all's say nothing of the level: a neighbour slowed them from begin to end. Beside a single one that
-// was not slowed they do: nothing else tells that its own level is not the exception. (A depthwise convolution's first visit in a run found
-// 1.54 and 1.56, all seven that followed 1.22 to 1.27, some of them slowed.)
+// was not slowed they do: nothing else tells that its own level is not the exception. (A depthwise convolution's first visit found
+// 1.54 and 1.56 in two runs, the six that followed 1.22 to 1.27, some of them slowed.)
 const loudVisit = 0.06
 
 // armTimes are the times of a launch of either arm in one visit: samples 2i and 2i+1 are of quartet i.

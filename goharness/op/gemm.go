@@ -248,23 +248,12 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	if g.TransB {
 		bi, step = first+col*g.K, 1
 	}
-	k := int64(0)
 	if g.D != record.TF32 && g.D != record.FP8E4M3 {
 		var d dot
 		d.addSpans(in, 0, ai, 1, 1, bi, step, g.K)
-		sum, mag, k = d.sum, d.mag, g.K
-	}
-	for ; k < g.K; k++ {
-		a, tieA := g.operand(in, 0, ai+k)
-		b, tieB := g.operand(in, 1, bi+k*step)
-		sum += a * b
-		mag += math.Abs(a * b)
-		if g.D == record.FP8E4M3 {
-			lost.add(a * b)
-		}
-		if tieA+tieB != 0 {
-			ties += tieA*(math.Abs(b)+tieB) + tieB*math.Abs(a)
-		}
+		sum, mag = d.sum, d.mag
+	} else {
+		sum, mag, ties = g.narrow(in, ai, bi, step, &lost)
 	}
 	sum, mag, ties = sum*g.Alpha, mag*math.Abs(g.Alpha), ties*math.Abs(g.Alpha)
 	next := 2
@@ -291,6 +280,23 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 		e.Rounded *= steepest
 	}
 	return e
+}
+
+// narrow sums up one dot product of formats whose products lose more than their rounding: tf32's ties, what fp8's adder cuts off (lost).
+func (g *Gemm) narrow(in *Inputs, ai, bi, step int64, lost *cutOff) (sum, mag, ties float64) {
+	for k := range g.K {
+		a, tieA := g.operand(in, 0, ai+k)
+		b, tieB := g.operand(in, 1, bi+k*step)
+		sum += a * b
+		mag += math.Abs(a * b)
+		if g.D == record.FP8E4M3 {
+			lost.add(a * b)
+		}
+		if tieA+tieB != 0 {
+			ties += tieA*(math.Abs(b)+tieB) + tieB*math.Abs(a)
+		}
+	}
+	return sum, mag, ties
 }
 
 // steepest is above the largest slope of an activation (GELU 1.129, SiLU 1.1).

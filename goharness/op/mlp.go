@@ -160,7 +160,11 @@ func (p *MLP) Hidden(in *Inputs, m int64) []Expectation {
 	}
 	p.memory.mu.Unlock()
 	row.once.Do(func() {
-		x, w := make([]float64, p.K), make([]float64, p.K)
+		x := make([]float64, p.K)
+		var w []float64
+		if w1 == nil {
+			w = make([]float64, p.K)
+		}
 		row.x = make([]Expectation, p.H)
 		in.Span(0, m*p.K, 1, x)
 		for h := range row.x {

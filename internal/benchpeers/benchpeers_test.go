@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ridge/goharness/backend"
+	"ridge/goharness/measure"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
@@ -126,7 +127,7 @@ func TestVerdictLetsNoWrongOutputThrough(t *testing.T) {
 func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{settings: settings{Rounds: 7, Budget: time.Minute, Pilot: 2, Sample: time.Millisecond, Keep: 1.2, KeepMax: 3, Patient: time.Minute},
-		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, cores: 2, now: time.Now,
+		steal: func() (int64, error) { return 0, errors.New("none here") }, cpus: 1, cores: 2, wait: func(int) time.Duration { return 0 }, now: time.Now,
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	b.open = func(how string, _ int) (contender, error) {
 		if how == "absent" {
@@ -198,9 +199,9 @@ func TestRoundsOnOneCoreAreTakenAgain(t *testing.T) {
 	}{
 		{"1e6 shared 0", 2, 1e6, 0, 0},
 		{"1e6 shared 3", 2, 1e6, 3, 0},
-		{"1e6 shared 3", 1, 2e6, 0, 0},               // one thread has no other beside it
-		{"1e6 shared 3", 4, 2e6, 0, 0},               // more threads than cores
-		{"1e6 shared 1000", 2, 2e6, mostReplaced, 9}, // for good
+		{"1e6 shared 3", 1, 2e6, 0, 0},                       // one thread has no other beside it
+		{"1e6 shared 3", 4, 2e6, 0, 0},                       // more threads than cores
+		{"1e6 shared 1000", 2, 2e6, measure.MostReplaced, 9}, // for good
 	} {
 		r := testRow(entry{role: ours, maker: c.how}, entry{role: peer, maker: "1100000"})
 		r.threads = c.threads

@@ -21,6 +21,7 @@ import (
 
 	"ridge/goharness/campaign"
 	"ridge/goharness/machine"
+	"ridge/goharness/measure"
 	"ridge/native"
 )
 
@@ -141,7 +142,7 @@ func run(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	b := &bench{settings: s, open: opener(host, *peers, newerThanPeers(id.CPU)), steal: host.StealNS, now: time.Now, replaced: firstWait, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	b := &bench{settings: s, open: opener(host, *peers, newerThanPeers(id.CPU)), steal: host.StealNS, now: time.Now, wait: measure.ReplaceWait, log: func(text string) { fmt.Fprintln(os.Stderr, text) },
 		running: map[string]contender{}, Missing: map[string]error{}, versions: map[string]string{}}
 	b.cores, _ = id.CPU.Cores.Get()
 	defer b.close()

@@ -7,19 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"ridge/goharness/measure"
 )
 
-// A host may run both CPUs of a virtual machine on one core for half a second to some seconds, each at half its speed, which neither steal time
-// nor waiting threads show. Arithmetic on all threads at once then takes oneCore times as long as on one, at least. Such rounds are taken again,
-// at most mostReplaced times, after a wait that doubles: idle CPUs are placed anew when they wake.
-const (
-	oneCore      = 1.5
-	mostReplaced = 6
-	firstWait    = 250 * time.Millisecond
-	mostWait     = 2 * time.Second
-)
-
-// shareCore reports whether the threads have one core between them, as ridge's own team among the lanes finds.
+// shareCore reports whether the threads have one core between them, as ridge's own team among the lanes finds. A host may run both CPUs of a virtual
+// machine on one core for half a second to some seconds, each at half its speed, which neither steal time nor waiting threads show.
 func (b *bench) shareCore(ctx context.Context, lanes []*lane, threads int) (bool, error) {
 	i := slices.IndexFunc(lanes, func(l *lane) bool { return l.role == ours })
 	if threads < 2 || threads > b.cores || i < 0 || b.gaveUp {
@@ -29,7 +22,7 @@ func (b *bench) shareCore(ctx context.Context, lanes []*lane, threads int) (bool
 	if err != nil {
 		return false, fmt.Errorf("compare the threads with one alone: %w", err)
 	}
-	return r.Together >= oneCore, nil // 0: it is not known
+	return r.Together >= measure.OneCore, nil // 0: it is not known
 }
 
 // round takes one value of every lane while the threads have a core each. Where the host gives them none, the row's values count as disturbed from
@@ -44,7 +37,7 @@ func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep f
 		if err != nil {
 			return err
 		}
-		if !shared || b.gaveUp || n == mostReplaced {
+		if !shared || b.gaveUp || n == measure.MostReplaced {
 			b.gaveUp = shared
 			for _, l := range lanes {
 				keep(l, values[l])
@@ -60,7 +53,7 @@ func (b *bench) round(ctx context.Context, lanes []*lane, threads, i int, keep f
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-time.After(min(mostWait, b.replaced<<n)):
+		case <-time.After(b.wait(n)):
 		}
 	}
 }

@@ -70,9 +70,9 @@ type bench struct {
 	now   func() time.Time
 	log   func(string)
 
-	cores    int           // of the machine, each of which a thread may have
-	replaced time.Duration // the first wait for cores of their own
-	gaveUp   bool          // the row's threads shared a core however long it waited
+	cores  int                       // of the machine, each of which a thread may have
+	wait   func(n int) time.Duration // before repetition n of a round on one core
+	gaveUp bool                      // the row's threads shared a core however long it waited
 
 	running  map[string]contender
 	Missing  map[string]error  // libraries that could not be opened
