@@ -131,20 +131,25 @@ func (d *device) entry(image, name string) (cu.Function, error) {
 			return cu.Function{}, err
 		}
 		if m, err = cu.LoadData(string(code)); err != nil {
-			if e, is := driver.Wrap(err).(driver.Error); is && e.WrongImage() {
-				return cu.Function{}, backend.Unsupported("kernel %s: no code in this binary runs on %s (compute capability %d.%d) with driver %s: %v; a newer driver can compile the PTX inside",
-					image, d.id.name, d.id.limits.Capability/10, d.id.limits.Capability%10, driverVersion(d.state), e)
-			}
-			return cu.Function{}, fail("load kernel "+image, err)
+			return cu.Function{}, d.notLoaded(image, "load kernel "+image, err)
 		}
 		d.modules[image] = m
 	}
-	f, err := m.Function(name)
+	f, err := m.Function(name) // a driver that loads lazily says here what it says above else
 	if err != nil {
-		return f, fail(fmt.Sprintf("find %s in kernel %s", name, image), err)
+		return f, d.notLoaded(image, fmt.Sprintf("find %s in kernel %s", name, image), err)
 	}
 	d.entries[name] = f
 	return f, nil
+}
+
+// notLoaded is why an image's code cannot be used: none in it is for this GPU and driver, or another failure of doing what.
+func (d *device) notLoaded(image, doing string, err error) error {
+	if e, is := driver.Wrap(err).(driver.Error); is && e.WrongImage() {
+		return backend.Unsupported("kernel %s: no code in this binary runs on %s (compute capability %d.%d) with driver %s: %v; a newer driver runs it or can compile the PTX inside",
+			image, d.id.name, d.id.limits.Capability/10, d.id.limits.Capability%10, driverVersion(d.state), e)
+	}
+	return fail(doing, err)
 }
 
 // launch turns a planned launch into one for the driver. Called on the device's thread.

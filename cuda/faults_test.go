@@ -205,6 +205,27 @@ func TestEveryCallOfTheDriverMayFail(t *testing.T) {
 	}
 }
 
+// An older driver says at loading, or at the first look at an entry where it loads lazily, that it cannot run the code: that is no failure of the case.
+func TestCodeOfALaterToolkitThanTheDriverIsUnsupported(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "calls")
+	if res := run(t, newRunner(t, "RIDGE_FAKE_CALLS="+log), copyCase); res.Status != record.OK {
+		t.Fatal(res.Reason)
+	}
+	calls, _ := callLog(t, log)
+	for _, call := range []string{"cuModuleLoadData", "cuModuleGetFunction"} {
+		n := slices.Index(calls, call) + 1
+		if n == 0 {
+			t.Fatalf("no %s among %d calls", call, len(calls))
+		}
+		for code, text := range map[int]string{200: "(200)", 222: "(222)"} {
+			res := run(t, newRunner(t, fmt.Sprintf("RIDGE_FAKE_CALL=%d:%d", n, code)), copyCase)
+			if res.Status != record.Unsupported || !strings.Contains(res.Reason, text) || !strings.Contains(res.Reason, "a newer driver") {
+				t.Errorf("%s gives %d: %s, %s", call, code, res.Status, res.Reason)
+			}
+		}
+	}
+}
+
 // In a worker: the case has a status and CUDA's words, or is measured after all; the next case is measured, by a new worker where the context was lost.
 func TestACallThatFailsInAWorkerCostsOneCaseAtMost(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "calls")

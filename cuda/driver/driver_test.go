@@ -394,6 +394,14 @@ func TestOnlyErrorsThatAContextDoesNotSurviveCountAsLost(t *testing.T) {
 	}
 }
 
+func TestCodeThatADriverCannotRunIsToldFromOtherFailures(t *testing.T) {
+	for e, want := range map[driver.Error]bool{2: false, 200: true, 201: false, 209: true, 218: true, 219: false, 221: true, 222: true, 223: true, 500: false, 700: false} {
+		if e.WrongImage() != want {
+			t.Errorf("error %d: a wrong image %v, want %v", int(e), e.WrongImage(), want)
+		}
+	}
+}
+
 // resident makes a kernel that stays, with its result.
 func resident(t *testing.T, limit time.Duration) (*driver.Resident, cu.DevicePtr) {
 	t.Helper()

@@ -46,9 +46,6 @@ type List struct {
 // batch is so many executions from one set on.
 type batch struct{ launches, set int }
 
-// defaultShared is what a kernel may use without asking.
-const defaultShared = 48 << 10
-
 // NewList lays out launches, as many in each set. Free must be called.
 func NewList(sets [][]Launch) (*List, error) {
 	if len(sets) == 0 || len(sets[0]) == 0 {
@@ -90,7 +87,7 @@ func NewList(sets [][]Launch) (*List, error) {
 				pointers[k] = at
 			}
 			c.params = (*unsafe.Pointer)(unsafe.Add(mem, 8*n))
-			if x.Shared > defaultShared {
+			if x.Shared > 0 { // without asking 48 KiB are allowed, together with what the kernel has statically
 				if err := check(C.ridge_allow_shared(c.function, c.shared)); err != nil {
 					l.Free()
 					return nil, fmt.Errorf("allow %d bytes of shared memory: %w", x.Shared, err)

@@ -91,8 +91,6 @@ func open() (State, error) {
 const (
 	codeOutOfMemory = 2
 	codeNoDevice    = 100
-	codeNoImage     = 209 // no code for this GPU in the image
-	codeBadPTX      = 222 // PTX of a newer toolkit than the driver
 )
 
 // Error is a CUresult.
@@ -120,7 +118,15 @@ func (e Error) Lost() bool {
 func (e Error) OutOfMemory() bool { return e == codeOutOfMemory }
 
 // WrongImage reports an image without code that this driver can run on this GPU.
-func (e Error) WrongImage() bool { return e == codeNoImage || e == codeBadPTX }
+func (e Error) WrongImage() bool {
+	switch e {
+	case 200, // invalid image: what older drivers say of code, or of a compression, of a later toolkit
+		209,                // no code for this GPU in the image
+		218, 221, 222, 223: // PTX: invalid, no compiler for it, of a newer toolkit than the driver, not to be compiled
+		return true
+	}
+	return false
+}
 
 // Wrap gives an error of cu its CUDA name and text. Other errors and nil pass through.
 func Wrap(err error) error {

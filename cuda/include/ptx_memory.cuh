@@ -4,12 +4,16 @@
 
 #include "ridge_cuda.cuh"
 
-__device__ __forceinline__ pack<float> load_again(const pack<float> *p) {
+// FAR: past the first-level cache (ld.cg).
+template <bool FAR> __device__ __forceinline__ pack<float> load_again(const pack<float> *p) {
 #if defined(RIDGE_MODEL)
   return load_pack(p);
 #else
   pack<float> v;
-  asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3]) : "l"(p) : "memory");
+  if constexpr (FAR)
+    asm volatile("ld.global.cg.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3]) : "l"(p) : "memory");
+  else
+    asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];" : "=f"(v.at[0]), "=f"(v.at[1]), "=f"(v.at[2]), "=f"(v.at[3]) : "l"(p) : "memory");
   return v;
 #endif
 }

@@ -1,4 +1,5 @@
-// The instructions whose rate the peak probes measure, one each: x = x·1 + 1. volatile: none is dropped, repeated or moved out of a loop.
+// The instructions whose rate the peak probes measure, one each: x = x·1 + 1. volatile: none is dropped, repeated or moved out of a loop
+// on the way to PTX; ptxas, which minds no volatile, has to calculate them since each needs the one before it and the 1 is no constant (peak.cuh).
 #ifndef RIDGE_PTX_PEAK_CUH
 #define RIDGE_PTX_PEAK_CUH
 

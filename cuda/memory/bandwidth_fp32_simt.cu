@@ -1,5 +1,6 @@
 // The probe behind the memory ceilings: passes runs over a working set, each block on its own contiguous part, so that a part that fits
-// the first-level cache stays there (two blocks of 512 threads a multiprocessor share the working set / SMs).
+// the first-level cache stays there (two blocks of 512 threads a multiprocessor share the working set / SMs). Of parts above 32 KiB the first-level
+// caches of two blocks would hold some: they are read past them (ld.cg), so that each pass comes from the second level or memory.
 //
 //   read   y[0] = the wrapping sum of a's 32-bit words over all passes     copy   y = a, its bits XORed with the pass
 //   write  y = 3 + pass                                                      triad  y = a + (3 + pass)·b
@@ -15,6 +16,9 @@
 
 enum { READ_ONLY, WRITE, COPY, TRIAD, UPDATE };
 constexpr int THREADS = 512;
+constexpr int64_t NEAR = 32 << 10; // bytes of a block's part of an array that its first-level cache may hold
+
+__device__ __forceinline__ bool is_far(int64_t n) { return n * 4 > NEAR * gridDim.x; }
 
 template <int ACCESS> __device__ __forceinline__ float result(int64_t pass, float a, float b) {
   if (ACCESS == WRITE) return (float)(3 + pass);
@@ -33,8 +37,8 @@ template <int UNROLL, class P, class E> __device__ __forceinline__ void own(int6
   for (int64_t t = 4 * packs + global_thread(); t < n; t += all_threads()) element_at(t);
 }
 
-template <int ACCESS, bool STREAMING>
-__device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, const float *b, float *y) {
+template <int ACCESS, bool STREAMING, bool FAR>
+__device__ __forceinline__ void move_all(int64_t n, int64_t passes, const float *a, const float *b, float *y) {
   constexpr int UNROLL = ACCESS == TRIAD ? 2 : 4;
   const bool aligned = (((uintptr_t)a | (uintptr_t)b | (uintptr_t)y) & 15) == 0;
   const pack<float> *pa = (const pack<float> *)a, *pb = (const pack<float> *)b;
@@ -47,8 +51,8 @@ __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, 
 #pragma unroll
           for (int u = 0; u < UNROLL; u++) {
             if (u >= count) break;
-            if (ACCESS != WRITE && (ACCESS != UPDATE || pass > 0)) va[u] = load_again(pa + i + u * THREADS);
-            if (ACCESS == TRIAD) vb[u] = load_again(pb + i + u * THREADS);
+            if (ACCESS != WRITE && (ACCESS != UPDATE || pass > 0)) va[u] = load_again<FAR>(pa + i + u * THREADS);
+            if (ACCESS == TRIAD) vb[u] = load_again<FAR>(pb + i + u * THREADS);
           }
 #pragma unroll
           for (int u = 0; u < UNROLL; u++) {
@@ -60,6 +64,14 @@ __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, 
           }
         },
         [&](int64_t t) { y[t] = result<ACCESS>(pass, ACCESS == WRITE || (ACCESS == UPDATE && pass == 0) ? 0 : a[t], ACCESS == TRIAD ? b[t] : 0); });
+}
+
+template <int ACCESS, bool STREAMING>
+__device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, const float *b, float *y) {
+  if (ACCESS != WRITE && is_far(n))
+    move_all<ACCESS, STREAMING, true>(n, passes, a, b, y);
+  else
+    move_all<ACCESS, STREAMING, false>(n, passes, a, b, y);
 }
 
 #define MOVE(name, ACCESS, STREAMING)                                                                                        \
@@ -76,9 +88,8 @@ MOVE(triad, TRIAD, false)
 MOVE(nt_triad, TRIAD, true)
 MOVE(update, UPDATE, false)
 
-// A sum of its own for each word of a pack: one addition a load. The block's sum goes to partial[block].
-RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {
-  RIDGE_SHARED(unsigned, sums, [THREADS / 32]);
+// A sum of its own for each word of a pack: one addition a load.
+template <bool FAR> __device__ __forceinline__ unsigned read_all(int64_t n, int64_t passes, const float *a) {
   constexpr int UNROLL = 4;
   unsigned s[4] = {};
   const pack<float> *pa = (const pack<float> *)a;
@@ -89,14 +100,20 @@ RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const flo
           pack<float> v[UNROLL] = {};
 #pragma unroll
           for (int u = 0; u < UNROLL; u++)
-            if (u < count) v[u] = load_again(pa + i + u * THREADS);
+            if (u < count) v[u] = load_again<FAR>(pa + i + u * THREADS);
 #pragma unroll
           for (int u = 0; u < UNROLL; u++)
 #pragma unroll
             for (int k = 0; k < 4; k++) s[k] += __float_as_uint(v[u].at[k]);
         },
         [&](int64_t t) { s[0] += __float_as_uint(*(const volatile float *)(a + t)); });
-  const unsigned mine = warp_reduce(s[0] + s[1] + s[2] + s[3], Add());
+  return s[0] + s[1] + s[2] + s[3];
+}
+
+// The block's sum goes to partial[block].
+RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {
+  RIDGE_SHARED(unsigned, sums, [THREADS / 32]);
+  const unsigned mine = warp_reduce(is_far(n) ? read_all<true>(n, passes, a) : read_all<false>(n, passes, a), Add());
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;

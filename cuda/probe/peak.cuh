@@ -16,7 +16,7 @@ template <class P> __device__ __forceinline__ void peak(double *result, int64_t 
   const int64_t chunks = (instructions + chunk - 1) / chunk;
   for (int64_t c = global_thread() / 32; c < chunks; c += all_threads() / 32) {
     int64_t left = min(chunk, instructions - c * chunk) / (CHAINS * UNROLL), proved = 0;
-    const typename P::number one = P::operand();
+    const auto one = chunk > 0 ? P::operand() : decltype(P::operand())(); // always the former: ptxas does not know that, and makes no x + 1 of it
     while (left > 0) {
       const int turns = (int)min(left, (int64_t)(P::DEPTH / UNROLL));
       typename P::number x[CHAINS];

@@ -2,8 +2,9 @@
 // result, which proves their number: A and B are all ones, so every mma adds K to every number of its tile of C.
 //
 // Each tile is a chain of dependent instructions: 8 of them, over 30 cycles of latency at most and one instruction in 8 to 16 cycles a
-// scheduler, fill it from one warp on. The tiles begin at different numbers, else the compiler could calculate one for all. Loop: 16 or 32
-// mma and two instructions of its own. Operands are ones: registers toggle less than with random data, so that a device that is
+// scheduler, fill it from one warp on (fp64: 4 tiles of two instructions, from 9.0 on of one that takes twice as long; more make ptxas spill
+// there). The tiles begin at different numbers, else the compiler could calculate one for all. Loop: 32 mma (fp64 8 or 16, of 16 cycles in all and
+// more) and two instructions of its own. Operands are ones: registers toggle less than with random data, so that a device that is
 // limited by its power shows a higher clock here. Sums of fp32 hold integers exactly to 2^24, 2^20 steps of K = 16.
 // Predicted: 8.0 reaches its published rate; of that of 9.0 mma.sync gives about 60 %, and wgmma alone the rest (not yet measured).
 #ifndef RIDGE_PEAK_MMA_CUH
@@ -11,7 +12,7 @@
 
 #include "ptx_mma.cuh"
 
-// ones is a register full of ones; K the numbers that one step adds up; MMAS the machine instructions of a step.
+// ones is a register full of ones; K the numbers that one step adds up; MMAS the instructions, as op.PeakRow counts them, of a step.
 template <class M> struct Ones;
 template <> struct Ones<MmaBf16> {
   static constexpr int K = 16, MMAS = 1;
@@ -36,7 +37,7 @@ template <> struct Ones<MmaFp64> {
 };
 
 template <class M> __device__ __forceinline__ void peak_mma(double *result, int64_t instructions, int64_t chunk) {
-  constexpr int TILES = 8, UNROLL = 4 / Ones<M>::MMAS;
+  constexpr int TILES = 8 / Ones<M>::MMAS, UNROLL = 4 / Ones<M>::MMAS;
   const int64_t chunks = (instructions + chunk - 1) / chunk;
   typename M::word a[M::A], b[M::B];
 #pragma unroll

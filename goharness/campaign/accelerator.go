@@ -27,10 +27,12 @@ func acceleratorPlan(o *plan.Options, a record.Device) {
 		o.Memory = a.Memory / 10 * 9 // the driver keeps some; what is free is asked before each case
 	}
 	sms := max(1, fact(a, "multiprocessors"))
+	o.Near, o.Near1 = sms*mostLocal, mostLocal
 	traffic := int64(probeTraffic)
 	if o.PeakChunks = warpsPerSM * sms; a.Facts[record.FactSimulated] != "" {
 		o.PeakChunks, traffic = 1, 1<<20
 	}
+	o.Traffic = traffic
 	o.Extra = append(extraProbes(sms, fact(a, "shared_bytes_per_block"), traffic), copyProbes(a.Facts[record.FactSimulated] != "")...)
 }
 

@@ -76,6 +76,35 @@ func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 	}
 }
 
+// What one multiprocessor keeps of a buffer, or all of a working set, is no figure of the second level.
+func TestAnAcceleratorsSweepTellsItsSecondLevelFromItsFirst(t *testing.T) {
+	o := plan.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), ProbesOnly: true}
+	acceleratorPlan(&o, record.Device{ID: "cuda:0", Memory: 80 << 30, Facts: map[string]string{"l2_bytes": "52428800", "multiprocessors": "8", "shared_bytes_per_block": "232448"}})
+	p, err := plan.Build(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swept := map[string]int{}
+	for _, x := range p.Probes {
+		n, _ := strconv.ParseInt(x.Case.Program.Params["bytes"], 10, 64)
+		passes, _ := strconv.ParseInt(x.Case.Program.Params["passes"], 10, 64)
+		switch {
+		case !x.Sweep && x.Ceiling.Level == "L2" && x.Ceiling.Kind == record.CeilingBandwidth && n*passes < 32<<20:
+			t.Errorf("%s moves %d bytes: a launch is most of its time", x.Case.ID, n*passes)
+		case x.Sweep && x.Ceiling.Level == "L2":
+			swept[x.Case.Program.Op]++
+			if least := map[string]int64{"chase": 256 << 10, "bandwidth": 8 * 256 << 10}[x.Case.Program.Op]; n < 2*least || n > 25<<20 {
+				t.Errorf("%s of %d bytes is a probe of L2", x.Case.ID, n)
+			}
+		case x.Sweep && x.Ceiling.Kind != "":
+			t.Errorf("%s is a probe of %s", x.Case.ID, x.Ceiling.Level)
+		}
+	}
+	if swept["chase"] == 0 || swept["bandwidth"] == 0 {
+		t.Errorf("points of the sweep that are probes of L2: %v", swept)
+	}
+}
+
 // The probes of a device that the CPU stands in for are as short as they can be: a warp's work of arithmetic, a megabyte of traffic.
 func TestTheProbesOfASimulatedDeviceAreShort(t *testing.T) {
 	o := plan.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), ProbesOnly: true, Quick: true, Peaks: []plan.Peak{{ISA: record.ISAMma, DType: record.BF16}}}

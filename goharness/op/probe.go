@@ -82,7 +82,7 @@ var peakRows = []PeakRow{
 	{"simt", record.FP16, "fma.rn.f16x2", 32 * 2 * 2, warpChunk},
 	{"simt", record.INT8, "dp4a.s32.s32", 32 * 4 * 2, warpChunk},
 	{"ex2", record.FP32, "ex2.approx.ftz.f32", 32, slowChunk},
-	{"mma", record.FP64, "mma.sync m8n8k4 f64", 8 * 8 * 4 * 2, slowChunk},
+	{"mma", record.FP64, "mma.sync m8n8k4 f64, two in one m16n8k4 from 9.0 on", 8 * 8 * 4 * 2, slowChunk},
 	{"mma", record.TF32, "mma.sync m16n8k8 tf32, sums fp32", 16 * 8 * 8 * 2, slowChunk},
 	{"mma", record.FP16, "mma.sync m16n8k16 f16, sums fp32", 16 * 8 * 16 * 2, slowChunk},
 	{"mma", record.BF16, "mma.sync m16n8k16 bf16, sums fp32", 16 * 8 * 16 * 2, slowChunk},

@@ -71,11 +71,15 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 			return err
 		}
 		k.Suite, k.UseCase = "sweep", record.UseCaseSweep
-		out = append(out, Probe{Case: k, Sweep: true, Edge: edge, Ceiling: sweepCeiling(k, b.levels(threads))})
+		near := b.o.Near
+		if ref.Op == "chase" { // by one thread
+			near = b.o.Near1
+		}
+		out = append(out, Probe{Case: k, Sweep: true, Edge: edge, Ceiling: sweepCeiling(k, b.levels(threads), near)})
 		return nil
 	}
 	read := func(n int64) error {
-		return add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n)}, all, slices.Contains(edges, n))
+		return add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n, leastTraffic)}, all, slices.Contains(edges, n))
 	}
 	for _, n := range edges {
 		if slices.Contains(sizes, n) && !(b.o.Quick && n > b.o.quickSweep()) {
@@ -100,11 +104,11 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 }
 
 // sweepCeiling is the ceiling of the cache that a point of the sweep lies well inside; the
-// zero ceiling when there is none.
-func sweepCeiling(k record.Case, levels []ceiling.Level) record.Ceiling {
+// zero ceiling when there is none. near: what caches inside the levels hold during a launch.
+func sweepCeiling(k record.Case, levels []ceiling.Level, near int64) record.Ceiling {
 	n, err := strconv.ParseInt(k.Program.Params["bytes"], 10, 64)
-	l, ok := ceiling.Inside(levels, n)
-	if err != nil || !ok {
+	l, ok := ceiling.Inside(append([]ceiling.Level{{Capacity: near}}, levels...), n)
+	if err != nil || !ok || l.Name == "" {
 		return record.Ceiling{}
 	}
 	c := record.Ceiling{Kind: record.CeilingBandwidth, Access: "read", Unit: "GB/s"}
@@ -127,7 +131,7 @@ func SweepCeilings(probes []Probe, levels, levels1 []ceiling.Level) []Probe {
 		if p.Case.Threads == 1 {
 			of = levels1
 		}
-		p.Ceiling = sweepCeiling(p.Case, of)
+		p.Ceiling = sweepCeiling(p.Case, of, 0)
 		out = append(out, p)
 	}
 	return out

@@ -31,12 +31,17 @@ type Options struct {
 	Ops        *op.Registry
 	// Levels of memory for Threads threads and for one, from machine.
 	Levels, Levels1 []ceiling.Level
+	// Near is the bytes that caches inside the first of Levels hold while a launch lasts, and lose at its end: those of a GPU's multiprocessors, in
+	// all and (Near1) of one. No level of a case, they serve what a launch reads again.
+	Near, Near1 int64
 	// LLC is the aggregate last-level cache; 0 when unknown (then the DRAM cases are skipped).
 	LLC int64
 	// Memory that may be allocated in bytes; 0: unknown.
 	Memory int64
 	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
 	PeakChunks int64
+	// Traffic is the bytes that a launch of a bandwidth probe moves at least; 0: 8 MiB.
+	Traffic int64
 	// Extra are probes that the levels do not give.
 	Extra []Extra
 	// Peaks lists the instruction set and dtype pairs that the device has peak kernels for.

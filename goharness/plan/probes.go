@@ -73,7 +73,7 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			for _, a := range accessesOf(l.Name, b.o.Device) {
 				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
 				main := l.Name == ceiling.DRAM && slices.Contains([]string{"read", "triad", "nt_triad"}, a)
-				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes), t, main, skip); err != nil {
+				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes, max(b.o.Traffic, leastTraffic)), t, main, skip); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -194,7 +194,10 @@ func (b *builder) probeBytes(l ceiling.Level, threads int) (n int64, skip string
 	return n, skip
 }
 
-// bandwidthParams repeats small working sets so that a launch moves at least 8 MiB.
-func bandwidthParams(access string, bytes int64) map[string]string {
-	return map[string]string{"access": access, "bytes": fmt.Sprint(bytes), "passes": fmt.Sprint(max(1, (8<<20)/max(1, bytes)))}
+// leastTraffic are the bytes that a bandwidth probe moves at least.
+const leastTraffic = 8 << 20
+
+// bandwidthParams repeats small working sets so that a launch moves about so much traffic: half of it at least.
+func bandwidthParams(access string, bytes, traffic int64) map[string]string {
+	return map[string]string{"access": access, "bytes": fmt.Sprint(bytes), "passes": fmt.Sprint(max(1, traffic/max(1, bytes)))}
 }

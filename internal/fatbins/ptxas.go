@@ -9,7 +9,7 @@ import (
 var (
 	compiling = regexp.MustCompile(`Compiling entry function '([^']+)' for '([^']+)'`)
 	frame     = regexp.MustCompile(`(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads`)
-	slow      = regexp.MustCompile(`\((C75\d\d)\) (?:Potential Performance Loss: )?(wgmma.mma_async instructions are serialized|setmaxnreg ignored).*`)
+	slow      = regexp.MustCompile(`\((C75\d\d)\) (?:Potential Performance Loss: )?(wgmma.mma_async instructions are serialized|'setmaxnreg' ignored).*`)
 	allow     = regexp.MustCompile(`(?m)^// ptxas allows (\S+) (\S+): \S`)
 )
 
