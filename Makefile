@@ -67,7 +67,7 @@ device-bundle: cuda
 	cp scripts/device-check.sh scripts/device-peers.py build/device
 	tar -C build -czf bin/device.tar.gz device
 	@for f in bin/ridge build/device/ridge bin/device.tar.gz; do echo "device-bundle: $$(( $$(wc -c <$$f) / 1048576 )) MiB $$f"; done
-	@test $$(wc -c <build/device/ridge) -le $$(( $(DEVICE_BUNDLE_MOST) * 1048576 )) || { echo "device-bundle: build/device/ridge is above $(DEVICE_BUNDLE_MOST) MiB"; rm bin/device.tar.gz; exit 1; }
+	@test $$(wc -c <bin/device.tar.gz) -le $$(( $(DEVICE_BUNDLE_MOST) * 1048576 )) || { echo "device-bundle: bin/device.tar.gz is above $(DEVICE_BUNDLE_MOST) MiB"; rm bin/device.tar.gz; exit 1; }
 
 calibrate: build
 	bin/ridge calibrate --quick
