@@ -202,6 +202,13 @@ func compile(nvcc string, architectures []string, src, name string, seed []byte)
 		return true, fmt.Errorf("%s: ptxas reports spills, a stack frame or lost speed: %s (mend the kernel, or allow it in the source with its reason: // ptxas allows ENTRY ARCH: REASON)",
 			src, strings.Join(bad, "; "))
 	}
+	bad, err := broken(nvcc, src, string(text))
+	if err != nil {
+		return true, err
+	}
+	if len(bad) > 0 {
+		return true, fmt.Errorf("%s: the machine code is not what the source says: %s (ptxas left out what a probe counts: make it depend on what ptxas cannot know)", src, strings.Join(bad, "; "))
+	}
 	return true, os.WriteFile(stampFile, []byte(stamp), 0o644)
 }
 

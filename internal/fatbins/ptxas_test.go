@@ -1,6 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -69,5 +75,48 @@ func TestSerialisedWgmmaFails(t *testing.T) {
 		if got := spills(line+"\n", nil); len(got) != want {
 			t.Errorf("%q: %q, want %d complaints", line, got, want)
 		}
+	}
+}
+
+func TestClaimsOfMachineCodeAreRead(t *testing.T) {
+	got := claims("// sass has peak_a sm_90a: 32 FFMA\n// sass has peak_a sm_80: 4 MUFU\n// not this: sass has x sm_80: 1 FFMA\n// sass has many of them\n")
+	if want := []claim{{"peak_a", "sm_90a", "FFMA", 32}, {"peak_a", "sm_80", "MUFU", 4}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// cubin writes an ELF file with one section of code.
+func cubin(t *testing.T, entry string, code []uint16) string {
+	t.Helper()
+	names := "\x00.shstrtab\x00.text." + entry + "\x00"
+	var text, f bytes.Buffer
+	for _, c := range code {
+		text.Write(binary.LittleEndian.AppendUint16(nil, c))
+		text.Write(make([]byte, 14))
+	}
+	h := elf.Header64{Ident: [16]byte{0x7f, 'E', 'L', 'F', byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)}, Machine: 190, Version: 1,
+		Shoff: uint64(64 + len(names) + text.Len()), Ehsize: 64, Shentsize: 64, Shnum: 3, Shstrndx: 1}
+	sections := []elf.Section64{{}, {Name: 1, Type: uint32(elf.SHT_STRTAB), Off: 64, Size: uint64(len(names))},
+		{Name: 11, Type: uint32(elf.SHT_PROGBITS), Off: uint64(64 + len(names)), Size: uint64(text.Len())}}
+	for _, x := range []any{h, []byte(names), text.Bytes(), sections} {
+		if err := binary.Write(&f, binary.LittleEndian, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(t.TempDir(), "cubin")
+	if err := os.WriteFile(path, f.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// The bits above the opcode are those of the operands' kinds and of the predicate.
+func TestInstructionsAreCountedByTheirOpcode(t *testing.T) {
+	got, err := counts(cubin(t, "peak_a", []uint16{0x7223, 0x0823, 0x7308, 0x7235, 0x7231, 0x794d}))
+	if want := map[string]int{"FFMA": 2, "MUFU": 1, "HFMA2": 2}; err != nil || !maps.Equal(got["peak_a"], want) {
+		t.Errorf("%v, %v, want %v", got, err, want)
+	}
+	if _, err := counts(os.Args[0] + ".none"); err == nil {
+		t.Error("a file that is not there is read")
 	}
 }
