@@ -262,7 +262,11 @@ func TestACallThatFailsInAWorkerCostsOneCaseAtMost(t *testing.T) {
 					case !slices.Contains([]record.Status{record.Crashed, record.Unsupported, record.Skipped}, res.Status) || !strings.Contains(told, name):
 						t.Errorf("%s (%s)", res.Status, told)
 					}
-					if next := run(t, r, fillCase); next.Status != record.OK {
+					next := run(t, r, fillCase)
+					if res.Status == record.OK && !strings.Contains(told, name) && strings.Contains(next.Reason, name) {
+						next = run(t, r, fillCase) // the first case made fewer calls than when they were counted: the call was this one's
+					}
+					if next.Status != record.OK {
 						t.Errorf("the next case: %s (%s)", next.Status, next.Reason)
 					}
 				})
