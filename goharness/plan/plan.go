@@ -40,7 +40,7 @@ type Options struct {
 	Memory int64
 	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
 	PeakChunks int64
-	// Traffic is the bytes that a launch of a bandwidth probe moves at least; 0: 8 MiB.
+	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB.
 	Traffic int64
 	// Extra are probes that the levels do not give.
 	Extra []Extra
