@@ -11,6 +11,7 @@ import argparse, fcntl, json, os, select, signal, statistics, subprocess, sys, t
 
 GEMM, CONV, ATTENTION, MEMORY = "gemm", "conv", "attention", "memory"
 BATCH_MS, BATCHES, ROUNDS = 1.0, 7, 5
+HOST_BOUND = 0.8  # of a peer's time, that the host takes to launch it: the figure is then the host's
 
 
 def shapes(which):
@@ -36,8 +37,8 @@ def shapes(which):
             cube("bf16", 8192), cube("tf32", 4096), cube("fp8_e4m3", 8192)]
 
 
-class Ended(Exception):
-    """The time is up, or the check was ended."""
+class Ended(BaseException):
+    """The time is up, or the check was ended: no Exception, so that nothing that goes on after a library's errors takes it for one."""
 
 
 class Worker:
@@ -228,16 +229,19 @@ class Peers:
         return n
 
     def time(self, call, n):
-        """The median time of one call in ns over BATCHES batches in a row, after an untimed one."""
+        """The median time of one call in ns over BATCHES batches in a row, after an untimed one; and what the host took for a call of that one,
+        whose queue was empty before it."""
+        start = time.perf_counter()
         self.batch(call, n)
+        host = 1e9 * (time.perf_counter() - start) / n
         got = [self.batch(call, n) for _ in range(BATCHES)]
         self.torch.cuda.synchronize()
-        return statistics.median(1e6 * a.elapsed_time(b) / n for a, b in got)
+        return statistics.median(1e6 * a.elapsed_time(b) / n for a, b in got), host
 
 
-def measure(worker, peers, case, question, deadline, rounds):
-    """One question: ridge's times and each peer's by round, and the ratios of the rounds."""
-    row = dict(peers=[])
+def measure(row, worker, peers, case, question, deadline, rounds):
+    """One question: ridge's times and each peer's by round, and the ratios of the rounds, into row: what is there stays when a later step fails."""
+    row["peers"] = []
     ours = None
     try:
         prepared = worker.ask("prepare", 60, case=case)["prepared"]
@@ -255,15 +259,13 @@ def measure(worker, peers, case, question, deadline, rounds):
     except Exception as e:  # whatever a library does, the other questions go on
         made, row["peers_unavailable"] = [], "%s: %s" % (type(e).__name__, str(e)[:300])
     for name, call, error in made:
-        peer = dict(name=name, ns=[])
+        peer = dict(name=name, ns=[], host_ns=[])
         row["peers"].append(peer)
         try:
             peer["error"] = error()
             if not peer["error"] <= 0.02:
                 raise RuntimeError("its result is off by %g of the largest value" % peer["error"])
             ready.append((peer, call, peers.calibrate(call)))
-        except Ended:
-            raise
         except Exception as e:
             peer["unavailable"] = "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:300])
     for turn in range(rounds + 1):  # the first, in which clocks and caches settle, does not count
@@ -274,18 +276,27 @@ def measure(worker, peers, case, question, deadline, rounds):
             if arm is None:
                 got = worker.ask("measure", 60)["measured"]
                 row["driver"] = got["conditions"]["driver"]
-                ns, times = got["times"][0]["median_ns"], ours
-            else:
-                ns, times = peers.time(arm[1], arm[2]), arm[0]["ns"]
+                if turn > 0:
+                    ours.append(got["times"][0]["median_ns"])
+                continue
+            peer, call, n = arm
+            try:
+                ns, host = peers.time(call, n)
+            except Exception as e:  # the others go on; its rounds so far stay, without a ratio
+                peer["unavailable"] = "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:300])
+                ready.remove(arm)
+                continue
             if turn > 0:
-                times.append(ns)
+                peer["ns"].append(ns)
+                peer["host_ns"].append(host)
+    for peer, _, _ in ready:
+        # Launched one by one by Python, where ridge replays graphs: from here on it is the host that is timed.
+        peer["host_bound"] = bool(peer["ns"]) and statistics.median(peer["host_ns"]) >= HOST_BOUND * statistics.median(peer["ns"])
+        ratios = sorted(p / o for p, o in zip(peer["ns"], ours or []) if o > 0)
+        if ratios:
+            peer.update(ratio=statistics.median(ratios), ratio_range=[ratios[0], ratios[-1]])
     if ours is not None:
         worker.ask("release", 30)
-        for peer, _, _ in ready:
-            ratios = sorted(p / o for p, o in zip(peer["ns"], ours) if o > 0)
-            if ratios:
-                peer.update(ratio=statistics.median(ratios), ratio_range=[ratios[0], ratios[-1]])
-    return row
 
 
 def write(path, document):
@@ -303,7 +314,8 @@ def run(args):
     signal.signal(signal.SIGTERM, ended)
     signal.signal(signal.SIGINT, ended)
     document = dict(schema="ridge.peers/1", device=args.device, complete=False, rounds=args.rounds, batches=BATCHES, batch_ms=BATCH_MS,
-                    note="ratio: the peer's time over ridge's in the same round, median and range; above 1 ridge is faster", rows=[])
+                    note="ratio: the peer's time over ridge's in the same round, median and range; above 1 ridge is faster. "
+                         "host_bound: the host takes 0.8 of the peer's time and more to launch it, so that the ratio says nothing of its kernel", rows=[])
     peers = worker = None
     try:
         try:
@@ -312,8 +324,6 @@ def run(args):
                 raise RuntimeError("torch sees no CUDA device")
             peers = Peers(torch, args.device)
             document["versions"] = peers.versions()
-        except Ended:
-            raise
         except Exception as e:
             document["peers_unavailable"] = "%s: %s" % (type(e).__name__, str(e)[:300])
         write(args.output, document)
@@ -325,7 +335,7 @@ def run(args):
             row = dict(family=family, op=op, dtype=dtype, params=params, reproduce=command)
             try:
                 worker = worker or Worker(args.ridge)
-                row.update(measure(worker, peers, case, (family, op, dtype, params), deadline, args.rounds))
+                measure(row, worker, peers, case, (family, op, dtype, params), deadline, args.rounds)
             except (RuntimeError, OSError, KeyError, ValueError) as e:
                 row["failed"] = str(e)[:300]
             if worker and worker.dead:
@@ -365,6 +375,8 @@ def table(path):
         for p in r["peers"] or [dict(name="-", unavailable=r.get("peers_unavailable", document.get("peers_unavailable", "none for it")))]:
             theirs = statistics.median(p["ns"]) if p.get("ns") else 0
             ratio = "%.3f (%.3f to %.3f)" % (p["ratio"], *p["ratio_range"]) if "ratio" in p else p.get("unavailable", "-")
+            if p.get("host_bound"):
+                ratio += ", host-bound"
             print("%-52s %-26s %12s %12s  %s" % (what[:52], p["name"][:26], rate(ours), rate(theirs), ratio[:90]))
     if document.get("left_out"):
         print("left out:", document["left_out"])

@@ -4,7 +4,7 @@
 //   m16n8k8 tf32          A: {(g, t), (g+8, t), (g, t+4), (g+8, t+4)}; B: {(t, g), (t+4, g)}; the low 13 bits are ignored
 //   m16n8k32 bytes        A: {(g, 4t..), (g+8, 4t..), (g, 4t+16..), (g+8, 4t+16..)} four elements each; B: {(4t.., g), (4t+16.., g)}
 //   m8n8k4 fp64           A: (g, t); B: (t, g); the wrapper takes two of them, rows g and g + 8. From 9.0 on it is one m16n8k4 of the same registers:
-//                         there the older one gives about half of the rate (H100, 4096^3: 31 and 49 TFLOP/s, triton-lang/triton pull request 10313)
+//                         there the older one gives less (H100, 4096^3: 31 and 49 of 67 TFLOP/s, triton-lang/triton pull request 10313)
 //
 // and C: {(g, 2t), (g, 2t+1), (g+8, 2t), (g+8, 2t+1)} of all. (PTX ISA, "Matrix fragments for mma".) Elements with the lower column
 // or row of K are in the lower bits. Sums of floats are fp32 and cut off, not rounded, of bytes int32, which wrap.
