@@ -144,6 +144,13 @@ func TestEveryResultSaysHowItsLaunchesReachedTheDevice(t *testing.T) {
 			}
 		})
 	}
+	r := newRunner(t, "RIDGE_FAKE_FAULT=queue:2")
+	for n, want := range []string{"gave up after 250ms", "gave up after 250ms", "gave up after 250ms", "in 3 cases before", "in 3 cases before"} {
+		res := run(t, r, long)
+		if q := res.Conditions.Launching[0].Queue; !strings.HasSuffix(q, want) || !strings.Contains(strings.Join(res.Warnings, "; "), want) {
+			t.Errorf("case %d on a device whose queue is never filled: queue %q, warnings %q", n, q, res.Warnings)
+		}
+	}
 	res := run(t, newRunner(t, "RIDGE_FAKE_FAULT=graph"), "cuda:0/dispatch_graph/fp64/-/threads=1/hot")
 	if res.Status != record.Unsupported || !strings.Contains(res.Reason, "CUDA_ERROR_NOT_SUPPORTED (801)") {
 		t.Errorf("a graph that cannot be made: %s (%s), want unsupported", res.Status, res.Reason)

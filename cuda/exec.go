@@ -309,26 +309,34 @@ func (e *executable) Run(n int) error {
 
 // host gives the bytes of a tensor of set 0 with its guards, copied once after each change.
 func (e *executable) host(name string) (buffer, []byte, error) {
-	for _, b := range e.sets[0] {
-		if b.t.Name != name {
-			continue
-		}
-		e.mu.Lock()
-		defer e.mu.Unlock()
-		if mem, ok := e.mirror[name]; ok {
-			return b, mem, nil
-		}
-		mem := make([]byte, b.t.StorageBytes()+2*fill.Guard)
-		if err := e.d.do(func() error { return e.d.read(mem, b.ptr-fill.Guard) }); err != nil {
-			return b, nil, fmt.Errorf("read tensor %s: %w", name, err)
-		}
-		if e.mirror == nil {
-			e.mirror = map[string][]byte{}
-		}
-		e.mirror[name] = mem
+	b, err := e.buffer(name)
+	if err != nil {
+		return b, nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if mem, ok := e.mirror[name]; ok {
 		return b, mem, nil
 	}
-	return buffer{}, nil, fmt.Errorf("program %s has no tensor %q", e.p.Name, name)
+	mem := make([]byte, b.t.StorageBytes()+2*fill.Guard)
+	if err := e.d.do(func() error { return e.d.read(mem, b.ptr-fill.Guard) }); err != nil {
+		return b, nil, fmt.Errorf("read tensor %s: %w", name, err)
+	}
+	if e.mirror == nil {
+		e.mirror = map[string][]byte{}
+	}
+	e.mirror[name] = mem
+	return b, mem, nil
+}
+
+// buffer of set 0.
+func (e *executable) buffer(name string) (buffer, error) {
+	for _, b := range e.sets[0] {
+		if b.t.Name == name {
+			return b, nil
+		}
+	}
+	return buffer{}, fmt.Errorf("program %s has no tensor %q", e.p.Name, name)
 }
 
 // Read decodes n logical elements from index from.
@@ -354,6 +362,27 @@ func (e *executable) ReadRaw(name string) (storage, before, after []byte, err er
 	}
 	end := len(mem) - fill.Guard
 	return mem[fill.Guard:end], mem[:fill.Guard], mem[end:], nil
+}
+
+// ReadGuards gives the bytes on each side of a tensor's storage, without a copy of it.
+func (e *executable) ReadGuards(name string) (before, after []byte, err error) {
+	b, err := e.buffer(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	before, after = make([]byte, fill.Guard), make([]byte, fill.Guard)
+	err = e.d.do(func() error {
+		if err := e.d.read(before, b.ptr-fill.Guard); err != nil {
+			return err
+		}
+		return e.d.read(after, b.ptr+cu.DevicePtr(b.t.StorageBytes()))
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the guards of tensor %s: %w", name, err)
+	}
+	return before, after, nil
 }
 
 // Release gives all memory back to the arena.

@@ -123,6 +123,11 @@ type LaunchReporter interface {
 	Launching() (record.Launching, []string)
 }
 
+// GuardReader is an Executable of a device whose memory is copied to be read: what ReadRaw gives, without the storage.
+type GuardReader interface {
+	ReadGuards(tensor string) (before, after []byte, err error)
+}
+
 // EventClock is a Device that times by events. EventResolutionNS is the least difference that they show.
 type EventClock interface{ EventResolutionNS() (float64, error) }
 

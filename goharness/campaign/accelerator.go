@@ -32,7 +32,7 @@ func acceleratorPlan(o *plan.Options, a record.Device) {
 	if o.PeakChunks = warpsPerSM * sms; a.Facts[record.FactSimulated] != "" {
 		o.PeakChunks, traffic = 1, 1<<20
 	}
-	o.Traffic = traffic
+	o.Traffic, o.Chase = traffic, mostLinks
 	o.Extra = append(extraProbes(sms, fact(a, "shared_bytes_per_block"), traffic), copyProbes(a.Facts[record.FactSimulated] != "")...)
 }
 
@@ -69,6 +69,7 @@ const (
 	// the 128 to 256 KiB that the first-level caches from 8.0 on have.
 	firstLevel, firstLevelChase = 48 << 10, 16 << 10
 	probeTraffic                = 64 << 20 // bytes that a launch moves at least
+	mostLinks                   = 1 << 16  // that a launch follows: 40 ms at 600 ns a link
 	// mostLocal: no multiprocessor from 8.0 to 12.0 keeps more than this in its first-level cache, which is its shared memory too.
 	mostLocal = 256 << 10
 )

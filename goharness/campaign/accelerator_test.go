@@ -66,6 +66,20 @@ func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 		if got[strings.Join([]string{c.Kind, c.Level, c.ISA, string(c.DType), c.Access}, " ")] = x.Case.Program.Params["instructions"]; x.Case.SkipReason != "" && !x.Sweep {
 			t.Errorf("%s is skipped: %s", x.Case.ID, x.Case.SkipReason)
 		}
+		if steps, _ := strconv.Atoi(x.Case.Program.Params["steps"]); steps > 1<<16 {
+			t.Errorf("%s takes %d us a launch at 600 ns a link", x.Case.ID, steps*6/10000)
+		}
+	}
+	for _, of := range []string{"gemm", "copy_h2d"} { // the link to the host judges its own copies alone
+		links := map[string]int{}
+		for _, x := range neededProbes(p.Probes, []record.Case{{Threads: 1, Program: record.ProgramRef{Op: of, DType: record.FP32}}}) {
+			if x.Ceiling.Level == record.LevelHost {
+				links[x.Case.Program.Op]++
+			}
+		}
+		if links["copy_d2h"] != 0 || (links["copy_h2d"] > 0) != (of == "copy_h2d") {
+			t.Errorf("probes of the link to the host for %s: %v", of, links)
+		}
 	}
 	for name, instructions := range map[string]string{"compute  simt fp32 ": "363331584", "compute  mma bf16 ": "45416448", "compute  ex2 fp32 ": "45416448",
 		"bandwidth L1   read": "", "bandwidth shared   read": "", "bandwidth L2   triad": "", "bandwidth DRAM   nt_copy": "",

@@ -429,14 +429,15 @@ func newRunID(t time.Time) string {
 }
 
 // neededProbes keeps the ceilings that can judge the cases: their thread counts, their
-// precisions (and fp32, in which 16-bit inputs may be computed), of the sweep the ends of the caches.
+// precisions (and fp32, in which 16-bit inputs may be computed), of the sweep the ends of the caches, and the link to the host for
+// its copies alone.
 func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	if cases == nil {
 		return all
 	}
-	threads, dtypes := map[int]bool{}, map[record.DType]bool{record.FP32: true}
+	threads, dtypes, ops := map[int]bool{}, map[record.DType]bool{record.FP32: true}, map[string]bool{}
 	for _, k := range cases {
-		threads[k.Threads], dtypes[k.Program.DType] = true, true
+		threads[k.Threads], dtypes[k.Program.DType], ops[k.Program.Op] = true, true, true
 		if !k.Program.DType.Float() {
 			dtypes[record.INT8], dtypes[record.U8S8] = true, true
 		}
@@ -447,7 +448,7 @@ func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 		switch {
 		case p.Edge:
 			out = append(out, p)
-		case p.Sweep, !threads[c.Threads]:
+		case p.Sweep, !threads[c.Threads], c.Level == record.LevelHost && !ops[p.Case.Program.Op]:
 		case c.Kind == record.CeilingCompute && dtypes[c.DType], c.Kind == record.CeilingBandwidth, c.Kind == record.CeilingLaunch:
 			out = append(out, p)
 		}

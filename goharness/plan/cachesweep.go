@@ -13,13 +13,17 @@ import (
 // often enough to time.
 const leastChase = 16384
 
-// mostChase are the links that a launch follows at most: an eighth of a second from DRAM. The next launch goes on where it ended (op.Chase),
+// mostChase are the links that a launch follows at most, where Options.Chase does not say: an eighth of a second from DRAM. The next launch goes on where it ended (op.Chase),
 // so that together they visit every line of the largest buffer before they come back to one.
 const mostChase = 1 << 19
 
 // chaseParams follows every line of the buffer once, but leastChase links of a small one and mostChase of a large one.
-func chaseParams(bytes int64) map[string]string {
-	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(min(max(leastChase, bytes/64), mostChase))}
+func (o Options) chaseParams(bytes int64) map[string]string {
+	most := o.Chase
+	if most == 0 {
+		most = mostChase
+	}
+	return map[string]string{"bytes": fmt.Sprint(bytes), "steps": fmt.Sprint(min(max(leastChase, bytes/64), most))}
 }
 
 // chaseLinkNS is a load from DRAM with a missing TLB entry on a virtual machine, in round
@@ -96,7 +100,7 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 		if err := read(n); err != nil {
 			return nil, nil, err
 		}
-		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: chaseParams(n)}, 1, false); err != nil {
+		if err := add(record.ProgramRef{Op: "chase", DType: record.INT64, Params: b.o.chaseParams(n)}, 1, false); err != nil {
 			return nil, nil, err
 		}
 	}

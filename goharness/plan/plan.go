@@ -42,6 +42,8 @@ type Options struct {
 	PeakChunks int64
 	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB.
 	Traffic int64
+	// Chase is the links that a launch of a latency probe follows at most, at least 16384; 0: 2^19.
+	Chase int64
 	// Extra are probes that the levels do not give.
 	Extra []Extra
 	// Peaks lists the instruction set and dtype pairs that the device has peak kernels for.

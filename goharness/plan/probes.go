@@ -90,7 +90,7 @@ func (b *builder) probes() ([]Probe, []string, error) {
 		}
 		if bytes > 0 {
 			c := record.Ceiling{Kind: record.CeilingLatency, Level: l.Name, Unit: "ns", CapacityBytes: l.Capacity}
-			if err := add(c, "chase", record.INT64, chaseParams(bytes), 1, false, skip); err != nil {
+			if err := add(c, "chase", record.INT64, b.o.chaseParams(bytes), 1, false, skip); err != nil {
 				return nil, nil, err
 			}
 		}

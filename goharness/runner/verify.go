@@ -170,7 +170,7 @@ func (v *verifier) inputs(seed maphash.Seed) (map[string][2]uint64, error) {
 		if !t.Role.Input() {
 			continue
 		}
-		mem, before, after, err := v.e.ReadRaw(t.Name)
+		mem, before, after, err := v.input(t)
 		if err != nil {
 			return nil, fmt.Errorf("verify %s: read %s: %w", v.p.Name, t.Name, err)
 		}
@@ -179,12 +179,22 @@ func (v *verifier) inputs(seed maphash.Seed) (map[string][2]uint64, error) {
 		content.SetSeed(seed)
 		_, _ = guards.Write(before)
 		_, _ = guards.Write(after)
-		if len(mem) <= hashInputsBelow {
-			_, _ = content.Write(mem)
-		}
+		_, _ = content.Write(mem)
 		sums[t.Name] = [2]uint64{guards.Sum64(), content.Sum64()}
 	}
 	return sums, nil
+}
+
+// input reads an input's guards, and its storage where that is hashed: gigabytes of a device are not copied for the former.
+func (v *verifier) input(t op.Tensor) (mem, before, after []byte, err error) {
+	if r, ok := v.e.(backend.GuardReader); ok && t.StorageBytes() > hashInputsBelow {
+		before, after, err = r.ReadGuards(t.Name)
+		return nil, before, after, err
+	}
+	if mem, before, after, err = v.e.ReadRaw(t.Name); len(mem) > hashInputsBelow {
+		mem = nil
+	}
+	return mem, before, after, err
 }
 
 // untouched checks, after a run over a poison, the inputs against their hashes from before,
