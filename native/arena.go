@@ -13,15 +13,17 @@ import (
 )
 
 const (
-	hugePage = 2 << 20
-	smallMap = 64 << 10
+	hugePage  = 2 << 20
+	chunkSize = 4 * hugePage // or up to half of a chunk would be left over behind a block of more than a quarter of a page
+	smallMap  = 64 << 10
 )
 
 // arena hands out page-aligned memory and keeps released blocks for the next case, so that
 // page faults are paid once per campaign and not once per case. Blocks below 2 MiB are cut from chunks of whole huge pages: on small pages, which lie
 // anywhere, chance decides which sets of the second-level cache a buffer's lines crowd (a share of 800 KB in an L2 of 1 MiB: 200 pages, 32 colours of 8
-// ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. On machines of several NUMA nodes they stay
-// apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
+// ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. When nothing is
+// in use the chunks, all of one size, are cut from their starts again: whatever was measured before, a case finds its small buffers at the same places
+// within a huge page, in every visit and in every process. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none
 	mapped int64
@@ -42,7 +44,7 @@ type block struct {
 type chunk struct {
 	whole  block
 	cut    int64 // bytes
-	blocks int   // handed out since it was mapped, free ones included
+	blocks int   // handed out since it was cut from its start, free ones included
 }
 
 func (b block) ptr() unsafe.Pointer { return unsafe.Pointer(&b.mem[0]) }
@@ -100,15 +102,12 @@ func (a *arena) carve(n int64) (block, bool) {
 		return block{}, false
 	}
 	n = (n + page - 1) / page * page
-	for _, c := range slices.Backward(a.chunks) {
+	for _, c := range a.chunks {
 		if int64(len(c.whole.mem))-c.cut >= n {
 			return c.next(n), true
 		}
 	}
-	size := int64(hugePage)
-	if n > hugePage/4 {
-		size = 4 * hugePage // or up to half of a chunk would be left over
-	}
+	size := int64(chunkSize)
 	if size > a.limitLeft() {
 		a.trim()
 		size = min(size, max(hugePage, a.limitLeft()/hugePage*hugePage))
@@ -142,6 +141,13 @@ func (a *arena) limitLeft() int64 {
 func (a *arena) give(b block) {
 	a.inUse -= int64(len(b.mem))
 	a.free = append(a.free, b)
+	if a.inUse > 0 {
+		return
+	}
+	a.free = slices.DeleteFunc(a.free, func(b block) bool { return b.of != nil })
+	for _, c := range a.chunks {
+		c.cut, c.blocks = 0, 0
+	}
 }
 
 // trim returns released blocks to the system: mappings, and chunks of which every block was released.

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"slices"
 	"testing"
 	"unsafe"
 
@@ -89,6 +90,48 @@ func TestSmallBlocksAreCutFromHugePages(t *testing.T) {
 	a.trim()
 	if a.mapped != 0 || a.inUse != 0 || len(a.free)+len(a.chunks) != 0 {
 		t.Errorf("after all were released %d bytes are mapped, %d in use, in %d blocks and %d chunks", a.mapped, a.inUse, len(a.free), len(a.chunks))
+	}
+}
+
+// A case finds its small buffers at the same places whatever was there before it: at other ones they would crowd other sets of a cache.
+func TestTheSamePlacesAreFoundAgainWhenNothingIsInUse(t *testing.T) {
+	var a arena
+	round := func(sizes ...int64) (places []uintptr) {
+		var blocks []block
+		for _, n := range sizes {
+			b, err := a.take(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			blocks = append(blocks, b)
+			places = append(places, uintptr(unsafe.Pointer(&b.mem[0]))%hugePage)
+		}
+		for _, b := range blocks {
+			a.give(b)
+		}
+		return places
+	}
+	sizes := []int64{800 << 10, 3 << 20, 300 << 10, 1900 << 10, 5000, 1 << 20, 1900 << 10, 1900 << 10, 1900 << 10, 700 << 10}
+	first := round(sizes...)
+	mapped := a.mapped
+	for _, between := range [][]int64{{1}, {1900 << 10, 4096}, {64 << 10, 64 << 10, 1 << 20, 2 << 20, 1500 << 10}, {100 << 10, 1900 << 10, 1900 << 10, 1900 << 10, 1900 << 10, 1900 << 10}} {
+		round(between...)
+		if again := round(sizes...); !slices.Equal(first, again) {
+			t.Errorf("behind blocks of %d bytes: places within a huge page %x, at first %x", between, again, first)
+		}
+	}
+	if a.mapped > mapped+2<<20 {
+		t.Errorf("%d bytes are mapped, %d at first", a.mapped, mapped)
+	}
+	var b arena
+	a, b = b, a
+	if other := round(sizes...); !slices.Equal(first, other) {
+		t.Errorf("in another process: places %x, at first %x", other, first)
+	}
+	a.trim()
+	b.trim()
+	if a.mapped+b.mapped != 0 {
+		t.Errorf("after trim %d and %d bytes are mapped", a.mapped, b.mapped)
 	}
 }
 

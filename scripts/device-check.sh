@@ -10,7 +10,9 @@
 # DEVICE   cuda:0            SECONDS_IN_ALL  540
 # PARTS    verify calibrate peers fusion memcheck racecheck, in the order in which they run
 # SHAPES   full, or tiny for a machine that has no GPU and plays one
-# PEERS    1: as above; PYTHON python3
+# PYTHON   python3
+#
+# Exit code 0: what ran found nothing. 1: a part failed, the verification did not end, or there is no such device. 2: nonsense was asked for.
 set -u
 shopt -s extglob
 export LC_ALL=C
@@ -137,18 +139,37 @@ findings() {
     END {if (told) print sum; else if (named) print named}' "$1" 2>/dev/null
 }
 
+# watched FILE: looks at ridge's worker, which launches the kernels, until the sanitizer's libraries are seen in it. FILE then holds "yes",
+# "no" where a worker was seen without them all the time.
+watched() {
+  local p
+  while :; do
+    for p in /proc/[0-9]*; do
+      case $(tr '\0' ' ' 2>/dev/null <"$p/cmdline") in "$ridge worker"*) ;; *) continue ;; esac
+      if grep -aqiE 'sanitizer|InjectionTarget' "$p/maps" 2>/dev/null; then echo yes >"$1"; return; fi
+      echo no >"$1"
+    done
+    sleep 0.5
+  done
+}
+
 sanitize() { # tool
-  local tool=$1 n start=$SECONDS report=$tmp/$1.txt rc count state=ok note unable='device not supported|driver( version)?( is)? not supported|unsupported driver'
+  local tool=$1 n start=$SECONDS report=$tmp/$1.txt rc count watcher seen state=ok note unable='device not supported|driver( version)?( is)? not supported|unsupported driver'
   n=$(($(left) - reserve))
   [ "$n" -gt "$(allowance "$tool")" ] && n=$(allowance "$tool")
   if [ -n "$stopped" ]; then record "$tool" skipped 0 "the check was ended before it"; return; fi
   if ! command -v compute-sanitizer >/dev/null; then record "$tool" skipped 0 "compute-sanitizer is not installed here"; return; fi
   if [ "$n" -lt 10 ]; then record "$tool" skipped 0 "no time was left for it"; return; fi
   printf '\n== %s (%s s)\n' "$tool" "$n" >>"$log"
+  watched "$tmp/$tool.seen" 2>/dev/null &
+  watcher=$!
+  # ridge ends before its time does, with what it has verified, so that the tool has time to write its report.
   # shellcheck disable=SC2086
   within "$n" compute-sanitizer --tool "$tool" --target-processes all --print-limit 20 --log-file "$report" \
-    "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/$tool" --output "$tmp/$tool.json"
+    timeout --foreground -s TERM -k 3 "$((n > 20 ? n - 6 : n))" "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/$tool" --output "$tmp/$tool.json"
   rc=$?
+  { kill "$watcher" && wait "$watcher"; } 2>/dev/null
+  seen=$(cat "$tmp/$tool.seen" 2>/dev/null)
   count=$(findings "$report")
   { printf '== %s, status %s\n' "$tool" "$rc"; head -c 2000000 "$report" 2>/dev/null; } >>"$out/sanitizer.txt"
   note="${count:-no} findings"
@@ -162,6 +183,13 @@ sanitize() { # tool
     state=failed note="it gave no summary, status $rc: $(last_line)"
   elif [ "$count" -gt 0 ] || [ "$rc" != 0 ]; then
     state=failed note="$note, status $rc: $(grep -a '=====' "$report" | grep -av SUMMARY | sed -n 2p | cut -c1-200)"
+  fi
+  if [ "$seen" != yes ] && { [ "$state" = ok ] || [ "$state" = "cut off" ]; }; then
+    state=failed
+    case $seen in
+    no) note="$note, but its libraries were not in ridge's worker: nobody watched the kernels" ;;
+    *) note="$note, but no worker of ridge was seen: nobody watched kernels" ;;
+    esac
   fi
   record "$tool" "$state" $((SECONDS - start)) "$note"
 }
@@ -185,6 +213,7 @@ fact driver "$(timeout -k 1 10 nvidia-smi --query-gpu=name,driver_version,memory
 fact nvcc "$(timeout -k 1 10 nvcc --version 2>&1 | tail -n 1)"
 fact sanitizer "$(timeout -k 1 10 compute-sanitizer --version 2>&1 | sed -n '$p')"
 fact kernel "$(uname -srm)"
+fact checkout "$(git -C "$here" describe --always --dirty 2>&1 | head -n 1)" # of these scripts: ridge says its own
 listed=$(timeout -k 1 20 "$ridge" list devices 2>&1 </dev/null)
 printf '%s\n' "$listed" >>"$log"
 fact devices "$listed"
@@ -236,6 +265,7 @@ bad=0
 for i in "${!names[@]}"; do
   printf '%-10s %-9s %6s  %s\n' "${names[i]}" "${states[i]}" "${took[i]}" "${notes[i]}"
   [ "${states[i]}" = failed ] && bad=1
+  [ "${names[i]} ${states[i]}" = "verify cut off" ] && bad=1 # kernels that nobody has verified
 done
 echo "files in $out: $(cd "$out" && ls | tr '\n' ' ') ($((SECONDS - began)) s)"
 [ -n "$stopped" ] && exit 143

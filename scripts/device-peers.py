@@ -4,13 +4,15 @@
 Peers: cuBLAS and cuBLASLt (matmul), cuDNN (conv2d), every backend of scaled_dot_product_attention, and copies, sums and
 norms of the device. Each round times ridge's kernel and every peer, in turn and in changing order; a ratio is formed
 within a round and is above 1 where ridge is faster. Both are timed by CUDA events round batches of at least 1 ms on random
-data; ridge's by its own worker, which verified the kernel first, a peer's here after it was held against float64 or float32.
+data, short ones replayed as graphs on both sides; ridge's by its own worker, which verified the kernel first, a peer's here
+after it was held against float64 or float32.
 Needs Python 3.8 and, for the peers, torch.
 """
 import argparse, fcntl, json, os, select, signal, statistics, subprocess, sys, time
 
 GEMM, CONV, ATTENTION, MEMORY = "gemm", "conv", "attention", "memory"
 BATCH_MS, BATCHES, ROUNDS = 1.0, 7, 5
+GRAPH_FROM = 20  # calls of a batch are replayed as a graph, as ridge's are
 HOST_BOUND = 0.8  # of a peer's time, that the host takes to launch it: the figure is then the host's
 
 
@@ -207,20 +209,45 @@ class Peers:
         call = lambda: f.layer_norm(x, (p["cols"],), g, b)
         return [("layer_norm", call, lambda: self.off(call()[:4], f.layer_norm(x[:4].double(), (p["cols"],), g.double(), b.double())))]
 
-    def batch(self, call, n):
-        """Events round n calls; not waited for."""
+    def batch(self, go):
+        """Events round what go launches; not waited for."""
         a, b = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
         a.record()
-        for _ in range(n):
-            call()
+        go()
         b.record()
         return a, b
+
+    def loop(self, call, n):
+        def go():
+            for _ in range(n):
+                call()
+        return go
+
+    def launcher(self, call, n):
+        """A function that launches n calls, as a graph where they are short, and how it does."""
+        t = self.torch
+        if n < GRAPH_FROM:
+            return self.loop(call, n), "one by one: %d long ones in a batch" % n
+        try:
+            graph, side = t.cuda.CUDAGraph(), t.cuda.Stream(self.device)
+            side.wait_stream(t.cuda.current_stream(self.device))
+            with t.cuda.stream(side):  # what is made at the first call on a stream is not for the graph
+                self.loop(call, 3)()
+            t.cuda.current_stream(self.device).wait_stream(side)
+            with t.cuda.graph(graph, stream=side):
+                self.loop(call, n)()
+            graph.replay()
+            t.cuda.synchronize()
+            return graph.replay, "graph of %d" % n
+        except Exception as e:  # not everything can be captured
+            t.cuda.synchronize()
+            return self.loop(call, n), "one by one: no graph: %s: %s" % (type(e).__name__, str(e).split("\n")[0][:200])
 
     def calibrate(self, call):
         """Calls that take BATCH_MS together."""
         n = 1
-        while n < 1 << 14:
-            a, b = self.batch(call, n)
+        while n < 1 << 12:
+            a, b = self.batch(self.loop(call, n))
             b.synchronize()
             ms = a.elapsed_time(b)
             if ms >= BATCH_MS:
@@ -228,13 +255,13 @@ class Peers:
             n = max(2 * n, min(8 * n, int(n * BATCH_MS / max(ms, 1e-3)) + 1))
         return n
 
-    def time(self, call, n):
-        """The median time of one call in ns over BATCHES batches in a row, after an untimed one; and what the host took for a call of that one,
-        whose queue was empty before it."""
+    def time(self, go, n):
+        """The median time of one of go's n calls in ns over BATCHES batches in a row, after an untimed one; and what the host took for a call
+        of that one, whose queue was empty before it."""
         start = time.perf_counter()
-        self.batch(call, n)
+        self.batch(go)
         host = 1e9 * (time.perf_counter() - start) / n
-        got = [self.batch(call, n) for _ in range(BATCHES)]
+        got = [self.batch(go) for _ in range(BATCHES)]
         self.torch.cuda.synchronize()
         return statistics.median(1e6 * a.elapsed_time(b) / n for a, b in got), host
 
@@ -265,7 +292,9 @@ def measure(row, worker, peers, case, question, deadline, rounds):
             peer["error"] = error()
             if not peer["error"] <= 0.02:
                 raise RuntimeError("its result is off by %g of the largest value" % peer["error"])
-            ready.append((peer, call, peers.calibrate(call)))
+            n = peers.calibrate(call)
+            go, peer["launched"] = peers.launcher(call, n)
+            ready.append((peer, go, n))
         except Exception as e:
             peer["unavailable"] = "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:300])
     for turn in range(rounds + 1):  # the first, in which clocks and caches settle, does not count
@@ -279,9 +308,9 @@ def measure(row, worker, peers, case, question, deadline, rounds):
                 if turn > 0:
                     ours.append(got["times"][0]["median_ns"])
                 continue
-            peer, call, n = arm
+            peer, go, n = arm
             try:
-                ns, host = peers.time(call, n)
+                ns, host = peers.time(go, n)
             except Exception as e:  # the others go on; its rounds so far stay, without a ratio
                 peer["unavailable"] = "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:300])
                 ready.remove(arm)
@@ -290,7 +319,7 @@ def measure(row, worker, peers, case, question, deadline, rounds):
                 peer["ns"].append(ns)
                 peer["host_ns"].append(host)
     for peer, _, _ in ready:
-        # Launched one by one by Python, where ridge replays graphs: from here on it is the host that is timed.
+        # Launched one by one by Python: from here on it is the host that is timed.
         peer["host_bound"] = bool(peer["ns"]) and statistics.median(peer["host_ns"]) >= HOST_BOUND * statistics.median(peer["ns"])
         ratios = sorted(p / o for p, o in zip(peer["ns"], ours or []) if o > 0)
         if ratios:

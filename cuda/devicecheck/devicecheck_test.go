@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -134,11 +135,12 @@ func (m *machine) files(want ...string) {
 	}
 }
 
-// A stand-in that runs what it is given and reports as the real one does: errors of $FINDINGS.
+// A stand-in that runs what it is given, with a library in it, and reports as the real one does: errors of $FINDINGS.
 const sanitizer = `
 [ "$1" = --version ] && { echo "stand-in 1.0"; exit; }
 while [ $# -gt 0 ]; do case $1 in --tool | --target-processes | --print-limit) shift 2 ;; --log-file) report=$2; shift 2 ;; *) break ;; esac; done
-"$@"; rc=$?
+[ -s "$(dirname "$0")/libsanitizer-collection.so" ] || gcc -shared -o "$(dirname "$0")/libsanitizer-collection.so" -x c /dev/null
+if [ -n "$ALONE" ]; then "$@"; else LD_PRELOAD="$(dirname "$0")/libsanitizer-collection.so" "$@"; fi; rc=$?
 { echo "========= COMPUTE-SANITIZER"; [ "$FINDINGS" = 0 ] || echo "========= Invalid __global__ write of size 4 bytes"; echo "========= ERROR SUMMARY: $FINDINGS errors"; } >"$report"
 exit $rc
 `
@@ -188,6 +190,7 @@ func TestACheckVerifiesMeasuresAndComparesWithPeers(t *testing.T) {
 				NS                []float64
 				HostNS            []float64 `json:"host_ns"`
 				HostBound         bool      `json:"host_bound"`
+				Launched          string
 				Ratio             float64
 			}
 		}
@@ -210,6 +213,10 @@ func TestACheckVerifiesMeasuresAndComparesWithPeers(t *testing.T) {
 				if p.Unavailable != "RuntimeError: the stand-in has had enough" || len(p.NS) != 1 || p.Ratio != 0 {
 					t.Errorf("a peer that fails in a round: %+v", p)
 				}
+			case r.Op == "copy" && (p.Launched != "graph of 34" || math.Abs(p.NS[0]-30e3) > 1),
+				r.Op == "stream_triad" && p.Launched != "one by one: no graph: RuntimeError: the stand-in captures no sum",
+				r.Op == "sum" && p.Launched != "one by one: 1 long ones in a batch":
+				t.Errorf("%s is launched as %q: %+v", r.Op, p.Launched, p)
 			case len(p.NS) != 5 || !(p.Ratio > 0) || len(p.HostNS) != 5 || p.HostBound != (r.Op == "layer_norm"):
 				t.Errorf("%s: %+v", p.Name, p)
 			}
@@ -285,7 +292,9 @@ func TestFindingsAreToldWhateverElseTheReportSays(t *testing.T) {
 	report := func(lines, then string) string {
 		return `[ "$1" = --version ] && { echo "stand-in 1.0"; exit; }
 while [ "$1" != --log-file ]; do shift; done
-printf '` + lines + `' >"$2"; ` + then
+printf '` + lines + `' >"$2"
+gcc -shared -o "${0%/*}/libsanitizer-collection.so" -x c /dev/null
+(LD_PRELOAD="${0%/*}/libsanitizer-collection.so" exec -a "$RIDGE worker" sleep 2); ` + then
 	}
 	for _, tc := range []struct{ name, program, seconds, state, note string }{
 		{"an unsupported format beside findings", report(`========= DWARF Version 5 or above is not supported\n========= Invalid __global__ write of size 4 bytes\n========= ERROR SUMMARY: 3 errors\n`, "exit 1"), "60", "failed", "3 findings"},
@@ -304,6 +313,16 @@ printf '` + lines + `' >"$2"; ` + then
 	}
 }
 
+// A sanitizer that follows no child finds nothing, whatever the kernels do.
+func TestAWorkerThatNobodyWatchesIsNoCleanBill(t *testing.T) {
+	m := newMachine(t, "PARTS=memcheck", "FINDINGS=0", "ALONE=1")
+	m.program("compute-sanitizer", sanitizer)
+	code, out, c := m.run()
+	if s, note := c.state("memcheck"); code != 1 || s != "failed" || !strings.Contains(note, "0 findings, but its libraries were not in ridge's worker") {
+		t.Errorf("exit code %d, %s (%s)\n%s", code, s, note, out)
+	}
+}
+
 // What hangs is cut off at its time, and a signal ends the check with what is there.
 func TestWhatIsCutOffLeavesItsPart(t *testing.T) {
 	m := newMachine(t, "PARTS=verify calibrate", "SECONDS_IN_ALL=24", "RIDGE_FAKE_FAIL=hang:gemv_fp64_simt:1")
@@ -312,7 +331,7 @@ func TestWhatIsCutOffLeavesItsPart(t *testing.T) {
 	if took := time.Since(began); took > 40*time.Second {
 		t.Errorf("%v for 24 s", took)
 	}
-	if s, _ := c.state("verify"); code != 0 || s != "cut off" {
+	if s, _ := c.state("verify"); code != 1 || s != "cut off" {
 		t.Errorf("exit code %d, %+v\n%s", code, c.Parts, out)
 	}
 	var doc record.Calibration
