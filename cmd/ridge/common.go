@@ -51,6 +51,9 @@ func launcher(c *cli.Context, tuning string) (runner.Launcher, error) {
 	if g := c.String("cuda-graphs"); g == backend.GraphsOff {
 		args = append(args, "--cuda-graphs", g)
 	}
+	if u := strings.Fields(c.String("under")); len(u) > 0 {
+		return runner.Under(u, args, nil), nil
+	}
 	return runner.Process(args, nil), nil
 }
 

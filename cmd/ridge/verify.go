@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,6 +13,7 @@ import (
 	"ridge/goharness/campaign"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 )
 
 func verifyCommand() *cli.Command {
@@ -24,6 +27,7 @@ func verifyCommand() *cli.Command {
 			&cli.StringFlag{Name: "device", Value: "cpu", Usage: "device whose kernels to verify; several, comma-separated, or cuda:all, one after the other"},
 			&cli.StringFlag{Name: "precision", Usage: "precisions, comma-separated; default: all"},
 			&cli.StringFlag{Name: "kernel", Usage: "this kernel alone"},
+			&cli.StringFlag{Name: "under", Usage: "start the worker, which runs the kernels, under a tool: `WORDS` that stand before its command, as \"compute-sanitizer --tool memcheck\""},
 			&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
 			&cli.BoolFlag{Name: "force", Usage: "verify while another run measures the device"},
 		},
@@ -42,9 +46,21 @@ func verify(c *cli.Context) error {
 	if err := kernelExists(c.String("kernel")); err != nil {
 		return err
 	}
+	tool := strings.Fields(c.String("under"))
+	if c.IsSet("under") && len(tool) == 0 {
+		return fmt.Errorf("--under %q: expected the words of a command", c.String("under"))
+	}
+	if len(tool) > 0 {
+		if _, err := exec.LookPath(tool[0]); err != nil {
+			return fmt.Errorf("--under %q: %w", c.String("under"), err)
+		}
+	}
 	for i := range cfgs {
 		if err := verifyCases(c, &cfgs[i]); err != nil {
 			return err
+		}
+		if len(tool) > 0 {
+			cfgs[i].Deadline = underTool
 		}
 	}
 	doc, err := runThen(c, cfgs, func(doc record.Calibration) error { return deliverVerified(c, cfgs, doc) })
@@ -55,6 +71,11 @@ func verify(c *cli.Context) error {
 		return fault("%d kernels did not pass: %s", len(bad), bad[0])
 	}
 	return nil
+}
+
+// underTool is the time for a request to a worker whose every access a tool looks at.
+func underTool(q runner.Request, c record.Case, p *runner.Prepared) time.Duration {
+	return 10 * runner.DefaultDeadline(q, c, p)
 }
 
 // verifyCases chooses what is verified on a device.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,5 +31,25 @@ func TestAKernelThatFailsOrNeverRanDidNotPass(t *testing.T) {
 	}
 	if got, want := strings.Join(unsuited, "|"), "idle: cuda:0/x: unsupported: no shape"; got != want {
 		t.Errorf("unsuited %q, want %q", got, want)
+	}
+}
+
+func TestVerificationUnderATool(t *testing.T) {
+	report := filepath.Join(t.TempDir(), "report")
+	tool := filepath.Join(t.TempDir(), "tool")
+	if err := os.WriteFile(tool, []byte("#!/bin/sh\nout=$1; shift; \"$@\"; echo \"$2 ended\" >>\"$out\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	code, out, stderr := ridge(t, "verify", "--kernel", "peak_fp64_portable", "--quiet", "--under", tool+" "+report)
+	if code != 0 || !strings.Contains(out, "1 passed, 0 failed") {
+		t.Errorf("exit code %d: %s%s", code, out, stderr)
+	}
+	if b, err := os.ReadFile(report); err != nil || string(b) != "worker ended\n" {
+		t.Errorf("report %q: %v", b, err)
+	}
+	for _, bad := range []string{"", " ", "/nonexistent/tool --flag"} {
+		if code, _, stderr := ridge(t, "verify", "--kernel", "peak_fp64_portable", "--quiet", "--under", bad); code != 2 || !strings.Contains(stderr, "--under") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("--under %q: exit code %d: %s", bad, code, stderr)
+		}
 	}
 }

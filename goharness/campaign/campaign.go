@@ -30,6 +30,7 @@ type Config struct {
 	Plan          plan.Options // Levels, LLC, Memory and Threads are filled where empty
 	Source        machine.Source
 	Launch        runner.Launcher
+	Deadline      func(q runner.Request, c record.Case, p *runner.Prepared) time.Duration // of a request; nil: runner.DefaultDeadline
 	Affinity      string
 	Graphs        string // backend.OpenOptions.Graphs, as Launch gives it to the worker
 	Tool          record.Tool
@@ -155,7 +156,7 @@ func newCampaign(cfg Config) *campaign {
 	if cfg.View == nil {
 		cfg.View = silent{}
 	}
-	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch}, done: map[string]record.Result{}, asked: map[string]record.Case{},
+	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch, Deadline: cfg.Deadline}, done: map[string]record.Result{}, asked: map[string]record.Case{},
 		shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
 		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}}
 }

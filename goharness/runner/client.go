@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -88,12 +89,26 @@ func (w inProcess) Close() error { w.s.Close(); return nil }
 
 // Process launches command (usually ridge itself with "worker") with the protocol's pipes.
 func Process(command []string, env []string) Launcher {
+	return launcher(command, env, 30*time.Second, 0)
+}
+
+// Under launches command under a tool that looks on (compute-sanitizer, valgrind, gdb): its words stand before the command's. It takes long to
+// start, and before it is killed it has time to write its report of a worker whose requests have ended.
+func Under(tool, command, env []string) Launcher {
+	return launcher(append(slices.Clone(tool), command...), env, 3*time.Minute, toolEnds)
+}
+
+// toolEnds is how long a tool may take for its report.
+const toolEnds = 10 * time.Second
+
+func launcher(command, env []string, starts, ends time.Duration) Launcher {
 	return func(ctx context.Context) (Worker, error) {
 		w, err := startProcess(command, env)
 		if err != nil {
 			return nil, fmt.Errorf("start worker %s: %w", strings.Join(command, " "), err)
 		}
-		hello, cancel := context.WithTimeout(ctx, 30*time.Second)
+		w.ends = ends
+		hello, cancel := context.WithTimeout(ctx, starts)
 		defer cancel()
 		r, err := w.Do(hello, Request{Verb: VerbHello})
 		if err == nil && (r.Hello == nil || r.Hello.Protocol != Protocol) {
@@ -113,6 +128,7 @@ type process struct {
 	replies chan lineOrErr
 	stderr  *tail
 	waited  chan struct{}
+	ends    time.Duration // that a tool round it has for its report; 0: there is none
 }
 
 type lineOrErr struct {
@@ -225,7 +241,17 @@ func (w *process) reply(q Request, got lineOrErr) (Reply, error) {
 	return r, nil
 }
 
+// kill ends the worker, hanging or not. A tool round it is asked first, by the end of the requests; then it goes with all that it has started.
 func (w *process) kill() {
+	if w.ends > 0 {
+		_ = w.req.Close()
+		select {
+		case <-w.waited:
+			return
+		case <-time.After(w.ends):
+			_ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL)
+		}
+	}
 	_ = w.cmd.Process.Kill()
 	<-w.waited
 }
@@ -249,7 +275,7 @@ func (w *process) Close() error {
 	_ = w.req.Close()
 	select {
 	case <-w.waited:
-	case <-time.After(3 * time.Second):
+	case <-time.After(max(3*time.Second, w.ends)):
 		w.kill()
 	}
 	return nil

@@ -4,8 +4,11 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,4 +50,28 @@ func TestAnAnswerThatIsThereCountsThoughTheDeadlineIsOver(t *testing.T) {
 			t.Fatalf("%+v, %v", got, err)
 		}
 	}
+}
+
+// A tool that does not end goes with what it has started.
+func TestAToolThatStaysIsKilledWithItsWorker(t *testing.T) {
+	w, err := startProcess([]string{"sh", "-c", "sleep 300 & echo $! >&4; wait"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.ends = 200 * time.Millisecond
+	said := <-w.replies
+	child, err := strconv.Atoi(strings.TrimSpace(string(said.line)))
+	if err != nil {
+		w.kill()
+		t.Fatalf("%q: %v", said.line, said.err)
+	}
+	w.kill()
+	for range 100 { // whoever adopted it has to see its end
+		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", child))
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Errorf("process %d, which the tool started, is still there", child)
 }
