@@ -33,7 +33,7 @@ func (c *campaign) shorten(k record.Case) record.Case {
 	}
 	var launch float64
 	for _, s := range p.Steps {
-		launch += c.stepLimit(s.Op, 0, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+		launch += c.stepLimit(s.Op, 0, false, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
 	}
 	if quartet := 6 * launch; quartet*pilotQuartets > float64(pilotTime) {
 		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
@@ -153,11 +153,16 @@ func (c *campaign) dispatchNS() float64 {
 	return 0
 }
 
-// stepLimit is the least time of one step of a comparison that executes so many FLOP (0: all).
-func (c *campaign) stepLimit(o op.Op, executed int64, r *record.Result) *record.ResultCeiling {
+// stepLimit is the least time of one step of a comparison that executes so many FLOP (0: all). One in place touches its output once, as
+// the probe of an update does, and not a tensor beside it.
+func (c *campaign) stepLimit(o op.Op, executed int64, inPlace bool, r *record.Result) *record.ResultCeiling {
 	t := op.TrafficOf(o)
 	step := record.Result{DType: o.DType(), Computes: r.Computes, Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), ExecutedFLOPs: executed, Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
 		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs, Conditions: r.Conditions}
+	if inPlace {
+		step.Op, step.Params = "bandwidth", map[string]string{"access": "update"}
+		step.WorkingSetBytes -= t.WriteBytes
+	}
 	return c.model.Floor(&step)
 }
 

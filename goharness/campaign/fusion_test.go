@@ -216,9 +216,26 @@ func TestAFusionCampaignGivesAProfile(t *testing.T) {
 	if len(doc.Results) != 4 {
 		t.Fatalf("%d results, want 4", len(doc.Results))
 	}
+	profiles, err := record.FusionProfiles(&doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range profiles[0].Patterns {
+		for _, s := range p.Shapes {
+			if math.Abs(s.UnfusedMS/s.FusedMS/s.Speedup-1) > 1e-9 || math.Abs(s.UnfusedGFLOPS*s.UnfusedMS*1e6/float64(s.FLOPs)-1) > 1e-9 ||
+				math.Abs(s.FusedGFLOPS*s.FusedMS*1e6/float64(s.FusedFLOPs)-1) > 1e-9 || math.Abs(s.FusedGFLOPS/s.UnfusedGFLOPS-1-s.Improvement) > 1e-9 {
+				t.Errorf("%s: figures that contradict each other: %+v", s.CaseID, s)
+			}
+		}
+	}
 	for _, r := range doc.Results {
 		if len(r.Arms) != 2 || r.Ratio == nil || !strings.HasPrefix(r.Arms[0].Name, fusion.Unfused+":") || r.Arms[1].Name != fusion.Fused {
 			t.Errorf("%s: %s %s, arms %+v", r.ID, r.Status, r.Reason, r.Arms)
+			continue
+		}
+		// Outside of the arms the first arm's figures stand beside its time, not the fused program's.
+		if a := r.Arms[0]; r.FLOPs != a.FLOPs || r.Bytes != a.Bytes || r.ReadBytes+r.WriteBytes != a.Bytes || r.GFLOPS != a.GFLOPS || r.BandwidthGBps != a.BandwidthGBps {
+			t.Errorf("%s: %d FLOP, %d bytes of which %d are read and %d written, %v GFLOPS; its first arm has %d, %d, %v", r.ID, r.FLOPs, r.Bytes, r.ReadBytes, r.WriteBytes, r.GFLOPS, a.FLOPs, a.Bytes, a.GFLOPS)
 		}
 		if again, err := plan.FromID(ops, r.ID); err != nil || again.ID != r.ID || len(again.Arms) != 2 {
 			t.Errorf("%s does not name its case: %v", r.ID, err)

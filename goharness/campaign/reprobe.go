@@ -19,25 +19,30 @@ const (
 )
 
 // Several threads have arithmetic and caches of their own: a probe of all of them that gives less than leastScaling
-// × that of one was disturbed. It is repeated up to scalingProbes times; the best one counts.
+// × that of one was disturbed; of DRAM, all of which one thread may draw, one that gives less than that of one. It is repeated up to
+// scalingProbes times; the best one counts.
 const (
 	leastScaling  = 1.2
 	scalingProbes = 3
 )
 
-// reprobeLow repeats the probes of all threads that stay behind those of one. DRAM, where non-temporal stores go from
-// every level, is left out: one thread may draw all of it.
+// reprobeLow repeats the probes of all threads that stay behind those of one. Non-temporal stores to a cache's level are left out: they go
+// to DRAM.
 func (c *campaign) reprobeLow(ctx context.Context) error {
 	for _, p := range c.plan.Probes {
 		id := p.Ceiling
-		if id.Threads < 2 || id.Level == ceiling.DRAM || strings.HasPrefix(id.Access, "nt_") || id.Kind != record.CeilingCompute && id.Kind != record.CeilingBandwidth {
+		if id.Threads < 2 || id.Level != ceiling.DRAM && strings.HasPrefix(id.Access, "nt_") || id.Kind != record.CeilingCompute && id.Kind != record.CeilingBandwidth {
 			continue
+		}
+		least := leastScaling
+		if id.Level == ceiling.DRAM {
+			least = 1
 		}
 		single := id
 		single.Threads = 1
 		for range scalingProbes {
 			x, one := c.model.Find(id), c.model.Find(single)
-			if x == nil || one == nil || x.Measured.Value == 0 || one.Measured.Value == 0 || x.Measured.Value >= leastScaling*one.Measured.Value {
+			if x == nil || one == nil || x.Measured.Value == 0 || one.Measured.Value == 0 || x.Measured.Value >= least*one.Measured.Value {
 				break
 			}
 			if _, done := c.probed[p.Case.ID]; !done {

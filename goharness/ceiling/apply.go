@@ -47,7 +47,7 @@ func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 			compute = float64(r.Executed()) / c.Measured.Value
 		}
 	}
-	rc.MemoryLevel = m.LevelOf(footprint(r), r.Threads)
+	rc.MemoryLevel = m.levelOf(r)
 	memory := m.memoryTime(r, rc.MemoryLevel)
 	if memory > 0 {
 		rc.MemoryGBps = float64(r.Bytes) / memory
@@ -62,6 +62,15 @@ func (m *Model) Floor(r *record.Result) *record.ResultCeiling {
 		}
 	}
 	return rc
+}
+
+// levelOf a result's data. Rotated buffer sets have left the caches before they are used again: the runner makes twice the last-level cache of
+// them, whatever the size of one, so they come from DRAM.
+func (m *Model) levelOf(r *record.Result) string {
+	if r.Mode == record.Cold && r.Conditions != nil && r.Conditions.BufferSets > 1 && m.llc() > 0 && footprint(r) >= 2*m.llc() {
+		return DRAM
+	}
+	return m.LevelOf(footprint(r), r.Threads)
 }
 
 // footprint is what launches touch in turn: all buffer sets when they rotate (cold).

@@ -145,6 +145,9 @@ func (m *Model) judgeMemory(r *record.Result, w work) Finding {
 	bytes := m.beyond(w.bytes, r.WorkingSetBytes)
 	for _, l := range m.levels(r.Threads) {
 		cross := crossing(bytes, r.WorkingSetBytes, inner)
+		if all := footprint(r); all > r.WorkingSetBytes && all > inner { // sets in turn: at most what the caches hold of all of them has stayed
+			cross = max(cross, int64(float64(bytes)*float64(all-inner)/float64(all)))
+		}
 		if best, rate := m.fastest(l.Name, r.Threads); best != nil && cross > 0 {
 			floor := float64(cross) / rate
 			if w.ns*Slack < floor {

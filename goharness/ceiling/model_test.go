@@ -103,12 +103,36 @@ func TestResultsStandAgainstTheLimitThatBinds(t *testing.T) {
 	}
 }
 
-func TestColdResultsStandAgainstWhatRotates(t *testing.T) {
-	r := result(0, mib, mib, 1e5)
-	r.Mode, r.Conditions = record.Cold, &record.Conditions{BufferSets: 66}
-	probed().Apply(&r)
-	if r.Ceiling.MemoryLevel != "L3-DRAM" {
-		t.Errorf("66 MiB in rotation behind 32 MiB of L3 are at %s", r.Ceiling.MemoryLevel)
+// Of sets that rotate through twice the last-level cache none is there any more when its turn comes; of fewer some are.
+func TestColdResultsStandAgainstMemory(t *testing.T) {
+	for sets, want := range map[int]string{66: "DRAM", 64: "DRAM", 63: "L3-DRAM", 1: "L2"} {
+		r := result(0, mib, mib, 1e6)
+		r.Mode, r.Conditions = record.Cold, &record.Conditions{BufferSets: sets}
+		m := probed()
+		m.Apply(&r)
+		if r.Ceiling.MemoryLevel != want {
+			t.Errorf("%d MiB in rotation behind 32 MiB of L3 are at %s, want %s", sets, r.Ceiling.MemoryLevel, want)
+		}
+		if want == "DRAM" && r.Ceiling.MemoryGBps != m.Bandwidth(DRAM, r.Threads, accesses(&r)...).Measured.Value {
+			t.Errorf("%d sets: held against %v GB/s", sets, r.Ceiling.MemoryGBps)
+		}
+	}
+}
+
+// A set of 1 MiB in turn with 65 others has at most half of its bytes in the caches: what is faster than DRAM can bring the rest is suspect.
+func TestAColdResultFasterThanMemoryIsSuspect(t *testing.T) {
+	m := probed()
+	_, rate := m.fastest(DRAM, result(0, mib, mib, 1).Threads)
+	if rate == 0 {
+		t.Fatal("no probe of DRAM")
+	}
+	for share, suspect := range map[float64]bool{0.3: true, 0.9: false} { // of the time that all bytes need from DRAM
+		r := result(0, mib, mib, share*mib/rate)
+		r.Mode, r.Conditions = record.Cold, &record.Conditions{BufferSets: 66}
+		m.Apply(&r)
+		if got := m.judgeMemory(&r, work{bytes: r.Bytes, ns: r.Time.MedianNS}); got.Suspect != suspect {
+			t.Errorf("%.1f of the time: %+v", share, got)
+		}
 	}
 }
 

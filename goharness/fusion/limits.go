@@ -3,6 +3,7 @@ package fusion
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -12,12 +13,16 @@ import (
 type Limits struct {
 	// DispatchNS is what one launch costs, 0 when it was not measured.
 	DispatchNS float64
-	// Step is the least time of one op, which executes so many FLOP, in a case at the measured ceilings; nil: none were measured.
-	Step func(o op.Op, executed int64, r *record.Result) *record.ResultCeiling
+	// Step is the least time of one op, which executes so many FLOP, in a case at the measured ceilings; inPlace: its output is one of its inputs.
+	// nil: none were measured.
+	Step func(o op.Op, executed int64, inPlace bool, r *record.Result) *record.ResultCeiling
 }
 
 // misfit is the factor between measured and predicted speed-up that is called large.
 const misfit = 1.25
+
+// beyondLimit: a program above so much of its limits found its data nearer than the model has them.
+const beyondLimit = 1.05
 
 // program is what the ceilings say of a program: its steps one after another, each at its limit.
 func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.FusionLimit {
@@ -37,7 +42,7 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 		share = float64(a.ExecutedFLOPs) / float64(least)
 	}
 	for _, s := range p.Steps {
-		c := l.Step(s.Op, int64(share*float64(op.LeastFLOPs(s.Op))), &of)
+		c := l.Step(s.Op, int64(share*float64(op.LeastFLOPs(s.Op))), inPlace(s), &of)
 		if c == nil || c.Bound == "unknown" {
 			return nil
 		}
@@ -56,6 +61,16 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 	return out
 }
 
+// inPlace: a tensor is both an input and an output of a step.
+func inPlace(s op.Step) bool {
+	for i, t := range s.Op.Tensors() {
+		if t.Role == op.Out && slices.Contains(s.Bind[:i], s.Bind[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // limits fills the bounds of both programs and the speed-up that they predict: two numbers, the cost of a
 // launch and the bandwidth of the level that a step's data come from, beside the arithmetic that
 // both programs share.
@@ -70,6 +85,12 @@ func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *recor
 		why := "the fused program stays further behind its limits"
 		if off > 1 {
 			why = "the unfused program stays further behind its limits"
+		}
+		switch {
+		case s.UnfusedLimit.Fraction > beyondLimit:
+			why = "the unfused program is faster than its modelled limits"
+		case s.FusedLimit.Fraction > beyondLimit:
+			why = "the fused program is faster than its modelled limits"
 		}
 		s.Misfit = fmt.Sprintf("measured %.2f, predicted %.2f: %s (%.2f against %.2f of them)", s.Speedup, s.Predicted, why,
 			math.Min(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction), math.Max(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction))

@@ -11,7 +11,7 @@ import (
 
 // A machine of 100 GFLOP/s and 10 GB/s whose launches cost 1 µs.
 func limitsOf(dispatch float64, peak float64) Limits {
-	return Limits{DispatchNS: dispatch, Step: func(o op.Op, executed int64, r *record.Result) *record.ResultCeiling {
+	return Limits{DispatchNS: dispatch, Step: func(o op.Op, executed int64, _ bool, r *record.Result) *record.ResultCeiling {
 		c := &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: float64(o.Bytes()) / 10}
 		if t := float64(executed) / peak; t > c.FloorNS {
 			c.FloorNS, c.Bound = t, "compute"
@@ -72,7 +72,7 @@ func TestAProgramWithAnUnknownLimitHasNoPrediction(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	r := record.Result{Arms: []record.Arm{{}, {}}}
 	for name, l := range map[string]Limits{
-		"no ceilings": {}, "an unknown one": {Step: func(op.Op, int64, *record.Result) *record.ResultCeiling {
+		"no ceilings": {}, "an unknown one": {Step: func(op.Op, int64, bool, *record.Result) *record.ResultCeiling {
 			return &record.ResultCeiling{Bound: "unknown"}
 		}},
 	} {
@@ -109,6 +109,40 @@ func TestAStepIsLimitedByWhatItMustExecute(t *testing.T) {
 		got := limitsOf(0, c.peak).program(pair.Fused, record.Arm{FLOPs: all, ExecutedFLOPs: c.executed}, &r)
 		if math.Abs(got.FloorNS/c.floor-1) > 1e-6 || got.Bound != c.bound {
 			t.Errorf("%s: %v ns bound by %s, want %v by %s", c.name, got.FloorNS, got.Bound, c.floor, c.bound)
+		}
+	}
+}
+
+// A stage in place touches one tensor, which the ceilings have to know.
+func TestStagesInPlaceAreTold(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	for _, p := range append(pair.Unfused, pair.Fused) {
+		var told []bool
+		l := Limits{Step: func(_ op.Op, _ int64, inPlace bool, _ *record.Result) *record.ResultCeiling {
+			told = append(told, inPlace)
+			return &record.ResultCeiling{Bound: "memory", FloorNS: 1}
+		}}
+		l.program(p, record.Arm{}, &record.Result{})
+		for i, got := range told {
+			if want := p.Name == pair.Unfused[1].Name && i > 0; got != want {
+				t.Errorf("%s: step %d (%s) in place: %v, want %v", p.Name, i, p.Steps[i].Op.Name(), got, want)
+			}
+		}
+	}
+}
+
+// The limits of a program that found its data nearer than they have it are at fault, not the other program.
+func TestAProgramFasterThanItsLimitsIsNamed(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	l := limitsOf(0, 1e6)
+	for name, of := range map[string][2]float64{"the unfused program is faster": {1.27, 0.9}, "the fused program is faster": {0.9, 1.3}, "the unfused program stays further behind": {0.6, 1}} {
+		r := record.Result{Arms: []record.Arm{{}, {}}}
+		u, f := l.program(pair.Unfused[0], r.Arms[0], &r), l.program(pair.Fused, r.Arms[1], &r)
+		times := [2]float64{u.TimeNS() / of[0], f.TimeNS() / of[1]}
+		r.Arms[0].Time, r.Arms[1].Time = &record.Time{MedianNS: times[0]}, &record.Time{MedianNS: times[1]}
+		s := record.FusionShape{Speedup: times[0] / times[1]}
+		if l.apply(&s, pair.Unfused[0], pair.Fused, &r); !strings.Contains(s.Misfit, name) {
+			t.Errorf("%v of the limits: %q, want %q", of, s.Misfit, name)
 		}
 	}
 }

@@ -52,7 +52,7 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	}
 	s := sized{FusionShape: record.FusionShape{
 		Pattern: p.Name, InputShape: p.Input(v), Params: r.Params, Extra: map[string]int64{}, CaseID: r.ID, Status: r.Status, Reason: r.Reason,
-		UnfusedBytes: pair.Unfused[0].Bytes(), FusedBytes: pair.Fused.Bytes(), FLOPs: pair.Unfused[0].FLOPs(), Verdict: NotMeasured, Energy: r.Energy,
+		UnfusedBytes: pair.Unfused[0].Bytes(), FusedBytes: pair.Fused.Bytes(), FLOPs: pair.Unfused[0].FLOPs(), FusedFLOPs: pair.Fused.FLOPs(), Verdict: NotMeasured, Energy: r.Energy,
 	}}
 	for _, x := range v.List() {
 		if n, err := strconv.ParseInt(x.Value, 10, 64); err == nil {
@@ -71,8 +71,9 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	u, f := r.Arms[0], r.Arms[1]
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
-	s.UnfusedMS, s.FusedMS = u.Time.MedianNS/1e6, f.Time.MedianNS/1e6
-	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/u.Time.MedianNS, float64(s.FLOPs)/f.Time.MedianNS
+	unfusedNS, fusedNS := measure.Undisturbed(*r.Ratio, [2]record.Time{*u.Time, *f.Time})
+	s.UnfusedMS, s.FusedMS = unfusedNS/1e6, fusedNS/1e6
+	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/unfusedNS, float64(s.FusedFLOPs)/fusedNS
 	s.Improvement = s.FusedGFLOPS/s.UnfusedGFLOPS - 1
 	s.Speedup, s.SpeedupCI95, s.Trials = r.Ratio.Value, r.Ratio.CI95, len(r.Ratio.Quartets)
 	s.BarrierNS = measure.Barrier(*r.Ratio)

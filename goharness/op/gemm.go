@@ -3,6 +3,7 @@ package op
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"ridge/goharness/record"
 )
@@ -203,9 +204,12 @@ func actFLOPs(act string) int64 {
 // Bytes reads A, B and what is added once, and writes C once.
 func (g *Gemm) Bytes() int64 { return tensorBytes(g.Tensors()) }
 
-// tensorBytes is the dense bytes of all tensors: each moved once.
+// tensorBytes is the dense bytes of all tensors: each moved once. For an empty output nobody reads anything.
 func tensorBytes(ts []Tensor) int64 {
 	var n int64
+	if !slices.ContainsFunc(ts, func(t Tensor) bool { return t.Role == Out && Product(t.Dims...) > 0 }) {
+		return 0
+	}
 	for _, t := range ts {
 		b := Product(append([]int64{t.DType.Size()}, t.Dims...)...)
 		if b == math.MaxInt64 || n > math.MaxInt64-b {

@@ -7,8 +7,8 @@ type Traffic struct {
 	WriteBytes int64 `json:"write_bytes"`
 }
 
-// TrafficOf counts each input once read and each output once written; inputs of at least an eighth of
-// the largest one are streams.
+// TrafficOf counts each input once read and each output once written, of inputs that an op reads a part of (a causal
+// mask's) what Bytes leaves for them; inputs of at least an eighth of the largest one are streams.
 func TrafficOf(o Op) Traffic {
 	var t Traffic
 	var largest int64
@@ -28,6 +28,19 @@ func TrafficOf(o Op) Traffic {
 		case x.Role == Out:
 			t.WriteBytes += b
 		}
+	}
+	if all := o.Bytes(); all < t.ReadBytes+t.WriteBytes {
+		t.ReadBytes = max(0, all-t.WriteBytes)
+	}
+	return t
+}
+
+// ProgramTraffic is that of a program's steps one after another.
+func ProgramTraffic(p Program) Traffic {
+	var t Traffic
+	for _, s := range p.Steps {
+		x := TrafficOf(s.Op)
+		t.ReadBytes, t.WriteBytes, t.Inputs = t.ReadBytes+x.ReadBytes, t.WriteBytes+x.WriteBytes, max(t.Inputs, x.Inputs)
 	}
 	return t
 }

@@ -242,14 +242,7 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 	if c == nil {
 		c = &ResultCeiling{}
 	}
-	level, _, _ := strings.Cut(c.MemoryLevel, "-") // between two levels nothing is faster than the inner one
-	for i := range ceilings {
-		x := &ceilings[i]
-		if x.Kind == CeilingBandwidth && x.Device == r.Device && x.Level == level && x.Level != "" &&
-			x.Threads == r.Threads && x.Theoretical.Unavailable == "" {
-			m.PeakTheoretical = max(m.PeakTheoretical, x.Theoretical.Value)
-		}
-	}
+	m.PeakTheoretical = theoreticalBandwidth(r, c.MemoryLevel, ceilings)
 	switch {
 	case user.bandwidth(r):
 		m.UtilizationPercent, m.PeakSource = 100*m.AvgGBps/user.GBps, "user"
@@ -258,13 +251,57 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 	default:
 		m.Unavailable = "no bandwidth ceiling was measured for this level and thread count"
 	}
-	if c.ComputeGFLOPS > 0 && c.MemoryGBps > 0 {
+	switch {
+	case r.FLOPs == 0: // whatever the ridge point is
+		m.MemoryBound = r.Bytes > 0
+	case c.ComputeGFLOPS > 0 && c.MemoryGBps > 0:
 		ridge := c.ComputeGFLOPS / c.MemoryGBps
 		m.MemoryBound, m.ComputeBound = m.Intensity < ridge, m.Intensity >= ridge
-	} else if m.Unavailable == "" {
+	case m.Unavailable == "":
 		m.Unavailable = "no ridge point: one of the two ceilings was not measured"
 	}
 	return m
+}
+
+// theoreticalBandwidth is the theoretical peak of the level that a result's data come from, for its mix of reads and writes; 0 when nobody
+// knows it. Memory's is of both together. A cache is read and written by ports of their own: the traffic takes as long as the
+// busier of the two does. Between two levels nothing is faster than the inner one.
+func theoreticalBandwidth(r *Result, level string, ceilings []Ceiling) float64 {
+	level, _, _ = strings.Cut(level, "-")
+	var read, write, either float64
+	for i := range ceilings {
+		x := &ceilings[i]
+		if x.Kind != CeilingBandwidth || x.Device != r.Device || x.Level != level || level == "" || x.Threads != r.Threads || x.Theoretical.Unavailable != "" {
+			continue
+		}
+		either = max(either, x.Theoretical.Value)
+		switch x.Access {
+		case "read":
+			read = x.Theoretical.Value
+		case "write":
+			write = x.Theoretical.Value
+		}
+	}
+	if level == "DRAM" || either == 0 {
+		return either
+	}
+	ns := 0.0
+	for _, part := range []struct {
+		bytes int64
+		peak  float64
+	}{{r.ReadBytes, read}, {r.WriteBytes, write}} {
+		if part.bytes == 0 {
+			continue
+		}
+		if part.peak == 0 {
+			return 0
+		}
+		ns = max(ns, float64(part.bytes)/part.peak)
+	}
+	if ns == 0 {
+		return either
+	}
+	return float64(r.ReadBytes+r.WriteBytes) / ns
 }
 
 // Summarize counts results by status and finds the bests of each suite. Only results

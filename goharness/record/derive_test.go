@@ -85,6 +85,48 @@ func TestMetricsThatNobodyKnowsAreAbsentWithAReason(t *testing.T) {
 	}
 }
 
+// Bytes that no operation is done on are bound by memory, whatever the peak is, or whether one was measured.
+func TestWhatOnlyMovesDataIsBoundByMemory(t *testing.T) {
+	r := measured()
+	r.FLOPs, r.ArithmeticIntensity = 0, 0
+	r.Ceiling = &ResultCeiling{Bound: "memory", MemoryLevel: "DRAM", MemoryGBps: 600}
+	if err := FillMetrics(&r, nil, someCeilings(), UserPeaks{}); err != nil {
+		t.Fatal(err)
+	}
+	if b := r.Metrics.Bandwidth; !b.MemoryBound || b.ComputeBound || b.Unavailable != "" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// A cache's ports read and write at the same time, memory's bus does either.
+func TestTheTheoreticalBandwidthIsOfTheMixOfReadsAndWrites(t *testing.T) {
+	var ceilings []Ceiling
+	for _, x := range []struct {
+		level, access string
+		gbps          float64
+	}{{"L1", "read", 236}, {"L1", "write", 118}, {"L1", "triad", 0}, {"L2", "read", 118}, {"DRAM", "read", 460}, {"DRAM", "write", 460}} {
+		c := Ceiling{Device: "cpu", Kind: CeilingBandwidth, Level: x.level, Access: x.access, Threads: 1, Theoretical: Theoretical{Value: x.gbps}}
+		if x.gbps == 0 {
+			c.Theoretical.Unavailable = "no source"
+		}
+		ceilings = append(ceilings, c)
+	}
+	for _, tc := range []struct {
+		level       string
+		read, write int64
+		want        float64
+	}{
+		{"L1", 100, 0, 236}, {"L1", 0, 100, 118}, {"L1", 200, 100, 354}, {"L1", 100, 100, 236}, {"L1-L2", 200, 100, 354},
+		{"L2", 100, 0, 118}, {"L2", 100, 100, 0}, // nobody knows its writes
+		{"DRAM", 200, 100, 460}, {"DRAM", 100, 100, 460}, {"", 100, 100, 0}, {"L3", 100, 0, 0},
+	} {
+		r := Result{Device: "cpu", Threads: 1, ReadBytes: tc.read, WriteBytes: tc.write}
+		if got := theoreticalBandwidth(&r, tc.level, ceilings); math.Abs(got-tc.want) > 1e-9 {
+			t.Errorf("%s, %d bytes read and %d written: %v, want %v", tc.level, tc.read, tc.write, got, tc.want)
+		}
+	}
+}
+
 func TestResultsThatDoNotCountGetNoMetrics(t *testing.T) {
 	for _, s := range []Status{Invalid, Wrong, Crashed} {
 		r := measured()

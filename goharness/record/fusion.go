@@ -33,17 +33,18 @@ type FusionShape struct {
 	Pattern         string            `json:"fusion_pattern"`
 	InputShape      []int64           `json:"input_shape"`
 	Params          map[string]string `json:"params"`
-	UnfusedMS       float64           `json:"unfused_latency_ms" jsonschema:"description=median of the baseline"`
-	UnfusedGFLOPS   float64           `json:"unfused_gflops"`
+	UnfusedMS       float64           `json:"unfused_latency_ms" jsonschema:"description=of the baseline: of the samples that speedup_factor is formed of"`
+	UnfusedGFLOPS   float64           `json:"unfused_gflops" jsonschema:"description=flops / unfused_latency_ms"`
 	UnfusedBytes    int64             `json:"unfused_bytes" jsonschema:"description=modelled: each stage reads its inputs and writes its output once"`
-	FusedMS         float64           `json:"fused_latency_ms" jsonschema:"description=median of the fused program"`
-	FusedGFLOPS     float64           `json:"fused_gflops"`
+	FusedMS         float64           `json:"fused_latency_ms" jsonschema:"description=of the fused program; unfused_latency_ms / fused_latency_ms is speedup_factor"`
+	FusedGFLOPS     float64           `json:"fused_gflops" jsonschema:"description=fused_flops / fused_latency_ms"`
 	FusedBytes      int64             `json:"fused_bytes" jsonschema:"description=modelled: inputs read and output written once"`
 	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused, by quartets A B B A: of several visits the ratio of undisturbed times (the fastest third of the samples), of one the pseudo-median of the quiet half"`
 	MemoryReduction float64           `json:"memory_reduction" jsonschema:"description=1 - fused_bytes/unfused_bytes"`
-	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused - unfused)/unfused"`
+	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused_gflops - unfused_gflops)/unfused_gflops: speedup_factor - 1 where both execute the same FLOP"`
 	Extra           map[string]int64  `json:"extra_params"`
-	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain; both programs do this work"`
+	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain"`
+	FusedFLOPs      int64             `json:"fused_flops,omitempty" jsonschema:"description=of the fused program: fewer where it leaves out what a mask hides or folds a normalisation; absent in older documents: their fused_gflops are of flops"`
 
 	CaseID         string     `json:"case_id"`
 	Status         Status     `json:"status"`

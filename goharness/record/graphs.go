@@ -103,6 +103,7 @@ type graphsOperation struct {
 	Extra       map[string]any             `json:"extra_params"`
 	Precision   map[string]graphsPrecision `json:"precision_results"`
 	float       bool                       // the profile's own numbers are of floating-point work
+	executed    float64                    // GFLOPS of what the kernel's algorithm executed
 }
 
 type graphsPrecision struct {
@@ -161,8 +162,8 @@ func ExportGraphs(doc Calibration) ([]byte, error) {
 	f.BandwidthEfficiency = quotient(f.MeasuredBandwidth, f.TheoreticalBandwidth)
 	var gflops, efficiency []float64
 	for _, k := range sortedKeys(f.Operations) {
-		if p := f.Operations[k]; p.float && p.GFLOPS > 0 {
-			gflops = append(gflops, p.GFLOPS)
+		if p := f.Operations[k]; p.float && p.executed > 0 { // beside the theoretical peak: what was executed, not what another algorithm spared
+			gflops = append(gflops, p.executed)
 			if p.Efficiency != nil {
 				efficiency = append(efficiency, *p.Efficiency)
 			}
@@ -367,8 +368,8 @@ func (x graphsExport) precisions(hardware string) graphsPrecisions {
 		switch {
 		case r.Status.Counts():
 			ran[r.DType] = true
-			if r.GFLOPS > p.Peak[string(r.DType)] {
-				p.Peak[string(r.DType)] = r.GFLOPS
+			if rate := executedGFLOPS(r); rate > p.Peak[string(r.DType)] {
+				p.Peak[string(r.DType)] = rate
 				all[r.DType] = true
 			}
 		case r.Status == Unsupported:

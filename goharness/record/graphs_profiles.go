@@ -80,7 +80,7 @@ func mainResult(rs []graphsMember) *graphsMember {
 
 func (x graphsExport) operation(r graphsMember, group []graphsMember) graphsOperation {
 	o := graphsOperation{
-		float: r.DType.Float(), Type: graphsType(r.Op), GFLOPS: r.GFLOPS, Efficiency: x.efficiency(r.Result), Bandwidth: r.BandwidthGBps,
+		float: r.DType.Float(), executed: executedGFLOPS(r.Result), Type: graphsType(r.Op), GFLOPS: r.GFLOPS, Efficiency: x.efficiency(r.Result), Bandwidth: r.BandwidthGBps,
 		Intensity: r.ArithmeticIntensity, Batch: max(1, r.Batch),
 		Mean: r.Time.MeanNS / 1e6, Std: r.Time.StdNS / 1e6, Min: r.Time.MinNS / 1e6, Max: r.Time.MaxNS / 1e6,
 		Trials: trials(r.Time), Precision: map[string]graphsPrecision{},
@@ -91,7 +91,7 @@ func (x graphsExport) operation(r graphsMember, group []graphsMember) graphsOper
 		case c.ComputeGFLOPS > 0 && c.MemoryGBps > 0:
 			memory = r.ArithmeticIntensity < c.ComputeGFLOPS/c.MemoryGBps
 			o.MemoryBound, o.ComputeBnd = yesNo(memory)
-		case r.kept != nil && (c.Bound == "memory" || c.Bound == "compute"):
+		case r.kept != nil && (c.Bound == "memory" || c.Bound == "compute"), r.FLOPs == 0 && c.Bound == "memory":
 			o.MemoryBound, o.ComputeBnd = yesNo(c.Bound == "memory")
 		}
 	}
@@ -181,11 +181,23 @@ func (x graphsExport) precision(r graphsMember, fp32 *Result) graphsPrecision {
 // bandwidth for STREAM and what only moves data, of compute otherwise.
 func (x graphsExport) efficiency(r *Result) *float64 {
 	if r.FLOPs > 0 && !streams(r) {
-		run := r.GFLOPS * float64(r.Executed()) / float64(r.FLOPs)
+		run := executedGFLOPS(r)
 		return quotient(&run, x.theoretical(r.ComputedIn()))
+	}
+	if c := r.Ceiling; c != nil && c.MemoryLevel != "" && c.MemoryLevel != "DRAM" { // a cache's traffic is no share of memory's
+		return nil
 	}
 	_, peak := x.dram()
 	return quotient(&r.BandwidthGBps, peak)
+}
+
+// executedGFLOPS is the rate at which a kernel computed, by an algorithm of fewer or more operations than the op has (Winograd's): what
+// a peak can be held against.
+func executedGFLOPS(r *Result) float64 {
+	if r.FLOPs == 0 {
+		return r.GFLOPS
+	}
+	return r.GFLOPS * float64(r.Executed()) / float64(r.FLOPs)
 }
 
 func streams(r *Result) bool { return strings.HasPrefix(r.Op, "stream_") }

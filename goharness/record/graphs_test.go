@@ -226,3 +226,46 @@ func TestGraphsExportCountsNoProbeAndNoIntegerAsAnAchievement(t *testing.T) {
 		t.Errorf("peaks by precision %v, want fp32 %v, int8 5000 and no u8s8, which only a probe ran", peak, best)
 	}
 }
+
+// Beside a theoretical peak stands what was executed: Winograd's convolution spares operations, and passes no peak. A cache's traffic is no
+// share of memory's.
+func TestGraphsExportHoldsPeaksAgainstWhatWasExecuted(t *testing.T) {
+	doc := recordtest.Sample()
+	var cached string
+	for i := range doc.Results {
+		r := &doc.Results[i]
+		if r.Op == "gemm" && r.DType == record.FP32 && r.Status.Counts() {
+			r.GFLOPS *= 50 // of the operations that were asked for
+			r.ExecutedFLOPs = r.FLOPs / 50
+		}
+		if r.FLOPs == 0 && !r.Probe() && r.BandwidthGBps > 0 && r.Status.Counts() && r.Ceiling != nil {
+			r.Ceiling.MemoryLevel, cached = "L2", r.Op
+		}
+	}
+	for i := range doc.Ceilings {
+		if c := &doc.Ceilings[i]; c.Kind == record.CeilingBandwidth && c.Level == "DRAM" {
+			c.Theoretical = record.Theoretical{Value: 100}
+		}
+	}
+	_, before := export(t, recordtest.Sample())
+	_, m := export(t, doc)
+	for _, field := range []string{"best_measured_gflops", "avg_measured_gflops"} {
+		if was, is := before[field].(float64), m[field].(float64); is > 1.01*was {
+			t.Errorf("%s: %v, %v where nothing was spared", field, is, was)
+		}
+	}
+	peak := func(m map[string]any) any {
+		return m["precision_matrix"].(map[string]any)["peak_gflops_by_precision"].(map[string]any)["fp32"]
+	}
+	if is, was := peak(m).(float64), peak(before).(float64); is > 1.01*was {
+		t.Errorf("peak of fp32 %v, %v where nothing was spared", is, was)
+	}
+	if cached == "" {
+		t.Fatal("the sample has no stream")
+	}
+	for key, p := range m["operation_profiles"].(map[string]any) {
+		if strings.HasPrefix(key, cached) && p.(map[string]any)["efficiency"] != nil {
+			t.Errorf("%s from L2 has an efficiency of memory's bandwidth: %v", key, p.(map[string]any)["efficiency"])
+		}
+	}
+}

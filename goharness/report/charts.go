@@ -144,13 +144,8 @@ func measurable(c *record.Ceiling) bool {
 	return c.Measured.Unavailable == "" && c.Measured.Value > smallest && c.Measured.Value < largest
 }
 
-// betterLimit prefers reading among the accesses of a level and else the higher value.
-func betterLimit(c, have *record.Ceiling) bool {
-	if c.Kind == record.CeilingBandwidth && (c.Access == "read") != (have.Access == "read") {
-		return c.Access == "read"
-	}
-	return c.Measured.Value > have.Measured.Value
-}
+// betterLimit: the highest of a level's accesses is its roof, which nothing may lie above.
+func betterLimit(c, have *record.Ceiling) bool { return c.Measured.Value > have.Measured.Value }
 
 // sweepPoint is one size of the cache sweep: GB/s or ns per load, with its interval.
 type sweepPoint struct {

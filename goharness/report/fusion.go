@@ -142,6 +142,9 @@ func fusionLists(of map[string][]string, o Options) string {
 // less shows a fraction that is saved.
 func less(f float64) string {
 	if v := -100 * f; finite(v) && math.Abs(v) < 1e12 {
+		if f > 0.995 && f < 1 { // not all
+			return fmt.Sprintf("-%.2g %%", -v)
+		}
 		return fmt.Sprintf("-%.0f %%", -v)
 	}
 	return percent(-f)

@@ -441,3 +441,23 @@ func TestAVerifiedLaunchIsNoPointOfTheRoofline(t *testing.T) {
 		t.Error("the sample has no point")
 	}
 }
+
+// Nothing may lie above a roof: it is the highest of a level's accesses, not that of reading.
+func TestTheRoofOfALevelIsItsFastestAccess(t *testing.T) {
+	doc := recordtest.Sample()
+	for _, x := range []struct {
+		access string
+		gbps   float64
+	}{{"read", 32}, {"nt_copy", 54}, {"triad", 35}} {
+		doc.Ceilings = append(doc.Ceilings, record.Ceiling{Device: "cpu", Kind: record.CeilingBandwidth, Level: "L9", Access: x.access, Threads: 2, Unit: "GB/s",
+			Measured: record.Measured{Value: x.gbps}})
+	}
+	for _, l := range roofOf(&doc, "cpu").Memory {
+		if l.Name == "L9" && (l.Value != 54 || l.ceiling.Access != "nt_copy") {
+			t.Errorf("a roof of %v by %s", l.Value, l.ceiling.Access)
+		} else if l.Name == "L9" {
+			return
+		}
+	}
+	t.Error("no roof of 54 GB/s")
+}

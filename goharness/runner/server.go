@@ -237,6 +237,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	if spec, ok := s.Ops.Spec(ref.Reference.Name()); ok {
 		out.ItemUnit = spec.Item
 	}
+	if first := cur.arms[0].p; len(cur.arms) > 1 { // whose time the result's is
+		out.FLOPs, out.Bytes, out.WorkingSetBytes, out.Traffic = first.FLOPs(), first.Bytes(), first.WorkingSet(), op.ProgramTraffic(first)
+	}
 	s.cur = cur
 	for i := range cur.arms {
 		a := &cur.arms[i]
@@ -272,10 +275,10 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 				pa.Libraries = append(pa.Libraries, k.Library)
 			}
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
-			if k.PackedBytes > 0 { // the copy is read, not the operand
+			if k.PackedBytes > 0 && pa.Bytes > 0 { // the copy is read, not the operand
 				more := k.PackedBytes - operandBytes(a.p.Steps[n].Op)
 				pa.PackedBytes, pa.Bytes = pa.PackedBytes+k.PackedBytes, pa.Bytes+more
-				if len(cur.arms) == 1 {
+				if i == 0 {
 					out.Bytes, out.WorkingSetBytes, out.Traffic.ReadBytes = out.Bytes+more, out.WorkingSetBytes+more, out.Traffic.ReadBytes+more
 				}
 			}

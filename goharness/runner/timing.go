@@ -281,8 +281,9 @@ func (s *Server) conditions(before record.Fact[float64], steal0 int64, stealErr 
 	if s.Host != nil {
 		s.Host.Fill(&c)
 	}
-	c.PeakMemoryBytes = peakResidentBytes()
 	c.MemoryBeforeBytes, c.MemoryAfterBytes = s.cur.rss, residentBytes()
+	// The kernel sums the mark and the set from counters of each CPU at other moments: the mark may lie pages below the set.
+	c.PeakMemoryBytes = max(peakResidentBytes(), c.MemoryBeforeBytes, c.MemoryAfterBytes)
 	return c
 }
 

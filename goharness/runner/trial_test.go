@@ -351,3 +351,18 @@ func TestAPilotHasTimesAndNoConditions(t *testing.T) {
 		s.Close()
 	}
 }
+
+// Figures outside of the arms are the first arm's, whose time stands beside them, and not the reference's: an unfused chain moves more than the op.
+func TestTheFiguresOfAComparisonAreItsFirstArms(t *testing.T) {
+	r := &runner.Runner{Launch: runner.InProcess(toy(&fakebackend.Backend{}))}
+	defer r.Close()
+	res, err := r.Run(context.Background(), twoArms("100"))
+	if err != nil || len(res.Arms) != 2 {
+		t.Fatalf("%+v, %v", res, err)
+	}
+	first := res.Arms[0]
+	if res.FLOPs != first.FLOPs || res.Bytes != first.Bytes || res.ReadBytes+res.WriteBytes != first.Bytes || res.Time.MedianNS != first.Time.MedianNS ||
+		res.GFLOPS != first.GFLOPS || res.BandwidthGBps != first.BandwidthGBps {
+		t.Errorf("%d FLOP, %d bytes, %v GB/s; its first arm has %d, %d, %v", res.FLOPs, res.Bytes, res.BandwidthGBps, first.FLOPs, first.Bytes, first.BandwidthGBps)
+	}
+}
