@@ -33,7 +33,7 @@ func (c *campaign) shorten(k record.Case) record.Case {
 	}
 	var launch float64
 	for _, s := range p.Steps {
-		launch += c.stepLimit(s.Op, 0, false, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+		launch += c.stepLimit(fusion.Step{Op: s.Op}, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
 	}
 	if quartet := 6 * launch; quartet*pilotQuartets > float64(pilotTime) {
 		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
@@ -153,17 +153,27 @@ func (c *campaign) dispatchNS() float64 {
 	return 0
 }
 
-// stepLimit is the least time of one step of a comparison that executes so many FLOP (0: all). One in place touches its output once, as
-// the probe of an update does, and not a tensor beside it.
-func (c *campaign) stepLimit(o op.Op, executed int64, inPlace bool, r *record.Result) *record.ResultCeiling {
+// stepLimit is the least time of one step of a comparison. One in place touches its output once, as the probe of an update does, and not a
+// tensor beside it. Of buffer sets in turn what no step has touched yet comes from memory, the rest from where it was left.
+func (c *campaign) stepLimit(s fusion.Step, r *record.Result) *record.ResultCeiling {
+	o := s.Op
 	t := op.TrafficOf(o)
-	step := record.Result{DType: o.DType(), Computes: r.Computes, Threads: r.Threads, Mode: r.Mode, FLOPs: o.FLOPs(), ExecutedFLOPs: executed, Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
-		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs, Conditions: r.Conditions}
-	if inPlace {
+	step := record.Result{DType: o.DType(), Computes: r.Computes, Threads: r.Threads, Mode: record.Hot, FLOPs: o.FLOPs(), ExecutedFLOPs: s.Executed, Bytes: o.Bytes(), WorkingSetBytes: op.Single(o).WorkingSet(),
+		ReadBytes: t.ReadBytes, WriteBytes: t.WriteBytes, InputStreams: t.Inputs}
+	if s.InPlace {
 		step.Op, step.Params = "bandwidth", map[string]string{"access": "update"}
 		step.WorkingSetBytes -= t.WriteBytes
 	}
-	return c.model.Floor(&step)
+	limit := c.model.Floor(&step)
+	if r.Mode != record.Cold || limit.Bound == "unknown" {
+		return limit
+	}
+	cold := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, Bytes: s.NewRead + s.NewWritten, ReadBytes: s.NewRead, WriteBytes: s.NewWritten,
+		InputStreams: t.Inputs, WorkingSetBytes: r.WorkingSetBytes, Conditions: r.Conditions}
+	if x := c.model.Floor(&cold); x.FloorNS > limit.FloorNS {
+		return x
+	}
+	return limit
 }
 
 // addFusion puts the profile into the calibration document.

@@ -13,9 +13,18 @@ import (
 type Limits struct {
 	// DispatchNS is what one launch costs, 0 when it was not measured.
 	DispatchNS float64
-	// Step is the least time of one op, which executes so many FLOP, in a case at the measured ceilings; inPlace: its output is one of its inputs.
-	// nil: none were measured.
-	Step func(o op.Op, executed int64, inPlace bool, r *record.Result) *record.ResultCeiling
+	// Step is the least time of a step in a case at the measured ceilings; nil: none were measured.
+	Step func(s Step, r *record.Result) *record.ResultCeiling
+}
+
+// Step is one op of a program, as the ceilings have to know it.
+type Step struct {
+	Op       op.Op
+	Executed int64 // FLOP; 0: all
+	InPlace  bool  // its output is one of its inputs
+	// NewRead and NewWritten are the bytes of tensors that no earlier step of the program has touched: where buffer sets rotate, they come from
+	// memory and the others from where the step before left them.
+	NewRead, NewWritten int64
 }
 
 // misfit is the factor between measured and predicted speed-up that is called large.
@@ -41,8 +50,21 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 	if a.ExecutedFLOPs > 0 && least > 0 {
 		share = float64(a.ExecutedFLOPs) / float64(least)
 	}
+	touched := map[string]bool{}
 	for _, s := range p.Steps {
-		c := l.Step(s.Op, int64(share*float64(op.LeastFLOPs(s.Op))), inPlace(s), &of)
+		step := Step{Op: s.Op, Executed: int64(share * float64(op.LeastFLOPs(s.Op))), InPlace: inPlace(s)}
+		for i, t := range s.Op.Tensors() {
+			if touched[s.Bind[i]] || t.Role == op.Latent {
+				continue
+			}
+			touched[s.Bind[i]] = true
+			if b := t.Elements() * t.DType.Size(); t.Role == op.Out {
+				step.NewWritten += b
+			} else if t.Role.Input() {
+				step.NewRead += b
+			}
+		}
+		c := l.Step(step, &of)
 		if c == nil || c.Bound == "unknown" {
 			return nil
 		}

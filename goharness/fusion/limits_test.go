@@ -11,7 +11,8 @@ import (
 
 // A machine of 100 GFLOP/s and 10 GB/s whose launches cost 1 µs.
 func limitsOf(dispatch float64, peak float64) Limits {
-	return Limits{DispatchNS: dispatch, Step: func(o op.Op, executed int64, _ bool, r *record.Result) *record.ResultCeiling {
+	return Limits{DispatchNS: dispatch, Step: func(s Step, r *record.Result) *record.ResultCeiling {
+		o, executed := s.Op, s.Executed
 		c := &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: float64(o.Bytes()) / 10}
 		if t := float64(executed) / peak; t > c.FloorNS {
 			c.FloorNS, c.Bound = t, "compute"
@@ -72,7 +73,7 @@ func TestAProgramWithAnUnknownLimitHasNoPrediction(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	r := record.Result{Arms: []record.Arm{{}, {}}}
 	for name, l := range map[string]Limits{
-		"no ceilings": {}, "an unknown one": {Step: func(op.Op, int64, bool, *record.Result) *record.ResultCeiling {
+		"no ceilings": {}, "an unknown one": {Step: func(Step, *record.Result) *record.ResultCeiling {
 			return &record.ResultCeiling{Bound: "unknown"}
 		}},
 	} {
@@ -118,17 +119,33 @@ func TestStagesInPlaceAreTold(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	for _, p := range append(pair.Unfused, pair.Fused) {
 		var told []bool
-		l := Limits{Step: func(_ op.Op, _ int64, inPlace bool, _ *record.Result) *record.ResultCeiling {
-			told = append(told, inPlace)
+		var read, written []int64
+		l := Limits{Step: func(s Step, _ *record.Result) *record.ResultCeiling {
+			told, read, written = append(told, s.InPlace), append(read, s.NewRead), append(written, s.NewWritten)
 			return &record.ResultCeiling{Bound: "memory", FloorNS: 1}
 		}}
 		l.program(p, record.Arm{}, &record.Result{})
+		// Whatever the program, the inputs are new once, and so is each buffer.
+		out, buffers := int64(4*64*128), int64(1)
+		if p.Name == pair.Unfused[0].Name {
+			buffers = 3
+		}
+		if r, w := sum(read), sum(written); r != 4*(64*32+32*128+128) || w != buffers*out || read[0] < 4*(64*32+32*128) {
+			t.Errorf("%s: new to a step are %v bytes read and %v written", p.Name, read, written)
+		}
 		for i, got := range told {
 			if want := p.Name == pair.Unfused[1].Name && i > 0; got != want {
 				t.Errorf("%s: step %d (%s) in place: %v, want %v", p.Name, i, p.Steps[i].Op.Name(), got, want)
 			}
 		}
 	}
+}
+
+func sum(xs []int64) (n int64) {
+	for _, x := range xs {
+		n += x
+	}
+	return n
 }
 
 // The limits of a program that found its data nearer than they have it are at fault, not the other program.

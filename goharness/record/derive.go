@@ -105,7 +105,7 @@ func PeaksTooLow(results []Result, user UserPeaks) []string {
 			out = append(out, fmt.Sprintf("%s %.4g is too low: %s reached %.4g %s, %.0f %% of it", flag, given, top.ID, rate(top), unit, 100*rate(top)/given))
 		}
 	}
-	say("--peak-gflops", user.GFLOPS, "GFLOPS", func(r *Result) float64 {
+	say("--peak-gflops", user.GFLOPS, "executed GFLOPS", func(r *Result) float64 {
 		if !user.compute(r) {
 			return 0
 		}
