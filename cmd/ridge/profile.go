@@ -2,11 +2,9 @@ package main
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -436,63 +434,4 @@ func percent(s string) (float64, error) {
 		return 0, errors.New("expected a percentage from 0 to 1000, as 3%")
 	}
 	return v / 100, nil
-}
-
-// maxProfile bounds what is read of a profile, packed and unpacked.
-const maxProfile = 256 << 20
-
-// readProfile reads a profile, or makes that of a calibration document.
-func readProfile(ctx context.Context, name string) (*pprof.Profile, error) {
-	f, err := openInput(ctx, name)
-	if err != nil {
-		return nil, fmt.Errorf("--diff: %w", err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxProfile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("--diff: read %s: %w", name, err)
-	case len(b) > maxProfile:
-		return nil, fmt.Errorf("--diff: %s is larger than %d bytes: expected a profile", name, maxProfile)
-	case strings.HasPrefix(strings.TrimSpace(string(b[:min(64, len(b))])), "{"):
-		d, err := record.ReadDocument(bytes.NewReader(b)) // a pipe can be read once
-		if err != nil {
-			return nil, fmt.Errorf("--diff: %s: %w", name, err)
-		}
-		doc, err := calibrationOf(name, d)
-		if err != nil {
-			return nil, err
-		}
-		p, err := profileOf(doc)
-		if err != nil {
-			return nil, fmt.Errorf("--diff: %s: %w", name, err)
-		}
-		return p, nil
-	}
-	p, err := parseProfile(b)
-	if err != nil {
-		return nil, fmt.Errorf("--diff: %s is neither a profile nor a calibration document: %w", name, err)
-	}
-	return p, nil
-}
-
-// parseProfile reads pprof's format; what it unpacks to is bounded as the file is.
-func parseProfile(b []byte) (*pprof.Profile, error) {
-	if len(b) > 2 && b[0] == 0x1f && b[1] == 0x8b {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			return nil, err
-		}
-		if b, err = io.ReadAll(io.LimitReader(z, maxProfile+1)); err != nil {
-			return nil, err
-		}
-		if len(b) > maxProfile {
-			return nil, fmt.Errorf("it unpacks to more than %d bytes", maxProfile)
-		}
-	}
-	p, err := pprof.ParseUncompressed(b)
-	if err != nil {
-		return nil, err
-	}
-	return p, p.CheckValid()
 }
