@@ -103,6 +103,9 @@ func checkPlace(c *cli.Context, name string) error {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return fmt.Errorf("%s %s is a directory: expected a file name", flag, path)
 	}
+	if err := checkOverwrite(c, name, path); err != nil {
+		return err
+	}
 	if special, err := holdSpecial(c, path); special { // nothing beside it is written
 		if err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s %s: %w", flag, path, pathCause(err))

@@ -95,13 +95,18 @@ func LockDevice(dataDir, device string) (*os.File, error) {
 	return f, nil
 }
 
+// ResumePath is the journal that Config.Resume stands for: a run's id, or the file.
+func ResumePath(dataDir, run string) string {
+	if !strings.ContainsAny(run, "/\\") && filepath.Ext(run) != ".jsonl" {
+		return JournalPath(dataDir, run)
+	}
+	return run
+}
+
 // resume reads a journal: its results are not measured again, its quarantine holds, each on its device.
 func (t *tour) resume() error {
 	first := t.stops[0]
-	path := first.cfg.Resume
-	if !strings.ContainsAny(path, "/\\") && filepath.Ext(path) != ".jsonl" {
-		path = JournalPath(first.cfg.DataDir, path)
-	}
+	path := ResumePath(first.cfg.DataDir, first.cfg.Resume)
 	j, log, err := record.Resume(path)
 	if err != nil {
 		return fmt.Errorf("resume: %w", err)
