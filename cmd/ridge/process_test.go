@@ -166,6 +166,25 @@ func TestAnInterruptedBenchIsResumed(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedVerificationIsResumed(t *testing.T) {
+	args := []string{"verify", "--precision", "fp64", "--data-dir", t.TempDir()}
+	said, id := signalled(t, process(t, args...), 2)
+	if last := said[len(said)-1]; !strings.Contains(last, "go on with the same options and --resume") {
+		t.Errorf("the last line is %q", last)
+	}
+	code, stdout, errs := ridge(t, append(args, "--resume", id, "--json")...)
+	doc, err := record.ReadCalibration(strings.NewReader(stdout))
+	if err != nil || code != exitOK {
+		t.Fatalf("--resume %s: exit code %d: %s: %v", id, code, errs, err)
+	}
+	if n := doc.Summary.Resumed; doc.RunID != id || !doc.Summary.Complete || n == 0 || n >= len(doc.Results) {
+		t.Errorf("run %s (want %s), complete %v, %d of %d results taken from the journal", doc.RunID, id, doc.Summary.Complete, n, len(doc.Results))
+	}
+	if code, _, errs := ridge(t, "verify", "--precision", "fp32", "--kernel", "peak_fp32_portable", "--resume", id, "--data-dir", args[len(args)-1]); code != exitUsage || !strings.Contains(errs, "other options") {
+		t.Errorf("resumed with other options: exit code %d: %s", code, errs)
+	}
+}
+
 // Trap 20: the kernel groups processes by session (sched_autogroup), so a worker in the
 // session of its shell would share its time slice with whatever else runs there.
 func TestTheWorkerHasASessionOfItsOwnAndSaysItsPriority(t *testing.T) {

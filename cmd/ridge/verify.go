@@ -29,6 +29,7 @@ func verifyCommand() *cli.Command {
 			&cli.StringFlag{Name: "kernel", Usage: "this kernel alone"},
 			&cli.StringFlag{Name: "under", Usage: "start the worker, which runs the kernels, under a tool: `WORDS` that stand before its command, as \"compute-sanitizer --tool memcheck\""},
 			&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
+			&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},
 			&cli.BoolFlag{Name: "force", Usage: "verify while another run measures the device"},
 		},
 		Action: verify,
