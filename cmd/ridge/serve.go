@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -33,6 +34,9 @@ func serveHistory(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
+	if c.Bool("json") {
+		return errors.New("--json: serve prints no document, what it serves has JSON beside each page: leave --json out")
+	}
 	address := c.String("address")
 	loopback, err := serve.Loopback(address)
 	if err != nil {
@@ -46,7 +50,7 @@ func serveHistory(c *cli.Context) error {
 		return err
 	}
 	if !loopback || c.IsSet("token-file") {
-		if o.Token, err = token(c.String("token-file")); err != nil {
+		if o.Token, err = token(c.Context, c.String("token-file")); err != nil {
 			return err
 		}
 		o.Remote = true
@@ -72,13 +76,27 @@ func serveHistory(c *cli.Context) error {
 	return nil
 }
 
-// token of a file or of the environment.
-func token(file string) (string, error) {
+// mostToken bounds the file of a token.
+const mostToken = 64 << 10
+
+// token of a file, or a pipe as a shell's <(pass show ridge) is, or of the environment.
+func token(ctx context.Context, file string) (string, error) {
 	text, from := os.Getenv("RIDGE_SERVE_TOKEN"), "RIDGE_SERVE_TOKEN"
 	if file != "" {
-		data, err := os.ReadFile(file)
+		if file == "-" {
+			file = "./-" // standard input is not offered here
+		}
+		f, err := openInput(ctx, file)
 		if err != nil {
 			return "", fmt.Errorf("--token-file: %w", err)
+		}
+		defer f.Close()
+		data, err := io.ReadAll(io.LimitReader(f, mostToken+1))
+		switch {
+		case err != nil:
+			return "", fmt.Errorf("--token-file %s: %w", file, err)
+		case len(data) > mostToken:
+			return "", fmt.Errorf("--token-file %s has more than %d bytes: expected a token of at least %d characters", file, mostToken, serve.LeastToken)
 		}
 		text, from = strings.TrimSpace(string(data)), "--token-file "+file
 	}

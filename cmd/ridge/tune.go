@@ -207,7 +207,7 @@ func newTuning(c *cli.Context, device string, devices int) (*tuning, error) {
 	t.file = &file
 	if err != nil {
 		var foreign *tune.ForeignError
-		if !errors.As(err, &foreign) && !c.Bool("force") {
+		if !errors.As(err, &foreign) && (!c.Bool("force") || errors.Is(err, record.ErrNotRegular)) { // a pipe is not replaced
 			return fail(err)
 		}
 		warn(c, "%v", err)

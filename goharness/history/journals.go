@@ -126,7 +126,7 @@ func beingWritten(path string) bool {
 	if err == nil && time.Since(st.ModTime()) < freshJournal {
 		return true
 	}
-	f, err := os.Open(path)
+	f, err := record.OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return false
 	}
@@ -198,7 +198,7 @@ func live(log *record.Log) Live {
 func FromFiles(journal string) (record.Calibration, error) {
 	d, err := FromJournalFile(journal)
 	base := strings.TrimSuffix(journal, journalEnd)
-	if f, ferr := os.Open(base + ".json"); ferr == nil {
+	if f, ferr := record.OpenRegular(base+".json", os.O_RDONLY); ferr == nil {
 		defer f.Close()
 		whole, werr := record.ReadCalibration(f)
 		if werr == nil && whole.RunID == runOf(journal) && (err != nil || len(whole.Results) >= len(d.Results)) {
@@ -214,9 +214,12 @@ func FromFiles(journal string) (record.Calibration, error) {
 	return d, err
 }
 
+// mostProfile bounds the text of a fusion profile: those of all patterns have about a megabyte.
+const mostProfile = 64 << 20
+
 // addProfile adds the run's fusion profile to a document that was made of its journal.
 func addProfile(d *record.Calibration, file string) {
-	text, err := os.ReadFile(file)
+	text, err := record.ReadRegular(file, mostProfile)
 	if err != nil {
 		return
 	}

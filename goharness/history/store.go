@@ -103,6 +103,11 @@ func open(ctx context.Context, path string, readOnly bool, maxPages int) (*Store
 		return nil, fmt.Errorf("history %s: %w", path, err)
 	}
 	s := &Store{path: path, readOnly: readOnly}
+	for _, ending := range []string{"", "-wal", "-shm", "-journal"} { // opening a pipe would wait for ever
+		if st, err := os.Stat(abs + ending); err == nil && !st.Mode().IsRegular() && !st.IsDir() {
+			return nil, &Error{s.path, "move it away, or give another --data-dir; nothing was changed", fmt.Errorf("%s is a pipe, a socket or a device: expected a regular file", path+ending)}
+		}
+	}
 	if !readOnly {
 		if err := os.MkdirAll(filepath.Dir(abs), 0o755); err != nil {
 			return nil, s.wrap(err)

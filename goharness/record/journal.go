@@ -187,7 +187,7 @@ func NewJournal(path string, f JournalFile, h JournalHeader) (*Journal, error) {
 // Resume opens a journal to go on with it: it locks the file, reads every entry, cuts off
 // a torn last line (the log has a warning then) and appends after the last whole one.
 func Resume(path string) (*Journal, *Log, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND, 0)
+	f, err := OpenRegular(path, os.O_RDWR|os.O_APPEND)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening the journal: %w", err)
 	}
@@ -223,7 +223,7 @@ func resume(path string, f *os.File) (*Journal, *Log, error) {
 
 // Open reads a journal without changing it. A torn last line is left out with a warning.
 func Open(path string) (*Log, error) {
-	f, err := os.Open(path)
+	f, err := OpenRegular(path, os.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("opening the journal: %w", err)
 	}

@@ -86,6 +86,9 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("the tuning of %s is ignored: %s; ridge tune makes it anew", e.Path, e.Why)
 }
 
+// most bounds the file: a finding has about 400 bytes, and there are some of each op, precision and thread count.
+const most = 4 << 20
+
 // Path is where the file lies in a data directory.
 func Path(dataDir string) string { return filepath.Join(dataDir, "tuning.json") }
 
@@ -93,12 +96,12 @@ func Path(dataDir string) string { return filepath.Join(dataDir, "tuning.json") 
 // machine or format is a *ForeignError.
 func Load(path string, now Machine) (File, error) {
 	empty := File{Schema: Schema, Machine: now}
-	data, err := os.ReadFile(path)
+	data, err := record.ReadRegular(path, most)
 	if errors.Is(err, fs.ErrNotExist) {
 		return empty, nil
 	}
 	if err != nil {
-		return empty, fmt.Errorf("read the tuning: %w", err)
+		return empty, fmt.Errorf("read the tuning: %w; remove the file", err)
 	}
 	var head struct {
 		Schema string `json:"schema"`
