@@ -83,7 +83,7 @@ func benchCases(c *cli.Context, cfg *campaign.Config) ([]record.Case, error) {
 	if id := c.String("case"); id != "" {
 		for _, name := range []string{"threads", "mode", "device", "precision", "m", "n", "k", "param"} {
 			if c.IsSet(name) && (name != "device" || !c.Bool("concurrent")) {
-				return nil, fmt.Errorf("--%s %s: --case names it already; remove one of the two", name, c.Value(name))
+				return nil, fmt.Errorf("--%s %v: --case names it already; remove one of the two", name, c.Value(name))
 			}
 		}
 		if c.Args().Present() {

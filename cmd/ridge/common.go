@@ -361,7 +361,10 @@ func configOf(c *cli.Context, device string) (campaign.Config, error) {
 	if cfg.Launch, err = launcher(c, tuning); err != nil {
 		return fail(err)
 	}
-	cfg.Affinity, cfg.Force, cfg.Hardware = c.String("affinity"), c.Bool("force"), c.String("hardware")
+	if cfg.Hardware, err = hardware(c); err != nil {
+		return fail(err)
+	}
+	cfg.Affinity, cfg.Force = c.String("affinity"), c.Bool("force")
 	cfg.Resume = c.String("resume")
 	if err := energyConfig(c, &cfg); err != nil {
 		return fail(err)

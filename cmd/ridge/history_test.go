@@ -63,7 +63,7 @@ func TestHistoryCommands(t *testing.T) {
 		{[]string{"baseline", "clear"}, "1 baselines cleared"},
 		{[]string{"--data-dir", other, "import", out}, "3 runs stored"},
 	} {
-		code, stdout, stderr := ridge(t, append([]string{"history", "--data-dir", dir}, c.args...)...)
+		code, stdout, stderr := ridge(t, inData(dir, c.args)...)
 		if code != exitOK || !strings.Contains(stdout, c.says) {
 			t.Errorf("%v: exit code %d, error %q, expected %q in\n%s", c.args, code, stderr, c.says, stdout)
 		}
@@ -119,7 +119,7 @@ func TestHistoryRefusesBadInput(t *testing.T) {
 		{[]string{"--data-dir", t.TempDir(), "list"}, "no history yet"},
 		{[]string{"--data-dir", broken, "list"}, "damaged"},
 	} {
-		code, _, stderr := ridge(t, append([]string{"history", "--data-dir", dir}, c.args...)...)
+		code, _, stderr := ridge(t, inData(dir, c.args)...)
 		if code != exitUsage || !strings.Contains(stderr, c.says) || strings.Count(strings.TrimSpace(stderr), "\n") != 0 {
 			t.Errorf("%v: exit code %d, error %q, expected %q in one line", c.args, code, stderr, c.says)
 		}
@@ -214,4 +214,12 @@ func TestServeRefusesWhatOthersCouldReach(t *testing.T) {
 			t.Errorf("%v: exit code %d, error %q, expected %q in one line", c.args, code, stderr, c.says)
 		}
 	}
+}
+
+// inData is a history command on a data directory, unless it names another one.
+func inData(dir string, args []string) []string {
+	if len(args) > 0 && args[0] == "--data-dir" {
+		return append([]string{"history"}, args...)
+	}
+	return append([]string{"history", "--data-dir", dir}, args...)
 }

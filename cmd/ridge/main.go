@@ -52,6 +52,11 @@ func fault(format string, a ...any) error {
 	return &exitError{exitFault, fmt.Errorf(format, a...)}
 }
 
+// interruptedBySignal is for what a signal ended: it says what is kept and how to go on.
+func interruptedBySignal(format string, a ...any) error {
+	return &exitError{exitInterrupted, fmt.Errorf(format, a...)}
+}
+
 // run executes one command line and returns the exit code. Errors print as one line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	open := new(held)
@@ -85,9 +90,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 			return usageError("ridge "+c.Name, c.Flags, err)
 		}
 		c.HideHelpCommand = true
-		c.Before = noEmptyFlags
+		c.Before = checkFlags
 	}
-	err := app.RunContext(ctx, flagsFirst(app.Flags, app.Commands, args))
+	ordered := flagsFirst(app.Flags, app.Commands, args)
+	app.Metadata["ordered"] = ordered
+	told := tellHelp(app, ordered)
+	err := app.RunContext(ctx, ordered)
+	if err == nil {
+		err = told()
+	}
 	if err == nil {
 		return exitOK
 	}
