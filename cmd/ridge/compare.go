@@ -54,10 +54,7 @@ func compareDocuments(c *cli.Context) error {
 	case len(names) == 2 && names[0] == "-" && names[1] == "-":
 		return errors.New("compare: standard input (-) can be read once; it is given twice")
 	}
-	past, err := openPast(c, names)
-	if err != nil {
-		return err
-	}
+	past := openPast(c, names)
 	defer past.close()
 	if c.Bool("baseline") && len(names) == 0 {
 		names = []string{"latest"}
@@ -86,9 +83,8 @@ func compareDocuments(c *cli.Context) error {
 
 // compareOptions reads the flags of both ways to compare.
 func compareOptions(c *cli.Context) (o compare.Options, format string, err error) {
-	format = c.String("format")
-	if c.Bool("json") {
-		format = "json"
+	if format, err = formatOf(c); err != nil {
+		return o, "", err
 	}
 	if o.Threshold, err = percentage(c.String("threshold")); err != nil {
 		return o, "", fmt.Errorf("--threshold %q: %w", c.String("threshold"), err)

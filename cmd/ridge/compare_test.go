@@ -118,3 +118,18 @@ func TestCaseIDsAreJoinedAgainAfterTheirCommas(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestFilesAreComparedWithoutAHome(t *testing.T) {
+	t.Setenv("HOME", "")
+	t.Setenv("XDG_DATA_HOME", "")
+	t.Setenv("RIDGE_DATA_DIR", "")
+	document := sampleFile(t)
+	if code, out, errs := ridge(t, "compare", document, document); code != exitOK || out == "" || errs != "" {
+		t.Errorf("exit code %d: %q %s", code, out, errs)
+	}
+	for _, args := range [][]string{{"compare", "latest", document}, {"compare", "--baseline", document}} {
+		if code, _, errs := ridge(t, args...); code != exitUsage || !strings.Contains(errs, "no data directory") || !strings.Contains(errs, "--data-dir") {
+			t.Errorf("%v: exit code %d: %s", args, code, errs)
+		}
+	}
+}

@@ -64,6 +64,9 @@ func historyAction(c *cli.Context) error {
 	if c.IsSet("limit") && (c.Int("limit") < 1 || c.Int("limit") > 1e6) {
 		return fmt.Errorf("--limit %d: expected 1 to 1000000", c.Int("limit"))
 	}
+	if _, err := formatOf(c); err != nil && verb == "show" {
+		return err
+	}
 	if err := checkOutput(c); err != nil {
 		return err
 	}
@@ -253,6 +256,9 @@ func historyImport(c *cli.Context, s *history.Store, words []string) error {
 			return fmt.Errorf("history import: %w", err)
 		}
 	}
+	if c.Bool("json") {
+		return writeJSON(c, map[string]int{"stored": stored, "known": known})
+	}
 	_, err := fmt.Fprintf(c.App.Writer, "%d runs stored, %d were there\n", stored, known)
 	return err
 }
@@ -273,12 +279,18 @@ func historyBaseline(c *cli.Context, s *history.Store, words []string) error {
 		if err != nil {
 			return err
 		}
+		if c.Bool("json") {
+			return writeJSON(c, r)
+		}
 		_, err = fmt.Fprintf(c.App.Writer, "baseline of machine %s: run %s\n", r.HostPrint, plain(r.RunID))
 		return err
 	case len(words) == 1 && words[0] == "clear":
 		n, err := s.ClearBaseline(c.Context, c.String("host"))
 		if err != nil {
 			return err
+		}
+		if c.Bool("json") {
+			return writeJSON(c, map[string]int{"cleared": int(n)})
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "%d baselines cleared; the runs stay\n", n)
 		return err
@@ -287,11 +299,12 @@ func historyBaseline(c *cli.Context, s *history.Store, words []string) error {
 		if err != nil {
 			return err
 		}
+		if runs = slices.DeleteFunc(runs, func(r history.Run) bool { return !r.Baseline }); c.Bool("json") {
+			return writeJSON(c, append([]history.Run{}, runs...)) // a list, not null
+		}
 		for _, r := range runs {
-			if r.Baseline {
-				if _, err := fmt.Fprintf(c.App.Writer, "machine %s: run %s of %s\n", r.HostPrint, plain(r.RunID), plain(r.Created)); err != nil {
-					return err
-				}
+			if _, err := fmt.Fprintf(c.App.Writer, "machine %s: run %s of %s\n", r.HostPrint, plain(r.RunID), plain(r.Created)); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -89,9 +89,15 @@ func compareBuilds(c *cli.Context, o compare.Options, format string) error {
 			if errors.As(werr, &f) {
 				return werr
 			}
+			return fmt.Errorf("compare --interleave: interrupted, and what was found could not be written: %w", werr)
 		}
 	}
-	if err != nil {
+	switch {
+	case err != nil && c.Context.Err() != nil && len(got.Cases) > 0:
+		return interruptedBySignal("compare --interleave: interrupted; what is shown is as the last look left it, and nothing is stored: repeat the command, with a smaller --rounds where the time is short")
+	case err != nil && c.Context.Err() != nil:
+		return interruptedBySignal("compare --interleave: interrupted before the first look at the rounds; nothing is kept: repeat the command")
+	case err != nil:
 		return fmt.Errorf("compare --interleave: %w", err)
 	}
 	return showComparison(c, got, format)

@@ -22,19 +22,19 @@ type past struct {
 
 // openPast opens the history for reading; runs that ended by a crash are taken in first where runs are asked for. One that cannot be
 // read is a fault only of what needs it.
-func openPast(c *cli.Context, names []string) (*past, error) {
+func openPast(c *cli.Context, names []string) *past {
 	dir, err := dataDir(c)
-	if err != nil {
-		return nil, err
+	if err != nil { // no fault of a comparison of files
+		return &past{err: fmt.Errorf("%w (%w)", err, history.ErrNone)}
 	}
 	if c.Bool("baseline") || slices.ContainsFunc(names, func(n string) bool { return !isFile(n) }) {
 		takeIn(c, dir)
 	}
 	s, err := history.OpenReadOnly(c.Context, dir)
 	if err != nil {
-		return &past{err: err}, nil
+		return &past{err: err}
 	}
-	return &past{s: s}, nil
+	return &past{s: s}
 }
 
 func (p *past) close() {

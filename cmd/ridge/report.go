@@ -27,7 +27,11 @@ func reportCommand() *cli.Command {
 			&cli.StringFlag{Name: "output", Usage: "write to this file; of plots, to this folder"},
 		},
 		Action: func(c *cli.Context) error {
-			f, ok := report.Find(c.String("format"))
+			format, err := formatOf(c)
+			if err != nil {
+				return err
+			}
+			f, ok := report.Find(format)
 			if !ok {
 				return fmt.Errorf("--format %q: expected one of %s", c.String("format"), strings.Join(names, ", "))
 			}

@@ -55,11 +55,14 @@ func tuneAction(c *cli.Context) error {
 	}
 	several := len(kinds) > 1 || len(kinds[0]) > 1
 	var lost error
+	var all []*tuning
 	// lose notes a device that is lost, since the others may be well; any other error comes back.
 	lose := func(err error) error {
 		var gone *campaign.DeviceError
 		switch {
-		case c.Context.Err() != nil || !errors.As(err, &gone):
+		case c.Context.Err() != nil:
+			return tuneInterrupted(all)
+		case !errors.As(err, &gone):
 			return err
 		case !several:
 			return gone.Err
@@ -93,16 +96,18 @@ func tuneAction(c *cli.Context) error {
 			return err
 		}
 	}
-	var all []*tuning
+	var planned []plannedSearch
 	for i, t := range first {
 		for t != nil {
 			if several && !c.Bool("quiet") {
 				fmt.Fprintf(c.App.ErrWriter, "device %s:\n", t.o.Device)
 			}
 			if c.Bool("dry-run") {
-				if err := t.dryRun(); err != nil {
+				plans, err := t.dryRun()
+				if err != nil {
 					return err
 				}
+				planned = append(planned, plans...)
 				break
 			}
 			all = append(all, t)
@@ -117,10 +122,14 @@ func tuneAction(c *cli.Context) error {
 			}
 		}
 	}
-	if !c.Bool("dry-run") {
-		if err := showTunings(c, all); err != nil {
-			return err
-		}
+	switch {
+	case !c.Bool("dry-run"):
+		err = showTunings(c, all)
+	case c.Bool("json"):
+		err = writeJSON(c, planned)
+	}
+	if err != nil {
+		return err
 	}
 	if lost == nil {
 		return nil
@@ -272,18 +281,23 @@ func openTuner(id string, o backend.OpenOptions) (backend.Tuner, backend.Device,
 	return nil, nil, fmt.Errorf("--device %q: this build has no platform %q", id, platform)
 }
 
-func (t *tuning) dryRun() error {
+// dryRun plans the searches of a device, and prints them where they are not for a document.
+func (t *tuning) dryRun() (planned []plannedSearch, err error) {
 	for _, target := range t.targets {
 		out, candidates, err := tune.Plan(t.o, target)
 		if err != nil {
-			return err
+			return nil, err
+		}
+		if t.c.Bool("json") {
+			planned = append(planned, plannedSearch{t.o.Device, target.Op, target.DType, target.Params, out.Class, out.Threads, t.o.Budget.Seconds(), out.Default, append([]string{}, candidates...)})
+			continue
 		}
 		if _, err := fmt.Fprintf(t.c.App.Writer, "%v (class %s, %d threads, %v): %s against\n    %s\n    and the neighbours of the best\n",
 			target, out.Class, out.Threads, t.o.Budget.Round(time.Millisecond), out.Default, strings.Join(candidates, "\n    ")); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return planned, nil
 }
 
 // run searches all targets; what is found is stored after each, so that an interruption costs one.

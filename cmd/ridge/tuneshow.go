@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"ridge/goharness/record"
+)
+
+// plannedSearch is what tune --dry-run --json tells of a search.
+type plannedSearch struct {
+	Device        string            `json:"device"`
+	Op            string            `json:"op"`
+	DType         record.DType      `json:"dtype"`
+	Shape         map[string]string `json:"shape"`
+	Class         string            `json:"class"`
+	Threads       int               `json:"threads"`
+	BudgetSeconds float64           `json:"budget_seconds"`
+	Default       string            `json:"default"`
+	Candidates    []string          `json:"candidates"` // and the neighbours of the best
+}
+
+// tuneInterrupted says what a search that was interrupted has stored and what is left.
+func tuneInterrupted(all []*tuning) error {
+	done, left, path := 0, []string{}, ""
+	for _, t := range all {
+		done, path = done+len(t.outs), t.path
+		for _, target := range t.targets[len(t.outs):] {
+			left = append(left, fmt.Sprint(target))
+		}
+	}
+	if done == 0 {
+		return interruptedBySignal("tune: interrupted before the first search was done; nothing is stored: repeat the command")
+	}
+	return interruptedBySignal("tune: interrupted; %d searches are stored in %s and hold; not done: %s: repeat the command for these", done, path, strings.Join(left, "; "))
+}
