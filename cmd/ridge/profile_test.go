@@ -211,7 +211,8 @@ func TestAProfileThatCannotBeWrittenLeavesTheOlderOne(t *testing.T) {
 	if code, _, stderr := ridge(t, "profile", "--from", again, "--output", out); code != exitOK {
 		t.Errorf("as it says: exit code %d: %s", code, stderr)
 	}
-	long := append(slices.Clone(full), "--native", "--trials", "400")
+	long := append(slices.Clone(full), "--native")
+	long[slices.Index(long, "--trials")+1] = "400"
 	if code, _, stderr := ridge(t, long...); code == exitOK || !strings.Contains(stderr, "repeat the command with another --output") {
 		t.Errorf("--native: exit code %d: %s", code, stderr)
 	}
