@@ -90,8 +90,9 @@ TIMED    = goharness/measure
 LEAVE    =
 packages = $$(CGO_ENABLED=1 $(GO) list $(1) $(if $(LEAVE),| grep -v '/$(LEAVE)$$'))
 
+# The longest package takes four minutes alone and more than the go command's ten beside other work on a busy machine.
 unit: compiler
-	CGO_ENABLED=1 $(TEST) $(call packages,./...)
+	CGO_ENABLED=1 $(TEST) -timeout 40m $(call packages,./...)
 
 timed: compiler
 	CGO_ENABLED=1 $(TEST) ./$(TIMED)
@@ -106,7 +107,7 @@ check: compiler
 # The Go parts under the race detector; the kernels' own tests have no Go concurrency. A process under the detector sleeps for a second
 # before it exits, unless told otherwise, to see races of goroutines that are still at work: the tests start hundreds of processes. The longest package stands first.
 race: compiler
-	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(TEST) -race -short $(call packages,./cmd/... ./goharness/...)
+	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(TEST) -race -short -timeout 40m $(call packages,./cmd/... ./goharness/...)
 
 # Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there. Here and with the second compiler without
 # the models (*_model): one plain C text for every machine, which unit and sanitize run. That these compilers take it is asked apart.
