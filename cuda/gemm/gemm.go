@@ -42,6 +42,7 @@ func Family() kernel.Family {
 		{Name: "gemm_fp16_sm80_splitk", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 24, IntExact: true, Plan: splitK},
 		{Name: "gemm_bf16_sm80_splitk", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 24, IntExact: true, Plan: splitK},
 		{Name: "gemm_int8_sm80_splitk", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 3, IntExact: true, Plan: splitK},
+		{Name: "gemm_fp32_sm80_3xtf32_splitk", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: splitK3xTF32},
 		{Name: "gemm_fp16_sm90_splitk", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
 		{Name: "gemm_bf16_sm90_splitk", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 4, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
 		{Name: "gemm_int8_sm90_splitk", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Only: 90, Rank: 4, IntExact: true, Plan: wgmmaSplitK},
