@@ -210,9 +210,10 @@ func TestAClockOfSeveralThreadsFarBelowOneThreadsIsReadAgain(t *testing.T) {
 		want  float64
 		again bool
 	}{{"as high", 0, 3.6, false}, {"low at first", clockReadings + 1, 3.6, true}, {"low for longer", 2*clockReadings + 1, 3.6, true}, {"low for good", 1000, 2.77, true}} {
-		low := tc.low
-		b := &fakebackend.Backend{Platform: "cpu", Loaded: func(cpus int) float64 {
-			if cpus == 1 {
+		n, low := 0, tc.low // of two threads, of one, and again of two
+		b := &fakebackend.Backend{Platform: "cpu", Loaded: func() float64 {
+			n++
+			if n > clockReadings && n <= 2*clockReadings {
 				return 3.69
 			}
 			if low--; low >= 0 {

@@ -41,8 +41,8 @@ type Backend struct {
 	Fault map[string]string
 	// IdleGHz and LoadedGHz are what MeasureClock answers; 0 means 3 and 2.5.
 	IdleGHz, LoadedGHz float64
-	// Loaded is what it answers under load in place of LoadedGHz, by the device's CPUs.
-	Loaded func(cpus int) float64
+	// Loaded is what it answers under load in place of LoadedGHz.
+	Loaded func() float64
 	// Barrier is what BarrierNS answers; nil: the device knows none.
 	Barrier func() float64
 	// Together is what TogetherOverAlone answers where there is a barrier; nil: 1.
@@ -200,7 +200,7 @@ func (d *device) MeasureClock(load bool) (float64, error) {
 		}
 	}
 	if load && d.b.Loaded != nil {
-		return d.b.Loaded(len(d.o.CPUs)), nil
+		return d.b.Loaded(), nil
 	}
 	if load {
 		return ghz[1], nil
