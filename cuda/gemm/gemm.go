@@ -25,7 +25,7 @@ func Family() kernel.Family {
 		{Name: "gemm_tf32_simt", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_fp8_e4m3_simt", Ops: "gemm linear", DType: record.FP8E4M3, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_tf32_sm80", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mma},
-		{Name: "gemm_fp32_sm80_3xtf32", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: mma3xTF32},
+		{Name: "gemm_fp32_sm80_3xtf32", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 1, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: mma3xTF32},
 		{Name: "gemm_tf32_sm90", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},
 		{Name: "gemm_fp32_sm90_3xtf32", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: wgmma3xTF32},
 		{Name: "gemm_fp8_e4m3_sm90", Ops: "gemm linear", DType: record.FP8E4M3, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 6, RoundedC: 1, IntExact: true, Plan: wgmma},
