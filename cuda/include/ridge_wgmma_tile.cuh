@@ -344,7 +344,7 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at told = BLOCKS > 1 ? cluster_map(empty, tid % BLOCKS) : empty;
     WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
-    if (group == 2 && min(part, steps) > 1) mbarrier_wait(full + 8, 0);
+    if (part == 0x7fffffff && steps > 1 && group == 2) mbarrier_wait(full + 8, 0);
     for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
       loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
