@@ -158,3 +158,23 @@ func TestConvolutionsOfThreeProductsMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
+
+// What is packed first: nchw, three channels, channels off 16 bytes; tails of pixels and channels, several taps in a stage, windows in parts (4 multiprocessors) and whole.
+func TestPackedConvolutionsMatchTheExpectation(t *testing.T) {
+	const stem, tails, many = "n=1,c=3,h=15,w=14,k=17,r=7,stride=2,pad=3", "n=2,c=13,h=7,w=6,k=35,pad=1,dilation=2", "n=3,c=20,h=20,w=21,k=70,r=1"
+	var ops []op.Op
+	for _, layout := range []string{"", ",layout=nhwc"} {
+		for _, d := range []record.DType{record.BF16, record.FP32} {
+			for _, s := range []string{stem, tails, many, tails + ",bias=1,residual=1,act=relu"} {
+				if d == record.FP32 && s == many && layout != "" {
+					continue // lies as tensor cores want it
+				}
+				ops = append(ops, cudatest.Op(t, "conv2d", d, s+layout))
+			}
+		}
+		for _, s := range []string{stem, tails + ",residual=1,bias=1", many, tails + ",requant=1,bias=1,act=relu", many + ",requant=1"} {
+			ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, s+layout))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "packed", ops)
+}

@@ -49,7 +49,7 @@ type pixelView struct {
 
 // wgmma plans conv2d on Hopper's tensor cores.
 func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+wgmmaProducts(o), wgmmaWhole[o.DType()], nil, o, b, d)
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o), wgmmaWhole[o.DType()], nil, o, b, d)
 }
 
 // wgmmaSplit plans it for few tiles, whose windows the blocks of a cluster share in so many parts; what whole tiles or other parts do sooner is refused.
@@ -62,7 +62,7 @@ func wgmmaSplit(parts int64) func(op.Op, []kernel.Buffer, kernel.Device) (kernel
 				rivals = append(rivals, wgmmaInParts(whole, p)...)
 			}
 		}
-		return wgmmaPlan(fmt.Sprintf("conv2d_%s_sm90%s_split%d", o.DType(), wgmmaProducts(o), parts), wgmmaInParts(whole, parts), rivals, o, b, d)
+		return wgmmaPlan(fmt.Sprintf("conv2d_%s_sm90%s_split%d", o.DType(), products(o), parts), wgmmaInParts(whole, parts), rivals, o, b, d)
 	}
 }
 
@@ -78,14 +78,6 @@ func wgmmaInParts(whole []wgmmaTile, parts int64) (out []wgmmaTile) {
 		}
 	}
 	return out
-}
-
-// wgmmaProducts is what a kernel's name says of how it multiplies.
-func wgmmaProducts(o op.Op) string {
-	if o.DType() == record.FP32 {
-		return "_3xtf32"
-	}
-	return ""
 }
 
 // wgmmaPlan is one launch of an entry kernel_nhwc[_requant][tile]; a tile of rivals that is done sooner is left to them.
