@@ -33,6 +33,27 @@
   }                                                                                                                                       \
   RIDGE_ENTRY(entry)
 
+// alpha·sum + bias[column], with ReLU, of the sums as they lie in registers; bias is that of the tile's first column, of which `across` exist, an even number.
+template <int COLS, class TE> __device__ __forceinline__ void finish(float (&acc)[COLS / 2], float alpha, const TE *bias, int64_t across, bool relu) {
+  if (alpha != 1.0f) {
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i++) acc[i] *= alpha;
+  }
+  if (bias) {
+#pragma unroll
+    for (int j = 0; j < COLS / 8; j++) {
+      const int column = 8 * j + threadIdx.x % 4 * 2;
+      const Run<TE, 2> x = run_of<2>(bias + column, across - column, true);
+#pragma unroll
+      for (int e = 0; e < 4; e++) acc[4 * j + e] += load(x.at[e % 2]);
+    }
+  }
+  if (relu) {
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i++) acc[i] = fmaxf(acc[i], 0.0f);
+  }
+}
+
 template <class T, class TE>
 __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t batch,
                                              int64_t ldc, int64_t stride_c, int act, float alpha, float beta, const TE *d, const TE *bias,
@@ -40,11 +61,48 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
   constexpr int N = 16 / sizeof(TE);
   const Epilogue<TE> e = {d, bias, alpha, beta, act};
   const bool packed = (uintptr_t)c % 16 == 0 && ldc % N == 0 && e.packs(n);
-  const bool plain = packed && !d && !bias && act == ACT_NONE && n % N == 0;
-  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const float(&acc)[T::COLS / 2], shared_at mine) {
+  constexpr bool LATER = T::loop::LATER && sizeof(TE) == 2; // there are registers for it
+  const bool plain = packed && !d && n % N == 0 && (LATER ? act == ACT_NONE || act == ACT_RELU : act == ACT_NONE && !bias);
+  unsigned words[32]; // of the last tile's other columns: they leave under the next one's wgmma
+  TE *place = nullptr;
+  int down = 0, across = 0;
+  const auto later = [&](shared_at mine) {
+    if constexpr (LATER) {
+      if (!place) return;
+      T::leave(mine, place, ldc, down, across);
+      if constexpr (T::COLS > 128) {
+        T::put(words, mine);
+        T::leave(mine, place + 128, ldc, down, across - 128);
+      }
+      place = nullptr;
+    }
+  };
+  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, float(&acc)[T::COLS / 2], shared_at mine) {
     TE *to = c + z * stride_c + row0 * ldc + column0;
     if (plain) {
-      T::rows(acc, mine, to, ldc, m - row0, n - column0, [&](float sum) { return alpha * sum; });
+      if constexpr (LATER) {
+        finish<T::COLS>(acc, alpha, bias ? bias + column0 : nullptr, n - column0, act == ACT_RELU);
+        unsigned first[32];
+#pragma unroll
+        for (int i = 0; i < 32; i++) {
+          first[i] = WgmmaPair<TE>::of(acc[2 * i], acc[2 * i + 1]);
+          if constexpr (T::COLS > 128) words[i] = WgmmaPair<TE>::of(acc[64 + 2 * i], acc[65 + 2 * i]);
+        }
+        T::put(first, mine);
+        place = to, down = (int)(m - row0), across = (int)(n - column0);
+      } else if constexpr (sizeof(TE) == 2) {
+#pragma unroll
+        for (int part = 0; part < T::COLS / 128; part++) {
+#pragma unroll
+          for (int i = 0; i < 32; i++) words[i] = WgmmaPair<TE>::of(alpha * acc[64 * part + 2 * i], alpha * acc[64 * part + 2 * i + 1]);
+          T::put(words, mine);
+          T::leave(mine, to + 128 * part, ldc, (int)(m - row0), (int)(n - column0) - 128 * part);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < T::COLS / 2; i++) acc[i] *= alpha;
+        T::rows(acc, mine, to, ldc, (int)(m - row0), (int)(n - column0));
+      }
       return;
     }
     T::template each<N>(acc, mine, [&](int row, int column, const Run<float, N> &sums) {
@@ -56,7 +114,7 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
       for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(v.at[i]);
       store_run(to + row * ldc + column, out, left, packed);
     });
-  });
+  }, 0x7fffffff, later);
 }
 
 #define RIDGE_WGMMA_BYTES(entry, P, COLS, BLOCKS)                                                                                         \
@@ -75,7 +133,7 @@ __device__ __forceinline__ void wgmma_bytes(const ridge_tensor_map &a, const rid
   T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const int(&acc)[T::COLS / 2], shared_at mine) {
     int32_t *to = c + z * stride_c + row0 * ldc + column0;
     if (packed && !bias && n % N == 0) {
-      T::rows(acc, mine, to, ldc, m - row0, n - column0, [](int sum) { return sum; });
+      T::rows(acc, mine, to, ldc, (int)(m - row0), (int)(n - column0));
       return;
     }
     T::template each<N>(acc, mine, [&](int row, int column, const Run<int, N> &sums) {
