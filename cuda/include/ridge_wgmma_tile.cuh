@@ -325,8 +325,8 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), steps = (int)((depth + STEP - 1) / STEP);
     const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
-    const unsigned down = (unsigned)((m + ROWS * BLOCKS - 1) / (ROWS * BLOCKS)), across = (unsigned)((n + COLS - 1) / COLS);
-    const unsigned tiles = down * across * (unsigned)(part < steps ? (steps + part - 1) / part : batch); // C would not fit into any memory otherwise
+    const int64_t down = (m + ROWS * BLOCKS - 1) / (ROWS * BLOCKS), across = (n + COLS - 1) / COLS;
+    const int64_t tiles = down * across * (part < steps ? (steps + part - 1) / part : batch);
     if (tid == 0) {
       for (int s = 0; s < STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
@@ -343,7 +343,7 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
       if constexpr (loop::BARRIERS > 2) {
         if (tid >= 128 - 32 * loop::HELPERS) {
           WgmmaRing at = {stages, full, empty, 0, 0, 0, 0};
-          for (unsigned t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
+          for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
         }
       }
       if constexpr (BLOCKS > 1) {
@@ -357,7 +357,7 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at told = BLOCKS > 1 ? cluster_map(empty, tid % BLOCKS) : empty;
     WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
-    for (unsigned t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
+    for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
       const int count = part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count;
       if constexpr (loop::LATER)
