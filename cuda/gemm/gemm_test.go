@@ -86,7 +86,7 @@ func TestProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 // both tiles, B along k and along its columns, pitches of C that no pack of 16 bytes fits, batches, all epilogues.
 func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	shapes := []string{
-		"m=1,n=1,k=1,lda=16,ldb=16,tb=1", "m=16,n=16,k=32,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=1300,k=80,tb=1",
+		"m=1,n=1,k=1,lda=16,ldb=16,tb=1", "m=16,n=16,k=32,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=1304,k=80,tb=1",
 		"m=128,n=128,k=912,batch=2,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
 	}
 	across := []string{"m=16,n=16,k=32", "m=130,n=144,k=96", "m=17,n=39,k=45,lda=48,ldb=48", "m=300,n=647,k=80,ldb=656", "m=70,n=328,k=464", "m=6,n=16,k=32,batch=3"}
@@ -117,6 +117,9 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
 		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=648,k=80"+p))
 	}
+	// What is stored as it is rounded, of several tiles a block: alpha, bias and ReLU of the sums in registers.
+	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=relu"), cudatest.Op(t, "linear", record.FP16, "m=130,n=144,k=64"), cudatest.Op(t, "linear", record.TF32, "m=130,n=144,k=64"),
+		cudatest.Op(t, "gemm", record.FP16, "m=140,n=1304,k=72,alpha=3"), cudatest.Op(t, "gemm", record.TF32, "m=140,n=144,k=72,alpha=-2,tb=1"))
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
