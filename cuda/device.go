@@ -34,7 +34,7 @@ type device struct {
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
 	gate    *driver.Gate // nil until it is needed
-	gaveUp  int          // cases in which it did
+	gates   gates        // how it fared
 	tuning  backend.Tuning
 	graphs  string // backend.GraphsOn or GraphsOff
 	// resolution of the events in ns; 0: not measured yet
