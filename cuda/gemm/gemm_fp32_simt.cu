@@ -1,4 +1,6 @@
 // gemm and linear at fp32 with fp32 sums: see gemm_simt_whole.cuh for rows at multiples of 16 bytes, gemm_simt.cuh for the others.
+// ptxas allows gemm_fp32_simt_nt sm_120: 72 bytes of addresses, ten loads a step of 2048 multiply-adds
+// ptxas allows gemm_fp32_simt_nt_small sm_120: 8 bytes, outside of the loop
 #include "gemm_simt.cuh"
 #include "gemm_simt_whole.cuh"
 
