@@ -8,6 +8,11 @@
 // of a stage are 128 bytes, so that no more is fetched than at stride 1.
 // FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 64, 128 or 256 filters a stage.
 //
+// BLOCKS tiles below each other may be a cluster that shares the filters' stages by multicast (ridge_wgmma_tile.cuh). Where tiles are few, PARTS blocks of a cluster sum a part of the
+// window each (_splitPARTS): each finishes 1 / PARTS of the rows of its warps, for which the others leave their sums in the workspace, in L2, before a barrier of the cluster; one
+// launch, added in the order of the parts: the same bits every time. fp32 is three products of tf32 (ridge_wgmma_3xtf32.cuh), in tiles of 128 channels.
+// Where a tile's pixels lie in y is calculated before its sums: a row costs one shuffle at the end of a tile.
+//
 // Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
 // of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
 // at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
