@@ -13,12 +13,21 @@
 // launch, added in the order of the parts: the same bits every time. fp32 is three products of tf32 (ridge_wgmma_3xtf32.cuh), in tiles of 128 channels.
 // Where a tile's pixels lie in y is calculated before its sums: a row costs one shuffle at the end of a tile.
 //
-// Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
-// of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
-// at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
-// Predicted over its layers, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
-// Bytes: as many cycles, bytes and instructions a stage, of twice the channels; no tile of 64 channels. Of the roof twice as high predicted 0.5 to 0.65, since a tap of 128 channels is one
-// stage and the end of a tile weighs twice. not yet measured.
+// Stages and warpgroups: ridge_wgmma_tile.cuh. A stage alone takes, measured on an H200 (1980 MHz) by the time of one tile's depth: of 64 channels 0.145 us, 287 cycles where the tensor cores need 256,
+// of 128 0.29, of 256 0.57, of three products of tf32 1.27; bytes as bf16. All multiprocessors together get some 10 TB/s of stages from the second-level cache: 14 boxes × 8 tiles of 64
+// (512 channels, 7 × 7, 32 images) had 0.30 us a stage of 24 KB.
+// Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875 at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
+//
+// The end of a tile: 256 bytes of a row at a time go through shared memory as they are stored (`plain`: no residual, no activation but ReLU, channels and y at multiples of 16 bytes), else eight sums
+// at a time with all of the epilogue (`each`).
+//
+// Versions, bf16, an H200, n = 32, of cuDNN 9.19 (torch 2.11, conv2d, channels_last, as a graph):
+// 1. 64-bit places, every row's pixel by division: 64 channels 3x3 56² 24.1 us (1.11 of cuDNN's rate), 256 3x3 14² 16.4 (1.09), 512 3x3 7² 23.6 (0.71), 1x1 256>64 56² 21.9 (0.81), 1x1 1024>256 14² 10.6 (0.71).
+// 2. 32-bit places before the sums, parts of a window, costs of tiles: 21.2 (1.20), 15.4 (1.13), 20.6 (0.85, in four parts), 21.8 (0.86), 9.7 (0.85); over ResNet-50's 22 layers but the stem 0.56 to 1.20 with the best tile of each, with the stem a geometric mean of 0.88. One image in four
+//    or eight parts: 512 3x3 7² 7.0 us (1.68; whole 14.1), 256 3x3 14² 6.6 (1.28; 9.3), 128 3x3 28² 6.0 (1.08; 6.6), 1x1 2048>512 7² 6.0 (0.90; 8.5). One tile of one stage took 3.6 us with 64 channels, 4.7 with
+//    128, 7.0 with 256: the end of each 64 columns 1.15. Clusters of two that share the filters were slower than the best tile in 21 of 22 layers and 2 % faster in one, and
+//    two parts were best in one (2048>512 7², 12.1 us against 12.9 whole): both are gone. fp32, 64 channels 3x3 56²: 155 us (portable 320, cuDNN without tf32 290).
+// 3. `plain`: not yet measured.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
 
