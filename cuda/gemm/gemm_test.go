@@ -118,7 +118,7 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=648,k=80"+p))
 	}
 	// What is stored as it is rounded, of several tiles a block: alpha, bias and ReLU of the sums in registers.
-	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=relu"), cudatest.Op(t, "linear", record.FP16, "m=130,n=144,k=64"), cudatest.Op(t, "linear", record.TF32, "m=130,n=144,k=64"),
+	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=relu"), cudatest.Op(t, "linear", record.BF16, "m=130,n=144,k=64"), cudatest.Op(t, "linear", record.TF32, "m=130,n=144,k=64"),
 		cudatest.Op(t, "gemm", record.FP16, "m=140,n=1304,k=72,alpha=3"), cudatest.Op(t, "gemm", record.TF32, "m=140,n=144,k=72,alpha=-2,tb=1"))
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
