@@ -27,9 +27,6 @@ func splitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 
 // splitK3xTF32 plans fp32 as three products of tf32 where mma3xTF32 does.
 func splitK3xTF32(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	if err := threeAreFaster(d); err != nil {
-		return kernel.Plan{}, err
-	}
 	return splitPlan("gemm_fp32_sm80_3xtf32_splitk", splitTiles3xTF32, o, b, d)
 }
 
