@@ -24,10 +24,10 @@ func reduced(dims ...string) []string {
 
 // checkShapes are the parameters that verify asks of each op, small and with tails; what stands behind "int8:" or "float:"
 // is of such precisions alone. Every kernel takes one of them: those whose operands lie at multiples of 16 bytes (k of bytes and words along it, tb=1),
-// those that split a long k of few tiles, 65 channels and more in bytes. An op that is not here and declares rows, cols or n has those of its kind (see CheckShapes).
+// those that split a long k of few tiles, those that transpose B for many rows, 65 channels and more in bytes. An op that is not here and declares rows, cols or n has those of its kind (see CheckShapes).
 var checkShapes = map[string][]string{
 	"gemm": {"m=37,n=45,k=67", "m=1,n=129,k=64", "m=130,n=136,k=40,batch=2", "m=128,n=128,k=64", "float:m=64,n=64,k=64,tb=1,beta=1", "float:m=37,n=45,k=67,packed=1",
-		"m=130,n=136,k=144,tb=1", "m=5,n=144,k=2064", "m=5,n=144,k=2064,tb=1"},
+		"m=130,n=136,k=144,tb=1", "m=5,n=144,k=2064", "m=5,n=144,k=2064,tb=1", "m=770,n=80,k=48"},
 	"linear":              {"float:m=37,n=45,k=67,act=gelu", "m=5,n=129,k=64,bias=0", "m=128,n=128,k=64", "int8:m=37,n=45,k=68,act=relu,requant=1", "float:m=5,n=144,k=2064,act=gelu", "int8:m=5,n=144,k=2064,requant=1"},
 	"swiglu":              {"m=37,n=45,k=67", "m=130,n=64,k=64"},
 	"mlp":                 {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu"},
