@@ -41,6 +41,15 @@ struct HopperHeads {
   float scale;
 };
 
+// Blocks from `whole` on share their keys among `parts` of `tiles` tiles each; a part leaves in `sums` its outputs, not yet divided, and behind those of all `count` parts the
+// base of its exponents and the sum of its weights, for each query.
+struct KeyParts {
+  int64_t whole;
+  int parts, tiles;
+  int64_t count;
+  float *sums;
+};
+
 // D columns; a block has GROUPS · 64 queries, tiles of KEYS keys, STAGES of them for k and as many for v. Every EACH-th weight is calculated by a polynomial (0: none).
 template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttention {
   static constexpr int QUERIES = 64 * GROUPS, THREADS = 128 * (GROUPS + 1);
@@ -62,22 +71,28 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     shared_at q, k, v, q_full, k_full, k_empty, v_full, v_empty;
   };
 
-  // What a block does: queries from `first` of a head, and the tiles of keys that some of them sees.
+  // What a block does: queries from `first` of a head, and those of the tiles of keys that some of them sees from `from` on. part: of all parts, negative for all keys of the queries.
   struct Work {
-    int64_t head;
-    int first, kv, tiles;
+    int64_t head, part;
+    int first, kv, from, tiles;
   };
 
   // `together` heads take turns, so that their k and v stay in the second-level cache; of those, blocks with the most keys come first.
-  static __device__ __forceinline__ Work work_of(const HopperHeads &a, int64_t together) {
-    const int64_t blocks = (a.sq + QUERIES - 1) / QUERIES, set = blockIdx.x / (together * blocks), within = blockIdx.x - set * together * blocks;
-    const int64_t count = min(together, a.heads - set * together);
+  static __device__ __forceinline__ Work work_of(const HopperHeads &a, int64_t together, const KeyParts &p, int64_t block) {
     Work w;
+    w.part = block - p.whole;
+    if (w.part >= 0) block = p.whole + w.part / p.parts;
+    const int64_t blocks = (a.sq + QUERIES - 1) / QUERIES, set = block / (together * blocks), within = block - set * together * blocks;
+    const int64_t count = min(together, a.heads - set * together);
     w.head = set * together + within % count;
     w.first = (int)(blocks - 1 - within / count) * QUERIES;
     w.kv = (int)(w.head / a.h * a.hkv + w.head % a.h / (a.h / a.hkv));
     const int seen = a.causal ? max(0, min(a.skv, w.first + QUERIES + a.skv - a.sq)) : a.skv;
-    w.tiles = (seen + KEYS - 1) / KEYS;
+    w.from = 0, w.tiles = (seen + KEYS - 1) / KEYS;
+    if (w.part >= 0) {
+      w.from = (int)(w.part % p.parts) * p.tiles;
+      w.tiles = max(0, min(w.tiles - w.from, p.tiles));
+    }
     return w;
   }
 
@@ -96,12 +111,12 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     mbarrier_expect(at.q_full, Q_BYTES);
 #pragma unroll
     for (int c = 0; c < D / 64; c++) tma_load(at.q + c * Q_PART, q, at.q_full, 64 * c, w.first, (int)w.head);
-    load(at.k, k, at.k_full, at.k_empty, ks, 0, w.kv);
+    load(at.k, k, at.k_full, at.k_empty, ks, w.from * KEYS, w.kv);
     for (int n = 1; n < w.tiles; n++) {
-      load(at.k, k, at.k_full, at.k_empty, ks, n * KEYS, w.kv);
-      load(at.v, v, at.v_full, at.v_empty, vs, (n - 1) * KEYS, w.kv);
+      load(at.k, k, at.k_full, at.k_empty, ks, (w.from + n) * KEYS, w.kv);
+      load(at.v, v, at.v_full, at.v_empty, vs, (w.from + n - 1) * KEYS, w.kv);
     }
-    load(at.v, v, at.v_full, at.v_empty, vs, (w.tiles - 1) * KEYS, w.kv);
+    load(at.v, v, at.v_full, at.v_empty, vs, (w.from + w.tiles - 1) * KEYS, w.kv);
   }
 
   // score = q·kᵀ of a tile, as a group.
@@ -195,7 +210,61 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     }
   }
 
-  static __device__ __forceinline__ void consume(const HopperHeads &a, const Work &w, const Room &at, int group, ridge_bf16 *o) {
+  // Where a warp's pieces of 16 bytes of a part begin, one of four outputs a lane and 8 columns, and where a lane's rows of bases and sums do.
+  static __device__ __forceinline__ pack<float> *pieces(const KeyParts &p, int64_t part, int group, int warp) {
+    return (pack<float> *)p.sums + ((part * GROUPS + group) * 4 + warp) * (D / 8 * 32) + threadIdx.x % 32;
+  }
+  static __device__ __forceinline__ float *totals(const KeyParts &p, int64_t part, int group, int warp) {
+    return p.sums + p.count * QUERIES * D + (part * QUERIES + 64 * group + 16 * warp + threadIdx.x % 32 / 4) * 2;
+  }
+
+  static __device__ __forceinline__ void store_part(const float (&out)[D / 2], const float (&base)[2], const float (&sum)[2], const KeyParts &p, int64_t part, int group, int warp) {
+    pack<float> *to = pieces(p, part, group, warp);
+    float *row = totals(p, part, group, warp);
+#pragma unroll
+    for (int j = 0; j < D / 8; j++) store_pack(to + 32 * j, pack<float>{{out[4 * j], out[4 * j + 1], out[4 * j + 2], out[4 * j + 3]}});
+#pragma unroll
+    for (int h = 0; h < 2; h++)
+      if (threadIdx.x % 4 == 0) row[16 * h] = base[h], row[16 * h + 1] = sum[h];
+  }
+
+  // The second launch: a warp brings the parts of 64 columns (blockIdx.y) of its 16 queries to one base and divides.
+  static __device__ __forceinline__ void merge(const HopperHeads &a, int64_t together, const KeyParts &p, ridge_bf16 *o) {
+    const int64_t split = blockIdx.x / GROUPS;
+    const int group = blockIdx.x % GROUPS, warp = threadIdx.x / 32, lane = threadIdx.x % 32, column = 64 * blockIdx.y;
+    const Work w = work_of(a, together, p, p.whole + split * p.parts);
+    const int row0 = w.first + 64 * group + 16 * warp + lane / 4;
+    float out[8][4] = {}, base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {};
+    if (row0 - lane / 4 >= a.sq) return;
+    for (int64_t part = split * p.parts; part < (split + 1) * p.parts; part++) {
+      const pack<float> *from = pieces(p, part, group, warp) + 32 * (column / 8);
+      const float *row = totals(p, part, group, warp);
+      float old[2], add[2];
+#pragma unroll
+      for (int h = 0; h < 2; h++) {
+        const float b = row[16 * h], now = fmaxf(base[h], b);
+        old[h] = exp2_fast(base[h] - now), add[h] = exp2_fast(b - now);
+        base[h] = now, sum[h] = sum[h] * old[h] + row[16 * h + 1] * add[h];
+      }
+#pragma unroll
+      for (int j = 0; j < 8; j++) {
+        const pack<float> x = load_pack(from + 32 * j);
+#pragma unroll
+        for (int e = 0; e < 4; e++) out[j][e] = out[j][e] * old[e / 2] + x.at[e] * add[e / 2];
+      }
+    }
+#pragma unroll
+    for (int h = 0; h < 2; h++) {
+      const float inverse = sum[h] > 0 ? 1 / sum[h] : 0.0f;
+      unsigned *to = (unsigned *)(o + (w.head * a.sq + row0 + 8 * h) * D + column) + lane % 4;
+      if (row0 + 8 * h < a.sq) {
+#pragma unroll
+        for (int j = 0; j < 8; j++) to[4 * j] = Pair<ridge_bf16>::of(out[j][2 * h] * inverse, out[j][2 * h + 1] * inverse);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ void consume(const HopperHeads &a, const Work &w, const Room &at, const KeyParts &p, int group, ridge_bf16 *o) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, next = group + 1 == GROUPS ? 0 : group + 1;
     const int row0 = w.first + 64 * group + 16 * warp; // of the warp
     const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, PART, 1024);
@@ -203,7 +272,8 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     const int visible = a.causal ? min(a.skv, row0 + a.skv - a.sq + 1) : a.skv; // keys that the warp's first query sees
     float out[D / 2] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
     unsigned weight[KEYS / 16][4];
-    auto take = [&](int n) { // scores of tile n
+    auto take = [&](int n) { // scores of the block's tile n
+      n += w.from;
       if ((n + 1) * KEYS > visible) mask(a, score, n * KEYS + lane % 4 * 2, row0 + lane / 4);
       return weigh(score, c, base, sum, factor);
     };
@@ -255,17 +325,17 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      float all = sum[h];
-      all += __shfl_xor_sync(0xffffffffu, all, 1);
-      all += __shfl_xor_sync(0xffffffffu, all, 2);
-      inverse[h] = all > 0 ? 1 / all : 0.0f;
+      sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 1);
+      sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 2);
+      inverse[h] = sum[h] > 0 ? 1 / sum[h] : 0.0f;
     }
+    if (w.part >= 0) return store_part(out, base, sum, p, w.part, group, warp);
     named_barrier(DONE + group, 128); // all four warps' wgmma have read the queries
     store(out, inverse, at.q + group * 8192 + warp * 2048, a.sq - row0, o + (w.head * a.sq + row0) * D);
   }
 
-  static __device__ __forceinline__ void attend(const HopperHeads &a, int64_t together, const ridge_tensor_map &q, const ridge_tensor_map &k, const ridge_tensor_map &v,
-                                                ridge_bf16 *o) {
+  static __device__ __forceinline__ void attend(const HopperHeads &a, int64_t together, const KeyParts &p, const ridge_tensor_map &q, const ridge_tensor_map &k,
+                                                const ridge_tensor_map &v, ridge_bf16 *o) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [1 + 4 * STAGES]);
     Room at;
@@ -282,24 +352,31 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
       tma_prefetch(q), tma_prefetch(k), tma_prefetch(v);
     }
     __syncthreads();
-    const Work w = work_of(a, together);
+    const Work w = work_of(a, together, p, blockIdx.x);
     if (group == 0) {
       registers_fewer<GROUPS == 2 ? 24 : 32>();
       if (tid == 0 && w.tiles > 0) produce(w, at, q, k, v);
       return;
     }
     registers_more<GROUPS == 2 ? 240 : 160>();
-    consume(a, w, at, group - 1, o);
+    consume(a, w, at, p, group - 1, o);
   }
 };
 
 #define RIDGE_ATTENTION_WGMMA(entry, D, GROUPS, KEYS, STAGES, EACH)                                                                        \
   RIDGE_KERNEL_ALONE(entry, (WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::THREADS))                                                       \
   (RIDGE_TENSOR_MAP(q), RIDGE_TENSOR_MAP(k), RIDGE_TENSOR_MAP(v), int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t skv,           \
-   int64_t causal, int64_t together, double scale, ridge_bf16 *o) {                                                                         \
+   int64_t causal, int64_t together, double scale, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t tiles, int64_t count, float *sums) { \
     const HopperHeads a = {heads, h, hkv, (int)sq, (int)skv, causal != 0, (float)scale};                                                    \
-    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::attend(a, together, q, k, v, o);                                                         \
+    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::attend(a, together, KeyParts{whole, (int)parts, (int)tiles, count, sums}, q, k, v, o);   \
   }                                                                                                                                        \
-  RIDGE_ENTRY(entry)
+  RIDGE_ENTRY(entry)                                                                                                                       \
+  RIDGE_KERNEL(entry##_merge, 128)                                                                                                          \
+  (int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t together, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t count,         \
+   float *sums) {                                                                                                                          \
+    const HopperHeads a = {heads, h, hkv, (int)sq, 0, false, 0};                                                                            \
+    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::merge(a, together, KeyParts{whole, (int)parts, 0, count, sums}, o);                      \
+  }                                                                                                                                        \
+  RIDGE_ENTRY(entry##_merge)
 
 #endif

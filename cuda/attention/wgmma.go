@@ -45,9 +45,48 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	args := []kernel.Arg{headMap(b[0], a.Dim, a.Sq, heads, queries), headMap(b[1], a.Dim, a.Skv, a.B*a.HKV, s.keys), headMap(b[2], a.Dim, a.Skv, a.B*a.HKV, s.keys)}
 	args = append(args, kernel.Ints(heads, a.H, a.HKV, a.Sq, a.Skv)...)
-	args = append(args, kernel.Bool(a.Causal), kernel.Int(together(a, d)), kernel.Float(a.Scale()), kernel.Ptr(b[3]))
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: fmt.Sprintf("attention_%s_sm90_d%d", a.D, a.Dim), Grid: [3]int64{tiles * heads, 1, 1},
-		Block: [3]int64{128 * (s.groups + 1), 1, 1}, Shared: s.shared(a.Dim), Args: args}}}, nil
+	turns, k := together(a, d), s.share(tiles*heads, (a.Skv+s.keys-1)/s.keys, a.Causal, d)
+	args = append(args, kernel.Bool(a.Causal), kernel.Int(turns), kernel.Float(a.Scale()), kernel.Ptr(b[3]))
+	args = append(append(args, kernel.Ints(k.whole, k.parts, k.tiles, k.count)...), kernel.Work(0))
+	plan := kernel.Plan{Launches: []kernel.Launch{{Entry: fmt.Sprintf("attention_%s_sm90_d%d", a.D, a.Dim), Grid: [3]int64{k.whole + k.count, 1, 1},
+		Block: [3]int64{128 * (s.groups + 1), 1, 1}, Shared: s.shared(a.Dim), Args: args}}}
+	if k.count == 0 {
+		return plan, nil
+	}
+	plan.Workspace = k.count * queries * (a.Dim + 2) * 4
+	args = append(kernel.Ints(heads, a.H, a.HKV, a.Sq, turns), kernel.Ptr(b[3]))
+	args = append(append(args, kernel.Ints(k.whole, k.parts, k.count)...), kernel.Work(0))
+	plan.Launches = append(plan.Launches, kernel.Launch{Entry: plan.Launches[0].Entry + "_merge", Grid: [3]int64{k.count / k.parts * s.groups, a.Dim / 64, 1},
+		Block: [3]int64{128, 1, 1}, Args: args})
+	return plan, nil
+}
+
+// keyShare is KeyParts of attention_wgmma.cuh: whole blocks, and what the others' keys are parted into.
+type keyShare struct{ whole, parts, tiles, count int64 }
+
+// What a block's start and end and the second launch take, in tiles of keys.
+const startCost, mergeCost = 1.5, 3.0
+
+// share parts the keys of the last blocks where that ends sooner: blocks that do not fill the multiprocessors, or the last round of them. Causal blocks are of
+// unequal length and fill up by themselves, unless there are few of them.
+func (s wgmmaShape) share(blocks, tiles int64, causal bool, d kernel.Device) keyShare {
+	sms := int64(max(1, d.SMs))
+	best := keyShare{whole: blocks, parts: 1, tiles: tiles}
+	if causal && 2*blocks > sms {
+		return best
+	}
+	ceil := func(n, per int64) int64 { return (n + per - 1) / per }
+	least := 0.97 * float64(ceil(blocks, sms)) * (float64(tiles) + startCost)
+	rest := blocks % sms
+	for parts := int64(2); rest > 0 && parts <= min(tiles, 64); parts++ {
+		each := ceil(tiles, parts)
+		n := ceil(tiles, each)
+		cost := float64(blocks/sms)*(float64(tiles)+startCost) + float64(ceil(rest*n, sms))*(float64(each)+startCost) + mergeCost
+		if cost < least {
+			best, least = keyShare{blocks - rest, n, each, rest * n}, cost
+		}
+	}
+	return best
 }
 
 // headMap is the tensor map of heads of rows of d elements, in tiles of 64 columns (a swizzled row of 128 bytes) of so many rows.
