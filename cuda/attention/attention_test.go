@@ -45,6 +45,23 @@ func TestAttentionOnTensorCoresMatchesTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
 }
 
+// fp32 as three products of tf32: blocks of 32 queries, tiles of 128 keys in parts of 32, whole and in part; parts that see no key; masks as above.
+func TestAttentionOfFP32OnTensorCoresMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"b=0,heads=1,sq=3", "b=1,heads=1,sq=0,skv=3", "b=1,heads=1,sq=1", "b=1,heads=1,sq=32,skv=128", "b=2,heads=3,sq=17", "b=1,heads=1,sq=40,skv=300",
+		"b=1,heads=4,kv_heads=2,sq=9,skv=150", "b=1,heads=1,sq=150,causal=1", "b=1,heads=2,kv_heads=1,sq=40,skv=200,causal=1", "b=1,heads=1,sq=70,skv=5,causal=1",
+	} {
+		for _, d := range []string{",d=64", ",d=128"} {
+			ops = append(ops, cudatest.Op(t, "attention", record.FP32, shape+d))
+		}
+	}
+	for _, capability := range []string{"8.0", "9.0"} {
+		t.Setenv("RIDGE_FAKE_CAPABILITY", capability)
+		cudatest.Taken(t, cuda.New(), "sm80_3xtf32", ops)
+	}
+}
+
 // On Hopper's tensor cores: blocks of 192 queries (d = 64) or 128, tiles of 128 keys (d = 256: 80), one, several and more than a ring of stages, whole and in
 // part; masks that begin before, in and behind a tile and a block, queries that see nothing; groups of heads; more and fewer keys than queries.
 func TestAttentionOnHopperMatchesTheExpectation(t *testing.T) {
