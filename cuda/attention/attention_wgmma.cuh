@@ -32,7 +32,7 @@
 #include "ptx_ex2.cuh"
 #include "ptx_mma.cuh"
 #include "ptx_tma.cuh"
-#include "ptx_wgmma_registers.cuh"
+#include "wgmma_columns.cuh"
 
 struct HopperHeads {
   int64_t heads, h, hkv; // query heads of all sequences, and heads of one
@@ -54,7 +54,10 @@ struct KeyParts {
 template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttention {
   static constexpr int QUERIES = 64 * GROUPS, THREADS = 128 * (GROUPS + 1);
   static constexpr int Q_PART = QUERIES * 128, PART = KEYS * 128; // 64 columns of all rows
-  static constexpr int Q_BYTES = D / 64 * Q_PART, TILE = D / 64 * PART, SHARED = 1024 + Q_BYTES + 2 * STAGES * TILE;
+  static constexpr int Q_BYTES = D / 64 * Q_PART, TILE = D / 64 * PART;
+  // Sums of the weights: d = 256 adds them up; else 8 columns of ones behind v let wgmma do it, in sums of their own behind the outputs.
+  static constexpr bool ONES = D < 256;
+  static constexpr int ONES_BYTES = ONES ? 16 * 128 : 0, SHARED = 1024 + Q_BYTES + 2 * STAGES * TILE + ONES_BYTES, OUTS = D / 2 + (ONES ? 4 : 0);
   static constexpr int TURN = 1, DONE = TURN + GROUPS; // named barriers: one a consumer each
   static_assert(D % 64 == 0 && KEYS % 16 == 0, "parts of 64 columns, steps of 16 keys");
 
@@ -68,7 +71,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
   };
 
   struct Room { // in shared memory; a barrier for each stage: the bytes are there, and every warp has waited for what read them
-    shared_at q, k, v, q_full, k_full, k_empty, v_full, v_empty;
+    shared_at q, k, v, ones, q_full, k_full, k_empty, v_full, v_empty;
   };
 
   // What a block does: queries from `first` of a head, and those of the tiles of keys that some of them sees from `from` on. part: of all parts, negative for all keys of the queries.
@@ -127,10 +130,18 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     wgmma_commit();
   }
 
-  // out += weights·v of a tile, as a group.
-  static __device__ __forceinline__ void outputs(float (&out)[D / 2], unsigned (&weight)[KEYS / 16][4], uint64_t v) {
+  // out += weights·v of a tile, as a group. ones: what leads from the last 64 columns of the tile to the columns of ones, which are the same for each 16 keys, as the descriptor has it.
+  static __device__ __forceinline__ void outputs(float (&out)[OUTS], unsigned (&weight)[KEYS / 16][4], uint64_t v, uint64_t ones) {
 #pragma unroll
-    for (int s = 0; s < KEYS / 16; s++) wgmma_registers(out, weight[s], v + s * (16 * 128 >> 4));
+    for (int s = 0; s < KEYS / 16; s++) {
+      constexpr uint64_t STEP = 16 * 128 >> 4, LAST = (D / 64 - 1) * PART >> 4;
+      if constexpr (ONES) {
+        if constexpr (D == 128) wgmma_columns_64<0>(out, weight[s], v + s * STEP);
+        wgmma_columns_72<D / 2 - 32>(out, weight[s], v + LAST + s * STEP + (ones - s * STEP << 16));
+      } else {
+        wgmma_registers(out, weight[s], v + s * STEP);
+      }
+    }
     wgmma_commit();
   }
 
@@ -177,21 +188,21 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     return changed;
   }
 
-  // The weights as pairs of bf16, as wgmma takes them; the lane's parts of the sums are those of the rounded ones.
+  // The weights as pairs of bf16, as wgmma takes them; sum: the lane's part of those of the rounded ones, where no column does it.
   static __device__ __forceinline__ void round(const float (&score)[KEYS / 2], unsigned (&weight)[KEYS / 16][4], float (&sum)[2]) {
     float add[2] = {};
 #pragma unroll
     for (int i = 0; i < KEYS / 4; i++) {
       const unsigned w = Pair<ridge_bf16>::of(score[2 * i], score[2 * i + 1]);
       weight[i / 4][i % 4] = w;
-      add[i % 2] += Pair<ridge_bf16>::low(w) + Pair<ridge_bf16>::high(w);
+      if (!ONES) add[i % 2] += Pair<ridge_bf16>::low(w) + Pair<ridge_bf16>::high(w);
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) sum[h] += add[h];
   }
 
   // A warp's 16 rows leave through the room of its queries, as they lay there, in pieces of 128 bytes and more.
-  static __device__ __forceinline__ void store(const float (&out)[D / 2], const float (&inverse)[2], shared_at mine, int rows, ridge_bf16 *o) {
+  static __device__ __forceinline__ void store(const float (&out)[OUTS], const float (&inverse)[2], shared_at mine, int rows, ridge_bf16 *o) {
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
     for (int h = 0; h < 2; h++)
@@ -218,7 +229,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     return p.sums + p.count * QUERIES * D + (part * QUERIES + 64 * group + 16 * warp + threadIdx.x % 32 / 4) * 2;
   }
 
-  static __device__ __forceinline__ void store_part(const float (&out)[D / 2], const float (&base)[2], const float (&sum)[2], const KeyParts &p, int64_t part, int group, int warp) {
+  static __device__ __forceinline__ void store_part(const float (&out)[OUTS], const float (&base)[2], const float (&sum)[2], const KeyParts &p, int64_t part, int group, int warp) {
     pack<float> *to = pieces(p, part, group, warp);
     float *row = totals(p, part, group, warp);
 #pragma unroll
@@ -267,10 +278,11 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
   static __device__ __forceinline__ void consume(const HopperHeads &a, const Work &w, const Room &at, const KeyParts &p, int group, ridge_bf16 *o) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, next = group + 1 == GROUPS ? 0 : group + 1;
     const int row0 = w.first + 64 * group + 16 * warp; // of the warp
-    const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, PART, 1024);
+    const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, ONES ? 0 : PART, 1024);
+    const uint64_t ones = at.ones - at.v - (D / 64 - 1) * PART >> 4; // from the first stage of v
     const float c = a.scale * 1.44269504f; // log2 e
     const int visible = a.causal ? min(a.skv, row0 + a.skv - a.sq + 1) : a.skv; // keys that the warp's first query sees
-    float out[D / 2] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
+    float out[OUTS] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
     unsigned weight[KEYS / 16][4];
     auto take = [&](int n) { // scores of the block's tile n
       n += w.from;
@@ -296,7 +308,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
         wgmma_fence();
         scores(score, q, k + ks.at * (TILE >> 4));
         mbarrier_wait(at.v_full + 8 * vs.at, vs.phase);
-        outputs(out, weight, v + vs.at * (TILE >> 4));
+        outputs(out, weight, v + vs.at * (TILE >> 4), ones - vs.at * (TILE >> 4));
         if (GROUPS > 1) named_barrier_arrive(TURN + next, 256);
         wgmma_wait<1>();
         wgmma_settled(score);
@@ -312,21 +324,25 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
         round(score, weight, sum);
         if (changed) {
 #pragma unroll
-          for (int i = 0; i < D / 2; i++) out[i] *= factor[i / 2 % 2];
+          for (int i = 0; i < OUTS; i++) out[i] *= factor[i / 2 % 2];
         }
       }
       if (GROUPS > 1 && group == 0) named_barrier(TURN, 256); // the turn that is left
       mbarrier_wait(at.v_full + 8 * vs.at, vs.phase);
       wgmma_fence();
-      outputs(out, weight, v + vs.at * (TILE >> 4));
+      outputs(out, weight, v + vs.at * (TILE >> 4), ones - vs.at * (TILE >> 4));
       wgmma_wait<0>();
       wgmma_settled(out);
     }
     float inverse[2];
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 1);
-      sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 2);
+      if (ONES) {
+        sum[h] = out[OUTS - 4 + 2 * h];
+      } else {
+        sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 1);
+        sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 2);
+      }
       inverse[h] = sum[h] > 0 ? 1 / sum[h] : 0.0f;
     }
     if (w.part >= 0) return store_part(out, base, sum, p, w.part, group, warp);
@@ -339,7 +355,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [1 + 4 * STAGES]);
     Room at;
-    at.q = (shared_address(dynamic) + 1023) & ~(shared_at)1023, at.k = at.q + Q_BYTES, at.v = at.k + STAGES * TILE;
+    at.q = (shared_address(dynamic) + 1023) & ~(shared_at)1023, at.k = at.q + Q_BYTES, at.v = at.k + STAGES * TILE, at.ones = at.v + STAGES * TILE;
     at.q_full = shared_address(bars), at.k_full = at.q_full + 8, at.k_empty = at.k_full + 8 * STAGES, at.v_full = at.k_empty + 8 * STAGES, at.v_empty = at.v_full + 8 * STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0);
     if (tid == 0) {
@@ -350,6 +366,11 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
       }
       mbarrier_init_fence();
       tma_prefetch(q), tma_prefetch(k), tma_prefetch(v);
+    }
+    if (ONES && tid < ONES_BYTES / 16) {
+      const unsigned pairs[4] = {0x3f803f80u, 0x3f803f80u, 0x3f803f80u, 0x3f803f80u}; // ones as bf16
+      store_shared(at.ones + 16 * tid, pairs);
+      proxy_fence();
     }
     __syncthreads();
     const Work w = work_of(a, together, p, blockIdx.x);
