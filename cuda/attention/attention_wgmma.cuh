@@ -2,30 +2,35 @@
 // (causal: j ≤ i + skv − sq, groups of heads, a query that sees no key gives 0); d = 64, 128 or 256, tensors at multiples of 16 bytes, sq and skv > 0.
 //
 // FLOP: 4·d + 6 a visible pair. Bytes: q and o once, k and v once for a block's queries (from L2).
-// Design: FlashAttention-3 (Shah et al. 2024). A thread of the first warpgroup orders q, k and v by TMA; each of two (d = 64: three) others has 64 queries,
+// Design: FlashAttention-3 (Shah et al. 2024). A thread of the first warpgroup orders q, k and v by TMA; each of three (d = 256: two) others has 64 queries,
 // whose scores, weights and outputs never leave its registers. Within a warpgroup a tile's q·kᵀ is issued before the tile before's weights·v, so that
 // its softmax runs beside a product; the warpgroups take turns to issue (named barriers), so that it also runs beside the others' products. Weights are rounded to bf16
-// as they go to wgmma from registers, the sum is that of the rounded ones. Tiles that no query of a block sees are left out, those at the mask's edge are masked.
-// A block an SM; the hardware gives out the next one. Causal: those with the most keys first, over as many heads as L2 holds (wgmma.go).
+// as they go to wgmma from registers. The sum is that of the rounded ones: eight columns of ones beside v, which all tiles share, so that wgmma adds them up (d = 256: additions).
+// Tiles that no query of a block sees are left out, those at the mask's edge are masked.
+// A block an SM; the hardware gives out the next one. Causal: those with the most keys first, over as many heads as L2 holds. Blocks that would leave SMs idle, few or the last round's,
+// share their keys with others, and a second launch puts the parts together (wgmma.go).
 //
 // Counts a tile of keys, an SM; a scheduler has one warp of each warpgroup (disassembled, without masks and changes of base, which few tiles have):
-//   d                                64 (192 × 128)   128 (128 × 128)   256 (128 × 80)
-//   wgmma, cycles of the tensor cores    1536             2048              2560
-//   ex2, cycles of 8 a warp              1440 (15 of 16)  1024              640       the 16th by a polynomial
-//   issue slots of a scheduler           1430             910               730
-//   shared memory, bytes a cycle         101              112               122       of 128: wgmma 80 to 90, TMA the rest
-//   L2, bytes a cycle                    21               32                32        of 64
-//   a warpgroup's own way: q·kᵀ, maximum, ex2, rounding, some
-//                                        1200             1650              1600      cycles, within the tile's: the turns come round in time
-// so tensor cores bind at d = 128 and 256; at d = 64 three pipes are nearly full at once. Beside that a block of 8192 keys (131072 cycles at d = 128, causal half of it) loses
-// some 3500: its start with the first tiles of k (2500) and its end (1000), 0.974 (0.95); causal edges 0.985 (d = 64: 0.97); whole rounds of blocks of 132 SMs.
-// Predicted of the roof at the clock held, 8k, full and causal: d = 128 0.74 to 0.84 and 0.69 to 0.79; d = 64 0.55 to 0.66 and 0.51 to 0.62; d = 256 0.65 to 0.76
-// and 0.62 to 0.73. not yet measured.
-// Registers: 240 (d = 64: 160) for consumers, 24 (32) for the producer; no spill. In flight: one tile of k and one of v and more (d = 64: three each, 128: two), 80 KB and more.
+//   d                                64 (192 × 128)   128 (192 × 80)    256 (128 × 80)
+//   wgmma, cycles of the tensor cores    1632             1980              2560
+//   ex2, cycles of 8 a warp              1440 (15 of 16)  960               640       the 16th by a polynomial
+//   issue slots of a scheduler           1040             830               730
+//   shared memory, bytes a cycle         97               109               122       of 128
+//   L2, bytes a cycle                    20               21                32        of 64
+//   cycles on an H200                    2500             2140*             2640      * with plain sums of weights that are not rounded
+// so tensor cores bind at d = 128 and 256, which then run at 1.48 to 1.6 GHz of 1.98 (700 W); at d = 64, 1.77 GHz, a warpgroup's own way does: the same loop took 1616 cycles without
+// maximum, ex2 and sums, 2270 without ex2, 2520 without the maximum. Hence what counts there is instructions between two products, the sums of rounded weights above all.
 //
-// Versions: 1 as described; 2 base of the exponents kept until a maximum passes it by 4: 34 to 130 instructions a tile fewer; 3 the wait for the next k before the one for
-// weights·v: ptxas had put all ex2 behind both. Next: a column of ones beside v, so that wgmma sums the weights (d = 64: 130 of 475 instructions for 0.06 of
-// its wgmma); k and v by multicast to two blocks; the end of a block under the next one's start.
+// Versions: 1 as described, two warpgroups and 128 keys at d = 128, sums by additions; 2 base of the exponents kept until a maximum passes it by 4: 34 to 130 instructions a tile fewer;
+// 3 the wait for the next k before the one for weights·v: ptxas had put all ex2 behind both; 4 columns of ones (130 of 475 instructions at d = 64 for 0.06 of its wgmma); 5 keys
+// shared; 6 causal heads in sets of as many within L2, not its half; 7 192 queries and 80 keys at d = 128, where the same kernel with plain sums kept tensor cores at 0.90, not 0.83.
+// H200, 16 heads of 8192, TFLOP/s beside SDPA's best (cuDNN 9.19) in the same run:
+//   d = 64           3: 431 and 475;   4: 499;   5: 561, 1.165 of cuDNN;   causal 3: 421 and 406, 4: 488, 6: 522, 1.29
+//   d = 128          3: 614 and 633;   causal 593 and 511;   4 to 7: not yet measured
+//   d = 256          3: 745 and 674
+// Measured in the same run and left (full): no turns 409 (d = 128: 618); a turn that ends with q·kᵀ 414 (521); q from registers 424 (625); no ex2 by polynomial 408, every 8th 447, 4th 431;
+// d = 64 with four warpgroups and 64 keys 489, with ones 571 (causal 474), two blocks an SM of two warpgroups each 430 to 456; d = 128 with 112, 144, 160 and 176 keys 604 to 615.
+// Next: k and v by multicast to two blocks; the end of a block under the next one's start.
 #ifndef RIDGE_ATTENTION_WGMMA_CUH
 #define RIDGE_ATTENTION_WGMMA_CUH
 
