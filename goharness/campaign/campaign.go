@@ -309,61 +309,6 @@ func withClock(d record.Device, r runner.ClockReading) record.Device {
 	return d
 }
 
-// readClocks measures the clock with all threads of the run and with one alone, by thread
-// count, and puts both into the document. A clock under load that this CPU cannot give
-// carries the reason.
-func (c *campaign) readClocks(ctx context.Context) (map[int]runner.ClockReading, error) {
-	o := &c.cfg.Plan
-	fact := func(r runner.ClockReading, source string) record.Fact[float64] {
-		if r.LoadedUnavailable != "" {
-			return record.Unknown[float64](r.LoadedUnavailable)
-		}
-		return record.Known(r.LoadedGHz, source)
-	}
-	out := map[int]runner.ClockReading{}
-	all, err := c.readClock(ctx, o.Threads)
-	if err != nil {
-		return nil, err
-	}
-	out[o.Threads] = all
-	if c.cfg.Accelerator != nil {
-		const why = "not measured: the run is not on the CPU"
-		c.doc.Host.CPU.Clock.IdleGHz, c.doc.Host.CPU.Clock.LoadedGHz = record.Unknown[float64](why), record.Unknown[float64](why)
-		return out, nil
-	}
-	to := &c.doc.Host.CPU.Clock
-	to.IdleGHz = record.Known(all.IdleGHz, "dependent-multiplication chain, otherwise idle")
-	to.LoadedGHz = fact(all, "the same while the FMA units of all threads are busy")
-	if o.Threads > 1 {
-		if out[1], err = c.readClock(ctx, 1); err != nil {
-			return nil, err
-		}
-		one := fact(out[1], "the same while the FMA units of one thread alone are busy")
-		to.LoadedOneGHz = &one
-	}
-	return out, nil
-}
-
-// clockReadings of a clock: who else uses the CPU slows a reading and nothing makes one too
-// fast, so the highest is the clock. One alone read 3.41 GHz where the probes then ran at 3.69.
-const clockReadings = 5
-
-// readClock is the highest of several readings.
-func (c *campaign) readClock(ctx context.Context, threads int) (runner.ClockReading, error) {
-	best, err := c.runner.Clock(ctx, c.cfg.Plan.Device, threads)
-	for n := 1; err == nil && n < clockReadings; n++ {
-		var r runner.ClockReading
-		if r, err = c.runner.Clock(ctx, c.cfg.Plan.Device, threads); err != nil {
-			break
-		}
-		best.IdleGHz = max(best.IdleGHz, r.IdleGHz)
-		if r.LoadedUnavailable == "" {
-			best.LoadedGHz, best.LoadedUnavailable = max(best.LoadedGHz, r.LoadedGHz), ""
-		}
-	}
-	return best, err
-}
-
 // userDType is the precision that a given arithmetic peak counts for: the one that was
 // selected when exactly one was, else fp32.
 func userDType(cfg *Config) record.DType {

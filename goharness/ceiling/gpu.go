@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"ridge/goharness/record"
 )
@@ -83,29 +84,37 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 	return record.Theoretical{Unavailable: "no formula: latencies and the launch path have no published figure"}
 }
 
-func (g GPU) compute(c record.Ceiling, clock float64) record.Theoretical {
-	for _, r := range gpuRates {
-		if r.capability != g.Capability || r.isa != row(c.ISA) || r.dtype != dense(c.DType) {
-			continue
+// rate is the table's row; nil: none has a published figure.
+func (g GPU) rate(isa string, d record.DType) *gpuRate {
+	for i := range gpuRates {
+		if r := &gpuRates[i]; r.capability == g.Capability && r.isa == row(isa) && r.dtype == dense(d) {
+			return r
 		}
-		ops, label := r.ops, ""
-		if c.ISA == record.ISASparse {
-			ops, label = 2*ops, "with 2:4 structured sparsity, twice the dense rate"
-		}
-		which := "the clock held"
-		if clock == 0 {
-			clock, which = g.BoostGHz, "boost clock that the driver reports"
-		}
-		if clock == 0 || g.SMs == 0 {
-			return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors"}
-		}
-		return record.Theoretical{Label: label, Value: ops * clock * float64(g.SMs),
-			Formula: "operations per cycle and multiprocessor × clock × multiprocessors",
-			Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": clock, "multiprocessors": float64(g.SMs)},
-			Source:  r.source + "; " + which}
 	}
-	return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on compute capability %d.%d: measured only",
-		c.ISA, c.DType, g.Capability/10, g.Capability%10)}
+	return nil
+}
+
+func (g GPU) compute(c record.Ceiling, clock float64) record.Theoretical {
+	r := g.rate(c.ISA, c.DType)
+	if r == nil {
+		return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on compute capability %d.%d: measured only",
+			c.ISA, c.DType, g.Capability/10, g.Capability%10)}
+	}
+	ops, label := r.ops, ""
+	if c.ISA == record.ISASparse {
+		ops, label = 2*ops, "with 2:4 structured sparsity, twice the dense rate"
+	}
+	which := "the clock held"
+	if clock == 0 {
+		clock, which = g.BoostGHz, "boost clock that the driver reports"
+	}
+	if clock == 0 || g.SMs == 0 {
+		return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors"}
+	}
+	return record.Theoretical{Label: label, Value: ops * clock * float64(g.SMs),
+		Formula: "operations per cycle and multiprocessor × clock × multiprocessors",
+		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": clock, "multiprocessors": float64(g.SMs)},
+		Source:  r.source + "; " + which}
 }
 
 func (g GPU) dram() record.Theoretical {
@@ -191,31 +200,41 @@ func (g GPU) held(x record.Ceiling) *record.Held {
 	return nil
 }
 
-// diagnose is the one line on the gap between formula and probe.
-func (g GPU) diagnose(x record.Ceiling) string {
-	clock := fmt.Sprintf("at the nominal %.0f MHz", 1e3*x.Theoretical.Inputs["clock_ghz"])
+// diagnose is the one line on the gap between formula and probe. alike: every arithmetic row is exceeded by about the same factor.
+func (g GPU) diagnose(x record.Ceiling, alike bool) string {
+	nominal := 1e3 * x.Theoretical.Inputs["clock_ghz"]
+	clock := fmt.Sprintf("at the nominal %.0f MHz", nominal)
 	switch {
 	case x.Measured.Value == 0:
 		return "not measured: " + x.Measured.Unavailable
 	case x.Theoretical.Value == 0:
-		return "measured only: " + x.Theoretical.Unavailable
+		return "measured only: " + strings.TrimSuffix(x.Theoretical.Unavailable, ": measured only")
 	case x.Level == record.LevelHost:
 		return fmt.Sprintf("%.0f %% of the link: headers of packets and acknowledgements take 10 to 15 %%; the host's memory and a link that is narrower than its slot the rest", 100*x.Ratio)
 	case x.Kind == record.CeilingBandwidth:
 		return fmt.Sprintf("%.0f %% of the bus: refresh, turnarounds between reads and writes, and error correction take the rest", 100*x.Ratio)
+	case x.Ratio > 1.03 && x.Held != nil && x.Held.Ratio <= 1.03:
+		return fmt.Sprintf("measured above the row %s: the chip held %.0f MHz, more than the driver reports as its highest", clock, 1e3*x.Held.ClockGHz)
+	case x.Ratio > 1.03 && alike:
+		return fmt.Sprintf("measured above the row %s, as every row is and by about the same factor: the clock was read too low, not the rows wrong", clock)
 	case x.Ratio > 1.03:
-		return fmt.Sprintf("measured above the row %s: the row is wrong for this chip (%s), or it holds a higher clock", clock, x.Theoretical.Source)
+		return fmt.Sprintf("measured above the row %s: the row is wrong for this chip (%s), or it held a higher clock than was read", clock, x.Theoretical.Source)
 	case x.Held == nil:
 		return fmt.Sprintf("%.0f %% %s; the clock held is not known", 100*x.Ratio, clock)
 	}
 	why := "the clock is the gap"
 	switch {
-	case x.ISA == record.ISAMma && g.Capability >= 90 && x.Held.Ratio < 0.97:
+	case x.ISA == record.ISAMma && g.Capability >= 90 && x.DType != record.FP64 && x.Held.Ratio < 0.97:
 		why = "mma.sync does not reach the tensor cores' whole rate from 9.0 on"
 	case math.Abs(x.Held.Ratio-0.5) < 0.03:
 		why = "half of the row: one of two pipes"
 	case x.Held.Ratio < 0.97:
 		why = "the rest is not the clock: issue slots, latency, or the tail of a launch"
+	case x.Ratio >= 0.97:
+		why = "at the limit"
+	}
+	if math.Abs(nominal-1e3*x.Held.ClockGHz) < 0.5 {
+		return fmt.Sprintf("%.0f %% %s, which it held: %s", 100*x.Ratio, clock, why)
 	}
 	return fmt.Sprintf("%.0f %% %s, %.0f %% at the %.0f MHz held: %s", 100*x.Ratio, clock, 100*x.Held.Ratio, 1e3*x.Held.ClockGHz, why)
 }
