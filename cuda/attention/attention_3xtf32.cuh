@@ -8,10 +8,10 @@
 // a multiple of 32: fragments are read without a bank conflict.
 //
 // Counts for a warp and a tile of keys (32 of 128), d = 64 (128):
-//   mma.m16n8k8             384 (768), 6.9 cycles each of one of four tensor cores on 9.0: 2650 (5300)
-//   issue slots             splitting k and v 768 (1536), q 96 (192), weights 48; sums 512 (1024); mma 384 (768); fragments 192 (384); softmax some 300
+//   mma.m16n8k8             192 (384), 6.9 cycles each of one of four tensor cores on 9.0: 1325 (2650); two warps a scheduler
+//   issue slots             splitting k and v 384 (768), q 96 (192), weights 48; sums 256 (512); mma 192 (384); fragments 160 (320); softmax some 150
 // so tensor cores bind where two warps and more a scheduler fill the time of the rest: 103 TFLOP/s at 1980 MHz, 1.54 of the fp32 pipe.
-// Shared memory 70 KB (136 KB): two blocks a multiprocessor of 228 KB (one).
+// Shared memory 78 KB (152 KB): two blocks a multiprocessor of 228 KB (one).
 // Predicted on 9.0, long: 0.5 to 0.6 of that. not yet measured.
 #ifndef RIDGE_ATTENTION_3XTF32_CUH
 #define RIDGE_ATTENTION_3XTF32_CUH
