@@ -17,7 +17,7 @@ func Family() kernel.Family {
 	return kernel.Family{Name: "attention", Kernels: []kernel.Kernel{
 		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 5, Plan: simt},
 		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 5, Plan: simt},
-		{Name: "attention_fp32_sm80_3xtf32", Ops: "attention", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, FLOPShare: 3, Computes: record.TF32, Plan: wide},
+		{Name: "attention_fp32_sm80_3xtf32", Ops: "attention", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 1, BoundC: 5, FLOPShare: 3, Computes: record.TF32, Plan: wide},
 		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, RoundedC: 8, Plan: mma},
 		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 5, RoundedC: 8, Plan: wgmma},
 	}}
@@ -72,8 +72,6 @@ func wide(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	shared := (queries + 2*keys) * (4*a.Dim + 16)
 	switch {
-	case d.Capability != 80 && d.Capability != 90:
-		return kernel.Plan{}, kernel.Shape("compute capability %d.%d: three products of tf32 are faster than fp32 on 8.0 and 9.0 alone", d.Capability/10, d.Capability%10)
 	case a.Dim != 64 && a.Dim != 128:
 		return kernel.Plan{}, kernel.Shape("d=%d: 64 and 128 are taken", a.Dim)
 	case a.Sq > mmaSequence || a.Skv > mmaSequence:
