@@ -40,8 +40,9 @@ type Options struct {
 	Memory int64
 	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
 	PeakChunks int64
-	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB.
-	Traffic int64
+	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB. NearTraffic: of a working set of at most
+	// a quarter of Near, where it is more.
+	Traffic, NearTraffic int64
 	// Chase is the links that a launch of a latency probe follows at most, at least 16384; 0: 2^19.
 	Chase int64
 	// Extra are probes that the levels do not give.
