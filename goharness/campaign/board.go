@@ -147,7 +147,7 @@ func (b *board) fill(r *record.Result, got []power.Reading, why string) {
 		c.TemperatureC, c.Throttled = record.Unknown[float64](why), record.Unknown[string](why)
 		return
 	}
-	source := b.observer.Meter().Name()
+	source, _, _ := strings.Cut(b.observer.Meter().Name(), " ") // the library; the rest says how it counts joules
 	out := &record.Board{Source: source, Readings: len(got), Beside: append(slices.Clone(b.beside), b.disturb...)}
 	clocks := known(got, func(s power.Sensors) float64 { return s.ClockMHz })
 	if out.ClockMHz = middle(clocks); len(clocks) > 0 {

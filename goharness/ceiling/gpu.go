@@ -54,12 +54,12 @@ const (
 // gpuRates has rows with a source alone: other capabilities are measured only.
 var gpuRates = []gpuRate{
 	{80, "ex2", record.FP32, 16, guide}, {86, "ex2", record.FP32, 16, guide}, {89, "ex2", record.FP32, 16, guide}, {90, "ex2", record.FP32, 16, guide},
-	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide},
+	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide}, {80, "simt", record.FP16, 512, a100},
 	{80, "tensor", record.FP64, 128, a100}, {80, "tensor", record.TF32, 1024, a100},
 	{80, "tensor", record.FP16, 2048, a100}, {80, "tensor", record.BF16, 2048, a100}, {80, "tensor", record.INT8, 4096, a100},
 	{86, "simt", record.FP32, 256, guide}, {86, "simt", record.FP64, 4, guide},
 	{89, "simt", record.FP32, 256, guide}, {89, "simt", record.FP64, 4, guide},
-	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide},
+	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide}, {90, "simt", record.FP16, 512, hopper},
 	{90, "tensor", record.FP64, 256, hopper}, {90, "tensor", record.TF32, 2048, hopper},
 	{90, "tensor", record.FP16, 4096, hopper}, {90, "tensor", record.BF16, 4096, hopper},
 	{90, "tensor", record.FP8E4M3, 8192, hopper}, {90, "tensor", record.FP8E5M2, 8192, hopper}, {90, "tensor", record.INT8, 8192, hopper},
