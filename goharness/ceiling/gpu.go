@@ -78,6 +78,8 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 		return g.dram()
 	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelHost:
 		return g.link()
+	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelShared:
+		return g.shared()
 	case c.Kind == record.CeilingBandwidth:
 		return record.Theoretical{Unavailable: "no formula: the caches' width per cycle has no published figure"}
 	}
@@ -125,6 +127,18 @@ func (g GPU) dram() record.Theoretical {
 		Formula: "2 transfers × memory clock × bus width / 8",
 		Inputs:  map[string]float64{"memory_clock_ghz": g.MemoryGHz, "bus_bits": float64(g.BusBits)},
 		Source:  "the driver's device attributes"}
+}
+
+// sharedBytes a cycle and multiprocessor: 32 banks of 32 bits.
+const sharedBytes = 128
+
+func (g GPU) shared() record.Theoretical {
+	if g.BoostGHz == 0 || g.SMs == 0 {
+		return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors: measured only"}
+	}
+	return record.Theoretical{Value: sharedBytes * g.BoostGHz * float64(g.SMs), Formula: "bytes per cycle and multiprocessor × clock × multiprocessors",
+		Inputs: map[string]float64{"bytes_per_cycle": sharedBytes, "clock_ghz": g.BoostGHz, "multiprocessors": float64(g.SMs)},
+		Source: "CUDA C++ Programming Guide, 32 banks of 32 bits a cycle; boost clock that the driver reports"}
 }
 
 // pcieRates are the transfers of a lane in 10⁹ bits per second and the share of them that is data: 128b/130b from generation 3 on, of generation 6
@@ -211,6 +225,8 @@ func (g GPU) diagnose(x record.Ceiling, alike bool) string {
 		return "measured only: " + strings.TrimSuffix(x.Theoretical.Unavailable, ": measured only")
 	case x.Level == record.LevelHost:
 		return fmt.Sprintf("%.0f %% of the link: headers of packets and acknowledgements take 10 to 15 %%; the host's memory and a link that is narrower than its slot the rest", 100*x.Ratio)
+	case x.Level == record.LevelShared:
+		return fmt.Sprintf("%.0f %% of %d bytes a cycle %s: the clock held, and what the loop issues beside its loads", 100*x.Ratio, sharedBytes, clock)
 	case x.Kind == record.CeilingBandwidth:
 		return fmt.Sprintf("%.0f %% of the bus: refresh, turnarounds between reads and writes, and error correction take the rest", 100*x.Ratio)
 	case x.Ratio > 1.03 && x.Held != nil && x.Held.Ratio <= 1.03:
