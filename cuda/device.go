@@ -174,6 +174,9 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 		return out, backend.Unsupported("kernel %s needs %d bytes of shared memory a block, the device has %d", l.Entry, l.Shared, d.id.limits.SharedMax)
 	}
 	var err error
+	if l.Image != "" {
+		image = l.Image
+	}
 	if out.Function, err = d.entry(image, l.Entry); err != nil {
 		return out, err
 	}
@@ -182,7 +185,11 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 			a.Bits += work
 		}
 		if a.Map != nil {
-			m, err := encode(*a.Map)
+			t := *a.Map
+			if a.Work {
+				t.Address += work
+			}
+			m, err := encode(t)
 			if err != nil {
 				return out, fmt.Errorf("kernel %s: parameter %d: %w", l.Entry, len(out.Params), err)
 			}

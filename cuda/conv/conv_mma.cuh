@@ -34,7 +34,7 @@ template <class P, int MOVED, int APART> struct Windows {
   unsigned along, down;          // from the end of a tap's channels to the next, and from the end of a row of taps
   static constexpr int FAR = -32768; // no tap reaches an image from there (conv.go)
 
-  __device__ __forceinline__ Windows(const ConvShape &v, const void *image, int64_t group, int64_t first) {
+  __device__ __forceinline__ Windows(const ConvShape &v, const void *image, int64_t group, int64_t first, int ahead = 0) {
     const int units = (int)(v.c * P::SIZE / 16), pixel = (int)v.wo;
     x = (const unsigned char *)image, height = (int)v.h, width = (int)v.w, place = 0;
     depth = (int)(v.group_channels() * P::SIZE / 16), dilation = (int)v.dilation, span = (int)v.s * dilation;
@@ -49,7 +49,7 @@ template <class P, int MOVED, int APART> struct Windows {
       corner[i] = inside ? (int)(((n * v.h + h) * v.w + w) * units + group * depth) : 0;
       begin[i] = inside ? h * 65536 + w : FAR * 65536;
     }
-    unit = chunk, tap = chunk;
+    unit = chunk + ahead, tap = unit; // ahead: units of the sum that are left out
     settle();
   }
   // To the tap that the unit lies in; behind the last one nothing is read.
@@ -89,6 +89,17 @@ template <class P, int... SIZES> struct MmaConv : MmaTile<P, true, SIZES...> {
       const int64_t k = group * channels + channel;
       return value(s, pixel * v.k + k, k);
     });
+  }
+  // One group's sums over the part blockIdx.y of the window, of per terms each, to [part][pixel][channel].
+  static __device__ __forceinline__ void part(const ConvShape &v, int64_t per, const typename P::a_type *x, const typename P::b_type *w, typename T::sum *parts) {
+    const int64_t pixels = v.n * v.ho * v.wo, sum = v.window(), first = blockIdx.y * per;
+    if (pixels == 0) return;
+    const TilePlace wide = tile_place(blockIdx.x, pixels, v.k, T::ROWS, T::COLS);
+    const TilePlace tile = {(int)wide.row, (int)wide.column};
+    typename T::sum acc[T::RM][T::RN][4] = {};
+    T::product(min(per, sum - first), Windows<P, T::MOVED_A, T::THREADS / 4>(v, x, 0, tile.row, (int)(first * P::SIZE / 16)),
+               T::source_b(w + tile.column * sum + first, sum, v.k - tile.column), acc);
+    mma_store<T>(acc, tile, pixels, v.k, parts + blockIdx.y * pixels * v.k, v.k, [](typename T::sum s, int64_t, int64_t) { return s; });
   }
 };
 

@@ -118,3 +118,63 @@ func TestConvolutionsOfBytesOnHopperMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
+
+// Blocks of a cluster that share filters, and those that share a window: tails of pixels and channels, a last row of tiles without a neighbour, stages that parts do not share evenly, all epilogues.
+func TestConvolutionsInClustersMatchTheExpectation(t *testing.T) {
+	t.Setenv("RIDGE_FAKE_SMS", "8")
+	with := func(kernel string, d record.DType, tile, cluster int64, shapes ...string) {
+		var ops []op.Op
+		for _, s := range shapes {
+			ops = append(ops, cudatest.Op(t, "conv2d", d, s+",layout=nhwc"))
+		}
+		params := map[string]int64{}
+		if tile > 0 {
+			params["tile"] = tile
+		}
+		if cluster > 0 {
+			params["cluster"] = cluster
+		}
+		cudatest.With(t, cuda.New(), kernel, params, ops)
+	}
+	const pair, window = "n=3,c=64,h=9,w=9,k=130,r=1", "n=1,c=72,h=7,w=6,k=70,pad=1"
+	with("conv2d_bf16_sm90", record.BF16, 128, 2, pair, "n=2,c=32,h=11,w=9,k=75,pad=1,bias=1,residual=1,act=relu")
+	with("conv2d_bf16_sm90", record.BF16, 256, 2, pair)
+	with("conv2d_int8_sm90", record.INT8, 128, 2, pair, pair+",requant=1,bias=1")
+	with("conv2d_bf16_sm90_split8", record.BF16, 64, 0, window+",bias=1,residual=1,act=relu")
+	with("conv2d_bf16_sm90_split4", record.BF16, 64, 0, "n=2,c=32,h=9,w=9,k=65,pad=1,stride=2")
+	with("conv2d_bf16_sm90_split2", record.BF16, 128, 0, window, "n=2,c=136,h=8,w=9,k=140,r=1")
+	with("conv2d_bf16_sm90_split4", record.BF16, 256, 0, "n=1,c=264,h=5,w=6,k=270,r=1")
+	with("conv2d_int8_sm90_split4", record.INT8, 128, 0, "n=1,c=80,h=7,w=6,k=75,pad=1,residual=1,bias=1", "n=1,c=80,h=7,w=6,k=80,pad=1,requant=1,act=relu")
+	with("conv2d_fp32_sm90_3xtf32_split8", record.FP32, 0, 0, "n=1,c=36,h=5,w=6,k=72,pad=1")
+	t.Setenv("RIDGE_FAKE_SMS", "2") // which have no room for more parts
+	with("conv2d_fp32_sm90_3xtf32_split2", record.FP32, 0, 0, "n=1,c=20,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=relu")
+}
+
+// fp32 as three products of tf32, of 32 channels a stage.
+func TestConvolutionsOfThreeProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{"n=1,c=16,h=9,w=7,k=70,pad=1", "n=2,c=36,h=8,w=9,k=130,r=1", "n=1,c=20,h=12,w=11,k=67,pad=1,stride=2", "n=2,c=16,h=6,w=7,k=75,pad=1,bias=1,residual=1,act=relu"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.FP32, shape+",layout=nhwc"))
+	}
+	cudatest.Taken(t, cuda.New(), "sm90", ops)
+}
+
+// What is packed first: nchw, three channels, channels off 16 bytes; tails of pixels and channels, several taps in a stage, windows in parts (4 multiprocessors) and whole.
+func TestPackedConvolutionsMatchTheExpectation(t *testing.T) {
+	const stem, tails, many = "n=1,c=3,h=15,w=14,k=17,r=7,stride=2,pad=3", "n=2,c=13,h=7,w=6,k=35,pad=1,dilation=2", "n=3,c=20,h=20,w=21,k=70,r=1"
+	var ops []op.Op
+	for _, layout := range []string{"", ",layout=nhwc"} {
+		for _, d := range []record.DType{record.BF16, record.FP32} {
+			for _, s := range []string{stem, tails, many, tails + ",bias=1,residual=1,act=relu"} {
+				if d == record.FP32 && s == many && layout != "" {
+					continue // lies as tensor cores want it
+				}
+				ops = append(ops, cudatest.Op(t, "conv2d", d, s+layout))
+			}
+		}
+		for _, s := range []string{stem, tails + ",residual=1,bias=1", many, tails + ",requant=1,bias=1,act=relu", many + ",requant=1"} {
+			ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, s+layout))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "packed", ops)
+}

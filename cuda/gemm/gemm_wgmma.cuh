@@ -40,13 +40,22 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
   constexpr int N = 16 / sizeof(TE);
   const Epilogue<TE> e = {d, bias, alpha, beta, act};
   const bool packed = (uintptr_t)c % 16 == 0 && ldc % N == 0 && e.packs(n);
-  T::template products<N>(m, n, k, batch, a, b, [&](int64_t z, int64_t row, int64_t column, const Run<float, N> &sums) {
-    if (row >= m || column >= n) return;
-    const Run<float, N> v = e.all(sums, (z * m + row) * n + column, column, n - column, packed);
-    Run<TE, N> out;
+  const bool plain = packed && !d && !bias && act == ACT_NONE && n % N == 0;
+  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const float(&acc)[T::COLS / 2], shared_at mine) {
+    TE *to = c + z * stride_c + row0 * ldc + column0;
+    if (plain) {
+      T::rows(acc, mine, to, ldc, m - row0, n - column0, [&](float sum) { return alpha * sum; });
+      return;
+    }
+    T::template each<N>(acc, mine, [&](int row, int column, const Run<float, N> &sums) {
+      const int64_t left = n - column0 - column;
+      if (row0 + row >= m || left <= 0) return;
+      const Run<float, N> v = e.all(sums, (z * m + row0 + row) * n + column0 + column, column0 + column, left, packed);
+      Run<TE, N> out;
 #pragma unroll
-    for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(v.at[i]);
-    store_run(c + z * stride_c + row * ldc + column, out, n - column, packed);
+      for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(v.at[i]);
+      store_run(to + row * ldc + column, out, left, packed);
+    });
   });
 }
 
@@ -63,15 +72,23 @@ __device__ __forceinline__ void wgmma_bytes(const ridge_tensor_map &a, const rid
                                             int64_t ldc, int64_t stride_c, const int32_t *bias, int32_t *c) {
   constexpr int N = 4;
   const bool packed = ((uintptr_t)c | (uintptr_t)bias) % 16 == 0 && ldc % N == 0;
-  T::template products<N>(m, n, k, batch, a, b, [&](int64_t z, int64_t row, int64_t column, const Run<int, N> &sums) {
-    if (row >= m || column >= n) return;
-    Run<int32_t, N> out = sums;
-    if (bias) {
-      const Run<int32_t, N> x = run_of<N>(bias + column, n - column, packed);
-#pragma unroll
-      for (int i = 0; i < N; i++) out.at[i] = (int32_t)((unsigned)out.at[i] + (unsigned)x.at[i]);
+  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const int(&acc)[T::COLS / 2], shared_at mine) {
+    int32_t *to = c + z * stride_c + row0 * ldc + column0;
+    if (packed && !bias && n % N == 0) {
+      T::rows(acc, mine, to, ldc, m - row0, n - column0, [](int sum) { return sum; });
+      return;
     }
-    store_run(c + z * stride_c + row * ldc + column, out, n - column, packed);
+    T::template each<N>(acc, mine, [&](int row, int column, const Run<int, N> &sums) {
+      const int64_t left = n - column0 - column;
+      if (row0 + row >= m || left <= 0) return;
+      Run<int32_t, N> out = sums;
+      if (bias) {
+        const Run<int32_t, N> x = run_of<N>(bias + column0 + column, left, packed);
+#pragma unroll
+        for (int i = 0; i < N; i++) out.at[i] = (int32_t)((unsigned)out.at[i] + (unsigned)x.at[i]);
+      }
+      store_run(to + row * ldc + column, out, left, packed);
+    });
   });
 }
 
@@ -88,15 +105,18 @@ __device__ __forceinline__ void wgmma_requantised(const ridge_tensor_map &a, con
                                                   int64_t ldc, bool relu, const int32_t *bias, const float *scale, int8_t *c) {
   constexpr int N = 8;
   const bool packed = ((uintptr_t)bias | (uintptr_t)scale) % (4 * N) == 0 && (uintptr_t)c % N == 0 && ldc % N == 0;
-  T::template products<N>(m, n, k, 1, a, b, [&](int64_t, int64_t row, int64_t column, const Run<int, N> &sums) {
-    if (row >= m || column >= n) return;
-    const Run<float, N> factor = run_of<N>(scale + column, n - column, packed);
-    Run<int32_t, N> shift = {};
-    if (bias) shift = run_of<N>(bias + column, n - column, packed);
-    Run<int8_t, N> out;
+  T::products(m, n, k, 1, a, b, [&](int64_t, int64_t row0, int64_t column0, const int(&acc)[T::COLS / 2], shared_at mine) {
+    T::template each<N>(acc, mine, [&](int r, int j, const Run<int, N> &sums) {
+      const int64_t row = row0 + r, column = column0 + j;
+      if (row >= m || column >= n) return;
+      const Run<float, N> factor = run_of<N>(scale + column, n - column, packed);
+      Run<int32_t, N> shift = {};
+      if (bias) shift = run_of<N>(bias + column, n - column, packed);
+      Run<int8_t, N> out;
 #pragma unroll
-    for (int i = 0; i < N; i++) out.at[i] = requantise((int32_t)((unsigned)sums.at[i] + (unsigned)shift.at[i]), factor.at[i], relu);
-    store_run(c + row * ldc + column, out, n - column, packed);
+      for (int i = 0; i < N; i++) out.at[i] = requantise((int32_t)((unsigned)sums.at[i] + (unsigned)shift.at[i]), factor.at[i], relu);
+      store_run(c + row * ldc + column, out, n - column, packed);
+    });
   });
 }
 

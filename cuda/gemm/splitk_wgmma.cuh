@@ -29,10 +29,13 @@
 template <class T>
 __device__ __forceinline__ void wgmma_parts(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t part,
                                             typename T::sum *parts) {
-  T::template products<4>(
+  T::products(
       m, n, k, 1, a, b,
-      [&](int64_t z, int64_t row, int64_t column, const Run<typename T::sum, 4> &sums) {
-        if (row < m && column < n) store_run(parts + (z * m + row) * n + column, sums, n - column, n % 4 == 0);
+      [&](int64_t z, int64_t row0, int64_t column0, const typename T::sum(&acc)[T::COLS / 2], shared_at mine) {
+        T::template each<4>(acc, mine, [&](int r, int j, const Run<typename T::sum, 4> &sums) {
+          const int64_t row = row0 + r, column = column0 + j;
+          if (row < m && column < n) store_run(parts + (z * m + row) * n + column, sums, n - column, n % 4 == 0);
+        });
       },
       (int)part);
 }

@@ -127,6 +127,31 @@ __device__ __forceinline__ unsigned bits_of(int x) { return (unsigned)x; }
 __device__ __forceinline__ void of_bits(float &x, unsigned b) { x = __uint_as_float(b); }
 __device__ __forceinline__ void of_bits(int &x, unsigned b) { x = (int)b; }
 
+// Two elements of 16 bits of C, the lower column in the lower bits.
+template <class TE> struct WgmmaPair;
+template <> struct WgmmaPair<ridge_bf16> {
+  static __device__ __forceinline__ unsigned of(float low, float high) {
+#if defined(RIDGE_MODEL)
+    return (unsigned)element<ridge_bf16>::store(high).bits << 16 | element<ridge_bf16>::store(low).bits;
+#else
+    unsigned w;
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+#endif
+  }
+};
+template <> struct WgmmaPair<ridge_fp16> {
+  static __device__ __forceinline__ unsigned of(float low, float high) {
+#if defined(RIDGE_MODEL)
+    return (unsigned)element<ridge_fp16>::store(high).bits << 16 | element<ridge_fp16>::store(low).bits;
+#else
+    unsigned w;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+#endif
+  }
+};
+
 template <bool ALONG, class P> struct WgmmaOf {
   typedef typename P::along type;
 };
@@ -246,10 +271,40 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     }
   }
 
+  // The warp's 16 rows of the tile as they are stored: value(sum) of each, to elements of `to` on (its first), rows of `pitch` of which `down` and `across` exist; they begin at multiples of 16 bytes, and
+  // 16 bytes at a time exist or not. 256 bytes of a row at a time go through shared memory; no store or load has a bank conflict.
+  template <class TE, class F>
+  static __device__ __forceinline__ void rows(const sum (&acc)[COLS / 2], shared_at mine, TE *to, int64_t pitch, int64_t down, int64_t across, F value) {
+    constexpr int N = 16 / sizeof(TE), WIDE = LINE / sizeof(TE);
+    const int lane = threadIdx.x % 32, chunk = lane % 16;
+    to += lane / 16 * pitch + chunk * N;
+#pragma unroll
+    for (int part = 0; part < COLS / WIDE; part++) {
+#pragma unroll
+      for (int i = 0; i < WIDE / 2; i += 2) {
+        const int row = lane / 4 + i / 2 % 2 * 8;
+        const sum x = acc[part * WIDE / 2 + i], y = acc[part * WIDE / 2 + i + 1];
+        if constexpr (sizeof(TE) == 2)
+          store_shared(mine + row * LINE + ((i / 4 ^ lane / 4) << 4) + lane % 4 * 4, WgmmaPair<TE>::of(value(x), value(y)));
+        else
+          store_shared(mine + place(row, i / 4 * 2 + lane % 4 / 2) + lane % 2 * 8, bits_of(value(x)), bits_of(value(y)));
+      }
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 8; i++) {
+        const int row = 2 * i + lane / 16;
+        unsigned w[4];
+        load_shared(w, sizeof(TE) == 2 ? mine + row * LINE + ((chunk ^ row % 8) << 4) : mine + place(row, chunk));
+        if (row < down && part * WIDE + chunk * N < across) store_pack((pack<unsigned> *)(to + 2 * i * pitch + part * WIDE), pack<unsigned>{{w[0], w[1], w[2], w[3]}});
+      }
+      __syncwarp();
+    }
+  }
+
   // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS / BLOCKS, 1) (or
-  // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0. part: stages that are summed up
-  // together; where they are fewer than the depth's, batch is 1 and z counts the parts.
-  template <int PER, class F>
+  // (64, STEP, 1)). f(z, row, column, sums, mine) gets a warp's sums of the 16 rows from `row` and the COLS columns from `column` on, some of which may lie beyond the ends, and the
+  // shared memory for `each` or `rows`. depth > 0. part: stages that are summed up together; where they are fewer than the depth's, batch is 1 and z counts the parts.
+  template <class F>
   static __device__ __forceinline__ void products(int64_t m, int64_t n, int64_t depth, int64_t batch, const ridge_tensor_map &a,
                                                   const ridge_tensor_map &b, F f, int part = 0x7fffffff) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
@@ -289,13 +344,13 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at told = BLOCKS > 1 ? cluster_map(empty, tid % BLOCKS) : empty;
     WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
+    if (part == 0x7fffffff && steps > 1 && group == 2) mbarrier_wait(full + 8, 0);
     for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
       loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
       const int64_t z = t / (down * across);
       const TilePlace at = place_of(t, down, across, rank);
-      const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;
-      each<PER>(acc, mine, [&](int row, int column, const Run<sum, PER> &v) { f(z, row0 + row, column0 + column, v); });
+      f(z, at.row * ROWS + 16 * warp, at.column * COLS, acc, mine);
     }
     if constexpr (BLOCKS > 1) cluster_barrier(); // the others' producers have been told of the last stages
   }

@@ -70,6 +70,7 @@ type Plan struct {
 // Launch of one entry of the kernel's image.
 type Launch struct {
 	Entry   string
+	Image   string // of another kernel, which has the entry; empty: this one's
 	Grid    [3]int64
 	Block   [3]int64
 	Cluster [3]int64 // zero: none
@@ -84,7 +85,7 @@ type Copy struct{ To, From Buffer }
 // Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {
 	Bits uint64
-	Work bool       // Bits is an offset into the workspace
+	Work bool       // Bits, or the map's address, is an offset into the workspace
 	Map  *TensorMap // instead of Bits
 }
 
