@@ -101,19 +101,20 @@ template <int N> __device__ __forceinline__ void add_all(unsigned (&s)[4], const
 
 constexpr int AHEAD = 4; // loads of 16 bytes of a thread in flight
 
-// A thread that has no more than AHEAD packs reads K of them again and again, of so many passes together that AHEAD loads are in flight.
+// A thread that has no more than AHEAD packs reads K of them again and again, of so many passes together that AHEAD loads are in flight. ptxas minds no
+// volatile of inline PTX: loads from one address it does once before the loop. It does not know that pass stays below 2^40.
 template <bool FAR, int K> __device__ __forceinline__ void read_again(unsigned (&s)[4], int64_t passes, const pack<float> *p) {
   constexpr int TOGETHER = AHEAD / K;
   pack<float> v[TOGETHER * K], one[K];
   int64_t pass = 0;
   for (; pass + TOGETHER <= passes; pass += TOGETHER) {
 #pragma unroll
-    for (int u = 0; u < TOGETHER * K; u++) v[u] = load_again<FAR>(p + u % K * THREADS);
+    for (int u = 0; u < TOGETHER * K; u++) v[u] = load_again<FAR>(p + ((pass + u / K) >> 40) + u % K * THREADS);
     add_all(s, v);
   }
   for (; pass < passes; pass++) {
 #pragma unroll
-    for (int u = 0; u < K; u++) one[u] = load_again<FAR>(p + u * THREADS);
+    for (int u = 0; u < K; u++) one[u] = load_again<FAR>(p + (pass >> 40) + u * THREADS);
     add_all(s, one);
   }
 }
