@@ -100,7 +100,9 @@ func TestConvolutionsOnHopperMatchTheExpectation(t *testing.T) {
 	for _, act := range op.Activations {
 		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=75,pad=1,layout=nhwc,bias=1,residual=1,act="+act))
 	}
-	ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,residual=1"))
+	for _, e := range []string{"residual=1", "bias=1,act=relu", "act=silu"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,"+e))
+	}
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
@@ -119,10 +121,10 @@ func TestConvolutionsOfBytesOnHopperMatchTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
-// Blocks of a cluster that share filters, and those that share a window: tails of pixels and channels, a last row of tiles without a neighbour, stages that parts do not share evenly, all epilogues.
-func TestConvolutionsInClustersMatchTheExpectation(t *testing.T) {
-	t.Setenv("RIDGE_FAKE_SMS", "8")
-	with := func(kernel string, d record.DType, tile, cluster int64, shapes ...string) {
+// Blocks of a cluster that share a window: tails of pixels and channels, stages that parts do not share evenly, all epilogues. Seven multiprocessors have no room for eight parts.
+func TestConvolutionsInPartsMatchTheExpectation(t *testing.T) {
+	with := func(d record.DType, kernel, sms string, tile int64, shapes ...string) {
+		t.Setenv("RIDGE_FAKE_SMS", sms)
 		var ops []op.Op
 		for _, s := range shapes {
 			ops = append(ops, cudatest.Op(t, "conv2d", d, s+",layout=nhwc"))
@@ -131,23 +133,15 @@ func TestConvolutionsInClustersMatchTheExpectation(t *testing.T) {
 		if tile > 0 {
 			params["tile"] = tile
 		}
-		if cluster > 0 {
-			params["cluster"] = cluster
-		}
 		cudatest.With(t, cuda.New(), kernel, params, ops)
 	}
-	const pair, window = "n=3,c=64,h=9,w=9,k=130,r=1", "n=1,c=72,h=7,w=6,k=70,pad=1"
-	with("conv2d_bf16_sm90", record.BF16, 128, 2, pair, "n=2,c=32,h=11,w=9,k=75,pad=1,bias=1,residual=1,act=relu")
-	with("conv2d_bf16_sm90", record.BF16, 256, 2, pair)
-	with("conv2d_int8_sm90", record.INT8, 128, 2, pair, pair+",requant=1,bias=1")
-	with("conv2d_bf16_sm90_split8", record.BF16, 64, 0, window+",bias=1,residual=1,act=relu")
-	with("conv2d_bf16_sm90_split4", record.BF16, 64, 0, "n=2,c=32,h=9,w=9,k=65,pad=1,stride=2")
-	with("conv2d_bf16_sm90_split2", record.BF16, 128, 0, window, "n=2,c=136,h=8,w=9,k=140,r=1")
-	with("conv2d_bf16_sm90_split4", record.BF16, 256, 0, "n=1,c=264,h=5,w=6,k=270,r=1")
-	with("conv2d_int8_sm90_split4", record.INT8, 128, 0, "n=1,c=80,h=7,w=6,k=75,pad=1,residual=1,bias=1", "n=1,c=80,h=7,w=6,k=80,pad=1,requant=1,act=relu")
-	with("conv2d_fp32_sm90_3xtf32_split8", record.FP32, 0, 0, "n=1,c=36,h=5,w=6,k=72,pad=1")
-	t.Setenv("RIDGE_FAKE_SMS", "2") // which have no room for more parts
-	with("conv2d_fp32_sm90_3xtf32_split2", record.FP32, 0, 0, "n=1,c=20,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=relu")
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "8", 64, "n=1,c=72,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=gelu", "n=2,c=72,h=9,w=9,k=72,pad=1,stride=2,bias=1,act=relu")
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "7", 64, "n=2,c=32,h=9,w=9,k=65,pad=1,stride=2")
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "4", 256, "n=1,c=264,h=5,w=6,k=270,r=1", "n=2,c=264,h=8,w=9,k=272,r=1")
+	with(record.INT8, "conv2d_int8_sm90_splitk", "7", 128, "n=1,c=80,h=7,w=6,k=75,pad=1,residual=1,bias=1", "n=1,c=80,h=7,w=6,k=80,pad=1,requant=1,act=relu")
+	with(record.INT8, "conv2d_int8_sm90_splitk", "8", 128, "n=2,c=80,h=7,w=6,k=76,pad=1,bias=1")
+	with(record.FP32, "conv2d_fp32_sm90_3xtf32_splitk", "8", 0, "n=1,c=36,h=5,w=6,k=72,pad=1")
+	with(record.FP32, "conv2d_fp32_sm90_3xtf32_splitk", "7", 0, "n=1,c=20,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=relu")
 }
 
 // fp32 as three products of tf32, of 32 channels a stage.

@@ -8,12 +8,26 @@
 // of a stage are 128 bytes, so that no more is fetched than at stride 1.
 // FLOP: 2·N·Ho·Wo·K·C·R·S. Bytes: x, w, bias, residual and y once; from L2 a box and 64, 128 or 256 filters a stage.
 //
-// Stages, warpgroups and the way out: ridge_wgmma_tile.cuh, with its counts: a stage of 128 pixels × 256 channels is 1024 cycles of the tensor cores, 47 bytes
-// of L2 a cycle of 64. × 128: 512 cycles, 64 bytes: L2 binds. × 64 (_slim): 256 cycles, for which shared memory needs 448 (wgmma 32 KB, TMA 24 KB) and L2 384. Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875
-// at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
-// Predicted over its layers, of the roof at the clock held: 0.6 to 0.75 from 128 output channels on where tiles fill the SMs several times, 0.4 to 0.5 at 64.
-// Bytes: as many cycles, bytes and instructions a stage, of twice the channels; no tile of 64 channels. Of the roof twice as high predicted 0.5 to 0.65, since a tap of 128 channels is one
-// stage and the end of a tile weighs twice. not yet measured.
+// Where tiles are few, PARTS blocks of a cluster sum a part of the
+// window each: each finishes 1 / PARTS of the rows of its warps, for which the others leave their sums in the workspace, in L2, before a barrier of the cluster; one
+// launch, added in the order of the parts: the same bits every time. fp32 is three products of tf32 (ridge_wgmma_3xtf32.cuh), in tiles of 128 channels.
+// Where a tile's pixels lie in y is calculated before its sums: a row costs one shuffle at the end of a tile.
+//
+// Stages and warpgroups: ridge_wgmma_tile.cuh. A stage alone takes, measured on an H200 (1980 MHz) by the time of one tile's depth: of 64 channels 0.145 us, 287 cycles where the tensor cores need 256,
+// of 128 0.29, of 256 0.57, of three products of tf32 1.27; bytes as bf16. All multiprocessors together get some 10 TB/s of stages from the second-level cache: 14 boxes × 8 tiles of 64
+// (512 channels, 7 × 7, 32 images) had 0.30 us a stage of 24 KB.
+// Of that the boxes' pixels fill, for 32 images of ResNet-50, all (7 × 7: 0.875), for one 0.875 at 56 and 28 pixels, 0.77 at 14, 0.38 at 7; one tap all but the last box.
+//
+// The end of a tile: 256 bytes of a row at a time go through shared memory as they are stored (`plain`: no residual, no activation but ReLU, channels and y at multiples of 16 bytes), else eight sums
+// at a time with all of the epilogue (`each`).
+//
+// Versions, bf16, an H200, n = 32, of cuDNN 9.19 (torch 2.11, conv2d, channels_last, as a graph):
+// 1. 64-bit places, every row's pixel by division: 64 channels 3x3 56² 24.1 us (1.11 of cuDNN's rate), 256 3x3 14² 16.4 (1.09), 512 3x3 7² 23.6 (0.71), 1x1 256>64 56² 21.9 (0.81), 1x1 1024>256 14² 10.6 (0.71).
+// 2. 32-bit places before the sums, parts of a window, costs of tiles: 21.2 (1.20), 15.4 (1.13), 20.6 (0.85, in four parts), 21.8 (0.86), 9.7 (0.85); over ResNet-50's 22 layers but the stem 0.56 to 1.20 with the best tile of each, with the stem a geometric mean of 0.88. One image in four
+//    or eight parts: 512 3x3 7² 7.0 us (1.68; whole 14.1), 256 3x3 14² 6.6 (1.28; 9.3), 128 3x3 28² 6.0 (1.08; 6.6), 1x1 2048>512 7² 6.0 (0.90; 8.5). One tile of one stage took 3.6 us with 64 channels, 4.7 with
+//    128, 7.0 with 256: the end of each 64 columns 1.15. Clusters of two that share the filters were slower than the best tile in 21 of 22 layers and 2 % faster in one, and
+//    two parts were best in one (2048>512 7², 12.1 us against 12.9 whole): both are gone. fp32, 64 channels 3x3 56²: 155 us (portable 320, cuDNN without tf32 290).
+// 3. `plain`: not yet measured.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
 
@@ -33,12 +47,12 @@ struct ConvMaps {
   const ridge_tensor_map &even, &right, &down, &both;
 };
 
-// BLOCKS below each other share the filters; PARTS share the window. Both: a cluster has BLOCKS for the first part, then BLOCKS for the next.
-template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile<P, true, COLS, BLOCKS> {
-  typedef WgmmaTile<P, true, COLS, BLOCKS> T;
+// PARTS blocks share the window.
+template <class P, int COLS, int PARTS> struct WgmmaConv : WgmmaTile<P, true, COLS> {
+  typedef WgmmaTile<P, true, COLS> T;
   typedef typename T::sum sum;
   typedef typename T::loop loop;
-  static constexpr int CLUSTER = BLOCKS * PARTS, OWN = 16 / PARTS; // rows of a warp that a part finishes
+  static constexpr int OWN = 16 / PARTS; // rows of a warp that a part finishes
   static_assert(16 % PARTS == 0, "whole rows of a warp");
 
   // As WgmmaTile's, which has no wgmma of 64 columns.
@@ -55,10 +69,10 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
   }
 
   struct Grid { // of tiles, in boxes of y and in columns
-    unsigned wide, high, down, across, tiles; // down: of rows of tiles or, in clusters, of groups of BLOCKS
+    unsigned wide, high, down, across, tiles;
     __device__ __forceinline__ Grid(const ConvBoxes &v) {
       wide = (unsigned)(v.w + v.box_w - 1) / v.box_w, high = (unsigned)(v.h + v.box_h - 1) / v.box_h;
-      down = (wide * high * ((unsigned)(v.n + v.box_n - 1) / v.box_n) + BLOCKS - 1) / BLOCKS, across = (unsigned)(v.k + COLS - 1) / COLS;
+      down = wide * high * ((unsigned)(v.n + v.box_n - 1) / v.box_n), across = (unsigned)(v.k + COLS - 1) / COLS;
       tiles = down * across;
     }
   };
@@ -66,9 +80,9 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
     int n, h, w, column;
   };
   // Neighbours in time are tiles of the same pixels, 8 rows of tiles at a time (ridge_tile_place.cuh).
-  static __device__ __forceinline__ Corner corner(const ConvBoxes &v, const Grid &g, unsigned tile, unsigned rank) {
+  static __device__ __forceinline__ Corner corner(const ConvBoxes &v, const Grid &g, unsigned tile) {
     const unsigned first = tile / (8 * g.across) * 8, rows = g.down - first < 8 ? g.down - first : 8, within = tile - first * g.across;
-    const unsigned row = (first + within % rows) * BLOCKS + rank;
+    const unsigned row = first + within % rows;
     return {(int)(row / (g.wide * g.high)) * v.box_n, (int)(row / g.wide % g.high) * v.box_h, (int)(row % g.wide) * v.box_w, (int)(within / rows) * COLS};
   }
   struct Slice { // stages of the window that a block sums up
@@ -81,16 +95,14 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
   }
 
   static __device__ __forceinline__ void produce(const ConvBoxes &v, const Grid &g, const Slice &of, shared_at stages, shared_at full, shared_at empty, const ConvMaps &x,
-                                                 const ridge_tensor_map &filters, unsigned rank, unsigned part) {
-    constexpr int SHARE = COLS / BLOCKS;
-    constexpr unsigned ALL = (1u << BLOCKS) - 1;
+                                                 const ridge_tensor_map &filters) {
     const unsigned bytes = (unsigned)(v.box_n * v.box_h * v.box_w + COLS) * 128;
     const int chunks = (v.c + T::STEP - 1) / T::STEP, taps = of.first / chunks;
     const int i0 = taps / v.taps_w, j0 = taps % v.taps_w, c0 = of.first % chunks * T::STEP;
     int slot = 0;
     unsigned phase = 0;
-    for (unsigned t = blockIdx.x / CLUSTER; t < g.tiles; t += gridDim.x / CLUSTER) {
-      const Corner at = corner(v, g, t, rank);
+    for (unsigned t = blockIdx.x / PARTS; t < g.tiles; t += gridDim.x / PARTS) {
+      const Corner at = corner(v, g, t);
       int i = i0, j = j0, c = c0;
       for (int s = 0; s < of.count; s++) {
         const int down = i * v.dilation - v.pad, right = j * v.dilation - v.pad; // of the tap from its output pixel
@@ -99,11 +111,7 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
         mbarrier_wait(empty + 8 * slot, phase ^ 1);
         mbarrier_expect(bar, bytes);
         tma_load(to, from, bar, c, at.w + (right >> v.halves), at.h + (down >> v.halves), at.n);
-        if constexpr (BLOCKS > 1) {
-          tma_load_multicast(to + T::A_BYTES + rank * (T::B_BYTES / BLOCKS), filters, bar, c, i * v.taps_w + j, at.column + (int)rank * SHARE, ALL << (part * BLOCKS));
-        } else {
-          tma_load(to + T::A_BYTES, filters, bar, c, i * v.taps_w + j, at.column);
-        }
+        tma_load(to + T::A_BYTES, filters, bar, c, i * v.taps_w + j, at.column);
         if (++slot == T::STAGES) slot = 0, phase ^= 1;
         if ((c += T::STEP) >= v.c) {
           c = 0;
@@ -154,20 +162,50 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
     }
   }
 
+  // Stores value(sum, column) of the warp's rows, to(row) being where a row's first column lies, or null; columns: how many exist, 16 bytes at a time. 256 bytes of a row at a time go through
+  // shared memory as they are stored; no store or load has a bank conflict.
+  template <class E, class V, class W> static __device__ __forceinline__ void plain(const sum (&acc)[COLS / 2], shared_at mine, int columns, V value, W to) {
+    constexpr int N = 16 / sizeof(E), WIDE = COLS * sizeof(E) < 256 ? COLS : 256 / sizeof(E), LANES = WIDE / N, ROWS = 32 / LANES;
+    const int lane = threadIdx.x % 32, chunk = lane % LANES;
+#pragma unroll
+    for (int part = 0; part < COLS / WIDE; part++) {
+#pragma unroll
+      for (int i = 0; i < WIDE / 2; i += 2) {
+        const int row = lane / 4 + i / 2 % 2 * 8, at = part * WIDE / 2 + i, column = at / 4 * 8 + lane % 4 * 2;
+        const sum low = value(acc[at], column), high = value(acc[at + 1], column + 1);
+        if constexpr (sizeof(E) == 2)
+          store_shared(mine + row * T::LINE + ((i / 4 ^ lane / 4) << 4) + lane % 4 * 4, WgmmaPair<E>::of(low, high));
+        else
+          store_shared(mine + T::place(row, i / 4 * 2 + lane % 4 / 2) + lane % 2 * 8, bits_of(low), bits_of(high));
+      }
+      __syncwarp();
+#pragma unroll
+      for (int i = 0; i < 16; i += ROWS) {
+        const int row = i + lane / LANES;
+        E *line = to(row);
+        unsigned w[4];
+        load_shared(w, sizeof(E) == 2 ? mine + row * T::LINE + ((chunk ^ row % 8) << 4) : mine + T::place(row, chunk));
+        if (line && part * WIDE + chunk * N < columns) store_pack((pack<unsigned> *)(line + part * WIDE + chunk * N), pack<unsigned>{{w[0], w[1], w[2], w[3]}});
+      }
+      __syncwarp();
+    }
+  }
+
   // store(pixel, channel, sums) gets N neighbours of a pixel of y, some of which may lie beyond the channels.
-  template <int N, class F>
-  static __device__ __forceinline__ void convolve(const ConvBoxes &v, const ConvMaps &x, const ridge_tensor_map &filters, sum *parts, F store) {
+  // Where `quick` says so value(sum, channel) is stored instead, to y.
+  template <int N, class E, class V, class F>
+  static __device__ __forceinline__ void convolve(const ConvBoxes &v, const ConvMaps &x, const ridge_tensor_map &filters, sum *parts, bool quick, E *y, V value, F store) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [loop::BARRIERS * T::STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * T::STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), rows = v.box_n * v.box_h * v.box_w;
-    const unsigned place = CLUSTER > 1 ? cluster_rank() : 0, rank = place % BLOCKS, part = place / BLOCKS;
+    const unsigned part = PARTS > 1 ? cluster_rank() : 0;
     if (tid == 0) {
       tma_prefetch(x.even);
       tma_prefetch(filters);
       for (int s = 0; s < T::STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
-        mbarrier_init(empty + 8 * s, 8 * BLOCKS);
+        mbarrier_init(empty + 8 * s, 8);
         if constexpr (loop::BARRIERS > 2) mbarrier_init(full + 16 * T::STAGES + 8 * s, loop::HELPERS);
       }
       mbarrier_init_fence();
@@ -176,20 +214,19 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
     for (int s = 0; s < T::STAGES; s++)
       for (int at = rows * 128 + tid * 16; at < T::A_BYTES; at += WGMMA_THREADS * 16) store_shared(stages + s * T::STAGE + at, zeros);
     proxy_fence();
-    if constexpr (BLOCKS == 1) __syncthreads();
-    if constexpr (BLOCKS > 1) cluster_barrier();
+    __syncthreads();
     const Grid g(v);
     const Slice of = slice(v.taps_h * v.taps_w * ((v.c + T::STEP - 1) / T::STEP), part);
     if (group == 0) {
       registers_fewer<40>();
-      if (tid == 0) produce(v, g, of, stages, full, empty, x, filters, rank, part);
+      if (tid == 0) produce(v, g, of, stages, full, empty, x, filters);
       if constexpr (loop::BARRIERS > 2) {
         if (tid >= 128 - 32 * loop::HELPERS) {
           WgmmaRing at = {stages, full, empty, 0, 0, 0, 0};
-          for (unsigned t = blockIdx.x / CLUSTER; t < g.tiles; t += gridDim.x / CLUSTER) loop::template help<WgmmaConv>(at, of.count);
+          for (unsigned t = blockIdx.x / PARTS; t < g.tiles; t += gridDim.x / PARTS) loop::template help<WgmmaConv>(at, of.count);
         }
       }
-      if constexpr (CLUSTER > 1) {
+      if constexpr (PARTS > 1) {
         __syncwarp();
         cluster_barrier();
       }
@@ -197,13 +234,12 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
     }
     registers_more<232>();
     const int lane = tid % 32, warp = tid / 32 - 4;
-    const shared_at told = BLOCKS > 1 ? cluster_map(empty, part * BLOCKS + tid % BLOCKS) : empty;
-    WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + T::A_BYTES, 16, 1024), 0, 0};
+    WgmmaRing ring = {stages, full, empty, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + T::A_BYTES, 16, 1024), 0, 0};
     const shared_at mine = stages + T::STAGES * T::STAGE + warp * T::STAGING;
-    for (unsigned t = blockIdx.x / CLUSTER; t < g.tiles; t += gridDim.x / CLUSTER) {
+    for (unsigned t = blockIdx.x / PARTS; t < g.tiles; t += gridDim.x / PARTS) {
       sum acc[COLS / 2];
       if constexpr (loop::BARRIERS > 2) loop::template sums<WgmmaConv>(acc, ring, of.count); // which has no registers for what follows
-      const Corner at = corner(v, g, t, rank);
+      const Corner at = corner(v, g, t);
       // Where row lane % 16 of the warp lies in y; -1: nowhere.
       const unsigned row = 16 * warp + lane % 16, line = row / (unsigned)v.box_w, n = at.n + line / (unsigned)v.box_h;
       const unsigned h = at.h + line % (unsigned)v.box_h, w = at.w + row % (unsigned)v.box_w;
@@ -211,16 +247,23 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
       const int pixel = inside ? (int)((n * v.h + h) * v.w + w) : -1;
       if constexpr (loop::BARRIERS == 2) loop::template sums<WgmmaConv>(acc, ring, of.count);
       if constexpr (PARTS == 1) {
+        if constexpr (sizeof(E) > 1) {
+          if (quick) {
+            plain<E>(acc, mine, v.k - at.column, [&](sum s, int column) { return value(s, at.column + column); }, [&](int r) {
+              const int to = __shfl_sync(0xffffffffu, pixel, r);
+              return to < 0 ? (E *)0 : y + (int64_t)to * v.k + at.column;
+            });
+            continue;
+          }
+        }
         each<N>(acc, mine, 0, 16, [&](int r, int column, const Run<sum, N> &sums) {
           const int to = __shfl_sync(0xffffffffu, pixel, r), channel = at.column + column;
           if (to >= 0 && channel < v.k) store(to, channel, sums);
         });
       } else {
         // There is one tile. A part finishes OWN rows of each warp; it leaves the others to their parts, in the workspace [tile of a block][part][row][column].
-        sum *tile = parts + ((size_t)t * BLOCKS + rank) * (PARTS * 128 * COLS) + 16 * warp * COLS;
-        each<4>(acc, mine, 0, 16, [&](int r, int column, const Run<sum, 4> &sums) {
-          if (r / OWN != (int)part) *(Run<sum, 4> *)(tile + part * (128 * COLS) + r * COLS + column) = sums;
-        });
+        sum *tile = parts + (size_t)t * (PARTS * 128 * COLS) + 16 * warp * COLS;
+        plain<sum>(acc, mine, COLS, [](sum x, int) { return x; }, [&](int r) { return r / OWN == (int)part ? (sum *)0 : tile + part * (128 * COLS) + r * COLS; });
         cluster_barrier();
         each<N>(acc, mine, (int)part * OWN, OWN, [&](int r, int column, const Run<sum, N> &own) {
           const int to = __shfl_sync(0xffffffffu, pixel, r % 16), channel = at.column + column;
@@ -246,7 +289,6 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
         break;
       }
     }
-    if constexpr (CLUSTER > 1 && PARTS == 1) cluster_barrier(); // the others' producers have been told of the last stages
   }
   static __device__ __forceinline__ float plus(float a, float b) { return a + b; }
   static __device__ __forceinline__ int plus(int a, int b) { return (int)((unsigned)a + (unsigned)b); } // wraps
@@ -267,7 +309,12 @@ template <class P, int COLS, int BLOCKS, int PARTS> struct WgmmaConv : WgmmaTile
     const Epilogue<E> e = {residual, bias, 1, 1, (int)act};                                                                               \
     const int64_t channels = k;                                                                                                           \
     const bool packed = (uintptr_t)y % 16 == 0 && channels % N == 0 && e.packs(channels);                                                 \
-    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, [&](int64_t pixel, int64_t channel, const Run<float, N> &sums) { \
+    const bool quick = packed && !residual && (act == ACT_NONE || act == ACT_RELU);                                                       \
+    auto value = [&](float s, int channel) {                                                                                              \
+      const float v = bias && channel < channels ? s + load(bias[channel]) : s;                                                           \
+      return act == ACT_RELU ? relu(v) : v;                                                                                               \
+    };                                                                                                                                    \
+    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, quick, y, value, [&](int64_t pixel, int64_t channel, const Run<float, N> &sums) { \
       const int64_t at = pixel * channels + channel;                                                                                      \
       const Run<float, N> all = e.template all<N>(sums, at, channel, channels - channel, packed);                                        \
       Run<E, N> out;                                                                                                                      \
@@ -293,7 +340,8 @@ template <int N> __device__ __forceinline__ Run<int32_t, N> shifted(const Run<in
     constexpr int N = 4;                                                                                                                  \
     const int64_t channels = k;                                                                                                           \
     const bool packed = ((uintptr_t)y | (uintptr_t)bias | (uintptr_t)residual) % 16 == 0 && channels % N == 0;                            \
-    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, [&](int64_t pixel, int64_t channel, const Run<int, N> &sums) { \
+    auto value = [&](int s, int channel) { return bias && channel < channels ? (int)((unsigned)s + (unsigned)bias[channel]) : s; };        \
+    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, packed && !residual, y, value, [&](int64_t pixel, int64_t channel, const Run<int, N> &sums) { \
       const int64_t at = pixel * channels + channel;                                                                                      \
       const int64_t left = channels - channel;                                                                                            \
       const Run<int32_t, N> more = shifted(sums, bias ? bias + channel : nullptr, left, packed);                                          \
@@ -307,7 +355,8 @@ template <int N> __device__ __forceinline__ Run<int32_t, N> shifted(const Run<in
     constexpr int N = 8;                                                                                                                  \
     const int64_t channels = k;                                                                                                           \
     const bool packed = ((uintptr_t)bias | (uintptr_t)scale) % (4 * N) == 0 && (uintptr_t)y % N == 0 && channels % N == 0;                \
-    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, [&](int64_t pixel, int64_t channel, const Run<int, N> &sums) { \
+    auto value = [](int s, int) { return s; };                                                                                            \
+    WgmmaConv<P, __VA_ARGS__>::template convolve<N>(RIDGE_CONV_BOX_VALUES, false, y, value, [&](int64_t pixel, int64_t channel, const Run<int, N> &sums) { \
       const int64_t at = pixel * channels + channel;                                                                                      \
       const int64_t left = channels - channel;                                                                                            \
       const Run<float, N> factor = run_of<N>(scale + channel, left, packed);                                                              \

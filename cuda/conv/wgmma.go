@@ -10,33 +10,35 @@ import (
 	"ridge/goharness/record"
 )
 
-// wgmmaTile is a tile of an entry of conv_wgmma.cuh: its channels; the blocks below each other of a cluster, which share the filters; the parts of the window, whose
-// blocks are a cluster. sum is the microseconds of a stage where the tensor cores or shared memory bind.
+// wgmmaTile is a tile of an entry of conv_wgmma.cuh: its channels; the parts of the window, whose blocks are a cluster; and the microseconds of a stage where the tensor cores bind,
+// as measured on an H200 of one tile alone (of three products, of bytes too).
 type wgmmaTile struct {
-	suffix              string
-	cols, blocks, parts int64
-	sum                 float64
+	suffix      string
+	cols, parts int64
+	stage       float64
 }
 
-func (t wgmmaTile) cluster() int64 { return t.blocks * t.parts }
-
+// wgmmaWhole are the tiles that sum whole windows, wgmmaParts those that share them. Of bytes there is no wgmma of 64 columns here. Left out since others were faster on an H200: clusters
+// that share filters, two parts, and most pairs of columns and parts.
 var (
-	wgmmaTiles = []wgmmaTile{{"", 256, 1, 1, 0.53}, {"_cluster", 256, 2, 1, 0.53}, {"_narrow", 128, 1, 1, 0.33}, {"_narrow_cluster", 128, 2, 1, 0.33}, {"_slim", 64, 1, 1, 0.23}}
-	// Of bytes: there is no wgmma of 64 columns for them here.
-	wgmmaTilesBytes = wgmmaTiles[:4]
-	wgmmaTilesFloat = []wgmmaTile{{"", 128, 1, 1, 0.8}}
-	wgmmaWhole      = map[record.DType][]wgmmaTile{record.BF16: wgmmaTiles, record.INT8: wgmmaTilesBytes, record.FP32: wgmmaTilesFloat}
+	wgmmaWhole = map[record.DType][]wgmmaTile{
+		record.BF16: {{"", 256, 1, 0.57}, {"_narrow", 128, 1, 0.29}, {"_slim", 64, 1, 0.145}},
+		record.INT8: {{"", 256, 1, 0.57}, {"_narrow", 128, 1, 0.29}},
+		record.FP32: {{"", 128, 1, 1.27}},
+	}
+	wgmmaParts = map[record.DType][]wgmmaTile{
+		record.BF16: {{"_4", 256, 4, 0.57}, {"_slim_4", 64, 4, 0.145}, {"_slim_8", 64, 8, 0.145}},
+		record.INT8: {{"_4", 256, 4, 0.57}, {"_narrow_4", 128, 4, 0.29}, {"_narrow_8", 128, 8, 0.29}},
+		record.FP32: {{"_4", 128, 4, 1.27}, {"_8", 128, 8, 1.27}},
+	}
 )
 
-// What else takes time, in microseconds: a stage's way from the second-level cache, for each 16 KB that it brings to all multiprocessors at once; the end of a tile and of
-// its columns; of parts the cluster's barrier, and for each 16 KB of sums a multiprocessor the way to the second-level cache and back. Counted, not yet measured.
-const wgmmaCacheCost, wgmmaEndCost, wgmmaColumnCost, wgmmaBarrierCost, wgmmaSumsCost = 0.21, 0.2, 0.004, 0.5, 0.9
+// What else takes time: bytes of stages that the second-level cache delivers in a microsecond; microseconds of the end of a tile and of each of its columns; of a tile in parts, and of
+// each megabyte of their sums on the way to that cache and back. The first from measurements on an H200, the others estimated.
+const wgmmaCacheRate, wgmmaEndCost, wgmmaColumnCost, wgmmaPartsCost, wgmmaSumsCost = 10.5e6, 0.1, 0.004, 1.2, 0.2
 
 // Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, bytes of channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
 const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 128
-
-// Fewer output channels are left to the tier below; no list has more parts.
-const wgmmaLeastOut, wgmmaMostParts = 33, 8
 
 // pixelView is what wgmma sees of a convolution: an image of output pixels, and the strides of x, in pixels, from one to the next.
 type pixelView struct {
@@ -52,32 +54,9 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o), wgmmaWhole[o.DType()], nil, o, b, d)
 }
 
-// wgmmaSplit plans it for few tiles, whose windows the blocks of a cluster share in so many parts; what whole tiles or other parts do sooner is refused.
-func wgmmaSplit(parts int64) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error) {
-	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-		whole := wgmmaWhole[o.DType()]
-		var rivals []wgmmaTile
-		for _, p := range []int64{1, 2, 4, 8} {
-			if p != parts {
-				rivals = append(rivals, wgmmaInParts(whole, p)...)
-			}
-		}
-		return wgmmaPlan(fmt.Sprintf("conv2d_%s_sm90%s_split%d", o.DType(), products(o), parts), wgmmaInParts(whole, parts), rivals, o, b, d)
-	}
-}
-
-// wgmmaInParts are a list's tiles in so many parts; eight have no tile of 256 channels.
-func wgmmaInParts(whole []wgmmaTile, parts int64) (out []wgmmaTile) {
-	if parts == 1 {
-		return whole
-	}
-	for _, t := range whole {
-		if t.blocks == 1 && (parts < 8 || t.cols < 256) {
-			t.parts = parts
-			out = append(out, t)
-		}
-	}
-	return out
+// wgmmaSplitK plans it for few tiles, whose windows the blocks of a cluster share; what whole tiles do sooner is refused.
+func wgmmaSplitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o)+"_splitk", wgmmaParts[o.DType()], wgmmaWhole[o.DType()], o, b, d)
 }
 
 // wgmmaPlan is one launch of an entry kernel_nhwc[_requant][tile]; a tile of rivals that is done sooner is left to them.
@@ -89,7 +68,10 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	pointwise := c.R == 1 && c.S == 1 && c.Pad == 0
 	size, most := c.D.Size(), int64(math.MaxInt32)
 	// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
-	leastIn := wgmmaDepth / size / 2
+	leastIn, leastOut := wgmmaDepth/size/2, int64(33)
+	if c.D == record.INT8 {
+		leastOut = 65 // at 64 the tier below took half the time on an H200
+	}
 	switch {
 	case !c.NHWC:
 		return kernel.Plan{}, kernel.Shape("layout=nchw: nhwc is taken")
@@ -103,14 +85,14 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 		return kernel.Plan{}, kernel.Shape("stride=2 on an image of %d x %d: there are no odd pixels", c.H, c.W)
 	case c.C < leastIn || c.C*size%16 != 0:
 		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, leastIn)
-	case c.K < wgmmaLeastOut:
-		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, wgmmaLeastOut)
+	case c.K < leastOut:
+		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, leastOut)
 	case op.Product(c.N, c.H, c.W, c.C) >= 1<<38 || op.Product(c.K, c.R, c.S, c.C) >= 1<<38:
 		return kernel.Plan{}, kernel.Shape("x of %d elements, filters of %d: fewer than 2^38 are taken", op.Product(c.N, c.H, c.W, c.C), op.Product(c.K, c.R, c.S, c.C))
 	case op.Product(c.N, c.Ho, c.Wo) > most || max(c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad) > most || op.Product(c.R, c.S) > most:
 		return kernel.Plan{}, kernel.Shape("%d output pixels, c=%d, k=%d, a padded image of %d x %d: tiles have 32-bit coordinates",
 			op.Product(c.N, c.Ho, c.Wo), c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad)
-	case op.Product(c.N, c.Ho, c.Wo, (c.K+63)/64) > most || op.Product(c.R, c.S, (c.C*size+wgmmaDepth-1)/wgmmaDepth)*wgmmaMostParts > most:
+	case op.Product(c.N, c.Ho, c.Wo, (c.K+63)/64) > most || op.Product(c.R, c.S, (c.C*size+wgmmaDepth-1)/wgmmaDepth)*8 > most:
 		return kernel.Plan{}, kernel.Shape("%d output pixels of %d channels from %d x %d taps of %d: tiles and stages have 32-bit numbers", op.Product(c.N, c.Ho, c.Wo), c.K, c.R, c.S, c.C)
 	case wgmmaShared+wgmmaBarriers > d.SharedMax:
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
@@ -133,17 +115,15 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	stages := c.R * c.S * ((c.C*size + wgmmaDepth - 1) / wgmmaDepth)
 	tile, time := wgmmaPick(tiles, down, c.K, stages, d)
 	if tile.cols == 0 {
-		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns in clusters of %d for %d tiles of pixels of %d stages", d.TileCols, d.Cluster, down, stages)
+		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns for %d tiles of pixels of %d stages on %d multiprocessors", d.TileCols, down, stages, d.SMs)
 	}
-	if rival, least := wgmmaPick(rivals, down, c.K, stages, d); d.TileCols == 0 && d.Cluster == 0 && rival.cols != 0 && least < time {
-		return kernel.Plan{}, kernel.Shape("%d tiles of pixels of %d channels and %d stages: other parts are done sooner on %d multiprocessors", down, c.K, stages, d.SMs)
+	if rival, least := wgmmaPick(rivals, down, c.K, stages, d); d.TileCols == 0 && rival.cols != 0 && least <= time {
+		return kernel.Plan{}, kernel.Shape("%d tiles of pixels of %d channels and %d stages: whole windows are summed sooner on %d multiprocessors", down, c.K, stages, d.SMs)
 	}
-	all := (down + tile.blocks - 1) / tile.blocks * ((c.K + tile.cols - 1) / tile.cols) // clusters' work
-	blocks, workspace := all*tile.cluster(), int64(0)
+	all := down * ((c.K + tile.cols - 1) / tile.cols)
+	blocks, workspace := all*tile.parts, all*tile.parts*wgmmaRows*tile.cols*4
 	if tile.parts == 1 {
-		blocks = min(all, max(1, int64(d.SMs)/tile.blocks)) * tile.blocks
-	} else {
-		workspace = all * tile.cluster() * wgmmaRows * tile.cols * 4
+		blocks, workspace = min(all, max(1, int64(d.SMs))), 0
 	}
 	pixel := uint64(c.C * size)
 	x := func(right, down int64) kernel.Arg { // from that column and row on
@@ -157,7 +137,7 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	}
 	taps := uint64(c.R * c.S)
 	filters := kernel.TensorMap{DType: c.D, Address: b[1].Address, Dims: []uint64{uint64(c.C), taps, uint64(c.K)},
-		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{uint32(wgmmaDepth / size), 1, uint32(tile.cols / tile.blocks)}}
+		Strides: []uint64{pixel, taps * pixel}, Box: []uint32{uint32(wgmmaDepth / size), 1, uint32(tile.cols)}}
 	ptr := map[string]kernel.Arg{} // a missing one is a null pointer
 	for _, t := range b {
 		ptr[t.Tensor.Name] = kernel.Ptr(t)
@@ -178,27 +158,26 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	}
 	args = append(args, ptr["bias"], added, ptr["y"])
 	l := kernel.Launch{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1}, Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}
-	if tile.cluster() > 1 {
-		l.Cluster = [3]int64{tile.cluster(), 1, 1}
+	if tile.parts > 1 {
+		l.Cluster = [3]int64{tile.parts, 1, 1}
 	}
 	return kernel.Plan{Workspace: workspace, Launches: []kernel.Launch{l}}, nil
 }
 
-// wgmmaPick is the tile of a list that is done first with so many boxes of pixels, channels and stages, and when, in microseconds. A search may have chosen its columns and
-// the blocks of its cluster.
+// wgmmaPick is the tile of a list that is done first with so many boxes of pixels, channels and stages, and when, in microseconds. A search may have chosen its columns.
 func wgmmaPick(list []wgmmaTile, down, k, stages int64, d kernel.Device) (best wgmmaTile, least float64) {
 	for _, t := range list {
-		places := max(1, int64(d.SMs)) / t.cluster() // of clusters
-		if d.TileCols != 0 && t.cols != d.TileCols || d.Cluster != 0 && t.blocks != d.Cluster || places == 0 || t.parts > stages || t.blocks > 1 && down == 1 {
+		places := max(1, int64(d.SMs)) / t.parts // of clusters
+		if d.TileCols != 0 && t.cols != d.TileCols || places == 0 || t.parts > stages {
 			continue
 		}
-		all := (down + t.blocks - 1) / t.blocks * ((k + t.cols - 1) / t.cols)
-		rounds, busy := float64((all+places-1)/places), float64(min(all, places)*t.cluster())/132
-		stage := max(t.sum, wgmmaCacheCost*busy*float64(wgmmaRows+t.cols/t.blocks)/128)
-		time := rounds * (float64((stages+t.parts-1)/t.parts)*stage + wgmmaEndCost + wgmmaColumnCost*float64(t.cols))
+		all := down * ((k + t.cols - 1) / t.cols)
+		rounds, per := float64((all+places-1)/places), float64((stages+t.parts-1)/t.parts)
+		time := rounds * (per*t.stage + wgmmaEndCost + wgmmaColumnCost*float64(t.cols))
 		if t.parts > 1 {
-			time += rounds * (wgmmaBarrierCost + wgmmaSumsCost*busy*float64(t.cols)/32*float64(t.parts-1)/float64(t.parts)*0.25)
+			time += rounds*wgmmaPartsCost + wgmmaSumsCost*float64(all*(t.parts-1)*wgmmaRows*t.cols*4)/1e6
 		}
+		time = max(time, float64(all*stages*(wgmmaRows+t.cols)*wgmmaDepth)/wgmmaCacheRate)
 		if best.cols == 0 || time < least {
 			best, least = t, time
 		}

@@ -15,17 +15,17 @@ var h200 = kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
 func TestHopperTakesTheConvolutionsItCan(t *testing.T) {
 	plantest.Launches(t, "conv2d", wgmma, []plantest.Case{
 		{DType: record.BF16, Params: "n=32 c=256 h=14 w=14 k=2048 r=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc", Blocks: 132, Shared: 230400},
-		{DType: record.BF16, Params: "n=32 c=128 h=28 w=28 k=128 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "n=32 c=128 h=28 w=28 k=128 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow", Blocks: 132, Shared: 230400},
 		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 8, Shared: 230400},
 		{DType: record.BF16, Params: "n=2 c=256 h=56 w=56 k=512 r=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 112, Shared: 230400},
 		{DType: record.BF16, Params: "n=32 c=64 h=56 w=56 k=64 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_slim", Blocks: 132, Shared: 230400},
-		{DType: record.BF16, Params: "n=32 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.BF16, Params: "n=32 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_nhwc_narrow", Blocks: 132, Shared: 230400},
 		{DType: record.INT8, Params: "n=32 c=256 h=14 w=14 k=2048 r=1 layout=nhwc", Device: h200, Entry: "conv2d_int8_sm90_nhwc", Blocks: 132, Shared: 230400},
-		{DType: record.INT8, Params: "n=32 c=128 h=28 w=28 k=128 pad=1 layout=nhwc requant=1", Device: h200, Entry: "conv2d_int8_sm90_nhwc_requant_narrow_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.INT8, Params: "n=32 c=128 h=28 w=28 k=128 pad=1 layout=nhwc requant=1", Device: h200, Entry: "conv2d_int8_sm90_nhwc_requant_narrow", Blocks: 132, Shared: 230400},
 		{DType: record.INT8, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_int8_sm90_nhwc_narrow", Blocks: 4, Shared: 230400},
 		{DType: record.INT8, Params: "n=1 c=48 h=8 w=8 k=128 layout=nhwc", Device: h200, Entry: "c=48: 64 and more"},
 		{DType: record.INT8, Params: "n=1 c=72 h=8 w=8 k=128 layout=nhwc", Device: h200, Entry: "c=72: 64 and more are taken, in multiples of 16 bytes"},
-		{DType: record.INT8, Params: "n=1 c=64 h=8 w=8 k=32 layout=nhwc", Device: h200, Entry: "k=32: 33 and more"},
+		{DType: record.INT8, Params: "n=1 c=64 h=8 w=8 k=64 layout=nhwc", Device: h200, Entry: "k=64: 65 and more"},
 		{DType: record.BF16, Params: "n=1 c=128 h=56 w=56 k=128 pad=1 stride=3 layout=nhwc", Device: h200, Entry: "stride=3 with a window of 3 x 3"},
 		{DType: record.BF16, Params: "n=1 c=128 h=56 w=1 k=128 pad=1 stride=2 layout=nhwc", Device: h200, Entry: "an image of 56 x 1: there are no odd pixels"},
 		{DType: record.BF16, Params: "n=1 c=128 h=8 w=8 k=128", Device: h200, Entry: "layout=nchw"},
@@ -38,6 +38,20 @@ func TestHopperTakesTheConvolutionsItCan(t *testing.T) {
 		{DType: record.BF16, Params: "n=1 c=128 h=8 w=8 k=128 layout=nhwc", Device: kernel.Device{SharedMax: 166912}, Entry: "a block takes 230528 bytes"},
 		{DType: record.BF16, Params: "n=1048576 c=32 h=256 w=64 k=128 layout=nhwc", Device: h200, Entry: "fewer than 2^38 are taken"},
 		{DType: record.BF16, Params: "n=65536 c=32 h=190 w=180 k=128 pad=1 layout=nhwc", Device: h200, Entry: "tiles have 32-bit coordinates"},
+	})
+}
+
+// Windows are shared where few tiles would leave multiprocessors idle, by as many blocks as are done first; whole ones are left to the other kernel.
+func TestHopperSharesTheWindowsOfFewTiles(t *testing.T) {
+	few := kernel.Device{Capability: 90, SMs: 7, SharedMax: 232448}
+	plantest.Launches(t, "conv2d", wgmmaSplitK, []plantest.Case{
+		{DType: record.BF16, Params: "n=32 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_splitk_nhwc_4", Blocks: 112, Shared: 230400, Cluster: 4},
+		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_splitk_nhwc_slim_8", Blocks: 64, Shared: 230400, Cluster: 8},
+		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=128 pad=1 layout=nhwc", Device: few, Entry: "conv2d_bf16_sm90_splitk_nhwc_slim_4", Blocks: 8, Shared: 230400, Cluster: 4},
+		{DType: record.INT8, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc requant=1", Device: h200, Entry: "conv2d_int8_sm90_splitk_nhwc_requant_narrow_8", Blocks: 32, Shared: 230400, Cluster: 8},
+		{DType: record.FP32, Params: "n=1 c=256 h=14 w=14 k=256 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_fp32_sm90_3xtf32_splitk_nhwc_8", Blocks: 32, Shared: 230400, Cluster: 8},
+		{DType: record.BF16, Params: "n=32 c=256 h=14 w=14 k=256 pad=1 layout=nhwc", Device: h200, Entry: "whole windows are summed sooner"},
+		{DType: record.BF16, Params: "n=1 c=64 h=56 w=56 k=64 r=1 layout=nhwc", Device: h200, Entry: "there is no tile of 0 columns for 25 tiles of pixels of 1 stages"},
 	})
 }
 

@@ -259,7 +259,7 @@ func TestAPartThatFailsLeavesTheOthers(t *testing.T) {
 		t.Errorf("memcheck: %s (%s)", s, note)
 	}
 
-	m = newMachine(t, "RIDGE_FAKE_FAIL=illegal:softmax_fp32_simt_rows:1", "PYTHONPATH=", "PARTS=peers")
+	m = newMachine(t, "RIDGE_FAKE_FAIL=illegal:softmax_fp32_simt_rows_held:1", "PYTHONPATH=", "PARTS=peers")
 	m.run()
 	var peers struct {
 		Without string `json:"peers_unavailable"`
@@ -344,7 +344,7 @@ func TestWhatIsCutOffLeavesItsPart(t *testing.T) {
 		t.Errorf("%d results, complete %v", len(doc.Results), doc.Summary.Complete)
 	}
 
-	m = newMachine(t, "PARTS=peers fusion", "RIDGE_FAKE_FAIL=hang:softmax_fp32_simt_rows:1")
+	m = newMachine(t, "PARTS=peers fusion", "RIDGE_FAKE_FAIL=hang:softmax_fp32_simt_rows_held:1")
 	cmd := m.command()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

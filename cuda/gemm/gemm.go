@@ -17,7 +17,7 @@ import (
 func Family() kernel.Family {
 	return kernel.Family{Name: "gemm", Kernels: []kernel.Kernel{
 		{Name: "gemm_fp64_simt", Ops: "gemm", DType: record.FP64, Accumulate: record.FP64, BoundC: 6, IntExact: true, Plan: simt},
-		{Name: "gemm_fp32_simt", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
+		{Name: "gemm_fp32_simt", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simtFP32},
 		{Name: "gemm_fp16_simt", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_bf16_simt", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, BoundC: 6, IntExact: true, Plan: simt},
 		{Name: "gemm_int8_simt", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, IntExact: true, Plan: simt},

@@ -201,6 +201,5 @@ func Blocks(n, per, limit int64) int64 {
 	return min(max(1, (n+per-1)/per), limit)
 }
 
-// MapGrid is the blocks of 256 threads for ridge_map over n elements: 8 a multiprocessor, which
-// fill it, and fewer when there is less than one pack of 16 bytes for each thread.
-func (d Device) MapGrid(n, size int64) int64 { return Blocks(n, 256*16/size, int64(8*d.SMs)) }
+// MapGrid is the blocks of 256 threads for ridge_map over n elements: one for each pack of 16 bytes a thread.
+func MapGrid(n, size int64) int64 { return Blocks(n, 256*16/size, 0) }

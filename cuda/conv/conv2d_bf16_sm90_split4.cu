@@ -1,6 +1,0 @@
-// conv2d, nhwc, at bf16 with fp32 sums on Hopper's tensor cores, the window in 4 parts: see conv_wgmma.cuh.
-#include "conv_wgmma.cuh"
-
-RIDGE_CONV_WGMMA(conv2d_bf16_sm90_split4_nhwc, HopperBf16, ridge_bf16, 256, 1, 4)
-RIDGE_CONV_WGMMA(conv2d_bf16_sm90_split4_nhwc_narrow, HopperBf16, ridge_bf16, 128, 1, 4)
-RIDGE_CONV_WGMMA(conv2d_bf16_sm90_split4_nhwc_slim, HopperBf16, ridge_bf16, 64, 1, 4)
