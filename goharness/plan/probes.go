@@ -70,6 +70,9 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			if bytes == 0 {
 				continue
 			}
+			if l.Name == ceiling.DRAM && bytes < b.o.Traffic && b.o.Traffic <= b.o.Memory/10*8 {
+				bytes = b.o.Traffic / 12288 * 12288 // in one pass, so that nothing of it is read again
+			}
 			for _, a := range accessesOf(l.Name, b.o.Device) {
 				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
 				main := l.Name == ceiling.DRAM && slices.Contains([]string{"read", "triad", "nt_triad"}, a)
