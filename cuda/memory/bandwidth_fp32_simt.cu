@@ -15,7 +15,7 @@
 // (memory.go). On an H200, prototypes, 128 MiB an array: copied so 4003 GB/s, by blocks that stay 3697 at most; triad of 85 MiB 4112 and 3768; reading 256 MiB by blocks that stay 4160, by
 // blocks that end 4100 at most.
 // An H200 (132 multiprocessors, 1.98 GHz), reads of many passes: 31.2 TB/s from first-level caches (64 KiB a multiprocessor; 33.5 at 128 bytes a cycle), 8.6 from
-// 30 MiB in the second level, 4.29 from 1 GiB of DRAM in one pass; with passes that launching hides 9.0 and 5.8. Groups that share the passes are not yet measured.
+// 30 MiB in the second level, 4.29 from 1 GiB of DRAM in one pass; in launches of 64 MB, of 7 and 11 us, 9.0 and 5.8. Groups that share the passes are not yet measured.
 // Packs need 16-byte alignment of all arrays; else, and in the tail, one element at a time.
 #include "ptx_memory.cuh"
 #include "ridge_reduce.cuh"

@@ -83,7 +83,7 @@ func TestBandwidthProbesOfADeviceMoveItsTraffic(t *testing.T) {
 	for _, tc := range []struct {
 		memory int64
 		dram   string
-	}{{128 << 30, "bytes=1073737728"}, {1 << 30, "bytes=268443648,passes=4"}} {
+	}{{128 << 30, "bytes=1073737728"}, {1 << 30, "bytes=268443648,passes=3"}} {
 		p := build(t, func(o *Options) {
 			o.Device, o.Threads, o.LLC, o.Memory, o.Quick = "cuda:0", 1, 60<<20, tc.memory, false
 			o.Levels = []ceiling.Level{{Name: "L2", Capacity: 60 << 20}, {Name: ceiling.DRAM}}
