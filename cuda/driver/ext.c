@@ -67,7 +67,7 @@ static void open_gate(ridge_timing *t) {
 
 // enqueues counts operations before they are enqueued. A driver takes no more than its queue holds while the device stands still, so
 // the gate opens before that. A graph of kernels is one operation; each copy in a graph takes its own place in the queue of a copy engine
-// (H200, driver 580: graphs of 298 copies and more behind a closed gate waited until it gave up, eight of 48 did not).
+// (H200, driver 580: 1020 launches or copies behind a closed gate, also copies of graphs, and 55 events).
 static void enqueues(ridge_timing *t, int n) {
   if (t->operations + n > t->ahead) open_gate(t);
   t->operations += n;
