@@ -6,17 +6,19 @@
 // bytes a cycle.
 // Of the wgmma's cycles at 4096³ (512 tiles in 4 rounds of 132: 0.970; a tile 64 stages of 1024): see the end of ridge_wgmma_tile.cuh's header for what is measured. Under random data the power limit
 // (700 W) binds: the clock falls to 1.5 to 1.6 GHz in a long row of launches, and 1.9 GHz hold for a few milliseconds after a rest. cuBLASLt takes 286 000 cycles at 4096³ there (256 × 128, clusters of 2).
-// Measured on an H200 beside cuBLASLt (PyTorch 2.11, CUDA 13.0), its time over this kernel's, version 3: bf16 NN 4096³ 0.98 (672 and 685 TFLOP/s), 8192³ 1.02 (683 and 671), NT 0.98 and 1.00; int8 NT 4096³ 1294 TOP/s
-// beside 776 of torch._int_mm, whose kernel there is one for 8.0; tf32 NT 4096³ 1.00 (354); e4m3 in its own file. Version 4: not yet measured.
+// Measured on an H200 beside cuBLASLt (PyTorch 2.11, CUDA 13.0), its time over this kernel's, version 4, in a long row of launches (1.5 to 1.6 GHz): bf16 NN 4096³ 0.986 (685 and 695 TFLOP/s), 8192³ 1.02 (694 and 680), NT 0.98
+// and 1.01; tf32 NT 4096³ 1.01; int8 NT 4096³ 1.70 (1337 TOP/s; torch._int_mm has a kernel for 8.0 there). With rests between, the median of five rounds and their range: bf16 NN 4096³ 0.974 (0.949 to 0.986; version 2: 0.884), 8192³
+// 0.986 (0.885 to 0.991; 0.967), NT 4096³ 0.948 (0.847 to 1.040), 8192³ 1.012; fp16 NN 4096³ 0.984 (0.888), NT 8192³ 0.979; int8 NT 1.66 and 1.72; tf32 NT 0.948. e4m3 in its own file. Rounds vary by the clock that the power limit leaves.
 //
 // In clusters of two blocks that share B's tile by multicast: a block asks L2 for 16 KB of A and 16 of B a stage instead of 48, 31 bytes a cycle of 64 instead of 47. All reads of L2 by
 // count: 4096³ 1.61 → 1.07 GB, 8192³ 12.9 → 8.6 GB; at 1.5 GHz and the full rate the 132 ask for 6.1 instead of 9.3 TB/s. 132 tiles at once are 16 rows of tiles and 8 columns (8 and
 // 16 without), so that DRAM and L2 share more evenly too. Paid by one more arrival a warp and stage, and by two blocks that wait for the slower one's stage: of four, three are ahead.
-// Measured: no faster than without at 4096³ (691 and 693 TFLOP/s of bf16, stores by TMA), 1.00 to 1.02 at 8192³; at most 66 clusters run at once, which is all.
+// Measured: no faster than without at 4096³ (685 and 685 TFLOP/s of bf16), 1.01 times at 8192³ (694 and 687), where 1.02 to 1.06 were predicted; at most 66 clusters run at once, which is all.
 // Nothing in one round of tiles, or below eight stages, where the end of a tile weighs most.
 //
-// Versions: 1 as described; 2 clusters; 3 plain sums leave rounded; 4 (of 16 bits) half of them under the next tile's wgmma, with bias and ReLU in registers. Next: stores by TMA (1.01 of version 3's speed); a grid of as many
-// blocks as the rounds need (128 of 132 at 8192³: 1.00 to 1.03). For fewer tiles than multiprocessors there is splitk_wgmma.cuh.
+// Versions: 1 as described; 2 clusters; 3 plain sums leave rounded (bf16 NN 4096³ 0.87 → 0.98 of cuBLASLt in a long row of launches); 4 (of 16 bits) half of them under the next tile's wgmma, with bias and ReLU in registers (0.986:
+// hardly a gain). Next: stores by TMA (a prototype: 1.01 at 4096³ and 1.01 to 1.07 at 8192³); places of tiles in 32 bits, since 64-bit divisions stand between two tiles. A grid of only as many blocks as the rounds need (128 of 132) changed
+// nothing beyond 0.6 %. For fewer tiles than multiprocessors there is splitk_wgmma.cuh.
 #ifndef RIDGE_GEMM_WGMMA_CUH
 #define RIDGE_GEMM_WGMMA_CUH
 
