@@ -36,7 +36,7 @@ running=$out/running # data of the part that runs, with its journal: what is the
 left() { echo $((total - (SECONDS - began))); }
 
 # A part's allowance in seconds. The longest of those that run together and the others add up to less than nine minutes; a part that needs less leaves
-# the rest to the others. On an H200 verify took 15 s and memcheck 27 beside racecheck, that more than 95, calibrate 33, the peers 2.4 a row.
+# the rest to the others. On an H200 verify took 15 s and memcheck 27 beside racecheck, that more than 95, calibrate 33, the peers 1.6 a row.
 allowance() {
   case $1 in
   verify) echo 80 ;; memcheck) echo 100 ;; racecheck) echo 170 ;; calibrate) echo 80 ;; peers) echo 180 ;; fusion) echo 85 ;;

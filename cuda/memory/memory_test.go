@@ -63,7 +63,7 @@ func TestDotProductsMatchTheExpectation(t *testing.T) {
 func TestBandwidthProbesMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, access := range op.Accesses {
-		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5", "bytes=8192,passes=19", "bytes=9004,passes=3", "bytes=70000,passes=4"} {
+		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5", "bytes=8192,passes=19", "bytes=9004,passes=3", "bytes=70000,passes=4", "bytes=200012,passes=3", "bytes=262144,passes=2"} {
 			ops = append(ops, cudatest.Op(t, "bandwidth", record.FP32, "access="+access+","+shape))
 		}
 	}
