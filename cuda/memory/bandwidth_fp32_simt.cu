@@ -11,9 +11,10 @@
 // of update 8, 4 in the first.
 // In flight: 64 bytes a thread, 64 KB a multiprocessor (ridge_map.cuh has the need): four loads of 16 bytes, or two of each of triad's
 // arrays. Four of each spill on 12.0, where ptxas keeps to 64 registers a thread.
-// In a single pass, which working sets beyond the caches have, a block writes 512 packs, one a thread, and ends; reading stays with two blocks a multiprocessor
-// (memory.go). On an H200, prototypes, 128 MiB an array: copied so 4003 GB/s, by blocks that stay 3697 at most; triad of 85 MiB 4112 and 3768; reading 256 MiB by blocks that stay 4160, by
-// blocks that end 4100 at most.
+// In a single pass, which working sets beyond the caches have, a block writes 512 packs, one a thread, and ends (once_…, by the plan in memory.go); reading stays with two
+// blocks a multiprocessor. On an H200, prototypes, 128 MiB an array: copied so 4003 GB/s, by blocks that stay 3697 at most; triad of 85 MiB 4112 and 3768; reading 256 MiB by blocks that stay 4160, by
+// blocks that end 4100 at most. The entries once_… are not yet measured: the loop over passes, with its divisions, took 105 us for 128 MiB copied by a block for each
+// 512 packs, y = a by ridge_map 67.
 // An H200 (132 multiprocessors, 1.98 GHz), reads of many passes: 31.2 TB/s from first-level caches (64 KiB a multiprocessor; 33.5 at 128 bytes a cycle), 8.6 from
 // 30 MiB in the second level, 4.29 from 1 GiB of DRAM in one pass; in launches of 64 MB, of 7 and 11 us, 9.0 and 5.8. Small arrays, whose groups of blocks share the
 // passes: 18.0 from 8 KiB to 1 MiB (0.05 to 1.9 before), 25.5 from 48 KiB a multiprocessor (19.6).
@@ -81,11 +82,31 @@ __device__ __forceinline__ void move(int64_t n, int64_t passes, const float *a, 
     move_all<ACCESS, STREAMING, false>(n, passes, a, b, y);
 }
 
+// The only pass: a pack a thread, and the tail, or all that is not aligned, one element at a time.
+template <int ACCESS, bool STREAMING> __device__ __forceinline__ void once(int64_t n, const float *a, const float *b, float *y) {
+  const bool aligned = (((uintptr_t)a | (uintptr_t)b | (uintptr_t)y) & 15) == 0;
+  const int64_t i = global_thread(), packs = aligned ? n / 4 : 0;
+  constexpr bool READS = ACCESS == COPY || ACCESS == TRIAD; // update's first pass only writes
+  if (i < packs) {
+    pack<float> va = {}, vb = {}, r;
+    if (READS) va = load_again<false>((const pack<float> *)a + i);
+    if (ACCESS == TRIAD) vb = load_again<false>((const pack<float> *)b + i);
+#pragma unroll
+    for (int k = 0; k < 4; k++) r.at[k] = result<ACCESS>(0, va.at[k], vb.at[k]);
+    store_again<STREAMING>((pack<float> *)y + i, r);
+  }
+  for (int64_t t = 4 * packs + i; t < n; t += all_threads()) y[t] = result<ACCESS>(0, READS ? a[t] : 0, ACCESS == TRIAD ? b[t] : 0);
+}
+
 #define MOVE(name, ACCESS, STREAMING)                                                                                        \
   RIDGE_KERNEL(bandwidth_fp32_simt_##name, 512)(int64_t n, int64_t passes, const float *a, const float *b, float *y) {      \
     move<ACCESS, STREAMING>(n, passes, a, b, y);                                                                             \
   }                                                                                                                          \
-  RIDGE_ENTRY(bandwidth_fp32_simt_##name)
+  RIDGE_ENTRY(bandwidth_fp32_simt_##name)                                                                                    \
+  RIDGE_KERNEL(bandwidth_fp32_simt_once_##name, 512)(int64_t n, const float *a, const float *b, float *y) {                  \
+    once<ACCESS, STREAMING>(n, a, b, y);                                                                                     \
+  }                                                                                                                          \
+  RIDGE_ENTRY(bandwidth_fp32_simt_once_##name)
 
 MOVE(write, WRITE, false)
 MOVE(nt_write, WRITE, true)

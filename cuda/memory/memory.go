@@ -100,9 +100,6 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 	const entry = "bandwidth_fp32_simt_"
 	l := kernel.Launch{Entry: entry + w.Access, Grid: [3]int64{kernel.Blocks(w.N, 4*512, int64(2*d.SMs)), 1, 1}, Block: [3]int64{512, 1, 1}}
 	y := kernel.Ptr(b[len(b)-1])
-	if w.Passes == 1 && w.Access != "read" {
-		l.Grid[0] = kernel.Blocks(w.N, 4*512, 0)
-	}
 	if w.Access == "read" {
 		sharing := l.Grid[0]
 		l.Grid[0] *= max(1, min(w.Passes, 2*int64(d.SMs)/sharing)) // groups that share the passes
@@ -118,6 +115,9 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 		in[0] = y
 	}
 	l.Args = append(kernel.Ints(w.N, w.Passes), in[0], in[1], y)
+	if w.Passes == 1 {
+		l.Entry, l.Grid[0], l.Args = entry+"once_"+w.Access, kernel.Blocks(w.N, 4*512, 0), append(kernel.Ints(w.N), in[0], in[1], y)
+	}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
 

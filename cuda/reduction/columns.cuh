@@ -11,8 +11,9 @@ constexpr int COLUMNS = 64; // of a block at most: width · N
 struct Columns {
   int width, across, down, high; // threads across the columns; this thread's place; rows at a time
 
-  __device__ __forceinline__ explicit Columns(int64_t w)
-      : width((int)w), across(threadIdx.x & (width - 1)), down(threadIdx.x / width), high(blockDim.x / width) {}
+  __device__ __forceinline__ explicit Columns(int64_t w) : width((int)w), across(threadIdx.x & (width - 1)), down(threadIdx.x), high(blockDim.x) {
+    for (int d = 1; d < width; d *= 2) down >>= 1, high >>= 1; // five turns at most, where a division takes as many as twenty instructions
+  }
 
   // The first column of this thread, of runs of n.
   __device__ __forceinline__ int64_t column(int n) const { return ((int64_t)blockIdx.x * width + across) * n; }

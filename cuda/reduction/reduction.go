@@ -44,6 +44,11 @@ func parts(blocks, n int64, d kernel.Device) int64 {
 	return min(max(1, want), max(1, n/piece))
 }
 
+// tallParts cuts columns until there is a block for each multiprocessor, which its 8 loads a thread fill; a second launch costs more than a few idle ones.
+func tallParts(blocks, n int64, d kernel.Device) int64 {
+	return min(max(1, int64(d.SMs)/max(1, blocks)), max(1, n/piece))
+}
+
 // lines reduces rows, columns or all elements, in two launches where a line has several parts.
 func lines(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	var r *op.Reduction
@@ -80,7 +85,7 @@ func lines(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if r.Dim == 0 {
 		c := columns(r.Cols, o.DType(), d, x)
 		first.Entry, first.Block[0] = entry+"cols"+c.suffix+name, 512
-		first.Grid = [3]int64{c.blocks, parts(c.blocks, c.perBlock*n, d), 1}
+		first.Grid = [3]int64{c.blocks, tallParts(c.blocks, c.perBlock*n, d), 1}
 		first.Args = append(first.Args, kernel.Int(r.Cols), kernel.Int(c.width))
 	}
 	first.Args = append(first.Args, divisor...)
@@ -88,7 +93,11 @@ func lines(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if several == 1 {
 		return kernel.Plan{Launches: []kernel.Launch{first}}, nil
 	}
-	last := kernel.Launch{Entry: entry + "parts" + name, Grid: [3]int64{count, 1, 1}, Block: [3]int64{rowThreads(several*partial, 32, 256), 1, 1},
+	threads := int64(32) // one for each part, as far as that goes: a thread that loops waits for each
+	for threads < several && threads < 256 {
+		threads *= 2
+	}
+	last := kernel.Launch{Entry: entry + "parts" + name, Grid: [3]int64{count, 1, 1}, Block: [3]int64{threads, 1, 1},
 		Args: append([]kernel.Arg{kernel.Work(0), kernel.Ptr(y), kernel.Int(several)}, divisor...)}
 	return kernel.Plan{Launches: []kernel.Launch{first, last}, Workspace: partial * count * several}, nil
 }

@@ -24,7 +24,9 @@ func TestReductionsMatchTheExpectation(t *testing.T) {
 					ops = append(ops, cudatest.Op(t, name, d, shape+",dim="+dim))
 				}
 			}
-			ops = append(ops, cudatest.Op(t, name, d, "rows=700,cols=40,dim=0"))
+			for _, shape := range []string{"rows=700,cols=40", "rows=3000,cols=8", "rows=900,cols=5"} { // the last two in several parts
+				ops = append(ops, cudatest.Op(t, name, d, shape+",dim=0"))
+			}
 		}
 	}
 	cudatest.All(t, cuda.New(), ops)
@@ -34,7 +36,7 @@ func TestReductionsMatchTheExpectation(t *testing.T) {
 func TestTheFirstOfTheLargestIsFound(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16, record.FP64} {
-		for _, shape := range []string{"rows=1,cols=1", "rows=3,cols=31", "rows=37,cols=257", "rows=2,cols=9000", "rows=700,cols=40"} {
+		for _, shape := range []string{"rows=1,cols=1", "rows=3,cols=31", "rows=37,cols=257", "rows=2,cols=9000", "rows=700,cols=40", "rows=3000,cols=8", "rows=900,cols=5"} {
 			for _, dim := range []string{"all", "0", "1"} {
 				ops = append(ops, cudatest.Op(t, "argmax", d, shape+",dim="+dim))
 			}

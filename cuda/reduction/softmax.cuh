@@ -7,7 +7,8 @@
 //
 // Measured on an H200 on prototypes of the loops (GB/s of x and y, medians of 4 rounds; torch in brackets), columns: 1024 x 1024 in registers by 512 threads and 32 bytes of a row 4.9 us in fp32 and bf16, of which
 // 1024 threads took 5.3 and 5.7, 16 bytes of a row 7.8 and 5.9, clusters of four or eight blocks 5.5 and 5.3 at best (594, 601); 8192 x 8192 in two passes of 128 bytes of a row
-// 2433 and 2243 (55, 28), of 64 and 32 less, by clusters of eight that read once 2383 and 2176. Rows: held.cuh.
+// 2433 and 2243 (55, 28), of 64 and 32 less, by clusters of eight that read once 2383 and 2176. Here 6.1 us both, and 2402 and 1738 (18.4 and 20.2 us before); since then without
+// divisions for a thread's place and with bf16's sums in fp32: not yet measured. Rows: held.cuh.
 //
 // bf16: exponentials by ex2.approx, 2 ulp of fp32; fp32: expf.
 #ifndef RIDGE_SOFTMAX_KERNELS_CUH
@@ -55,7 +56,10 @@ template <class T> __device__ __forceinline__ void softmax_cols_held(const T *x,
   constexpr bool KEEP = sizeof(T) == 4;
   const Columns at(width);
   const int64_t c = at.column(W);
-  const int here = c < cols && at.down < rows ? (int)((rows - at.down + at.high - 1) / at.high) : 0; // runs of this thread
+  int here = 0; // runs of this thread
+#pragma unroll
+  for (int u = 0; u < TALL; u++)
+    if (c < cols && at.down + u * at.high < rows) here = u + 1;
   const T *from = x + at.down * cols + c;
   T *to = y + at.down * cols + c;
   Run<T, W> v[TALL] = {};
@@ -101,12 +105,12 @@ template <class T> __device__ __forceinline__ void softmax_cols_held(const T *x,
 }
 
 // Any number of rows. A thread's sum is that of exp(x − its maximum until now), multiplied by exp(old − new) where a turn of rows raises the maximum.
-template <class T, int N> __device__ __forceinline__ void softmax_cols(const T *x, T *y, int64_t rows, int64_t cols, int64_t width, float *tops, double *sums) {
+template <class T, int N> __device__ __forceinline__ void softmax_cols(const T *x, T *y, int64_t rows, int64_t cols, int64_t width, float *tops, typename joined<T>::type *sums) {
   constexpr int TURN = 4;
   const Columns at(width);
   const int64_t c = at.column(N), begin = c < cols ? at.down : rows;
   float top[N];
-  double sum[N];
+  typename joined<T>::type sum[N];
 #pragma unroll
   for (int k = 0; k < N; k++) top[k] = -INFINITY, sum[k] = 0;
   for (int64_t r = begin; r < rows; r += TURN * at.high) {
@@ -162,12 +166,12 @@ template <class T, int N> __device__ __forceinline__ void softmax_cols(const T *
   }                                                                                                         \
   RIDGE_ENTRY(prefix##_rows)                                                                                \
   RIDGE_KERNEL(prefix##_rows_held, 1024)(const T *x, T *y, int64_t rows, int64_t cols) {                    \
-    RIDGE_SHARED(joined<T>::type, lanes, [2][32]);                                                                   \
+    RIDGE_SHARED(joined<T>::type, lanes, [2][32]);                                                          \
     if (blockIdx.x >= rows) return;                                                                         \
     softmax_row_held(x + blockIdx.x * cols, y + blockIdx.x * cols, cols, lanes);                            \
   }                                                                                                         \
   RIDGE_ENTRY(prefix##_rows_held)                                                                           \
-  RIDGE_KERNEL(prefix##_cols_held, 512)(const T *x, T *y, int64_t rows, int64_t cols, int64_t width) {     \
+  RIDGE_KERNEL(prefix##_cols_held, 512)(const T *x, T *y, int64_t rows, int64_t cols, int64_t width) {      \
     RIDGE_SHARED(float, tops, [16 * NARROW]);                                                               \
     RIDGE_SHARED(joined<T>::type, sums, [16 * NARROW]);                                                     \
     softmax_cols_held(x, y, rows, cols, width, tops, sums);                                                 \
@@ -175,13 +179,13 @@ template <class T, int N> __device__ __forceinline__ void softmax_cols(const T *
   RIDGE_ENTRY(prefix##_cols_held)                                                                           \
   RIDGE_KERNEL(prefix##_cols, 512)(const T *x, T *y, int64_t rows, int64_t cols, int64_t width) {           \
     RIDGE_SHARED(float, tops, [16 * COLUMNS]);                                                              \
-    RIDGE_SHARED(double, sums, [16 * COLUMNS]);                                                             \
+    RIDGE_SHARED(joined<T>::type, sums, [16 * COLUMNS]);                                                    \
     softmax_cols<T, 16 / sizeof(T)>(x, y, rows, cols, width, tops, sums);                                   \
   }                                                                                                         \
   RIDGE_ENTRY(prefix##_cols)                                                                                \
   RIDGE_KERNEL(prefix##_cols_unaligned, 512)(const T *x, T *y, int64_t rows, int64_t cols, int64_t width) { \
     RIDGE_SHARED(float, tops, [16 * COLUMNS]);                                                              \
-    RIDGE_SHARED(double, sums, [16 * COLUMNS]);                                                             \
+    RIDGE_SHARED(joined<T>::type, sums, [16 * COLUMNS]);                                                    \
     softmax_cols<T, 1>(x, y, rows, cols, width, tops, sums);                                                \
   }                                                                                                         \
   RIDGE_ENTRY(prefix##_cols_unaligned)
