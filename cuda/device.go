@@ -213,7 +213,11 @@ func encode(m kernel.TensorMap) ([128]byte, error) {
 	if !ok {
 		return [128]byte{}, fmt.Errorf("there are no tensor maps of %s", m.DType)
 	}
-	out, err := driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128}.Encode()
+	lines := 3
+	if m.Lines == 128 {
+		lines = 2
+	}
+	out, err := driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128, Lines: lines}.Encode()
 	return out, fail("describe a tensor for TMA", err)
 }
 

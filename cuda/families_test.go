@@ -55,7 +55,7 @@ func TestEverySourceIsRegisteredAndEveryKernelHasItsSource(t *testing.T) {
 // What verify asks of a device reaches every kernel that the device can run.
 func TestEveryKernelTakesOneOfTheShapesThatVerifyAsks(t *testing.T) {
 	ops := op.Builtin()
-	for _, d := range []kernel.Device{{Capability: 80, SMs: 108, SharedMax: 166912}, {Capability: 90, SMs: 132, SharedMax: 232448}, {Capability: 90, SMs: 4, SharedMax: 232448},
+	for _, d := range []kernel.Device{{Capability: 80, SMs: 108, SharedMax: 166912}, {Capability: 90, SMs: 132, SharedMax: 232448}, {Capability: 90, SMs: 114, SharedMax: 232448},
 		{Capability: 100, SMs: 148, SharedMax: 232448}, {Capability: 120, SMs: 170, SharedMax: 101376}} {
 		for _, f := range Families() {
 			for _, k := range f.Kernels {

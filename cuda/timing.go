@@ -60,6 +60,9 @@ func (g *gates) giveUp(kind string) {
 // gateLimit is how long the blocking kernel waits for the host: a hundred times what filling a queue takes.
 var gateLimit = 250 * time.Millisecond
 
+// errHost: launches on a stream are measured as the host makes them.
+var errHost = errors.New("the host's launching is part of what is measured")
+
 // ways is how the samples of an executable reach the device.
 type ways struct {
 	record.Launching
@@ -146,6 +149,9 @@ func (e *executable) choose(q *driver.Timing) error {
 			q.Graphs, e.ways.Why = e.replays(q.Launches)
 		}
 	}
+	if e.only("dispatch") {
+		e.ways.noGate = errHost
+	}
 	if e.ways.noGate != nil {
 		return nil
 	}
@@ -204,6 +210,8 @@ func (w *ways) describe(q driver.Timing, t driver.Timed) record.Launching {
 		out.Path = record.LaunchGraph
 	}
 	switch {
+	case w.noGate == errHost:
+		out.Queue = "as the host fills it: " + errHost.Error()
 	case q.Gate == nil:
 		out.Queue = record.QueueNotFilled + w.noGate.Error()
 	case t.Behind < t.Operations:

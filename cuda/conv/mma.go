@@ -19,7 +19,7 @@ const mmaSide, mmaPixels = 1 << 15, 1 << 31
 
 // mma plans conv2d on tensor cores.
 func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	c, tiles, err := mmaTakes(o, d)
+	c, tiles, err := mmaTakes(o)
 	if err != nil {
 		return kernel.Plan{}, err
 	}
@@ -56,8 +56,8 @@ func products(o op.Op) string {
 	return ""
 }
 
-// mmaTakes refuses what has too few outputs, and fp32 where three products of tf32 are not known to be faster than the fp32 units (cuda/gemm has the counts).
-func mmaTakes(o op.Op, d kernel.Device) (*op.Conv, []kernel.MmaTile, error) {
+// mmaTakes refuses what has too few outputs.
+func mmaTakes(o op.Op) (*op.Conv, []kernel.MmaTile, error) {
 	c, ok := o.(*op.Conv)
 	if !ok {
 		return nil, nil, fmt.Errorf("op %s is no convolution", o.Name())
@@ -67,9 +67,6 @@ func mmaTakes(o op.Op, d kernel.Device) (*op.Conv, []kernel.MmaTile, error) {
 	}
 	if c.D != record.FP32 {
 		return c, mmaTiles, nil
-	}
-	if d.Capability != 80 && d.Capability != 90 {
-		return nil, nil, kernel.Shape("compute capability %d.%d: three products of tf32 are not known to be faster there than one of fp32", d.Capability/10, d.Capability%10)
 	}
 	return c, mmaTilesFloat, nil
 }

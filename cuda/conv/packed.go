@@ -12,7 +12,7 @@ const packedBlocks, packedStages = 2, 4
 
 // packed plans conv2d on tensor cores for what does not lie as they want it: x and w are packed in the workspace first.
 func packed(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	c, tiles, err := mmaTakes(o, d)
+	c, tiles, err := mmaTakes(o)
 	if err != nil {
 		return kernel.Plan{}, err
 	}

@@ -41,7 +41,6 @@ func TestConvolutionsArePackedMultipliedAndFinished(t *testing.T) {
 		{DType: record.BF16, Params: "n=1 c=64 h=8 w=8 k=64 groups=2", Device: h200, Entry: "groups=2"},
 		{DType: record.BF16, Params: "n=0 c=64 h=8 w=8 k=64", Device: h200, Entry: "n=0"},
 		{DType: record.BF16, Params: "n=1 c=64 h=8 w=8 k=8", Device: h200, Entry: "8 output channels a group"},
-		{DType: record.FP32, Params: "n=1 c=64 h=8 w=8 k=64", Device: kernel.Device{Capability: 120, SMs: 100, SharedMax: 101376}, Entry: "compute capability 12.0"},
 		{DType: record.BF16, Params: "n=1 c=64 h=32766 w=8 k=64 pad=1", Device: h200, Entry: "a padded image of 32768 x 10"},
 	})
 }

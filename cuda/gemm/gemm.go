@@ -54,6 +54,8 @@ func Family() kernel.Family {
 		{Name: "gemm_int8_sm80_skinny", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Least: 80, Rank: 5, IntExact: true, Plan: skinny},
 		{Name: "gemm_tf32_sm80_skinny", Ops: "gemm linear", DType: record.TF32, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 24, IntExact: true, Plan: skinny},
 		{Name: "gemm_fp32_sm80_3xtf32_skinny", Ops: "gemm linear", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: skinny3xTF32},
+		{Name: "gemm_bf16_sm90_skinny", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 6, BoundC: 24, IntExact: true, Plan: skinnyRing},
+		{Name: "gemm_fp16_sm90_skinny", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Only: 90, Rank: 6, BoundC: 24, IntExact: true, Plan: skinnyRing},
 		{Name: "swiglu_bf16_sm80", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mmaSwiglu},
 		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Plan: mmaMLP},
 		{Name: "gemm_bf16_sm90", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},

@@ -4,20 +4,19 @@
 // ridge_wgmma_tile.cuh has the loops. Entries: …_nn (B stored [K,N], 16 bits) and …_nt (B stored [N,K]), each with tiles of 128 × 256 (4 stages of
 // 48 KB), the same in clusters (_cluster), and _narrow 128 × 128 (6 of 32 KB), which wgmma.go picks where narrow ones are done sooner. 3×TF32 has one, without clusters: its L2 traffic is 21
 // bytes a cycle.
-// Predicted of the roof at the clock held, 132 multiprocessors, bf16 and fp16:
-//   4096³   512 tiles in 4 rounds of 132: 0.970; a tile 64 stages · 1024 and 3300 for its end: 0.952; wgmma back to back 0.95 to 0.98: 0.87 to 0.91
-//   8192³   2048 tiles in 16 rounds: 0.970; 128 stages: 0.975: 0.90 to 0.93
-// int8: the same cycles for twice the k, so that a tile of 4096³ has 32 stages: 0.83 to 0.87. What the power limit leaves of the clock comes on top. not yet
-// measured.
+// Of the wgmma's cycles at 4096³ (512 tiles in 4 rounds of 132: 0.970; a tile 64 stages of 1024): see the end of ridge_wgmma_tile.cuh's header for what is measured. Under random data the power limit
+// (700 W) binds: the clock falls to 1.5 to 1.6 GHz in a long row of launches, and 1.9 GHz hold for a few milliseconds after a rest. cuBLASLt takes 286 000 cycles at 4096³ there (256 × 128, clusters of 2).
+// Measured on an H200 beside cuBLASLt (PyTorch 2.11, CUDA 13.0), its time over this kernel's, version 3: bf16 NN 4096³ 0.98 (672 and 685 TFLOP/s), 8192³ 1.02 (683 and 671), NT 0.98 and 1.00; int8 NT 4096³ 1294 TOP/s
+// beside 776 of torch._int_mm, whose kernel there is one for 8.0; tf32 NT 4096³ 1.00 (354); e4m3 in its own file. Version 4: not yet measured.
 //
 // In clusters of two blocks that share B's tile by multicast: a block asks L2 for 16 KB of A and 16 of B a stage instead of 48, 31 bytes a cycle of 64 instead of 47. All reads of L2 by
 // count: 4096³ 1.61 → 1.07 GB, 8192³ 12.9 → 8.6 GB; at 1.5 GHz and the full rate the 132 ask for 6.1 instead of 9.3 TB/s. 132 tiles at once are 16 rows of tiles and 8 columns (8 and
 // 16 without), so that DRAM and L2 share more evenly too. Paid by one more arrival a warp and stage, and by two blocks that wait for the slower one's stage: of four, three are ahead.
-// Predicted: 0.02 to 0.06 of the roof more, 0.89 to 0.95 at 4096³ and 0.92 to 0.96 at 8192³; more if L2's slices bind before its ports do. Nothing in one round of tiles, or below eight stages, where
-// the end of a tile is a third of its time. not yet measured.
+// Measured: no faster than without at 4096³ (691 and 693 TFLOP/s of bf16, stores by TMA), 1.00 to 1.02 at 8192³; at most 66 clusters run at once, which is all.
+// Nothing in one round of tiles, or below eight stages, where the end of a tile weighs most.
 //
-// Versions: 1 as described; 2 clusters. Next: a second set of sums or a third warpgroup, so that the end of a tile lies under the next one's wgmma; clusters of narrow
-// tiles (64 → 48 bytes a cycle). For fewer tiles than multiprocessors there is splitk_wgmma.cuh.
+// Versions: 1 as described; 2 clusters; 3 plain sums leave rounded; 4 (of 16 bits) half of them under the next tile's wgmma, with bias and ReLU in registers. Next: stores by TMA (1.01 of version 3's speed); a grid of as many
+// blocks as the rounds need (128 of 132 at 8192³: 1.00 to 1.03). For fewer tiles than multiprocessors there is splitk_wgmma.cuh.
 #ifndef RIDGE_GEMM_WGMMA_CUH
 #define RIDGE_GEMM_WGMMA_CUH
 
@@ -33,6 +32,27 @@
   }                                                                                                                                       \
   RIDGE_ENTRY(entry)
 
+// alpha·sum + bias[column], with ReLU, of the sums as they lie in registers; bias is that of the tile's first column, of which `across` exist, an even number.
+template <int COLS, class TE> __device__ __forceinline__ void finish(float (&acc)[COLS / 2], float alpha, const TE *bias, int64_t across, bool relu) {
+  if (alpha != 1.0f) {
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i++) acc[i] *= alpha;
+  }
+  if (bias) {
+#pragma unroll
+    for (int j = 0; j < COLS / 8; j++) {
+      const int column = 8 * j + threadIdx.x % 4 * 2;
+      const Run<TE, 2> x = run_of<2>(bias + column, across - column, true);
+#pragma unroll
+      for (int e = 0; e < 4; e++) acc[4 * j + e] += load(x.at[e % 2]);
+    }
+  }
+  if (relu) {
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i++) acc[i] = fmaxf(acc[i], 0.0f);
+  }
+}
+
 template <class T, class TE>
 __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t batch,
                                              int64_t ldc, int64_t stride_c, int act, float alpha, float beta, const TE *d, const TE *bias,
@@ -40,11 +60,48 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
   constexpr int N = 16 / sizeof(TE);
   const Epilogue<TE> e = {d, bias, alpha, beta, act};
   const bool packed = (uintptr_t)c % 16 == 0 && ldc % N == 0 && e.packs(n);
-  const bool plain = packed && !d && !bias && act == ACT_NONE && n % N == 0;
-  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const float(&acc)[T::COLS / 2], shared_at mine) {
+  constexpr bool LATER = T::loop::LATER && sizeof(TE) == 2; // there are registers for it
+  const bool plain = packed && !d && n % N == 0 && (LATER ? act == ACT_NONE || act == ACT_RELU : act == ACT_NONE && !bias);
+  unsigned words[32]; // of the last tile's other columns: they leave under the next one's wgmma
+  TE *place = nullptr;
+  int down = 0, across = 0;
+  const auto later = [&](shared_at mine) {
+    if constexpr (LATER) {
+      if (!place) return;
+      T::leave(mine, place, ldc, down, across);
+      if constexpr (T::COLS > 128) {
+        T::put(words, mine);
+        T::leave(mine, place + 128, ldc, down, across - 128);
+      }
+      place = nullptr;
+    }
+  };
+  T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, float(&acc)[T::COLS / 2], shared_at mine) {
     TE *to = c + z * stride_c + row0 * ldc + column0;
     if (plain) {
-      T::rows(acc, mine, to, ldc, m - row0, n - column0, [&](float sum) { return alpha * sum; });
+      if constexpr (LATER) {
+        finish<T::COLS>(acc, alpha, bias ? bias + column0 : nullptr, n - column0, act == ACT_RELU);
+        unsigned first[32];
+#pragma unroll
+        for (int i = 0; i < 32; i++) {
+          first[i] = WgmmaPair<TE>::of(acc[2 * i], acc[2 * i + 1]);
+          if constexpr (T::COLS > 128) words[i] = WgmmaPair<TE>::of(acc[64 + 2 * i], acc[65 + 2 * i]);
+        }
+        T::put(first, mine);
+        place = to, down = (int)(m - row0), across = (int)(n - column0);
+      } else if constexpr (sizeof(TE) == 2) {
+#pragma unroll
+        for (int part = 0; part < T::COLS / 128; part++) {
+#pragma unroll
+          for (int i = 0; i < 32; i++) words[i] = WgmmaPair<TE>::of(alpha * acc[64 * part + 2 * i], alpha * acc[64 * part + 2 * i + 1]);
+          T::put(words, mine);
+          T::leave(mine, to + 128 * part, ldc, (int)(m - row0), (int)(n - column0) - 128 * part);
+        }
+      } else {
+#pragma unroll
+        for (int i = 0; i < T::COLS / 2; i++) acc[i] *= alpha;
+        T::rows(acc, mine, to, ldc, (int)(m - row0), (int)(n - column0));
+      }
       return;
     }
     T::template each<N>(acc, mine, [&](int row, int column, const Run<float, N> &sums) {
@@ -56,7 +113,7 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
       for (int i = 0; i < N; i++) out.at[i] = element<TE>::store(v.at[i]);
       store_run(to + row * ldc + column, out, left, packed);
     });
-  });
+  }, 0x7fffffff, later);
 }
 
 #define RIDGE_WGMMA_BYTES(entry, P, COLS, BLOCKS)                                                                                         \
@@ -75,7 +132,7 @@ __device__ __forceinline__ void wgmma_bytes(const ridge_tensor_map &a, const rid
   T::products(m, n, k, batch, a, b, [&](int64_t z, int64_t row0, int64_t column0, const int(&acc)[T::COLS / 2], shared_at mine) {
     int32_t *to = c + z * stride_c + row0 * ldc + column0;
     if (packed && !bias && n % N == 0) {
-      T::rows(acc, mine, to, ldc, m - row0, n - column0, [](int sum) { return sum; });
+      T::rows(acc, mine, to, ldc, (int)(m - row0), (int)(n - column0));
       return;
     }
     T::template each<N>(acc, mine, [&](int row, int column, const Run<int, N> &sums) {

@@ -97,6 +97,7 @@ type TensorMap struct {
 	Dims    []uint64     // elements, the fastest dimension first
 	Strides []uint64     // bytes, of all dimensions but the first; multiples of 16 below 2^40
 	Box     []uint32     // elements of a tile, 1 to 256; at most 128 bytes of the first dimension
+	Lines   int          // bytes that the second-level cache fetches at once: 128, or 256 (0)
 }
 
 // Map is a tensor map as a parameter.

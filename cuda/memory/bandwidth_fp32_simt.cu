@@ -1,5 +1,6 @@
 // The probe behind the memory ceilings: passes runs over a working set, each block on its own contiguous part, so that a part that fits
-// the first-level cache stays there (two blocks of 512 threads a multiprocessor share the working set / SMs). Of parts above 32 KiB the first-level
+// the first-level cache stays there (two blocks of 512 threads a multiprocessor share the working set / SMs; of reads groups of blocks that have it all
+// share the passes). Of parts above 32 KiB the first-level
 // caches of two blocks would hold some: they are read past them (ld.cg), so that each pass comes from the second level or memory.
 //
 //   read   y[0] = the wrapping sum of a's 32-bit words over all passes     copy   y = a, its bits XORed with the pass
@@ -13,6 +14,8 @@
 // In a single pass, which working sets beyond the caches have, a block writes 512 packs, one a thread, and ends; reading stays with two blocks a multiprocessor
 // (memory.go). On an H200, prototypes, 128 MiB an array: copied so 4003 GB/s, by blocks that stay 3697 at most; triad of 85 MiB 4112 and 3768; reading 256 MiB by blocks that stay 4160, by
 // blocks that end 4100 at most.
+// An H200 (132 multiprocessors, 1.98 GHz), reads of many passes: 31.2 TB/s from first-level caches (64 KiB a multiprocessor; 33.5 at 128 bytes a cycle), 8.6 from
+// 30 MiB in the second level, 4.29 from 1 GiB of DRAM in one pass; in launches of 64 MB, of 7 and 11 us, 9.0 and 5.8. Groups that share the passes are not yet measured.
 // Packs need 16-byte alignment of all arrays; else, and in the tail, one element at a time.
 #include "ptx_memory.cuh"
 #include "ridge_reduce.cuh"
@@ -91,32 +94,77 @@ MOVE(triad, TRIAD, false)
 MOVE(nt_triad, TRIAD, true)
 MOVE(update, UPDATE, false)
 
-// A sum of its own for each word of a pack: one addition a load.
-template <bool FAR> __device__ __forceinline__ unsigned read_all(int64_t n, int64_t passes, const float *a) {
-  constexpr int UNROLL = 4;
+// add the words of N packs to four sums, a word of its own each: two additions in one instruction.
+template <int N> __device__ __forceinline__ void add_all(unsigned (&s)[4], const pack<float> (&v)[N]) {
+#pragma unroll
+  for (int k = 0; k < 4; k++) {
+    if (N % 2) s[k] += __float_as_uint(v[N - 1].at[k]);
+#pragma unroll
+    for (int u = 0; u + 1 < N; u += 2) s[k] += __float_as_uint(v[u].at[k]) + __float_as_uint(v[u + 1].at[k]);
+  }
+}
+
+constexpr int AHEAD = 4; // loads of 16 bytes of a thread in flight
+
+// A thread that has no more than AHEAD packs reads K of them again and again, of so many passes together that AHEAD loads are in flight. ptxas minds no
+// volatile of inline PTX: loads from one address it does once before the loop. It does not know that pass stays below 2^40.
+template <bool FAR, int K> __device__ __forceinline__ void read_again(unsigned (&s)[4], int64_t passes, const pack<float> *p) {
+  constexpr int TOGETHER = AHEAD / K;
+  pack<float> v[TOGETHER * K], one[K];
+  int64_t pass = 0;
+  for (; pass + TOGETHER <= passes; pass += TOGETHER) {
+#pragma unroll
+    for (int u = 0; u < TOGETHER * K; u++) v[u] = load_again<FAR>(p + ((pass + u / K) >> 40) + u % K * THREADS);
+    add_all(s, v);
+  }
+  for (; pass < passes; pass++) {
+#pragma unroll
+    for (int u = 0; u < K; u++) one[u] = load_again<FAR>(p + (pass >> 40) + u * THREADS);
+    add_all(s, one);
+  }
+}
+
+// Groups of sharing blocks have the whole array each, every block its part of it, and take the passes in turn: however small the array is, all
+// multiprocessors read.
+template <bool FAR> __device__ __forceinline__ unsigned read_all(int64_t n, int64_t passes, int64_t sharing, const float *a) {
   unsigned s[4] = {};
-  const pack<float> *pa = (const pack<float> *)a;
-  for (int64_t pass = 0; pass < passes; pass++)
-    own<UNROLL>(
-        n, ((uintptr_t)a & 15) == 0,
-        [&](int64_t i, int count) {
-          pack<float> v[UNROLL] = {};
+  const int64_t groups = gridDim.x / sharing, group = blockIdx.x / sharing, member = blockIdx.x % sharing;
+  const int64_t mine = passes / groups + (group < passes % groups);
+  const int64_t packs = ((uintptr_t)a & 15) == 0 ? n / 4 : 0, each = (packs + sharing - 1) / sharing;
+  const int64_t from = min(packs, member * each), part = min(packs, from + each) - from;
+  const pack<float> *p = (const pack<float> *)a + from + threadIdx.x;
+  if (part <= AHEAD * THREADS) {
+    const int64_t own = part > threadIdx.x ? (part - threadIdx.x + THREADS - 1) / THREADS : 0;
+    if (own == 4) read_again<FAR, 4>(s, mine, p);
+    if (own == 3) read_again<FAR, 3>(s, mine, p);
+    if (own == 2) read_again<FAR, 2>(s, mine, p);
+    if (own == 1) read_again<FAR, 1>(s, mine, p);
+  } else {
+    for (int64_t pass = 0; pass < mine; pass++) {
+      int64_t i = threadIdx.x;
+      const pack<float> *q = p;
+      for (; i + (AHEAD - 1) * THREADS < part; i += AHEAD * THREADS, q += AHEAD * THREADS) {
+        pack<float> v[AHEAD];
 #pragma unroll
-          for (int u = 0; u < UNROLL; u++)
-            if (u < count) v[u] = load_again<FAR>(pa + i + u * THREADS);
-#pragma unroll
-          for (int u = 0; u < UNROLL; u++)
-#pragma unroll
-            for (int k = 0; k < 4; k++) s[k] += __float_as_uint(v[u].at[k]);
-        },
-        [&](int64_t t) { s[0] += __float_as_uint(*(const volatile float *)(a + t)); });
+        for (int u = 0; u < AHEAD; u++) v[u] = load_again<FAR>(q + u * THREADS);
+        add_all(s, v);
+      }
+      for (; i < part; i += THREADS, q += THREADS) {
+        const pack<float> v[1] = {load_again<FAR>(q)};
+        add_all(s, v);
+      }
+    }
+  }
+  for (int64_t pass = 0; pass < mine; pass++)
+    for (int64_t t = 4 * packs + member * THREADS + threadIdx.x; t < n; t += sharing * THREADS) s[0] += __float_as_uint(*(const volatile float *)(a + t));
   return s[0] + s[1] + s[2] + s[3];
 }
 
-// The block's sum goes to partial[block].
-RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, const float *a, int64_t *partial) {
+// The block's sum goes to partial[block]. The grid is a multiple of sharing.
+RIDGE_KERNEL(bandwidth_fp32_simt_read, 512)(int64_t n, int64_t passes, int64_t sharing, const float *a, int64_t *partial) {
   RIDGE_SHARED(unsigned, sums, [THREADS / 32]);
-  const unsigned mine = warp_reduce(is_far(n) ? read_all<true>(n, passes, a) : read_all<false>(n, passes, a), Add());
+  const bool far = n * 4 > NEAR * sharing;
+  const unsigned mine = warp_reduce(far ? read_all<true>(n, passes, sharing, a) : read_all<false>(n, passes, sharing, a), Add());
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = mine;
   __syncthreads();
   if (threadIdx.x != 0) return;

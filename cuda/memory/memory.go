@@ -89,8 +89,9 @@ func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}}, nil
 }
 
-// bandwidth has two blocks of 512 threads a multiprocessor, fewer when there is less than a pack of 16 bytes for each thread. What is written in a single pass, as working
-// sets beyond the caches are, has a block for each 512 packs: started in order, they stay near each other in memory (ridge_map.cuh).
+// bandwidth has two blocks of 512 threads a multiprocessor, fewer when there is less than a pack of 16 bytes for each thread. Of reads there are then
+// several groups of blocks, which read the whole array each and share the passes. What is written in a single pass, as working sets beyond the caches are, has a
+// block for each 512 packs: started in order, they stay near each other in memory (ridge_map.cuh).
 func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	w, ok := o.(*op.Bandwidth)
 	if !ok {
@@ -103,7 +104,9 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 		l.Grid[0] = kernel.Blocks(w.N, 4*512, 0)
 	}
 	if w.Access == "read" {
-		l.Args = append(kernel.Ints(w.N, w.Passes), kernel.Ptr(b[0]), kernel.Work(0))
+		sharing := l.Grid[0]
+		l.Grid[0] *= max(1, min(w.Passes, 2*int64(d.SMs)/sharing)) // groups that share the passes
+		l.Args = append(kernel.Ints(w.N, w.Passes, sharing), kernel.Ptr(b[0]), kernel.Work(0))
 		sum := kernel.Launch{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1}, Args: []kernel.Arg{kernel.Work(0), kernel.Int(l.Grid[0]), y}}
 		return kernel.Plan{Workspace: 8 * l.Grid[0], Launches: []kernel.Launch{l, sum}}, nil
 	}

@@ -59,11 +59,11 @@ func TestDotProductsMatchTheExpectation(t *testing.T) {
 	cudatest.All(t, cuda.New(), ops)
 }
 
-// Less than a pack, tails, the four packs that a thread takes at once (64 KiB a block), more than one pass.
+// Less than a pack, tails, the four packs that a thread takes at once (64 KiB a block), more than one pass; of reads groups of blocks that share the passes.
 func TestBandwidthProbesMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, access := range op.Accesses {
-		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5"} {
+		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5", "bytes=8192,passes=19", "bytes=9004,passes=3", "bytes=70000,passes=4"} {
 			ops = append(ops, cudatest.Op(t, "bandwidth", record.FP32, "access="+access+","+shape))
 		}
 	}

@@ -212,6 +212,15 @@ func TestWhatADevicesSensorsShowedIsInTheConditions(t *testing.T) {
 	}
 }
 
+func TestTheDriversVersionIsTheMeters(t *testing.T) {
+	c := &campaign{}
+	c.doc.Devices = []record.Device{{ID: "cuda:0", Facts: map[string]string{"driver": "CUDA 13.0"}}}
+	c.toldBy(map[string]string{power.NoteDriver: "580.82.07"})
+	if f := c.doc.Devices[0].Facts; f["driver_version"] != "580.82.07" || f["driver"] != "CUDA 13.0" {
+		t.Errorf("%v", f)
+	}
+}
+
 func TestTheLinkToTheHostIsWhatTheMeterTells(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -224,7 +233,7 @@ func TestTheLinkToTheHostIsWhatTheMeterTells(t *testing.T) {
 	} {
 		c := &campaign{setting: ceiling.Setting{GPU: &ceiling.GPU{}}}
 		c.doc.Devices = []record.Device{{ID: "cuda:0"}}
-		c.linkOf(tc.notes)
+		c.toldBy(tc.notes)
 		got := c.setting.Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: record.AccessToHost})
 		if text := fmt.Sprintf("%.0f GB/s", got.Value); text != tc.want || (got.Value == 0) != (c.doc.Devices[0].Facts["pcie_lanes"] == "") {
 			t.Errorf("%s: %s, %v", tc.name, text, c.doc.Devices[0].Facts)

@@ -248,6 +248,9 @@ func (c *campaign) begin(ctx context.Context) error {
 		src := cfg.Source
 		src.Clock = func(load bool) (float64, error) {
 			clock := clocks[o.Threads]
+			if cfg.Accelerator != nil { // what was read is the device's clock, and the check is of the CPU's
+				return 0, errors.New("not measured: the run is not on the CPU")
+			}
 			if load && clock.LoadedUnavailable != "" {
 				return 0, errors.New(clock.LoadedUnavailable)
 			} else if load {

@@ -54,12 +54,12 @@ const (
 // gpuRates has rows with a source alone: other capabilities are measured only.
 var gpuRates = []gpuRate{
 	{80, "ex2", record.FP32, 16, guide}, {86, "ex2", record.FP32, 16, guide}, {89, "ex2", record.FP32, 16, guide}, {90, "ex2", record.FP32, 16, guide},
-	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide},
+	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide}, {80, "simt", record.FP16, 512, a100},
 	{80, "tensor", record.FP64, 128, a100}, {80, "tensor", record.TF32, 1024, a100},
 	{80, "tensor", record.FP16, 2048, a100}, {80, "tensor", record.BF16, 2048, a100}, {80, "tensor", record.INT8, 4096, a100},
 	{86, "simt", record.FP32, 256, guide}, {86, "simt", record.FP64, 4, guide},
 	{89, "simt", record.FP32, 256, guide}, {89, "simt", record.FP64, 4, guide},
-	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide},
+	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide}, {90, "simt", record.FP16, 512, hopper},
 	{90, "tensor", record.FP64, 256, hopper}, {90, "tensor", record.TF32, 2048, hopper},
 	{90, "tensor", record.FP16, 4096, hopper}, {90, "tensor", record.BF16, 4096, hopper},
 	{90, "tensor", record.FP8E4M3, 8192, hopper}, {90, "tensor", record.FP8E5M2, 8192, hopper}, {90, "tensor", record.INT8, 8192, hopper},
@@ -78,6 +78,8 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 		return g.dram()
 	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelHost:
 		return g.link()
+	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelShared:
+		return g.shared()
 	case c.Kind == record.CeilingBandwidth:
 		return record.Theoretical{Unavailable: "no formula: the caches' width per cycle has no published figure"}
 	}
@@ -125,6 +127,18 @@ func (g GPU) dram() record.Theoretical {
 		Formula: "2 transfers × memory clock × bus width / 8",
 		Inputs:  map[string]float64{"memory_clock_ghz": g.MemoryGHz, "bus_bits": float64(g.BusBits)},
 		Source:  "the driver's device attributes"}
+}
+
+// sharedBytes a cycle and multiprocessor: 32 banks of 32 bits.
+const sharedBytes = 128
+
+func (g GPU) shared() record.Theoretical {
+	if g.BoostGHz == 0 || g.SMs == 0 {
+		return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors: measured only"}
+	}
+	return record.Theoretical{Value: sharedBytes * g.BoostGHz * float64(g.SMs), Formula: "bytes per cycle and multiprocessor × clock × multiprocessors",
+		Inputs: map[string]float64{"bytes_per_cycle": sharedBytes, "clock_ghz": g.BoostGHz, "multiprocessors": float64(g.SMs)},
+		Source: "CUDA C++ Programming Guide, 32 banks of 32 bits a cycle; boost clock that the driver reports"}
 }
 
 // pcieRates are the transfers of a lane in 10⁹ bits per second and the share of them that is data: 128b/130b from generation 3 on, of generation 6
@@ -211,6 +225,8 @@ func (g GPU) diagnose(x record.Ceiling, alike bool) string {
 		return "measured only: " + strings.TrimSuffix(x.Theoretical.Unavailable, ": measured only")
 	case x.Level == record.LevelHost:
 		return fmt.Sprintf("%.0f %% of the link: headers of packets and acknowledgements take 10 to 15 %%; the host's memory and a link that is narrower than its slot the rest", 100*x.Ratio)
+	case x.Level == record.LevelShared:
+		return fmt.Sprintf("%.0f %% of %d bytes a cycle %s: the clock held, and what the loop issues beside its loads", 100*x.Ratio, sharedBytes, clock)
 	case x.Kind == record.CeilingBandwidth:
 		return fmt.Sprintf("%.0f %% of the bus: refresh, turnarounds between reads and writes, and error correction take the rest", 100*x.Ratio)
 	case x.Ratio > 1.03 && x.Held != nil && x.Held.Ratio <= 1.03:

@@ -73,7 +73,7 @@ func TestRatiosOfAGPUFollowItsTableOfRates(t *testing.T) {
 	}{
 		{"as measured", 90, h200, nil},
 		{"no row of the chip", 130, h200, nil},
-		{"half of fp32", 90, slow("simt", record.FP32, 0.5, 1.98), []string{"simt at 1 threads: the fp32 probe is 0.88 × the fp64 probe, the table of the device's rates has 2"}},
+		{"half of fp32", 90, slow("simt", record.FP32, 0.5, 1.98), []string{"simt at 1 threads: the fp32 probe is 0.88 × the fp64 probe, the table of the device's rates has 2", "the fp16 probe is 3.94 × the fp32 probe"}},
 		{"a lower clock held", 90, slow(record.ISAWgmma, record.TF32, 0.7, 1.92*0.7), nil},
 		{"mma.sync of fp64 has no partner", 90, slow(record.ISAMma, record.FP64, 0.3, 1.98), nil},
 		{"on 8.0 it has", 80, []probe{{record.ISAMma, record.FP64, 19e3, 0}, {record.ISAMma, record.TF32, 78e3, 0}}, []string{"the tf32 probe is 4.11 × the fp64 probe, the table of the device's rates has 8"}},

@@ -1,0 +1,177 @@
+// The bodies of gemm_DTYPE_sm90_skinny.cu: C[M,N] = act(alpha·A[M,K]·op(B) + beta·D + bias[N]) of up to 128 rows on Hopper's tensor cores, one product, operands and
+// epilogues as gemm_wgmma.cuh. FLOP: 2·M·N·K, of 64 or 128 rows. Bytes: B once; A once a cluster, from L2.
+//
+// B's bytes bind. A block sums COLS columns. A thread orders tiles of 128 bytes of k by TMA into a ring that takes all of shared memory, most of it B: ROWS rows of A (M's next of 16, 32, 64,
+// 128) and COLS columns of B a stage. A box of 128 rows whatever M was took as long as if all were there: splitk_wgmma.cuh read B at 2.7 TB/s of an H200's 4.2 for M = 1 to 32. One
+// warpgroup for each 64 rows multiplies; below 64 it reads what lies behind A in the stage as further rows, whose sums nobody stores.
+// The blocks of a cluster, two, have either neighbouring columns, of which each brings half of A to both (BLOCKS), or halves of k (PARTS), whose sums the first adds in their order
+// after the second has put them into its shared memory: one launch either way, the same bits every time. Clusters of four find no place for 32 of them at once: two rounds, 48 µs for 35.
+//
+// B of more than L2: columns below `keep` are asked for as lines to keep, the others as lines to give up first, so that a launch that follows with the same B finds the former there.
+// L2 fetches 128 bytes at once (256: 2 to 6 % slower).
+//
+// Versions: 1 as described. Prototypes of its loop on an H200 beside cuBLAS (CUDA 13.0), bf16, B stored [K,N] and [N,K], the same in every launch, µs, the library's in brackets:
+//   M = 16   4096 with parts of k 8.0, 7.9 (10.0, 10.2); 8192 with columns kept 30.6, 31.8 (32.8, 32.8), with A shared and 128 bytes at once 32.4, 33.7; 16384 so 125.7, 127.0 (121.7, 124.3)
+//   M = 32   8192 34.2, 35.2 (32.7, 34.5); 16384 127.6, 130.2 (123.1, 126.0); M = 64 8192 35.7, 37.2 (35.3, 36.9); 16384 131.1, 134.2 (126.8, 135.8), all with A shared and 128 bytes at once
+// Columns kept together with shared A, parts of k above 16 rows, and 128 rows: not yet measured. With two copies of B in turn at 8192, M = 32: 34.3, 35.8 (34.3, 35.2).
+#ifndef RIDGE_SKINNY_WGMMA_CUH
+#define RIDGE_SKINNY_WGMMA_CUH
+
+#include "ptx_cluster.cuh"
+#include "ptx_wgmma.cuh"
+#include "ridge_epilogue.cuh"
+
+template <class WGMMA, class T, bool ALONG_> struct SkinnyOf {
+  typedef WGMMA wgmma;
+  typedef T type;
+  static constexpr bool ALONG = ALONG_; // B is stored [N,K]
+};
+
+// ROWS: of A's box. BLOCKS and PARTS: of a cluster, of which one is 1.
+template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing {
+  typedef typename P::wgmma::sum sum;
+  static constexpr bool ALONG = P::ALONG;
+  static constexpr int SIZE = sizeof(typename P::type), STEP = 128 / SIZE, GROUPS = ROWS > 64 ? 2 : 1, MULTIPLY = 128 * GROUPS, THREADS = MULTIPLY + 32; // k of a stage
+  static constexpr int A_BYTES = ROWS * 128, B_BYTES = COLS * 128, STAGE = A_BYTES + B_BYTES, STAGES = 204800 / STAGE;
+  static_assert(STAGE >= 8192 && ROWS % (8 * BLOCKS) == 0, "a warpgroup reads 64 rows of a stage; shares of A are whole groups of rows");
+  static_assert(BLOCKS == 1 || PARTS == 1, "a cluster shares A or k");
+
+  static __device__ __forceinline__ void produce(int first, int steps, unsigned rank, int column, uint64_t policy, shared_at stages, shared_at full, shared_at empty,
+                                                 const ridge_tensor_map &a, const ridge_tensor_map &b) {
+    constexpr int SHARE = ROWS / BLOCKS;
+    int slot = 0;
+    unsigned phase = 0;
+    for (int s = first; s < first + steps; s++) {
+      const shared_at to = stages + slot * STAGE, bar = full + 8 * slot;
+      mbarrier_wait(empty + 8 * slot, phase ^ 1);
+      mbarrier_expect(bar, STAGE);
+      if constexpr (BLOCKS > 1)
+        tma_load_multicast(to + rank * SHARE * 128, a, bar, s * STEP, (int)rank * SHARE, 0, (1 << BLOCKS) - 1);
+      else
+        tma_load(to, a, bar, s * STEP, 0, 0);
+      if constexpr (ALONG) {
+        tma_load_by(policy, to + A_BYTES, b, bar, s * STEP, column, 0);
+      } else {
+#pragma unroll
+        for (int i = 0; i < COLS / 64; i++) tma_load_by(policy, to + A_BYTES + i * 8192, b, bar, column + 64 * i, s * STEP, 0);
+      }
+      if (++slot == STAGES) slot = 0, phase ^= 1;
+    }
+  }
+
+  // The warp has waited for what reads a stage: every block that writes there is told.
+  static __device__ __forceinline__ void release(shared_at told) {
+    const int lane = threadIdx.x % 32;
+    if constexpr (BLOCKS == 1) {
+      if (lane == 0) mbarrier_arrive(told);
+    } else {
+      if (lane < BLOCKS) mbarrier_arrive_cluster(told);
+    }
+  }
+
+  static __device__ __forceinline__ unsigned bits(float x) { return __float_as_uint(x); }
+  static __device__ __forceinline__ unsigned bits(int x) { return (unsigned)x; }
+  static __device__ __forceinline__ void add(float &x, unsigned other) { x += __uint_as_float(other); }
+  static __device__ __forceinline__ void add(int &x, unsigned other) { x = (int)((unsigned)x + other); } // wraps
+
+  // f(row, column, first, second) for two neighbours of a row, the second of which may lie beyond the end.
+  template <class F>
+  static __device__ __forceinline__ void product(int64_t m, int64_t n, int64_t depth, int64_t keep, const ridge_tensor_map &a, const ridge_tensor_map &b, F f) {
+    RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
+    RIDGE_SHARED(uint64_t, bars, [2 * STAGES]);
+    const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
+    const int tid = threadIdx.x, lane = tid % 32, warp = __shfl_sync(0xffffffffu, tid / 32, 0), all = (int)((depth + STEP - 1) / STEP);
+    const unsigned rank = BLOCKS * PARTS > 1 ? cluster_rank() : 0;
+    const int column0 = (int)(blockIdx.x / PARTS) * COLS, per = (all + PARTS - 1) / PARTS, first = PARTS > 1 ? (int)rank * per : 0, steps = max(0, min(per, all - first));
+    if (tid == 0) {
+      for (int s = 0; s < STAGES; s++) {
+        mbarrier_init(full + 8 * s, 1);
+        mbarrier_init(empty + 8 * s, 4 * GROUPS * BLOCKS);
+      }
+      mbarrier_init_fence();
+    }
+    if constexpr (BLOCKS * PARTS == 1) __syncthreads();
+    if constexpr (BLOCKS * PARTS > 1) cluster_barrier();
+    if (warp == 4 * GROUPS) {
+      if (lane == 0) produce(first, steps, rank, column0, cache_policy(column0 < keep), stages, full, empty, a, b);
+      __syncwarp();
+      if constexpr (BLOCKS * PARTS > 1) cluster_barrier();
+      if constexpr (PARTS > 1) cluster_barrier();
+      return;
+    }
+    constexpr int NEXT_B = (ALONG ? 32 : 32 / SIZE * 128) >> 4; // of a step of 32 bytes of k
+    const shared_at told = BLOCKS > 1 ? cluster_map(empty, lane % BLOCKS) : empty;
+    const uint64_t at_a = wgmma_operand(stages + warp / 4 * 8192, 16, 1024), at_b = wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024);
+    sum acc[COLS / 2];
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i++) acc[i] = 0;
+    int slot = 0, last = 0;
+    unsigned phase = 0;
+    for (int s = 0; s < steps; s++) {
+      mbarrier_wait(full + 8 * slot, phase);
+      wgmma_fence();
+#pragma unroll
+      for (int q = 0; q < 4; q++) P::wgmma::template mma<false>(acc, at_a + slot * (STAGE >> 4) + 2 * q, at_b + slot * (STAGE >> 4) + NEXT_B * q);
+      wgmma_commit();
+      if (s > 0) {
+        wgmma_wait<1>();
+        release(told + 8 * last);
+      }
+      last = slot;
+      if (++slot == STAGES) slot = 0, phase ^= 1;
+    }
+    wgmma_done(acc);
+    if constexpr (BLOCKS > 1) release(told + 8 * last);
+    if constexpr (BLOCKS * PARTS > 1) cluster_barrier(); // nobody copies to another's stages or arrives there any more
+    const int64_t row = 16 * warp + lane / 4, column = column0 + 2 * (lane % 4);
+    if constexpr (PARTS > 1) {
+      const shared_at sums = stages + 4 * tid;
+      const bool rows = 16 * warp < m; // of the warp
+      if (rank > 0 && rows) {
+        const shared_at to = cluster_map(sums, 0) + (rank - 1) * COLS / 2 * MULTIPLY * 4;
+#pragma unroll
+        for (int i = 0; i < COLS / 2; i++) store_shared_cluster(to + i * MULTIPLY * 4, bits(acc[i]));
+      }
+      cluster_barrier();
+      if (rank > 0 || !rows) return;
+#pragma unroll
+      for (int i = 0; i < COLS / 2 * (PARTS - 1); i++) {
+        unsigned other;
+        load_shared(other, sums + i * MULTIPLY * 4);
+        add(acc[i % (COLS / 2)], other);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < COLS / 2; i += 2)
+      if (row + i / 2 % 2 * 8 < m && column + i / 4 * 8 < n) f(row + i / 2 % 2 * 8, column + i / 4 * 8, acc[i], acc[i + 1]);
+  }
+};
+
+// The shape: P, rows of A's box, columns of a block, blocks of a cluster with columns of their own or with parts of k.
+#define RIDGE_SKINNY_RING_FLOATS(entry, TE, ...)                                                                                           \
+  RIDGE_KERNEL_ALONE(entry, (SkinnyRing<__VA_ARGS__>::THREADS))                                                                            \
+  (RIDGE_TENSOR_MAP(a), RIDGE_TENSOR_MAP(b), int64_t m, int64_t n, int64_t k, int64_t keep, int64_t ldc, int64_t act, double alpha,        \
+   double beta, const TE *d, const TE *bias, TE *c) {                                                                                      \
+    const Epilogue<TE> e = {d, bias, (float)alpha, (float)beta, (int)act};                                                                 \
+    const bool paired = (uintptr_t)c % (2 * sizeof(TE)) == 0 && ldc % 2 == 0;                                                              \
+    SkinnyRing<__VA_ARGS__>::product(m, n, k, keep, a, b, [&](int64_t row, int64_t column, float x, float y) {                             \
+      Run<TE, 2> out = {};                                                                                                                 \
+      out.at[0] = element<TE>::store(e(x, row * n + column, column));                                                                      \
+      if (column + 1 < n) out.at[1] = element<TE>::store(e(y, row * n + column + 1, column + 1));                                          \
+      store_run(c + row * ldc + column, out, n - column, paired);                                                                          \
+    });                                                                                                                                    \
+  }                                                                                                                                        \
+  RIDGE_ENTRY(entry)
+
+// Each height with a part of k a block (N of few tiles), and with neighbouring columns, or 128 of them, a block.
+#define RIDGE_SKINNY_RINGS(entry, TE, P)                                    \
+  RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows16, TE, P, 16, 64, 1, 2)       \
+  RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows32, TE, P, 32, 64, 1, 2)       \
+  RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows64, TE, P, 64, 64, 1, 2)       \
+  RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows128, TE, P, 128, 64, 1, 2)     \
+  RIDGE_SKINNY_RING_FLOATS(entry##_rows16, TE, P, 16, 64, 2, 1)             \
+  RIDGE_SKINNY_RING_FLOATS(entry##_rows32, TE, P, 32, 64, 2, 1)             \
+  RIDGE_SKINNY_RING_FLOATS(entry##_rows64, TE, P, 64, 64, 2, 1)             \
+  RIDGE_SKINNY_RING_FLOATS(entry##_rows128, TE, P, 128, 128, 1, 2)
+
+#endif
