@@ -13,24 +13,29 @@
 // Counts a tile of keys, an SM; a scheduler has one warp of each warpgroup (disassembled, without masks and changes of base, which few tiles have):
 //   d                                64 (192 × 128)   128 (192 × 80)    256 (128 × 80)
 //   wgmma, cycles of the tensor cores    1632             1980              2560
-//   ex2, cycles of 8 a warp              1440 (15 of 16)  960               640       the 16th by a polynomial
-//   issue slots of a scheduler           1040             830               730
+//   ex2, cycles of 8 a warp              1536             960               640
+//   issue slots of a scheduler           980              810               730
 //   shared memory, bytes a cycle         97               109               122       of 128
 //   L2, bytes a cycle                    20               21                32        of 64
-//   cycles on an H200                    2500             2140*             2640      * with plain sums of weights that are not rounded
-// so tensor cores bind at d = 128 and 256, which then run at 1.48 to 1.6 GHz of 1.98 (700 W); at d = 64, 1.77 GHz, a warpgroup's own way does: the same loop took 1616 cycles without
-// maximum, ex2 and sums, 2270 without ex2, 2520 without the maximum. Hence what counts there is instructions between two products, the sums of rounded weights above all.
+//   cycles on an H200                    2500*            2140*             2640      * before versions 8 and 4: ex2 1440; plain sums of weights that are not rounded
+// so tensor cores bind at d = 128 and 256, which ran at 1.48 to 1.6 GHz of 1.98 (700 W); at d = 64, 1.77 GHz, a warpgroup's own way did: version 3's loop took 2880 cycles, 1616
+// without maximum, ex2 and sums, 2270 without ex2, 2520 without the maximum. Hence what counts there is instructions between two products, the sums of rounded weights above all.
 //
-// Versions: 1 as described, two warpgroups and 128 keys at d = 128, sums by additions; 2 base of the exponents kept until a maximum passes it by 4: 34 to 130 instructions a tile fewer;
-// 3 the wait for the next k before the one for weights·v: ptxas had put all ex2 behind both; 4 columns of ones (130 of 475 instructions at d = 64 for 0.06 of its wgmma); 5 keys
-// shared; 6 causal heads in sets of as many within L2, not its half; 7 192 queries and 80 keys at d = 128, where the same kernel with plain sums kept tensor cores at 0.90, not 0.83.
-// H200, 16 heads of 8192, TFLOP/s beside SDPA's best (cuDNN 9.19) in the same run:
-//   d = 64           3: 431 and 475;   4: 499;   5: 561, 1.165 of cuDNN;   causal 3: 421 and 406, 4: 488, 6: 522, 1.29
-//   d = 128          3: 614 and 633;   causal 593 and 511;   4 to 7: not yet measured
-//   d = 256          3: 745 and 674
-// Measured in the same run and left (full): no turns 409 (d = 128: 618); a turn that ends with q·kᵀ 414 (521); q from registers 424 (625); no ex2 by polynomial 408, every 8th 447, 4th 431;
-// d = 64 with four warpgroups and 64 keys 489, with ones 571 (causal 474), two blocks an SM of two warpgroups each 430 to 456; d = 128 with 112, 144, 160 and 176 keys 604 to 615.
-// Next: k and v by multicast to two blocks; the end of a block under the next one's start.
+// Versions: 1 as described, two warpgroups and 128 keys at d = 128, sums by additions, at d = 64 every 16th ex2 by a polynomial; 2 base of the exponents kept until a maximum passes
+// it by 4: 34 to 130 instructions a tile fewer; 3 the wait for the next k before the one for weights·v: ptxas had put all ex2 behind both; 4 columns of ones (130 of 475
+// instructions at d = 64 for 0.06 of its wgmma); 5 keys shared; 6 causal heads in sets of as many within L2, not its half; 7 192 queries and 80 keys at d = 128, where the same
+// kernel with plain sums kept tensor cores at 0.90, not 0.83; 8 no polynomial: with columns of ones it cost (d = 64, causal: 510 with every 16th, 529 without, 491 with every 8th).
+// H200, 16 heads of 8192, TFLOP/s, beside cuDNN 9.19, SDPA's fastest, in the same run:
+//   d = 64           3: 431 and 475;   4: 499;   5: 561;   7: 559 and 495;   causal 3: 421 and 406, 4: 488, 6: 522, 7: 521 and 418, 8: 529 and 407
+//   d = 128          3: 614 and 633;   7: 775 and 698;   causal 3: 593 and 511, 7: 737 and 571;   32 heads on 8 of k and v, causal 7: 734 and 590
+//   d = 256          3: 745 and 674;   7: 795 and 705;   causal 7: 772 and 597
+// (8 at d = 64, not causal: not yet measured.) Version 3 was predicted at 0.55 to 0.66 of the roof at the clock held at d = 64, 0.74 to 0.84 at 128 and 0.65 to 0.76 at 256; it had 0.45,
+// 0.71 and 0.93 (roofs of 960, 860 and 800 TFLOP/s).
+// Measured beside version 3 and left: no turns 409 (d = 128: 618); a turn that ends with q·kᵀ 414 (521); q from registers 424 (625); d = 64 by two blocks an SM of two warpgroups each
+// 430 to 456; d = 128 with 112, 144, 160 and 176 keys 604 to 615. Beside 7 and 8: d = 64 with four warpgroups and 64 keys 574 and causal 538; d = 128, two warpgroups, with 128, 112 and 144
+// keys 728, 712 and 727, causal 702, 684 and 687 of 743; three with 64 keys, causal 703; four stages 742.
+// Weak: few queries (one of 32 heads, 8192 keys, without parts: 118 us, cuDNN 11; with parts not yet measured), for the queries that share a head of k and v are not put together; small
+// ones (8 heads of 512, d = 64: 9.8 us, cuDNN 8.7). Next: k and v by multicast to two blocks; the end of a block under the next one's start.
 #ifndef RIDGE_ATTENTION_WGMMA_CUH
 #define RIDGE_ATTENTION_WGMMA_CUH
 
@@ -55,8 +60,8 @@ struct KeyParts {
   float *sums;
 };
 
-// D columns; a block has GROUPS · 64 queries, tiles of KEYS keys, STAGES of them for k and as many for v. Every EACH-th weight is calculated by a polynomial (0: none).
-template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttention {
+// D columns; a block has GROUPS · 64 queries, tiles of KEYS keys, STAGES of them for k and as many for v.
+template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
   static constexpr int QUERIES = 64 * GROUPS, THREADS = 128 * (GROUPS + 1);
   static constexpr int Q_PART = QUERIES * 128, PART = KEYS * 128; // 64 columns of all rows
   static constexpr int Q_BYTES = D / 64 * Q_PART, TILE = D / 64 * PART;
@@ -186,10 +191,7 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
       }
     }
 #pragma unroll
-    for (int i = 0; i < KEYS / 2; i++) {
-      const float x = fmaf(score[i], c, -base[i / 2 % 2]);
-      score[i] = EACH > 0 && i % (EACH > 0 ? EACH : 1) == 0 ? exp2_polynomial(x) : exp2_fast(x);
-    }
+    for (int i = 0; i < KEYS / 2; i++) score[i] = exp2_fast(fmaf(score[i], c, -base[i / 2 % 2]));
     return changed;
   }
 
@@ -389,20 +391,20 @@ template <int D, int GROUPS, int KEYS, int STAGES, int EACH> struct WgmmaAttenti
   }
 };
 
-#define RIDGE_ATTENTION_WGMMA(entry, D, GROUPS, KEYS, STAGES, EACH)                                                                        \
-  RIDGE_KERNEL_ALONE(entry, (WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::THREADS))                                                       \
-  (RIDGE_TENSOR_MAP(q), RIDGE_TENSOR_MAP(k), RIDGE_TENSOR_MAP(v), int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t skv,           \
+#define RIDGE_ATTENTION_WGMMA(entry, D, GROUPS, KEYS, STAGES)                                                                                \
+  RIDGE_KERNEL_ALONE(entry, (WgmmaAttention<D, GROUPS, KEYS, STAGES>::THREADS))                                                              \
+  (RIDGE_TENSOR_MAP(q), RIDGE_TENSOR_MAP(k), RIDGE_TENSOR_MAP(v), int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t skv,            \
    int64_t causal, int64_t together, double scale, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t tiles, int64_t count, float *sums) { \
-    const HopperHeads a = {heads, h, hkv, (int)sq, (int)skv, causal != 0, (float)scale};                                                    \
-    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::attend(a, together, KeyParts{whole, (int)parts, (int)tiles, count, sums}, q, k, v, o);   \
-  }                                                                                                                                        \
-  RIDGE_ENTRY(entry)                                                                                                                       \
-  RIDGE_KERNEL(entry##_merge, 128)                                                                                                          \
-  (int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t together, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t count,         \
-   float *sums) {                                                                                                                          \
-    const HopperHeads a = {heads, h, hkv, (int)sq, 0, false, 0};                                                                            \
-    WgmmaAttention<D, GROUPS, KEYS, STAGES, EACH>::merge(a, together, KeyParts{whole, (int)parts, 0, count, sums}, o);                      \
-  }                                                                                                                                        \
+    const HopperHeads a = {heads, h, hkv, (int)sq, (int)skv, causal != 0, (float)scale};                                                     \
+    WgmmaAttention<D, GROUPS, KEYS, STAGES>::attend(a, together, KeyParts{whole, (int)parts, (int)tiles, count, sums}, q, k, v, o);          \
+  }                                                                                                                                          \
+  RIDGE_ENTRY(entry)                                                                                                                         \
+  RIDGE_KERNEL(entry##_merge, 128)                                                                                                           \
+  (int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t together, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t count,          \
+   float *sums) {                                                                                                                            \
+    const HopperHeads a = {heads, h, hkv, (int)sq, 0, false, 0};                                                                             \
+    WgmmaAttention<D, GROUPS, KEYS, STAGES>::merge(a, together, KeyParts{whole, (int)parts, 0, count, sums}, o);                             \
+  }                                                                                                                                          \
   RIDGE_ENTRY(entry##_merge)
 
 #endif
