@@ -86,13 +86,15 @@ func leastOf(list []int64, n int64) int64 {
 }
 
 // Of skinny_wgmma.cuh: rows of A's boxes, bytes of all stages, and blocks of a cluster. Where skinnyRingCols wide tiles are fewer than half the multiprocessors, blocks
-// share k, else columns; of skinnyRingRows' last, whose A takes twice B's place, tiles are twice as wide and blocks share k too.
+// share k, else A.
 var skinnyRingRows = []int64{16, 32, 64, 128}
 
 const skinnyRingCols, skinnyRingBytes, skinnyRingBlocks = 64, 204800, 2
 
-// What a device keeps of a B that exceeds its second-level cache: this share of the cache.
-const skinnyKeep = 0.6
+// What a device keeps of B in its second-level cache for the next launch: this share of the cache, of a B that is at most skinnyKeepOf times as large as the cache.
+const skinnyKeep, skinnyKeepOf = 0.6, 4
+
+func kept(bytes int64, d kernel.Device) bool { return float64(bytes) <= skinnyKeep*float64(d.L2Bytes) }
 
 // skinnyRing plans gemm and linear of up to 128 rows on Hopper's tensor cores: one launch that reads B once.
 func skinnyRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -108,15 +110,12 @@ func skinnyRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 		return kernel.Plan{}, kernel.Shape("m=%d: at most %d rows are taken", g.M, rows)
 	case d.SMs < skinnyRingBlocks:
 		return kernel.Plan{}, kernel.Shape("clusters of %d blocks on %d multiprocessors", skinnyRingBlocks, d.SMs)
-	case g.M <= 8 && (g.N <= 2048 || g.TransB && g.N < 8192) || g.TransB && g.M <= 16 && g.N <= 2048:
+	case g.N <= 2048 && (g.M <= 8 || g.TransB && g.M <= 16) || g.M <= 8 && g.TransB && kept(g.N*g.K*b[1].Tensor.DType.Size(), d):
 		return kernel.Plan{}, kernel.Shape("m=%d n=%d: so little is sooner done past shared memory", g.M, g.N)
 	}
 	suffix, cols, parts := "", int64(skinnyRingCols), int64(1)
-	switch {
-	case skinnyRingBlocks*ceil(g.N, skinnyRingCols) <= int64(d.SMs):
+	if skinnyRingBlocks*ceil(g.N, skinnyRingCols) <= int64(d.SMs) {
 		suffix, parts = "_parts", skinnyRingBlocks
-	case rows == skinnyRingRows[len(skinnyRingRows)-1]:
-		cols, parts = 2*skinnyRingCols, skinnyRingBlocks
 	}
 	shares := skinnyRingBlocks / parts // of A
 	size := b[0].Tensor.DType.Size()
@@ -135,7 +134,10 @@ func skinnyRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 	}
 	x.Map.Lines, y.Map.Lines = 128, 128
 	p, c := bind(b), b[len(b)-1]
-	keep := int64(skinnyKeep*float64(d.L2Bytes)) / max(1, g.K*size)
+	keep := int64(0) // columns
+	if g.N*g.K*size <= skinnyKeepOf*d.L2Bytes {
+		keep = int64(skinnyKeep*float64(d.L2Bytes)) / (g.K * size)
+	}
 	args := append([]kernel.Arg{x, y}, kernel.Ints(g.M, g.N, g.K, keep, c.Tensor.LD())...)
 	args = append(args, activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), p.d, p.bias, p.c)
 	stage := (rows + cols) * wgmmaDepth

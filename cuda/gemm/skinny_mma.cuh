@@ -8,14 +8,14 @@
 //   B stored [K,N]           as many rows of k of NC neighbours from NC·g on: 4 rows of 8·NC columns, of 64 or 128 bytes; words along k by byte_perm
 // CG warps side by side have 8·NC columns each, KW warps share k, step by step in turn. Their sums meet in shared memory and are added in the warps' order: one launch, the
 // same bits every time. D steps of a warp are on their way: 64 KB a multiprocessor and more, where 4.8 TB/s at 1 µs ask for 36.
-// Registers: 128 of 16 warps, 168 of 12; no spill.
+// Registers: at most 128 of 16 warps and 168 of 12; no spill.
 //
 // Measured on an H200 beside cuBLAS (CUDA 13.0, B the same in every launch), µs, the library's in brackets:
 //   bf16, M = 1   N = K = 4096, B stored [K,N] 9.9 (11.0), [N,K] 7.2 (11.0); 1024, 3.5 (4.0), 2.9 (7.6)
 //   fp32, M = 1   4096 21.1 (18.7), 22.5 (23.0); 8192 74.9 (65.7), 80.9 (90.2)
 //   fp32, M = 16  with other warps than now (16, spilling): 4096 24.0 (130), 26.0 (93.3); 8192 83.4 (164), 91.9 (200)
 //   int8          8192, cold: M = 1 20.5, 20.5, M = 16 24.9, 24.2 of 67 MB; no peer
-// At 16 bits and 8192 the ring of skinny_wgmma.cuh is sooner done on 9.0, and from 9 rows on with B stored [K,N]: A's fragments come from L2 once a block, M / COLS of B's bytes.
+// Bf16 once more, M = 1: 4096 10.9 (10.1), 7.7 (10.2), 1024 3.4 (3.7), 2.8 (7.4). At 16 bits and 8192 the ring of skinny_wgmma.cuh is sooner done on 9.0: A's fragments come from L2 once a block, M / COLS of B's bytes.
 // MG of 4, for 32 rows: 59 µs at 8192 where the ring took 34.
 #ifndef RIDGE_SKINNY_MMA_CUH
 #define RIDGE_SKINNY_MMA_CUH

@@ -2,18 +2,25 @@
 // epilogues as gemm_wgmma.cuh. FLOP: 2·M·N·K, of 64 or 128 rows. Bytes: B once; A once a cluster, from L2.
 //
 // B's bytes bind. A block sums COLS columns. A thread orders tiles of 128 bytes of k by TMA into a ring that takes all of shared memory, most of it B: ROWS rows of A (M's next of 16, 32, 64,
-// 128) and COLS columns of B a stage. A box of 128 rows whatever M was took as long as if all were there: splitk_wgmma.cuh read B at 2.7 TB/s of an H200's 4.2 for M = 1 to 32. One
-// warpgroup for each 64 rows multiplies; below 64 it reads what lies behind A in the stage as further rows, whose sums nobody stores.
+// 128) and COLS columns of B a stage. splitk_wgmma.cuh, whose boxes of A have 128 rows whatever M is, took 50 µs for B of 8192² where the same tiles and parts with boxes of 16 rows
+// took 35.5 (a prototype, with another loop too). One warpgroup for each 64 rows multiplies; below 64 it reads what lies behind A in the stage as further rows, whose sums nobody stores.
 // The blocks of a cluster, two, have either neighbouring columns, of which each brings half of A to both (BLOCKS), or halves of k (PARTS), whose sums the first adds in their order
 // after the second has put them into its shared memory: one launch either way, the same bits every time. Clusters of four find no place for 32 of them at once: two rounds, 48 µs for 35.
 //
 // B of more than L2: columns below `keep` are asked for as lines to keep, the others as lines to give up first, so that a launch that follows with the same B finds the former there.
 // L2 fetches 128 bytes at once (256: 2 to 6 % slower).
 //
-// Versions: 1 as described. Prototypes of its loop on an H200 beside cuBLAS (CUDA 13.0), bf16, B stored [K,N] and [N,K], the same in every launch, µs, the library's in brackets:
-//   M = 16   4096 with parts of k 8.0, 7.9 (10.0, 10.2); 8192 with columns kept 30.6, 31.8 (32.8, 32.8), with A shared and 128 bytes at once 32.4, 33.7; 16384 so 125.7, 127.0 (121.7, 124.3)
-//   M = 32   8192 34.2, 35.2 (32.7, 34.5); 16384 127.6, 130.2 (123.1, 126.0); M = 64 8192 35.7, 37.2 (35.3, 36.9); 16384 131.1, 134.2 (126.8, 135.8), all with A shared and 128 bytes at once
-// Columns kept together with shared A, parts of k above 16 rows, and 128 rows: not yet measured. With two copies of B in turn at 8192, M = 32: 34.3, 35.8 (34.3, 35.2).
+// Measured on an H200 beside cuBLAS (CUDA 13.0), bf16, µs, B stored [K,N], [N,K], the library's in brackets, B the same in every launch:
+//   version 1, whose epilogue was unrolled (16 copies of its code):
+//     4096 with parts of k   M = 16 13.2, 13.1 (9.4, 9.6); 32 13.1, 13.0 (7.8, 7.9); 64 13.5, 13.4 (8.4, 9.7); 128 15.8, 15.5 (13.1, 12.8)
+//     8192 with A shared     M = 1 33.7, 33.4 (33.0, 32.9); 16 34.6, 35.4 (31.7, 32.8); 32 34.6, 35.3 (32.1, 33.2); 64 36.4, 37.9 (33.2, 34.1); 128 43.2, 43.6 (36.4, 35.9), where
+//                            parts of k and 128 columns took 52.0, 54.9 and splitk_wgmma.cuh 46.0, 46.1. Nothing kept: 2 to 6 % slower, and with two copies of B in turn 1 to 3 % faster
+//     16384 with A shared    M = 1 125.7, 127.3 (118.2, 118.9); 64 134.9, 137.0 (120.3, 127.6); 1.5 to 2 % less from 16 rows on with nothing kept
+//   prototypes of the loop with an epilogue of a few instructions, M = 16: 4096 with parts of k 8.0, 7.9 (10.0, 10.2); 8192, one block a cluster, 35.1, 35.7, columns kept 30.6, 31.8
+//     (32.8, 32.8); with A shared, nothing kept, 32.4, 33.7; 1024 with parts of k 4.1, 4.1 (4.0, 4.1), where version 1 took 9.3, 9.3 (3.7, 3.8)
+//
+// Versions: 1; 2 the epilogue's code once, nothing kept of a B of more than four times L2: not yet measured. Next: tiles in turn by a block that stays, where they do not come out even (11008
+// columns are 172 tiles: 34 µs at K = 4096 and M = 16 for 24.7).
 #ifndef RIDGE_SKINNY_WGMMA_CUH
 #define RIDGE_SKINNY_WGMMA_CUH
 
@@ -123,17 +130,19 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
     wgmma_done(acc);
     if constexpr (BLOCKS > 1) release(told + 8 * last);
     if constexpr (BLOCKS * PARTS > 1) cluster_barrier(); // nobody copies to another's stages or arrives there any more
-    const int64_t row = 16 * warp + lane / 4, column = column0 + 2 * (lane % 4);
+    const bool rows = 16 * warp < m; // of the warp
+    const shared_at sums = stages + 4 * tid;
     if constexpr (PARTS > 1) {
-      const shared_at sums = stages + 4 * tid;
-      const bool rows = 16 * warp < m; // of the warp
       if (rank > 0 && rows) {
         const shared_at to = cluster_map(sums, 0) + (rank - 1) * COLS / 2 * MULTIPLY * 4;
 #pragma unroll
         for (int i = 0; i < COLS / 2; i++) store_shared_cluster(to + i * MULTIPLY * 4, bits(acc[i]));
       }
       cluster_barrier();
-      if (rank > 0 || !rows) return;
+      if (rank > 0) return;
+    }
+    if (!rows) return;
+    if constexpr (PARTS > 1) {
 #pragma unroll
       for (int i = 0; i < COLS / 2 * (PARTS - 1); i++) {
         unsigned other;
@@ -141,9 +150,20 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
         add(acc[i % (COLS / 2)], other);
       }
     }
+    // By way of shared memory, so that the code of f is there once: 16 copies of it took 3 to 5 µs to fetch.
 #pragma unroll
-    for (int i = 0; i < COLS / 2; i += 2)
-      if (row + i / 2 % 2 * 8 < m && column + i / 4 * 8 < n) f(row + i / 2 % 2 * 8, column + i / 4 * 8, acc[i], acc[i + 1]);
+    for (int i = 0; i < COLS / 2; i++) store_shared(sums + i * MULTIPLY * 4, bits(acc[i]));
+#pragma unroll 1
+    for (int i = 0; i < COLS / 2; i += 2) {
+      const int64_t row = 16 * warp + lane / 4 + i / 2 % 2 * 8, column = column0 + 2 * (lane % 4) + i / 4 * 8;
+      unsigned words[2];
+      load_shared(words[0], sums + i * MULTIPLY * 4);
+      load_shared(words[1], sums + (i + 1) * MULTIPLY * 4);
+      sum first = 0, second = 0;
+      add(first, words[0]);
+      add(second, words[1]);
+      if (row < m && column < n) f(row, column, first, second);
+    }
   }
 };
 
@@ -163,7 +183,7 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
   }                                                                                                                                        \
   RIDGE_ENTRY(entry)
 
-// Each height with a part of k a block (N of few tiles), and with neighbouring columns, or 128 of them, a block.
+// Each height with a part of k a block (N of few tiles), and with neighbouring columns.
 #define RIDGE_SKINNY_RINGS(entry, TE, P)                                    \
   RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows16, TE, P, 16, 64, 1, 2)       \
   RIDGE_SKINNY_RING_FLOATS(entry##_parts_rows32, TE, P, 32, 64, 1, 2)       \
@@ -172,6 +192,6 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
   RIDGE_SKINNY_RING_FLOATS(entry##_rows16, TE, P, 16, 64, 2, 1)             \
   RIDGE_SKINNY_RING_FLOATS(entry##_rows32, TE, P, 32, 64, 2, 1)             \
   RIDGE_SKINNY_RING_FLOATS(entry##_rows64, TE, P, 64, 64, 2, 1)             \
-  RIDGE_SKINNY_RING_FLOATS(entry##_rows128, TE, P, 128, 128, 1, 2)
+  RIDGE_SKINNY_RING_FLOATS(entry##_rows128, TE, P, 128, 64, 2, 1)
 
 #endif
