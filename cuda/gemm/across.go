@@ -9,7 +9,7 @@ import (
 )
 
 // acrossRows is the least M from which transposing B costs less than the kernels that take it as it lies lose; what has fewer is left to them. Counted for K = N = 4096 from what
-// was measured at M = 4096 on an H200 (across.cuh): tf32 40 µs for 0.26 µs a row, fp32 62 for 0.5, bytes 15 for 0.03. fp8 has the portable tier alone besides.
+// was measured at M = 4096 on an H200 (across.cuh): words 43 µs for 0.26 (tf32) or 0.5 (fp32) a row, bytes 17 for 0.03. fp8 has the portable tier alone besides.
 var acrossRows = map[record.DType]int64{record.TF32: 256, record.FP32: 129, record.INT8: 768, record.U8S8: 768, record.FP8E4M3: 1}
 
 // across plans gemm with B stored [K,N] on Hopper's tensor cores where they take it along k alone: B is transposed to the workspace, then multiplied.

@@ -2,16 +2,19 @@
 // as gemm_simt.cuh, which takes the rest.
 // FLOP: 2·M·N·K a product. Bytes: each matrix once; from L2 each tile of A and B once a block.
 //
-// The multiply-adds should bind. A scheduler issues one instruction a cycle and fp32 takes every one of them, so whatever else is issued is lost. What a thread with 8 × 16 sums reads for
-// 4 k, 8 packs of A and 16 of B for 512 multiply-adds, is two thirds of the rest: the tiles come by cp.async, past the registers.
+// The multiply-adds should bind. A scheduler issues one instruction a cycle and fp32 takes every one of them, so whatever else is issued is lost. What a thread with 8 × 8 sums reads for
+// 4 k, 8 packs of A and 8 of B for 256 multiply-adds, is half of the rest: the tiles come by cp.async, past the registers.
 // A lies in shared memory as it does in memory, [row][k], and so does B: no element is moved by itself. A thread reads packs along k of A and of B [N,K]; of B [K,N] packs along the
 // columns. Rows of 16 k are 20 words apart, so that those that a warp reads at once, neighbours, lie on different banks.
-// Counts a step of 16 k: 2048 multiply-adds a thread in some 2200 instructions (by the machine code for 9.0), 0.93; the tiles' share of 132 multiprocessors at 4096³ is 0.97, so 0.90 of the
-// fp32 units. Registers: 128 sums, 32 of A, 8 to 16 of B, twice: one block of 8 warps a multiprocessor; of 8 × 8 sums (_small, 128 × 64) three of 4 warps, 1024 of 1200.
-// The sums leave through shared memory: in registers the machine code had 32 copies of the epilogue, 300 KB, and spilled.
-// Predicted for 4096³ on an H200 at 1.98 GHz: 60 TFLOP/s; gemm_simt.cuh, whose step has 512 multiply-adds in 840 instructions, has 33.9 there (cuBLAS 49.7). not yet measured.
+// Counts a step of 16 k: 1024 multiply-adds a thread in some 1140 instructions (by the machine code for 9.0), 0.90. 168 registers: three blocks of 4 warps a multiprocessor.
+// The sums leave through shared memory: in registers the machine code had a copy of the epilogue for each run of them, and spilled.
 //
-// Versions: 1 as described.
+// Measured on an H200 as a prototype, TFLOP/s, B [K,N] and [N,K]: 4096³ 43.1 and 41.6, 1024³ 30.9 and 28.5 (cuBLAS with B [K,N], in other runs: 50 to 51 and 35.8). gemm_simt.cuh, whose step has 512
+// multiply-adds in 840 instructions, has 33.9 at 4096³. By issue slots it should have been 58: refuted. Tried at 4096³: 128 × 256 with 8 × 16 sums, 0.93 of the slots, 41.8 and 40.8 (1024³
+// 9.8); 256 × 128 with 16 × 8 and steps of 32 44.4; 128 × 128 with 8 × 8 by 256 threads 40.0; 64 × 64 43.6. By the machine code 0.32 to 0.43 of the multiply-adds
+// (of 128 × 128 0.59) read two registers of one bank that no earlier instruction left in the reuse cache. A cycle for each would come near what was measured; that is a guess.
+//
+// Versions: 1 as described. Next: an order of the multiply-adds, or numbers of registers, that ptxas is made to keep, with one new register of a bank each.
 #ifndef RIDGE_GEMM_SIMT_WHOLE_CUH
 #define RIDGE_GEMM_SIMT_WHOLE_CUH
 
@@ -32,8 +35,8 @@ template <int ROWS_, int COLS_, int RM_, int RN_, int STAGES_, bool ALONG> struc
   static constexpr int DOWN = ROWS / RM, ACROSS = COLS / RN, THREADS = DOWN * ACROSS; // of threads
   static constexpr bool STORED_ALONG = ALONG;
   static constexpr int PITCH = STEP + 4, A = ROWS * PITCH, STAGE = A + (ALONG ? COLS * PITCH : STEP * COLS); // words
-  static constexpr int PARTS = (ROWS * COLS + STAGES * STAGE - 1) / (STAGES * STAGE); // of the tile, as the stages' memory holds them
-  static_assert(ACROSS % 8 == 0 && DOWN % 4 == 0 && RN % 4 == 0 && 4 * ROWS % THREADS == 0 && 4 * COLS % THREADS == 0 && RM % PARTS == 0, "warps are 4 x 8 threads");
+  static_assert(ACROSS % 8 == 0 && DOWN % 4 == 0 && RN % 4 == 0 && 4 * ROWS % THREADS == 0 && 4 * COLS % THREADS == 0, "warps are 4 x 8 threads");
+  static_assert(ROWS * COLS <= STAGES * STAGE, "the sums fit in where the stages were");
 
   // LINES lines along k in chunks of 16 bytes, of which a thread copies every THREADS-th: of A, and of B [N,K], whose columns 4·i + q lie as lines q·COLS / 4 + i, so that those
   // that a warp reads at once are neighbours.
@@ -104,26 +107,20 @@ template <int ROWS_, int COLS_, int RM_, int RN_, int STAGES_, bool ALONG> struc
       slot = slot + 1 == STAGES ? 0 : slot + 1;
     }
     copy_wait<0>();
-    // Through shared memory, a part of the rows at a time, so that what finish does is there once and not for each of a thread's sums.
+    __syncthreads(); // through shared memory, so that what finish does is there once and not for each of a thread's sums
 #pragma unroll
-    for (int part = 0; part < PARTS; part++) {
-      __syncthreads();
+    for (int i = 0; i < RM; i++)
 #pragma unroll
-      for (int i = 0; i < RM / PARTS; i++)
-#pragma unroll
-        for (int j = 0; j < RN; j += 4) {
-          const float *s = sums[part * (RM / PARTS) + i];
-          store_pack((pack<float> *)(stages + (y + i * DOWN) * COLS + 4 * x + j * ACROSS), pack<float>{{s[j], s[j + 1], s[j + 2], s[j + 3]}});
-        }
-      __syncthreads();
+      for (int j = 0; j < RN; j += 4)
+        store_pack((pack<float> *)(stages + (y + i * DOWN) * COLS + 4 * x + j * ACROSS), pack<float>{{sums[i][j], sums[i][j + 1], sums[i][j + 2], sums[i][j + 3]}});
+    __syncthreads();
 #pragma unroll 1
-      for (int i = threadIdx.x; i < ROWS / PARTS * COLS / 4; i += THREADS) {
-        const int row = part * (ROWS / PARTS) + i / (COLS / 4), column = i % (COLS / 4) * 4;
-        if (row >= rows) break;
-        if (column >= columns) continue;
-        const pack<float> v = load_pack((const pack<float> *)(stages + 4 * i));
-        finish(row, column, Run<float, 4>{{v.at[0], v.at[1], v.at[2], v.at[3]}});
-      }
+    for (int i = threadIdx.x; i < ROWS * COLS / 4; i += THREADS) {
+      const int row = i / (COLS / 4), column = i % (COLS / 4) * 4;
+      if (row >= rows) break;
+      if (column >= columns) continue;
+      const pack<float> v = load_pack((const pack<float> *)(stages + 4 * i));
+      finish(row, column, Run<float, 4>{{v.at[0], v.at[1], v.at[2], v.at[3]}});
     }
   }
 
@@ -178,8 +175,8 @@ __device__ __forceinline__ void simt_whole(int64_t m, int64_t n, int64_t k, cons
 }
 
 // The tile: rows and columns of a block, a thread's, stages, ALONG.
-#define RIDGE_GEMM_SIMT_WHOLE(entry, BLOCKS, ...)                                                                                       \
-  RIDGE_KERNEL##BLOCKS(entry, (SimtTile<__VA_ARGS__>::THREADS))                                                                         \
+#define RIDGE_GEMM_SIMT_WHOLE(entry, ...)                                                                                               \
+  RIDGE_KERNEL(entry, (SimtTile<__VA_ARGS__>::THREADS))                                                                                 \
   (int64_t m, int64_t n, int64_t k, int64_t lda, int64_t ldb, int64_t ldc, int64_t stride_a, int64_t stride_b, int64_t stride_c,        \
    int64_t act, double alpha, double beta, const float *a, const float *b, const float *d, const float *bias, float *c) {               \
     const int64_t z = blockIdx.z;                                                                                                       \

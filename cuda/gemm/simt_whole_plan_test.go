@@ -8,19 +8,15 @@ import (
 	"ridge/goharness/record"
 )
 
-// Wide tiles where they are done sooner; rows that begin anywhere have a kernel of their own.
-func TestTilesOfTheFP32UnitsFollowShapeAndDevice(t *testing.T) {
+// Rows that begin anywhere have an entry of their own.
+func TestTilesOfTheFP32UnitsFollowShapeAndAlignment(t *testing.T) {
 	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
-	one := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448, TileCols: 128}
 	plantest.Launches(t, "gemm", simtFP32, []plantest.Case{
-		{DType: record.FP32, Params: "m=4096 n=4096 k=64", Device: h200, Entry: "gemm_fp32_simt_nn", Blocks: 512, Shared: 79872},
-		{DType: record.FP32, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_fp32_simt_nt", Blocks: 512, Shared: 92160},
-		{DType: record.FP32, Params: "m=1024 n=1024 k=64", Device: h200, Entry: "gemm_fp32_simt_nn_small", Blocks: 128, Shared: 43008},
-		{DType: record.FP32, Params: "m=9 n=8 k=8 tb=1 batch=3", Device: h200, Entry: "gemm_fp32_simt_nt_small", Blocks: 3, Shared: 46080},
+		{DType: record.FP32, Params: "m=4096 n=4096 k=64", Device: h200, Entry: "gemm_fp32_simt_nn", Blocks: 2048, Shared: 43008},
+		{DType: record.FP32, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_fp32_simt_nt", Blocks: 2048, Shared: 46080},
+		{DType: record.FP32, Params: "m=9 n=8 k=8 tb=1 batch=3", Device: h200, Entry: "gemm_fp32_simt_nt", Blocks: 3, Shared: 46080},
 		{DType: record.FP32, Params: "m=4096 n=4095 k=64", Device: h200, Entry: "gemm_fp32_simt", Blocks: 1024},
 		{DType: record.FP32, Params: "m=4096 n=4096 k=64", Device: h200, Shift: 4, Entry: "gemm_fp32_simt", Blocks: 1024},
-		{DType: record.FP32, Params: "m=8 n=8 k=8", Device: one, Entry: "there is no tile of 128 columns"},
-		{DType: record.FP32, Params: "m=8 n=8 k=8", Device: kernel.Device{SMs: 1, SharedMax: 16384}, Entry: "that 16384 bytes of shared memory hold"},
 		{DType: record.FP32, Params: "m=8 n=8 k=8 batch=65536", Device: h200, Entry: "at most 65535 products are taken"},
 	})
 }

@@ -6,7 +6,8 @@
 // cycle at most, 8 chains fill it from one warp on; a full device has sixteen warps a scheduler. Loop: 224 instructions and three of its
 // own, 1 %, which fp32 and fp16 lose, since they take every cycle of a scheduler. The multiplicands are 1: registers toggle less than with
 // random data, so that a device that is limited by its power shows a higher clock here.
-// With 32 instructions a turn an H200 had 58.7 of 66.9 TFLOP/s at fp32 and 1980 MHz, 0.877: the turns cost 4.5 slots. With 224: not yet measured.
+// With 32 instructions a turn an H200 had 58.7 of 66.9 TFLOP/s at fp32 and 1980 MHz, 0.877: the turns cost 4.5 slots. As
+// prototypes, in one run: 60.8 with 32, 64.5 with 96, 65.6 with 224, 65.9 with 336 and 672.
 #ifndef RIDGE_PEAK_CUH
 #define RIDGE_PEAK_CUH
 
