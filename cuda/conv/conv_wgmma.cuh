@@ -21,13 +21,17 @@
 // The end of a tile: 256 bytes of a row at a time go through shared memory as they are stored (`plain`: no residual, no activation but ReLU, channels and y at multiples of 16 bytes), else eight sums
 // at a time with all of the epilogue (`each`).
 //
-// Versions, bf16, an H200, n = 32, of cuDNN 9.19 (torch 2.11, conv2d, channels_last, as a graph):
+// Versions, bf16, an H200, n = 32, of cuDNN 9.19 (torch 2.11, conv2d, channels_last, as a graph), the first and the third in turn with it, the second (the best of its tiles) in one call before it:
 // 1. 64-bit places, every row's pixel by division: 64 channels 3x3 56² 24.1 us (1.11 of cuDNN's rate), 256 3x3 14² 16.4 (1.09), 512 3x3 7² 23.6 (0.71), 1x1 256>64 56² 21.9 (0.81), 1x1 1024>256 14² 10.6 (0.71).
 // 2. 32-bit places before the sums, parts of a window, costs of tiles: 21.2 (1.20), 15.4 (1.13), 20.6 (0.85, in four parts), 21.8 (0.86), 9.7 (0.85); over ResNet-50's 22 layers but the stem 0.56 to 1.20 with the best tile of each, with the stem a geometric mean of 0.88. One image in four
 //    or eight parts: 512 3x3 7² 7.0 us (1.68; whole 14.1), 256 3x3 14² 6.6 (1.28; 9.3), 128 3x3 28² 6.0 (1.08; 6.6), 1x1 2048>512 7² 6.0 (0.90; 8.5). One tile of one stage took 3.6 us with 64 channels, 4.7 with
 //    128, 7.0 with 256: the end of each 64 columns 1.15. Clusters of two that share the filters were slower than the best tile in 21 of 22 layers and 2 % faster in one, and
 //    two parts were best in one (2048>512 7², 12.1 us against 12.9 whole): both are gone. fp32, 64 channels 3x3 56²: 155 us (portable 320, cuDNN without tf32 290).
-// 3. `plain`: not yet measured.
+// 3. `plain`: 21.1 (1.13), 15.1 (1.12), 20.0 (0.89), 20.7 (0.85), 9.5 (0.80); 128 3x3 28² 18.1 (0.97) and from 56² 17.8 (0.95), 1x1 64>256 56² 28.8 (0.80), 256>1024 14² 12.8 (0.66), 2048>512 7² 10.0 (0.91),
+//    256>512 from 56² 20.4 (0.95): 0.88 on average (geometric, of these and 512>128 28² by 128 channels, 11.7, 0.69; by 64, which is taken since, 10.9). fp32, 64 3x3 56²: 154 us (1.77). One image: 512 3x3 7² 6.6 us,
+//    256 3x3 14² 6.1, 128 3x3 28² 5.6, 64 3x3 56² 5.3, 1x1 2048>512 7² 5.7, 1024>256 14² 5.2 (cuDNN in the call before: 11.8, 8.5, 6.5, 6.3, 5.4, 4.2).
+//    One tile of one stage: 3.3, 4.3 and 6.0 us. The end of 64 columns has some 200 instructions a warp (disassembled) and still takes 0.8 us, far more than they do: what it waits for is not known. 1x1 layers,
+//    of few stages, are the slowest beside cuDNN. Next: the end of a tile under the next one's products; a residual in `plain`; filters of few tiles in one cluster.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
 

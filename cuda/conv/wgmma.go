@@ -34,8 +34,11 @@ var (
 )
 
 // What else takes time: bytes of stages that the second-level cache delivers in a microsecond; microseconds of the end of a tile and of each of its columns; of a tile in parts, and of
-// each megabyte of their sums on the way to that cache and back. The first from measurements on an H200, the others estimated.
-const wgmmaCacheRate, wgmmaEndCost, wgmmaColumnCost, wgmmaPartsCost, wgmmaSumsCost = 10.5e6, 0.1, 0.004, 1.2, 0.2
+// each megabyte of their sums on the way to that cache and back. Fitted to the times of ResNet-50's layers on an H200, 32 images and one.
+const wgmmaCacheRate, wgmmaEndCost, wgmmaColumnCost, wgmmaPartsCost, wgmmaSumsCost = 10.5e6, 0.3, 0.0115, 1.2, 0.25
+
+// One of so many multiprocessors has no place in a cluster: 132 of an H200 hold 32 clusters of four, 98 of which take four rounds.
+const wgmmaIdle = 33
 
 // Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, bytes of channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
 const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 128
@@ -167,7 +170,10 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 // wgmmaPick is the tile of a list that is done first with so many boxes of pixels, channels and stages, and when, in microseconds. A search may have chosen its columns.
 func wgmmaPick(list []wgmmaTile, down, k, stages int64, d kernel.Device) (best wgmmaTile, least float64) {
 	for _, t := range list {
-		places := max(1, int64(d.SMs)) / t.parts // of clusters
+		places := max(1, int64(d.SMs))
+		if t.parts > 1 {
+			places = (places - places/wgmmaIdle) / t.parts // of clusters
+		}
 		if d.TileCols != 0 && t.cols != d.TileCols || places == 0 || t.parts > stages {
 			continue
 		}
