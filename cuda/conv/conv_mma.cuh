@@ -15,7 +15,7 @@
 // has: 0.39 (0.63) of the issue slots in the time of the mma on 8.0. 255 (168) registers at most, no spill.
 // Predicted over the layers of ResNet-50 with 64 and more channels, of the roof of wgmma on an H200: 0.45 to 0.55 at 128 and more output channels and
 // 400 and more tiles, 0.3 to 0.4 at 64; layers of 7 × 7 at a batch of 8 and less fill few multiprocessors. Of these not yet measured; int8,
-// 64 channels 3x3 56², 32 images, 24.6 us on an H200: 301 TOPS, half the time of conv2d_int8_sm90, which is left to more channels.
+// 64 channels 3x3 56², 32 images, 24.6 us on an H200: 300 TOPS, half the time of conv2d_int8_sm90, which is left to more channels.
 // Source: Chetlur et al. 2014 (cuDNN), section 3.
 #ifndef RIDGE_CONV_MMA_CUH
 #define RIDGE_CONV_MMA_CUH
