@@ -34,6 +34,20 @@ func TestAKernelThatFailsOrNeverRanDidNotPass(t *testing.T) {
 	}
 }
 
+// A kernel of a GPU that takes no shape is nobody's to have verified; one of the CPU may be made for arrays beyond the cache.
+func TestKernelsOfGPUsMustTakeAShape(t *testing.T) {
+	var results []record.Result
+	for _, device := range []string{"cpu", "cuda:0"} {
+		results = append(results, record.Result{ID: device + "/x", Device: device, KernelRequested: "idle", Status: record.Unsupported, Reason: "no shape"})
+	}
+	if got := strings.Join(mustTake(results), "|"); got != "idle: cuda:0/x: unsupported: no shape" {
+		t.Errorf("%q", got)
+	}
+	if got := mustTake(results[:1]); got != nil {
+		t.Errorf("of the CPU alone: %q", got)
+	}
+}
+
 func TestVerificationUnderATool(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "report")
 	tool := filepath.Join(t.TempDir(), "tool")
