@@ -178,7 +178,7 @@ template <class P, int COLS, int PARTS> struct WgmmaConv : WgmmaTile<P, true, CO
         const int row = lane / 4 + i / 2 % 2 * 8, at = part * WIDE / 2 + i, column = at / 4 * 8 + lane % 4 * 2;
         const sum low = value(acc[at], column), high = value(acc[at + 1], column + 1);
         if constexpr (sizeof(E) == 2)
-          store_shared(mine + row * T::LINE + ((i / 4 ^ lane / 4) << 4) + lane % 4 * 4, WgmmaPair<E>::of(low, high));
+          store_shared(mine + row * T::LINE + ((i / 4 ^ lane / 4) << 4) + lane % 4 * 4, Pair<E>::of(low, high));
         else
           store_shared(mine + T::place(row, i / 4 * 2 + lane % 4 / 2) + lane % 2 * 8, bits_of(low), bits_of(high));
       }

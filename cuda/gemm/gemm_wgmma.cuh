@@ -86,8 +86,8 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
         unsigned first[32];
 #pragma unroll
         for (int i = 0; i < 32; i++) {
-          first[i] = WgmmaPair<TE>::of(acc[2 * i], acc[2 * i + 1]);
-          if constexpr (T::COLS > 128) words[i] = WgmmaPair<TE>::of(acc[64 + 2 * i], acc[65 + 2 * i]);
+          first[i] = Pair<TE>::of(acc[2 * i], acc[2 * i + 1]);
+          if constexpr (T::COLS > 128) words[i] = Pair<TE>::of(acc[64 + 2 * i], acc[65 + 2 * i]);
         }
         T::put(first, mine);
         place = to, down = (int)(m - row0), across = (int)(n - column0);
@@ -95,7 +95,7 @@ __device__ __forceinline__ void wgmma_floats(const ridge_tensor_map &a, const ri
 #pragma unroll
         for (int part = 0; part < T::COLS / 128; part++) {
 #pragma unroll
-          for (int i = 0; i < 32; i++) words[i] = WgmmaPair<TE>::of(alpha * acc[64 * part + 2 * i], alpha * acc[64 * part + 2 * i + 1]);
+          for (int i = 0; i < 32; i++) words[i] = Pair<TE>::of(alpha * acc[64 * part + 2 * i], alpha * acc[64 * part + 2 * i + 1]);
           T::put(words, mine);
           T::leave(mine, to + 128 * part, ldc, (int)(m - row0), (int)(n - column0) - 128 * part);
         }

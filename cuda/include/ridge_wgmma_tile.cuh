@@ -29,6 +29,7 @@
 #define RIDGE_WGMMA_TILE_CUH
 
 #include "ptx_cluster.cuh"
+#include "ptx_mma.cuh"
 #include "ptx_wgmma.cuh"
 #include "ridge_tile_place.cuh"
 
@@ -135,31 +136,6 @@ __device__ __forceinline__ unsigned bits_of(float x) { return __float_as_uint(x)
 __device__ __forceinline__ unsigned bits_of(int x) { return (unsigned)x; }
 __device__ __forceinline__ void of_bits(float &x, unsigned b) { x = __uint_as_float(b); }
 __device__ __forceinline__ void of_bits(int &x, unsigned b) { x = (int)b; }
-
-// Two elements of 16 bits of C, the lower column in the lower bits.
-template <class TE> struct WgmmaPair;
-template <> struct WgmmaPair<ridge_bf16> {
-  static __device__ __forceinline__ unsigned of(float low, float high) {
-#if defined(RIDGE_MODEL)
-    return (unsigned)element<ridge_bf16>::store(high).bits << 16 | element<ridge_bf16>::store(low).bits;
-#else
-    unsigned w;
-    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
-    return w;
-#endif
-  }
-};
-template <> struct WgmmaPair<ridge_fp16> {
-  static __device__ __forceinline__ unsigned of(float low, float high) {
-#if defined(RIDGE_MODEL)
-    return (unsigned)element<ridge_fp16>::store(high).bits << 16 | element<ridge_fp16>::store(low).bits;
-#else
-    unsigned w;
-    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
-    return w;
-#endif
-  }
-};
 
 template <bool ALONG, class P> struct WgmmaOf {
   typedef typename P::along type;
