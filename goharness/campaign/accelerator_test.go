@@ -54,7 +54,7 @@ func TestTheCasesOfAnAcceleratorAreSizedByItsOwnMemory(t *testing.T) {
 // A device is probed for its first level, its scratchpads and its launches beside the levels that results are held against.
 func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 	o := plan.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), ProbesOnly: true, Quick: true,
-		Peaks: []plan.Peak{{ISA: "simt", DType: record.FP32}, {ISA: record.ISAMma, DType: record.BF16}, {ISA: "ex2", DType: record.FP32}}}
+		Peaks: []plan.Peak{{ISA: "simt", DType: record.FP32}, {ISA: record.ISAMma, DType: record.BF16}, {ISA: record.ISAMma, DType: record.TF32}, {ISA: "ex2", DType: record.FP32}}}
 	acceleratorPlan(&o, record.Device{ID: "cuda:0", Memory: 80 << 30, Facts: map[string]string{"l2_bytes": "52428800", "multiprocessors": "132", "shared_bytes_per_block": "232448"}})
 	p, err := plan.Build(o)
 	if err != nil {
@@ -71,11 +71,17 @@ func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 		}
 	}
 	for _, of := range []string{"gemm", "copy_h2d"} { // the link to the host judges its own copies alone
-		links := map[string]int{}
+		links, compute := map[string]int{}, ""
 		for _, x := range neededProbes(p.Probes, []record.Case{{Threads: 1, Program: record.ProgramRef{Op: of, DType: record.FP32}}}) {
 			if x.Ceiling.Level == record.LevelHost {
 				links[x.Case.Program.Op]++
 			}
+			if x.Ceiling.Kind == record.CeilingCompute {
+				compute += x.Ceiling.ISA + " " + string(x.Ceiling.DType) + ", "
+			}
+		}
+		if compute != "simt fp32, mma tf32, ex2 fp32, " { // fp32 may be three products of tf32
+			t.Errorf("probes of arithmetic for %s at fp32: %s", of, compute)
 		}
 		if links["copy_d2h"] != 0 || (links["copy_h2d"] > 0) != (of == "copy_h2d") {
 			t.Errorf("probes of the link to the host for %s: %v", of, links)

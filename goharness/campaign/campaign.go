@@ -378,13 +378,13 @@ func newRunID(t time.Time) string {
 }
 
 // neededProbes keeps the ceilings that can judge the cases: their thread counts, their
-// precisions (and fp32, in which 16-bit inputs may be computed), of the sweep the ends of the caches, and the link to the host for
+// precisions (and fp32, in which 16-bit inputs may be computed, and tf32, of which a device's kernels may form fp32), of the sweep the ends of the caches, and the link to the host for
 // its copies alone.
 func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	if cases == nil {
 		return all
 	}
-	threads, dtypes, ops := map[int]bool{}, map[record.DType]bool{record.FP32: true}, map[string]bool{}
+	threads, dtypes, ops := map[int]bool{}, map[record.DType]bool{record.FP32: true, record.TF32: true}, map[string]bool{}
 	for _, k := range cases {
 		threads[k.Threads], dtypes[k.Program.DType], ops[k.Program.Op] = true, true, true
 		if !k.Program.DType.Float() {
