@@ -16,6 +16,7 @@ import (
 
 	"ridge/cuda/driver"
 	"ridge/cuda/kernel"
+	"ridge/cuda/vendor"
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -87,6 +88,9 @@ func (b *Backend) Kernels() []backend.KernelInfo {
 			if why == nil {
 				why = k.Runs(capability)
 			}
+			if k.Library != "" {
+				why = fmt.Errorf("a kernel of the library %s, which is opened when asked for by name; ridge info says whether it is here", k.Library)
+			}
 			for _, o := range strings.Fields(k.Ops) {
 				out = append(out, k.Info(o, why))
 			}
@@ -129,4 +133,25 @@ func (b *Backend) candidates(o op.Op, forced string) []kernel.Kernel {
 	}
 	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
 	return out
+}
+
+// hosted lists the kernels of a vendor library for the op in a way of using it.
+func (b *Backend) hosted(o op.Op, way string) []kernel.Kernel {
+	var out []kernel.Kernel
+	for _, f := range b.Families {
+		for _, k := range f.Kernels {
+			if vendor.Serves(way, k) && k.Implements(o.Name(), o.DType()) {
+				out = append(out, k)
+			}
+		}
+	}
+	return out
+}
+
+// Libraries lists the vendor libraries that ridge knows (backend.LibraryHost).
+func (b *Backend) Libraries() []backend.LibraryWays { return vendor.Ways() }
+
+// OpenLibrary takes a vendor library into use in this process (backend.LibraryHost). The device's threads are its own: the number is of no account.
+func (b *Backend) OpenLibrary(name string, _ int) (record.VendorLibrary, error) {
+	return vendor.Open(name)
 }

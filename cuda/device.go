@@ -14,6 +14,7 @@ import (
 	"ridge/cuda/fill"
 	"ridge/cuda/kernel"
 	"ridge/cuda/probe"
+	"ridge/cuda/vendor"
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -36,7 +37,8 @@ type device struct {
 	gate    *driver.Gate // nil until it is needed
 	gates   gates        // how it fared
 	tuning  backend.Tuning
-	graphs  string // backend.GraphsOn or GraphsOff
+	graphs  string                  // backend.GraphsOn or GraphsOff
+	hosts   map[string]*vendor.Host // libraries in use, by name
 	// resolution of the events in ns; 0: not measured yet
 	resolution float64
 }
@@ -151,6 +153,22 @@ func (d *device) notLoaded(image, doing string, err error) error {
 			image, d.id.name, d.id.limits.Capability/10, d.id.limits.Capability%10, driverVersion(d.state), e)
 	}
 	return fail(doing, err)
+}
+
+// host takes a vendor library into use on the device. Called on the device's thread.
+func (d *device) host(name string) (*vendor.Host, error) {
+	if h := d.hosts[name]; h != nil {
+		return h, nil
+	}
+	h, err := vendor.NewHost(name)
+	if err != nil {
+		return nil, err
+	}
+	if d.hosts == nil {
+		d.hosts = map[string]*vendor.Host{}
+	}
+	d.hosts[name] = h
+	return h, nil
 }
 
 // launch turns a planned launch into one for the driver. Called on the device's thread.
@@ -380,6 +398,9 @@ func (d *device) Close() error {
 		}
 		if d.gate != nil {
 			_ = d.gate.Free()
+		}
+		for _, h := range d.hosts {
+			h.Close()
 		}
 		for _, m := range d.modules {
 			_ = m.Unload() // fails when the context is lost; releasing it frees everything

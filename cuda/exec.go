@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"unsafe"
@@ -13,6 +14,7 @@ import (
 	"ridge/cuda/driver"
 	"ridge/cuda/fill"
 	"ridge/cuda/kernel"
+	"ridge/cuda/vendor"
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 )
@@ -38,7 +40,9 @@ type executable struct {
 	resident *driver.Resident
 	// beside, of a program whose launches are timed while another stream keeps the device busy, beside list.
 	beside *driver.Beside
-	ways   ways
+	// calls are what a vendor library keeps for the program.
+	calls []*vendor.Call
+	ways  ways
 
 	mu     sync.Mutex
 	mirror map[string][]byte // of set 0, guards included; dropped when the device writes
@@ -66,7 +70,7 @@ func (e *executable) prepare() error {
 		}
 	}
 	plans := make([][]kernel.Plan, len(e.sets))
-	images := make([]string, len(e.p.Steps))
+	picked := make([]kernel.Kernel, len(e.p.Steps))
 	var need int64
 	for i, st := range e.p.Steps {
 		k, aside, err := e.pick(st)
@@ -78,7 +82,7 @@ func (e *executable) prepare() error {
 			return fmt.Errorf("plan %s: %w", k.Name, err)
 		}
 		info := k.Info(st.Op.Name(), nil)
-		info.PassedOver, info.Params, images[i] = aside, params, k.Name
+		info.PassedOver, info.Params, picked[i] = aside, params, k
 		e.kernels = append(e.kernels, info)
 		for s := range e.sets {
 			p, err := k.Plan(st.Op, e.bound(s, st), limits)
@@ -88,6 +92,9 @@ func (e *executable) prepare() error {
 			plans[s] = append(plans[s], p)
 			need = max(need, p.Workspace)
 		}
+	}
+	if err := e.served(picked); err != nil {
+		return err
 	}
 	if need > 0 {
 		var err error
@@ -102,7 +109,7 @@ func (e *executable) prepare() error {
 	for s := range plans {
 		for i, p := range plans[s] {
 			for _, l := range p.Launches {
-				x, err := e.d.launch(images[i], l, uint64(e.scratch.ptr))
+				x, err := e.launch(i, picked[i], l)
 				if err != nil {
 					return err
 				}
@@ -119,6 +126,32 @@ func (e *executable) prepare() error {
 		return e.prepareBeside(launches[0][0])
 	}
 	return fail("kernel "+e.names(), err)
+}
+
+// served refuses a way of using a library that has a kernel for no step: ridge's own never stand in for it under its name.
+func (e *executable) served(picked []kernel.Kernel) error {
+	if e.opts.Library != "" && !slices.ContainsFunc(picked, func(k kernel.Kernel) bool { return vendor.Serves(e.opts.Library, k) }) {
+		return backend.Unsupported("%s has no kernel for any step of this program", e.opts.Library)
+	}
+	return nil
+}
+
+// launch turns a planned launch of a step's kernel into one for the driver, or into a call of the kernel's library.
+func (e *executable) launch(step int, k kernel.Kernel, l kernel.Launch) (driver.Launch, error) {
+	if l.Product == nil {
+		return e.d.launch(k.Name, l, uint64(e.scratch.ptr))
+	}
+	h, err := e.d.host(k.Library)
+	if err != nil {
+		return driver.Launch{}, err
+	}
+	c, err := h.Product(*l.Product, uint64(e.scratch.ptr))
+	if err != nil {
+		return driver.Launch{}, err
+	}
+	e.calls = append(e.calls, c)
+	e.kernels[step].Library = c.Path
+	return driver.Launch{Call: &c.Call}, nil
 }
 
 // allocate takes one set of buffers.
@@ -169,6 +202,9 @@ func (e *executable) bound(set int, st op.Step) []kernel.Buffer {
 func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 	forced := e.opts.Kernel
 	all := e.d.b.candidates(st.Op, forced)
+	if forced == "" && e.opts.Library != "" {
+		all = append(e.d.b.hosted(st.Op, e.opts.Library), all...)
+	}
 	if len(all) == 0 && forced != "" && len(e.p.Steps) > 1 {
 		all = e.d.b.candidates(st.Op, "") // the forced kernel is for another step
 	}
@@ -181,12 +217,15 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 	if name := op.PackedOperand(st.Op); name != "" {
 		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels pack no operand beforehand (packed=1 asks for %s)", name)
 	}
-	if forced == "" {
+	if forced == "" && e.opts.Library == "" {
 		e.prefer(all, st.Op)
 	}
 	var why, aside []string
 	for _, k := range all {
 		err := k.Runs(e.d.id.limits.Capability)
+		if err == nil && k.Library != "" {
+			_, err = e.d.host(k.Library)
+		}
 		limits := e.d.id.limits
 		if err == nil {
 			_, limits, err = e.params(k, st.Op)
@@ -400,6 +439,10 @@ func (e *executable) Release() error {
 			e.beside.Free()
 			e.beside = nil
 		}
+		for _, c := range e.calls {
+			c.Free()
+		}
+		e.calls = nil
 		for _, set := range e.sets {
 			for _, b := range set {
 				e.d.home(b.block.host).give(b.block)

@@ -9,6 +9,7 @@ import (
 	"ridge/cuda/memory"
 	"ridge/cuda/probe"
 	"ridge/cuda/reduction"
+	"ridge/cuda/vendor"
 )
 
 // families is the registry of kernel families: a new family adds one line.
@@ -21,6 +22,7 @@ func families() []kernel.Family {
 		memory.Family(),
 		probe.Family(),
 		reduction.Family(),
+		vendor.Family(),
 	}
 }
 

@@ -9,7 +9,7 @@
 # RIDGE    the binary; default: ridge beside this script, ../bin/ridge, or ../bin/device.tar.gz unpacked
 # DEVICE   cuda:0            SECONDS_IN_ALL  540
 # PARTS    verify memcheck racecheck, which run together and before the others whatever their place, and calibrate peers fusion in
-#          the order in which they run
+#          the order in which they run; energy, a calibration with the joules of some kernels, where it is named
 # SHAPES   full, or tiny for a machine that has no GPU and plays one
 # PYTHON   python3
 #
@@ -24,11 +24,11 @@ parts=${PARTS:-verify memcheck racecheck calibrate peers fusion}
 began=$SECONDS reserve=12 # for the table and the files, and for a part that is slow to end
 case $total in '' | *[!0-9]*) echo "device-check: SECONDS_IN_ALL=$total: expected a number of seconds" >&2; exit 2 ;; esac
 for p in $parts; do
-  case $p in verify | calibrate | peers | fusion | memcheck | racecheck) ;; *) echo "device-check: PARTS has \"$p\": expected some of verify calibrate peers fusion memcheck racecheck" >&2; exit 2 ;; esac
+  case $p in verify | calibrate | peers | fusion | energy | memcheck | racecheck) ;; *) echo "device-check: PARTS has \"$p\": expected some of verify calibrate peers fusion energy memcheck racecheck" >&2; exit 2 ;; esac
 done
 mkdir -p "$out" && out=$(cd "$out" && pwd) || { echo "device-check: cannot make $out: give another folder" >&2; exit 2; }
 tmp=$(mktemp -d) || exit 2
-rm -rf "$out"/{check,verify,calibration,peers,fusion}.json "$out"/{verify,calibration,fusion}.jsonl "$out"/{sanitizer,log}.txt "$out/running" # of an earlier check
+rm -rf "$out"/{check,verify,calibration,peers,fusion,energy}.json "$out"/{verify,calibration,fusion,energy}.jsonl "$out"/{sanitizer,log}.txt "$out/running" # of an earlier check
 log=$out/log.txt
 running=$out/running # data of the part that runs, with its journal: what is there should everything be killed at once
 : >"$log"
@@ -39,7 +39,7 @@ left() { echo $((total - (SECONDS - began))); }
 # the rest to the others. On an H200 verify took 15 s and memcheck 27 beside racecheck, that more than 95, calibrate 33, the peers 1.6 a row.
 allowance() {
   case $1 in
-  verify) echo 80 ;; memcheck) echo 100 ;; racecheck) echo 170 ;; calibrate) echo 80 ;; peers) echo 180 ;; fusion) echo 85 ;;
+  verify) echo 80 ;; memcheck) echo 100 ;; racecheck) echo 170 ;; calibrate) echo 80 ;; peers) echo 180 ;; fusion) echo 85 ;; energy) echo 120 ;;
   esac
 }
 
@@ -225,6 +225,10 @@ part() {
     # shellcheck disable=SC2086
     run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
     ;;
+  energy)
+    # shellcheck disable=SC2086
+    run energy energy.json "$ridge" calibrate --quick --energy --force --quiet --device "$device" $quick --data-dir "$running" --output "$out/energy.json"
+    ;;
   memcheck | racecheck) sanitize "$1" ;;
   esac
 }
@@ -271,6 +275,13 @@ fact nvcc "$(timeout -k 1 10 nvcc --version 2>&1 | tail -n 1)"
 fact sanitizer "$(timeout -k 1 10 compute-sanitizer --version 2>&1 | sed -n '$p')"
 fact kernel "$(uname -srm)"
 fact checkout "$(git -C "$here" describe --always --dirty 2>&1 | head -n 1)" # of these scripts: ridge says its own
+# NVIDIA's libraries, baselines of ridge fusion, where PyTorch's packages brought them; the system's are found without being named.
+folders=$(timeout -k 1 20 "$python" -c 'import glob, os, site, sys
+paths = site.getsitepackages() + [site.getusersitepackages()] + sys.path
+found = [f for p in paths for f in glob.glob(os.path.join(p, "nvidia", "*", "lib", "libcublasLt.so.1[23]")) + glob.glob(os.path.join(p, "torch", "lib", "libcublasLt.so.1[23]"))]
+print(":".join(dict.fromkeys(os.path.dirname(f) for f in found)))' 2>/dev/null)
+export RIDGE_VENDOR_PATH="${RIDGE_VENDOR_PATH:-}${RIDGE_VENDOR_PATH:+:}$folders"
+fact libraries "$(timeout -k 1 30 "$ridge" info 2>&1 </dev/null | grep -a cublaslt | head -n 1)"
 listed=$(timeout -k 1 20 "$ridge" list devices 2>&1 </dev/null)
 printf '%s\n' "$listed" >>"$log"
 fact devices "$listed"

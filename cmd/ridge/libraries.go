@@ -29,22 +29,30 @@ func lookUpLibraries(c *cli.Context) ([]record.VendorLibrary, error) {
 		return nil, err
 	}
 	var out []record.VendorLibrary
-	for _, ways := range libraries("cpu") {
-		v, err := lookUp(c.Context, launch, ways.Name)
-		if err != nil {
-			return out, err
+	for _, b := range backends() {
+		host, ok := b.(backend.LibraryHost)
+		if !ok {
+			continue
 		}
-		out = append(out, v)
+		for _, ways := range host.Libraries() {
+			v, err := lookUp(c.Context, launch, b.Name(), ways.Name)
+			if err != nil {
+				return out, err
+			}
+			out = append(out, v)
+		}
 	}
 	return out, nil
 }
 
-func lookUp(ctx context.Context, launch runner.Launcher, name string) (record.VendorLibrary, error) {
+func lookUp(ctx context.Context, launch runner.Launcher, platform, name string) (record.VendorLibrary, error) {
 	r := &runner.Runner{Launch: launch}
 	defer r.Close()
-	threads := 1
-	if cpus, err := hostCPUs(0, "scatter"); err == nil {
+	device, threads := platform, 1
+	if platform != "cpu" {
+		device += ":0" // none is opened
+	} else if cpus, err := hostCPUs(0, "scatter"); err == nil {
 		threads = len(cpus)
 	}
-	return r.Library(ctx, name, "cpu", threads)
+	return r.Library(ctx, name, device, threads)
 }

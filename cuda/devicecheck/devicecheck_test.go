@@ -160,7 +160,7 @@ func TestACheckVerifiesMeasuresAndComparesWithPeers(t *testing.T) {
 			t.Errorf("%s: %s (%s)", p, s, note)
 		}
 	}
-	if c.Facts["driver"] != `NVIDIA "Stand-in", 1.0` || !strings.Contains(c.Facts["devices"], "cuda:0") {
+	if c.Facts["driver"] != `NVIDIA "Stand-in", 1.0` || !strings.Contains(c.Facts["devices"], "cuda:0") || !strings.HasPrefix(c.Facts["libraries"], "cublaslt ") {
 		t.Errorf("facts %v", c.Facts)
 	}
 	m.files("verify.json", "calibration.json", "fusion.json", "peers.json", "sanitizer.txt", "log.txt")
@@ -463,6 +463,20 @@ func TestALargeLogIsCutOff(t *testing.T) {
 	m.files("check.json", "log.txt")
 	if list, err := os.ReadDir(m.out); err != nil || len(list) != 2 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// Joules are asked for by name; where nothing measures them the calibration says why.
+func TestEnergyIsAPartOfItsOwn(t *testing.T) {
+	m := newMachine(t, "PARTS=energy")
+	code, out, c := m.run()
+	if s, note := c.state("energy"); code != 0 || s != "ok" {
+		t.Fatalf("exit code %d, %s (%s)\n%s", code, s, note, out)
+	}
+	var doc record.Calibration
+	m.read("energy.json", &doc)
+	if len(doc.Results) == 0 || doc.Energy == nil && doc.Energies == nil {
+		t.Errorf("%d results, energy %v, %v", len(doc.Results), doc.Energy, doc.Energies)
 	}
 }
 

@@ -11,9 +11,15 @@ int ridge_driver_open(const char *path, const char **msg, const char **fake);
 const char *ridge_error_name(int rc);
 const char *ridge_error_string(int rc);
 
-// One kernel launch, or a copy between page-locked memory of the host and the device. params point to 8-byte slots, or to a 128-byte tensor map.
+// A library's call that failed gives this and its status.
+enum { RIDGE_CALL_FAILED = 100000 };
+
+// One kernel launch, or a copy between page-locked memory of the host and the device, or a call of a library that enqueues what it will. params point to
+// 8-byte slots, or to a 128-byte tensor map.
 enum { RIDGE_NO_COPY, RIDGE_TO_DEVICE, RIDGE_TO_HOST };
 typedef struct ridge_launch {
+  int (*call)(void *argument, void *stream); // NULL: a launch or a copy
+  void *argument;
   int copy; // RIDGE_NO_COPY: a launch
   uint64_t to, from, bytes;
   void *function;

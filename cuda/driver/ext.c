@@ -30,6 +30,7 @@ int ridge_allow_shared(void *function, uint32_t bytes) {
 }
 
 static CUresult launch(CUstream stream, const ridge_launch *l) {
+  if (l->call) return (CUresult)l->call(l->argument, stream);
   if (l->copy == RIDGE_TO_DEVICE) return cuMemcpyHtoDAsync(l->to, (const void *)(uintptr_t)l->from, l->bytes, stream);
   if (l->copy == RIDGE_TO_HOST) return cuMemcpyDtoHAsync((void *)(uintptr_t)l->to, l->from, l->bytes, stream);
   const uint32_t *g = l->grid, *b = l->block, *c = l->cluster;
@@ -73,6 +74,15 @@ static void enqueues(ridge_timing *t, int n) {
   t->operations += n;
 }
 
+// A library's product is one launch or, with its k in parts, some more.
+enum { OPERATIONS_OF_CALL = 4 };
+
+static int operations_of_set(const ridge_launch *set, int per_set) {
+  int n = per_set;
+  for (int i = 0; i < per_set; i++) n += set[i].call ? OPERATIONS_OF_CALL - 1 : 0;
+  return n;
+}
+
 static int operations_of_graph(const ridge_launch *set, int per_set, int launches) {
   int copies = 0;
   for (int i = 0; i < per_set; i++) copies += set[i].copy != RIDGE_NO_COPY;
@@ -82,6 +92,7 @@ static int operations_of_graph(const ridge_launch *set, int per_set, int launche
 static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, int sets, ridge_timing *t) {
   int64_t next = t->first;
   const int replayed = operations_of_graph(list, per_set, t->launches); // the lead's graph is a sample's
+  const int one_by_one = operations_of_set(list, per_set);
   if (t->gate) TRY(launch(s, t->gate));
   enqueues(t, 1);
   TRY(cuEventRecord((CUevent)t->events[0], s));
@@ -90,7 +101,7 @@ static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, in
     TRY(cuGraphLaunch((CUgraphExec)t->graphs[0], s));
   } else {
     for (int i = 0; i < t->lead; i++) {
-      enqueues(t, per_set);
+      enqueues(t, one_by_one);
       TRY(launch_set(s, list, per_set, next++ % sets));
     }
   }
@@ -102,7 +113,7 @@ static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, in
       TRY(cuGraphLaunch((CUgraphExec)t->graphs[k + 1], s));
     } else {
       for (int i = 0; i < t->launches; i++) {
-        enqueues(t, per_set);
+        enqueues(t, one_by_one);
         TRY(launch_set(s, list, per_set, next++ % sets));
       }
     }

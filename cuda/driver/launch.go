@@ -14,7 +14,7 @@ import (
 	"gorgonia.org/cu"
 )
 
-// Launch is one kernel launch, or a copy. Params are 8-byte slots, or tensor maps.
+// Launch is one kernel launch, a copy or a library's call. Params are 8-byte slots, or tensor maps.
 type Launch struct {
 	Function cu.Function
 	Grid     [3]uint32
@@ -24,7 +24,11 @@ type Launch struct {
 	Params   []uint64
 	Maps     map[int][128]byte // encoded tensor maps, by the number of the parameter that they are instead
 	Copy     *Copy             // in place of a launch
+	Call     *Call             // in place of a launch
 }
+
+// Call of a library's C function (argument, stream), which enqueues what it will: the CUresult 0, or RIDGE_CALL_FAILED and the library's status.
+type Call struct{ Function, Argument unsafe.Pointer }
 
 // Copy of bytes between the device and page-locked memory of the host.
 type Copy struct {
@@ -61,6 +65,10 @@ func NewList(sets [][]Launch) (*List, error) {
 		}
 		for i, x := range set {
 			c := &all[s*l.perSet+i]
+			if x.Call != nil {
+				*(*unsafe.Pointer)(unsafe.Pointer(&c.call)), c.argument = x.Call.Function, x.Call.Argument
+				continue
+			}
 			if k := x.Copy; k != nil {
 				c.to, c.from, c.bytes, c.copy = C.uint64_t(k.To), C.uint64_t(k.From), C.uint64_t(k.Bytes), C.RIDGE_TO_HOST
 				if k.ToDevice {

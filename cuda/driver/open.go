@@ -97,6 +97,9 @@ const (
 type Error int
 
 func (e Error) Error() string {
+	if e >= C.RIDGE_CALL_FAILED {
+		return fmt.Sprintf("a call of a library failed with status %d", int(e)-C.RIDGE_CALL_FAILED)
+	}
 	return fmt.Sprintf("%s (%d): %s", C.GoString(C.ridge_error_name(C.int(e))), int(e), C.GoString(C.ridge_error_string(C.int(e))))
 }
 

@@ -31,6 +31,7 @@ type Kernel struct {
 	Computes    record.DType // of the multiplications, where it is not DType (backend.KernelInfo)
 	PeakISA     string       // of a peak probe: the isa of its row
 	Engine      bool         // the device's copy engines do it: it has no source
+	Library     string       // a vendor library does it, which is opened when the kernel is asked for: it has no source
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
@@ -76,11 +77,42 @@ type Launch struct {
 	Cluster [3]int64 // zero: none
 	Shared  int64    // dynamic shared memory in bytes
 	Args    []Arg
-	Copy    *Copy // in place of a launch
+	Copy    *Copy    // in place of a launch
+	Product *Product // in place of a launch, by the kernel's library
 }
 
 // Copy of a whole tensor to another place of as many bytes, by the device's copy engines. One of the two lies with the host.
 type Copy struct{ To, From Buffer }
+
+// Epilogue is what a library does with a sum before it is stored, behind the bias where there is one.
+type Epilogue int
+
+// The epilogues that libraries have.
+const (
+	EpilogueNone Epilogue = iota
+	EpilogueReLU
+	EpilogueGELUTanh
+)
+
+// Matrix is an operand of a Product: rows LD elements apart, products of a batch Stride elements.
+type Matrix struct {
+	Address    uint64
+	LD, Stride int64
+	DType      record.DType
+}
+
+// Product is a matrix product by a library: C[M,N] = alpha·A[M,K]·op(B) + beta·D[M,N], row-major, behind it bias[N] and the epilogue.
+type Product struct {
+	DType       record.DType // what is multiplied
+	M, N, K     int64
+	Batch       int64
+	TransB      bool // B is stored [N,K]
+	Alpha, Beta float64
+	A, B, C, D  Matrix // D's address 0: there is none
+	Bias        uint64 // 0: none
+	Epilogue    Epilogue
+	Workspace   int64 // bytes at the beginning of the plan's
+}
 
 // Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {

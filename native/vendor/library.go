@@ -16,6 +16,7 @@ package vendor
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,17 +32,13 @@ import (
 	"ridge/native/kernel"
 )
 
-// PathVariable names directories (or files) that are searched before the loader's own places.
-const PathVariable = "RIDGE_VENDOR_PATH"
-
 // library is one that ridge knows: how it is found and what it is asked for.
 type library struct {
-	name, title string
-	stem        string   // of the file's name
-	files       []string // names that the loader is asked for, the newest first
-	ways        backend.LibraryWays
-	table       func(*C.int) *C.ridge_kernel
-	open        func(handle unsafe.Pointer, path string, threads int, pool *C.ridge_vendor_pool, text *C.char) C.int
+	name  string
+	files backend.LibraryFiles
+	ways  backend.LibraryWays
+	table func(*C.int) *C.ridge_kernel
+	open  func(handle unsafe.Pointer, path string, threads int, pool *C.ridge_vendor_pool, text *C.char) C.int
 }
 
 const textBytes = 256 // of versions and reasons from C
@@ -49,7 +46,8 @@ const textBytes = 256 // of versions and reasons from C
 // libraries are all that ridge knows, by name.
 var libraries = []library{
 	{
-		name: "onednn", title: "oneDNN", stem: "libdnnl.so", files: []string{"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"},
+		name:  "onednn",
+		files: backend.LibraryFiles{Title: "oneDNN", Stem: "libdnnl.so", Names: []string{"libdnnl.so.3", "libdnnl.so.2", "libdnnl.so"}},
 		ways:  backend.LibraryWays{Name: "onednn", Unfused: []string{"onednn", "onednn packed", "onednn blocked"}, Fused: []string{"onednn fused", "onednn fused blocked"}},
 		table: func(n *C.int) *C.ridge_kernel { return C.ridge_onednn_table(n) },
 		open: func(handle unsafe.Pointer, _ string, threads int, pool *C.ridge_vendor_pool, text *C.char) C.int {
@@ -57,7 +55,8 @@ var libraries = []library{
 		},
 	},
 	{
-		name: "mkl", title: "MKL", stem: "libmkl_rt.so", files: []string{"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"},
+		name:  "mkl",
+		files: backend.LibraryFiles{Title: "MKL", Stem: "libmkl_rt.so", Names: []string{"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"}},
 		ways:  backend.LibraryWays{Name: "mkl", Unfused: []string{"mkl", "mkl packed"}},
 		table: func(n *C.int) *C.ridge_kernel { return C.ridge_mkl_table(n) },
 		open:  openMKL,
@@ -170,7 +169,7 @@ func open(name string, threads int) (record.VendorLibrary, *C.ridge_vendor_pool,
 		return v, nil, fmt.Errorf("open library %q: ridge knows no such library", name)
 	}
 	if threads < 1 || threads > C.RIDGE_VENDOR_THREADS {
-		return v, nil, fmt.Errorf("open %s for %d threads: expected 1 to %d", l.title, threads, C.RIDGE_VENDOR_THREADS)
+		return v, nil, fmt.Errorf("open %s for %d threads: expected 1 to %d", l.files.Title, threads, C.RIDGE_VENDOR_THREADS)
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -198,51 +197,16 @@ func open(name string, threads int) (record.VendorLibrary, *C.ridge_vendor_pool,
 	return v, pool, nil
 }
 
-// load opens the first file that is one, in the order of the search.
+// load opens the library's file.
 func (o *opened) load() {
-	var why []string
-	for _, file := range o.places(os.Getenv(PathVariable)) {
+	o.path, o.err = o.files.Open(os.Getenv(backend.LibraryPathVariable), func(file string) error {
 		path := C.CString(file)
-		h := C.dlopen(path, C.RTLD_NOW|C.RTLD_LOCAL)
-		C.free(unsafe.Pointer(path))
-		if h != nil {
-			o.handle, o.path = h, file
-			return
+		defer C.free(unsafe.Pointer(path))
+		if o.handle = C.dlopen(path, C.RTLD_NOW|C.RTLD_LOCAL); o.handle == nil {
+			return errors.New(C.GoString(C.dlerror()))
 		}
-		if text := C.GoString(C.dlerror()); !strings.HasPrefix(text, file+": cannot open shared object file: No such file") {
-			why = append(why, text)
-		}
-	}
-	if len(why) == 0 {
-		why = []string{"none of " + strings.Join(o.files, ", ") + " is found"}
-	}
-	o.err = fmt.Errorf("%s is not here: %s; %s may name its directory", o.title, strings.Join(why, "; "), PathVariable)
-}
-
-// places lists the files to try: those of the search path that exist, then the names that the
-// loader looks up in LD_LIBRARY_PATH and its own directories.
-func (l library) places(search string) []string {
-	var out []string
-	for _, p := range filepath.SplitList(search) {
-		if p == "" {
-			continue
-		}
-		if abs, err := filepath.Abs(p); err == nil { // a name without a slash would be looked up
-			p = abs
-		}
-		if st, err := os.Stat(p); err == nil && !st.IsDir() {
-			if strings.HasPrefix(filepath.Base(p), l.stem) {
-				out = append(out, p)
-			}
-			continue
-		}
-		for _, f := range l.files {
-			if f = filepath.Join(p, f); exists(f) {
-				out = append(out, f)
-			}
-		}
-	}
-	return append(out, l.files...)
+		return nil
+	})
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }

@@ -41,7 +41,7 @@ func TestTheSearchPathGoesBeforeTheLoadersPlaces(t *testing.T) {
 		"one that is not there": {filepath.Join(dir, "no"), loader},
 		"stray separators":      {":" + dir + ":", in("libdnnl.so.3", "libdnnl.so.2")},
 	} {
-		if got := dnnl.places(c.search); !slices.Equal(got, c.want) {
+		if got := dnnl.files.Places(c.search); !slices.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}

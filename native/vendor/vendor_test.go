@@ -84,7 +84,7 @@ func launch(t *testing.T, dir string) runner.Launcher {
 	if err := exec.Command(self, "-test.run=^$").Run(); err != nil {
 		t.Skipf("this test binary cannot start itself: %v", err)
 	}
-	return runner.Process([]string{self, "worker"}, []string{vendor.PathVariable + "=" + dir})
+	return runner.Process([]string{self, "worker"}, []string{backend.LibraryPathVariable + "=" + dir})
 }
 
 func TestAnUnusableLibraryIsRefusedWithItsReason(t *testing.T) {
@@ -181,7 +181,7 @@ func TestEveryKernelOfALibraryIsVerifiedAndTimed(t *testing.T) {
 }
 
 func TestAColdCasePacksTheWeightsOfEverySet(t *testing.T) {
-	t.Setenv(vendor.PathVariable, built(t, "fake_dnnl.c", "libdnnl.so.3"))
+	t.Setenv(backend.LibraryPathVariable, built(t, "fake_dnnl.c", "libdnnl.so.3"))
 	p, err := fusion.Program(fusion.Builtin(), record.ProgramRef{Pattern: "Linear_Bias_ReLU", Op: "Linear_Bias_ReLU", DType: record.FP32, Library: "onednn packed",
 		Name: "unfused:onednn packed", Params: map[string]string{"m": "3", "k": "8", "n": "5"}})
 	if err != nil {
