@@ -138,14 +138,14 @@ func (e *executable) served(picked []kernel.Kernel) error {
 
 // launch turns a planned launch of a step's kernel into one for the driver, or into a call of the kernel's library.
 func (e *executable) launch(step int, k kernel.Kernel, l kernel.Launch) (driver.Launch, error) {
-	if l.Product == nil {
+	if k.Library == "" {
 		return e.d.launch(k.Name, l, uint64(e.scratch.ptr))
 	}
 	h, err := e.d.host(k.Library)
 	if err != nil {
 		return driver.Launch{}, err
 	}
-	c, err := h.Product(*l.Product, uint64(e.scratch.ptr))
+	c, err := h.Call(l, uint64(e.scratch.ptr))
 	if err != nil {
 		return driver.Launch{}, err
 	}

@@ -222,8 +222,9 @@ part() {
     run peers peers.json "$python" -u "$here/device-peers.py" --ridge "$ridge" --device "$device" --shapes "$shapes" --seconds "$n" --output "$out/peers.json"
     ;;
   fusion)
+    # cuDNN opens libraries beside it, and cuBLASLt, by name.
     # shellcheck disable=SC2086
-    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
+    run fusion fusion.json env LD_LIBRARY_PATH="$folders${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
     ;;
   energy)
     # shellcheck disable=SC2086
@@ -278,10 +279,10 @@ fact checkout "$(git -C "$here" describe --always --dirty 2>&1 | head -n 1)" # o
 # NVIDIA's libraries, baselines of ridge fusion, where PyTorch's packages brought them; the system's are found without being named.
 folders=$(timeout -k 1 20 "$python" -c 'import glob, os, site, sys
 paths = site.getsitepackages() + [site.getusersitepackages()] + sys.path
-found = [f for p in paths for f in glob.glob(os.path.join(p, "nvidia", "*", "lib", "libcublasLt.so.1[23]")) + glob.glob(os.path.join(p, "torch", "lib", "libcublasLt.so.1[23]"))]
+found = [f for p in paths for d in (("nvidia", "*", "lib"), ("torch", "lib")) for n in ("libcublasLt.so.1[23]", "libcudnn.so.9") for f in glob.glob(os.path.join(p, *d, n))]
 print(":".join(dict.fromkeys(os.path.dirname(f) for f in found)))' 2>/dev/null)
 export RIDGE_VENDOR_PATH="${RIDGE_VENDOR_PATH:-}${RIDGE_VENDOR_PATH:+:}$folders"
-fact libraries "$(timeout -k 1 30 "$ridge" info 2>&1 </dev/null | grep -a cublaslt | head -n 1)"
+fact libraries "$(timeout -k 1 30 "$ridge" info 2>&1 </dev/null | grep -aE "^(cublaslt|cudnn) " | tr "\n" ";")"
 listed=$(timeout -k 1 20 "$ridge" list devices 2>&1 </dev/null)
 printf '%s\n' "$listed" >>"$log"
 fact devices "$listed"

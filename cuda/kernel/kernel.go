@@ -77,8 +77,10 @@ type Launch struct {
 	Cluster [3]int64 // zero: none
 	Shared  int64    // dynamic shared memory in bytes
 	Args    []Arg
-	Copy    *Copy    // in place of a launch
-	Product *Product // in place of a launch, by the kernel's library
+	Copy    *Copy // in place of a launch
+	// In place of a launch, by the kernel's library.
+	Product     *Product
+	Convolution *Convolution
 }
 
 // Copy of a whole tensor to another place of as many bytes, by the device's copy engines. One of the two lies with the host.
@@ -112,6 +114,14 @@ type Product struct {
 	Bias        uint64 // 0: none
 	Epilogue    Epilogue
 	Workspace   int64 // bytes at the beginning of the plan's
+}
+
+// Convolution is a convolution by a library: y = act(conv(x, w) + bias + residual) in the layouts of op.Conv, whose sizes it has.
+type Convolution struct {
+	*op.Conv
+	X, Filter, Y       uint64 // addresses
+	BiasAt, ResidualAt uint64 // 0: none
+	Workspace          int64  // bytes at the beginning of the plan's
 }
 
 // Arg is one parameter: 8 bytes, or a tensor map.

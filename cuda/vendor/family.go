@@ -1,11 +1,10 @@
 // Package vendor is NVIDIA's own libraries as baselines for ridge's kernels, where they are installed. Nothing links with them: they are looked up at
 // run time, one of an unknown version is refused, and nothing depends on one being there. A further library is a C file, its kernels here and an
-// entry in libraries.
+// entry in libraries (host.go).
 package vendor
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"ridge/cuda/kernel"
@@ -14,18 +13,27 @@ import (
 	"ridge/goharness/record"
 )
 
-// CuBLASLt is the name of the library of matrix products.
-const CuBLASLt = "cublaslt"
+// Names of the libraries: of matrix products, and of convolutions.
+const (
+	CuBLASLt = "cublaslt"
+	CuDNN    = "cudnn"
+)
 
 // Ways lists the libraries and how each may serve a program.
 func Ways() []backend.LibraryWays {
-	return []backend.LibraryWays{{Name: CuBLASLt, Unfused: []string{CuBLASLt}, Fused: []string{CuBLASLt + " fused"}}}
+	var out []backend.LibraryWays
+	for _, name := range []string{CuBLASLt, CuDNN} {
+		out = append(out, backend.LibraryWays{Name: name, Unfused: []string{name}, Fused: []string{name + " fused"}})
+	}
+	return out
 }
 
 // Family lists the libraries' kernels, which are picked by their name or for a way of using a library (backend.PrepareOptions.Library):
 //
 //	cublaslt_matmul_D       C = alpha·A·op(B) + beta·D                gemm, linear
 //	cublaslt_matmul_post_D  act(A·op(B) + bias) by its epilogue       linear; relu and gelu_tanh, the only GELU that it has
+//	cudnn_conv2d_D          conv(x, w), with a bias or without        conv2d
+//	cudnn_conv2d_post_D     act(conv(x, w) + bias + residual)         conv2d; relu or none
 //
 // Bounds: sums of tensor cores as ridge's kernels have them (package gemm); others 8, as for libraries on the CPU, which leaves room for another order.
 func Family() kernel.Family {
@@ -50,6 +58,15 @@ func Family() kernel.Family {
 			f.Kernels = append(f.Kernels, k)
 		}
 	}
+	for _, t := range []struct {
+		d     record.DType
+		bound float64
+	}{{record.FP32, 8}, {record.BF16, 24}} {
+		k := kernel.Kernel{Name: CuDNN + "_conv2d_" + string(t.d), Ops: "conv2d", DType: t.d, Accumulate: record.FP32, Rank: -1, BoundC: t.bound, Library: CuDNN, Plan: conv2d(false)}
+		f.Kernels = append(f.Kernels, k)
+		k.Name, k.Plan = CuDNN+"_conv2d_post_"+string(t.d), conv2d(true)
+		f.Kernels = append(f.Kernels, k)
+	}
 	return f
 }
 
@@ -61,6 +78,9 @@ func Serves(way string, k kernel.Kernel) bool {
 
 // workspace that a product may use: what NVIDIA recommends for Hopper (cuBLAS documentation, cublasSetWorkspace).
 const workspace = 32 << 20
+
+// convWorkspace that a convolution may use: algorithms that ask for more are passed over.
+const convWorkspace = 256 << 20
 
 // epilogues by activation.
 var epilogues = map[string]kernel.Epilogue{"none": kernel.EpilogueNone, "relu": kernel.EpilogueReLU, "gelu_tanh": kernel.EpilogueGELUTanh}
@@ -108,10 +128,38 @@ func matmul(post bool) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan,
 	}
 }
 
-// Refused says what is wrong with a name that is none of the libraries'; nil: it is one.
-func Refused(name string) error {
-	if slices.ContainsFunc(Ways(), func(w backend.LibraryWays) bool { return w.Name == name }) {
-		return nil
+// conv2d plans a convolution; post: with what its fused primitive adds, which needs a bias.
+func conv2d(post bool) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error) {
+	return func(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
+		c, ok := o.(*op.Conv)
+		if !ok {
+			return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
+		}
+		switch {
+		case op.Product(c.N, c.C, c.H, c.W) == 0 || op.Product(c.K, c.R, c.S, c.Ho, c.Wo) == 0:
+			return kernel.Plan{}, kernel.Shape("an empty tensor has no descriptor")
+		case op.Product(c.N, c.C, c.H, c.W) >= 1<<31 || op.Product(c.N, c.K, c.Ho, c.Wo) >= 1<<31:
+			return kernel.Plan{}, kernel.Shape("tensors of fewer than 2^31 elements are taken")
+		case !post && (c.Residual || c.Act != "none"):
+			return kernel.Plan{}, kernel.Shape("residual and activation are for the fused primitive")
+		case post && (!c.Bias || c.Act != "none" && c.Act != "relu"):
+			return kernel.Plan{}, kernel.Shape("bias=%v act=%s: it has a bias, and relu or no activation", c.Bias, c.Act)
+		}
+		p := kernel.Convolution{Conv: c, Workspace: convWorkspace}
+		for _, x := range b {
+			switch x.Tensor.Name {
+			case "x":
+				p.X = x.Address
+			case "w":
+				p.Filter = x.Address
+			case "bias":
+				p.BiasAt = x.Address
+			case "residual":
+				p.ResidualAt = x.Address
+			case "y":
+				p.Y = x.Address
+			}
+		}
+		return kernel.Plan{Launches: []kernel.Launch{{Convolution: &p}}, Workspace: convWorkspace}, nil
 	}
-	return fmt.Errorf("open library %q: ridge knows no such library of this platform", name)
 }

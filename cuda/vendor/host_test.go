@@ -19,11 +19,11 @@ import (
 	"ridge/goharness/runner"
 )
 
-// TestMain builds the driver of the tests and a stand-in for cuBLASLt. With RIDGE_VENDOR_TEST_OPEN the test binary only opens the library and says what it is:
+// TestMain builds the driver of the tests and stand-ins for the libraries. With RIDGE_VENDOR_TEST_OPEN the test binary only opens that library and says what it is:
 // a library stays open as long as its process.
 func TestMain(m *testing.M) {
-	if os.Getenv("RIDGE_VENDOR_TEST_OPEN") != "" {
-		v, err := cuda.New().OpenLibrary(vendor.CuBLASLt, 1)
+	if name := os.Getenv("RIDGE_VENDOR_TEST_OPEN"); name != "" {
+		v, err := cuda.New().OpenLibrary(name, 1)
 		if err != nil {
 			os.Stdout.WriteString("error: " + err.Error())
 			os.Exit(0)
@@ -33,7 +33,10 @@ func TestMain(m *testing.M) {
 	}
 	dir, err := os.MkdirTemp("", "ridge")
 	if err == nil {
-		err = build(filepath.Join(dir, "libcublasLt.so.13"))
+		err = build("fake_cublaslt.c", filepath.Join(dir, "libcublasLt.so.13"))
+	}
+	if err == nil {
+		err = build("fake_cudnn.c", filepath.Join(dir, "libcudnn.so.9"))
 	}
 	if err != nil {
 		os.Stderr.WriteString(err.Error() + "\n")
@@ -49,8 +52,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func build(to string, flags ...string) error {
-	out, err := exec.Command("gcc", append(flags, "-O1", "-Wall", "-shared", "-fPIC", "-o", to, "testdata/fake_cublaslt.c", "-lm", "-ldl")...).CombinedOutput()
+func build(source, to string, flags ...string) error {
+	out, err := exec.Command("gcc", append(flags, "-O1", "-Wall", "-shared", "-fPIC", "-o", to, "testdata/"+source, "-lm", "-ldl")...).CombinedOutput()
 	if err != nil {
 		return &os.PathError{Op: "build " + string(out), Path: to, Err: err}
 	}
@@ -89,7 +92,7 @@ func verified(t *testing.T, d backend.Device, p op.Program, o backend.PrepareOpt
 	return "", e.Kernels()
 }
 
-func TestTheLibrarysProductsMeetTheExpectation(t *testing.T) {
+func TestTheLibrariesStepsMeetTheExpectation(t *testing.T) {
 	d := open(t)
 	for _, c := range []struct {
 		kernel, op, params string
@@ -114,6 +117,13 @@ func TestTheLibrarysProductsMeetTheExpectation(t *testing.T) {
 		{"cublaslt_matmul_post_bf16", "linear", "m=9,n=21,k=33,bias=1,act=gelu_tanh", record.BF16, ""},
 		{"cublaslt_matmul_post_bf16", "linear", "m=9,n=21,k=33,bias=1,act=gelu", record.BF16, "act=gelu"},
 		{"cublaslt_matmul_post_bf16", "linear", "m=9,n=21,k=33,bias=0,act=relu", record.BF16, "bias=false"},
+		{"cudnn_conv2d_fp32", "conv2d", "n=2,c=6,h=9,w=7,k=5,r=3,s=3,pad=1", record.FP32, ""},
+		{"cudnn_conv2d_fp32", "conv2d", "n=1,c=6,h=9,w=7,k=8,r=3,s=3,stride=2,groups=2,bias=1", record.FP32, ""},
+		{"cudnn_conv2d_bf16", "conv2d", "n=2,c=8,h=9,w=7,k=16,r=3,s=3,pad=2,dilation=2,layout=nhwc", record.BF16, ""},
+		{"cudnn_conv2d_post_bf16", "conv2d", "n=2,c=8,h=9,w=7,k=16,r=1,s=1,layout=nhwc,bias=1,act=relu,residual=1", record.BF16, ""},
+		{"cudnn_conv2d_post_fp32", "conv2d", "n=1,c=6,h=5,w=7,k=6,r=3,s=3,pad=1,groups=6,bias=1,act=none", record.FP32, ""},
+		{"cudnn_conv2d_post_fp32", "conv2d", "n=1,c=6,h=5,w=7,k=6,r=3,s=3,bias=0,act=relu", record.FP32, "bias=false"},
+		{"cudnn_conv2d_fp32", "conv2d", "n=1,c=6,h=5,w=7,k=6,r=3,s=3,act=relu", record.FP32, "for the fused primitive"},
 	} {
 		o := cudatest.Op(t, c.op, c.d, c.params)
 		why, kernels := verified(t, d, op.Single(o), backend.PrepareOptions{Kernel: c.kernel})
@@ -122,7 +132,7 @@ func TestTheLibrarysProductsMeetTheExpectation(t *testing.T) {
 			t.Errorf("%s %s: %q, want a refusal with %q", c.kernel, c.params, why, c.refused)
 		case c.refused == "" && why != "":
 			t.Errorf("%s %s: %s", c.kernel, c.params, why)
-		case c.refused == "" && kernels[0].Library != "cublaslt 13.1.2 algorithm 66, tile 20, k in 1":
+		case c.refused == "" && !strings.HasPrefix(kernels[0].Library, "cublaslt 13.1.2 algorithm 66, tile 20, k in 1") && !strings.HasPrefix(kernels[0].Library, "cudnn 9.5.1 algorithm "):
 			t.Errorf("%s: the code path %q", c.kernel, kernels[0].Library)
 		}
 	}
@@ -134,6 +144,7 @@ func TestAChainIsTheLibrarysWhereItHasKernels(t *testing.T) {
 	spec := func(pattern, name, way string, dtype record.DType, params map[string]string) record.ProgramRef {
 		return record.ProgramRef{Op: pattern, Pattern: pattern, DType: dtype, Params: params, Name: name, Library: way}
 	}
+	conv := map[string]string{"n": "2", "c": "8", "k": "8", "hw": "7", "r": "3", "layout": "nhwc"}
 	linear, rows := map[string]string{"m": "9", "k": "32", "n": "20"}, map[string]string{"rows": "5", "cols": "37"}
 	for _, c := range []struct {
 		ref  record.ProgramRef
@@ -144,6 +155,10 @@ func TestAChainIsTheLibrarysWhereItHasKernels(t *testing.T) {
 		{spec("Linear_Requantize", "unfused:buffers", "cublaslt", record.INT8, linear), "cublaslt has no kernel for any step"}, // its sums of 32 bits have no bias,
 		{spec("QK_AttentionScores", "unfused:buffers", "cublaslt", record.FP32, map[string]string{"b": "2", "s": "19", "d": "20"}), "cublaslt_matmul_fp32 unary_fp32_simt"},
 		{spec("Linear_Bias_SiLU", fusion.Fused, "cublaslt fused", record.BF16, linear), "cublaslt fused has no kernel for any step"},
+		{spec("Conv2d_BN_ReLU", "unfused:buffers", "cudnn", record.BF16, conv), "cudnn_conv2d_bf16 channel_bf16_simt unary_bf16_simt"},
+		{spec("Conv2d_BN_Add_ReLU", fusion.Fused, "cudnn fused", record.FP32, conv), "cudnn_conv2d_post_fp32"},
+		{spec("Conv2d_BN", fusion.Fused, "cudnn fused", record.BF16, conv), "cudnn_conv2d_post_bf16"},
+		{spec("Conv2d_BN", "unfused:buffers", "cublaslt", record.BF16, conv), "cublaslt has no kernel for any step"},
 		{spec("Add_ReLU", "unfused:buffers", "cublaslt", record.BF16, rows), "cublaslt has no kernel for any step"},
 	} {
 		p, err := fusion.Program(all, c.ref)
@@ -164,37 +179,57 @@ func TestAChainIsTheLibrarysWhereItHasKernels(t *testing.T) {
 	}
 }
 
-func TestWhatTheLibraryGetsWrongIsTold(t *testing.T) {
-	o := op.Single(cudatest.Op(t, "gemm", record.FP32, "m=17,n=33,k=20"))
-	for order, want := range map[string]string{"none": "it has no algorithm for the product", "fail": "a call of a library failed with status 14", "wrong": "c "} {
-		t.Setenv("RIDGE_FAKE_CUBLASLT", order)
-		if got, _ := verified(t, open(t), o, backend.PrepareOptions{Kernel: "cublaslt_matmul_fp32"}); !strings.Contains(got, want) {
-			t.Errorf("%s: %q, want %q", order, got, want)
+func TestWhatALibraryGetsWrongIsTold(t *testing.T) {
+	gemm := op.Single(cudatest.Op(t, "gemm", record.FP32, "m=17,n=33,k=20"))
+	conv := op.Single(cudatest.Op(t, "conv2d", record.FP32, "n=1,c=6,h=9,w=7,k=8,r=3,s=3"))
+	for _, c := range []struct {
+		variable, order, kernel string
+		program                 op.Program
+		want                    string
+	}{
+		{"RIDGE_FAKE_CUBLASLT", "none", "cublaslt_matmul_fp32", gemm, "it has no algorithm for the product"},
+		{"RIDGE_FAKE_CUBLASLT", "fail", "cublaslt_matmul_fp32", gemm, "a call of a library failed with status 14"},
+		{"RIDGE_FAKE_CUBLASLT", "wrong", "cublaslt_matmul_fp32", gemm, "c "},
+		{"RIDGE_FAKE_CUDNN", "none", "cudnn_conv2d_fp32", conv, "it has no algorithm for the convolution"},
+		{"RIDGE_FAKE_CUDNN", "large", "cudnn_conv2d_fp32", conv, "it has no algorithm for the convolution"},
+		{"RIDGE_FAKE_CUDNN", "fail", "cudnn_conv2d_fp32", conv, "a call of a library failed with status 5000"},
+		{"RIDGE_FAKE_CUDNN", "wrong", "cudnn_conv2d_fp32", conv, "y "},
+	} {
+		t.Setenv(c.variable, c.order)
+		if got, _ := verified(t, open(t), c.program, backend.PrepareOptions{Kernel: c.kernel}); !strings.Contains(got, c.want) {
+			t.Errorf("%s %s: %q, want %q", c.kernel, c.order, got, c.want)
 		}
+		t.Setenv(c.variable, "")
 	}
 }
 
 // What the search finds, in a process of its own each.
 func TestALibraryThatCannotBeUsedSaysWhy(t *testing.T) {
 	old, other, empty := t.TempDir(), t.TempDir(), t.TempDir()
-	if err := build(filepath.Join(old, "libcublasLt.so.12"), "-DFAKE_VERSION=110900"); err != nil {
-		t.Fatal(err)
+	for _, err := range []error{build("fake_cublaslt.c", filepath.Join(old, "libcublasLt.so.12"), "-DFAKE_VERSION=110900"), build("fake_cudnn.c", filepath.Join(old, "libcudnn.so.9"), "-DFAKE_VERSION=8907"),
+		build("fake_cublaslt.c", filepath.Join(other, "libcublasLt.so.12"), "-DcublasLtMatmul=not_there"), build("fake_cudnn.c", filepath.Join(other, "libcudnn.so"), "-DcudnnSetStream=not_there")} {
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := build(filepath.Join(other, "libcublasLt.so.12"), "-DcublasLtMatmul=not_there"); err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct{ dir, want string }{
-		"another version":      {old, "version number 110900: 12 and 13 are known"},
-		"a function less":      {other, "it has no function cublasLtMatmul"},
-		"not there":            {empty, "cuBLASLt is not here: none of libcublasLt.so.13, libcublasLt.so.12, libcublasLt.so is found; RIDGE_VENDOR_PATH may name its directory"},
-		"one that can be used": {os.Getenv(backend.LibraryPathVariable), "cublaslt 13.1.2 " + os.Getenv(backend.LibraryPathVariable)},
+	here := os.Getenv(backend.LibraryPathVariable)
+	for name, c := range map[string]struct{ library, dir, want string }{
+		"cuBLASLt of another version":    {vendor.CuBLASLt, old, "version number 110900: 12 and 13 are known"},
+		"cuDNN of another version":       {vendor.CuDNN, old, "version number 8907: 9 is known"},
+		"cuBLASLt without a function":    {vendor.CuBLASLt, other, "it has no function cublasLtMatmul"},
+		"cuDNN without a function":       {vendor.CuDNN, other, "it has no function cudnnSetStream"},
+		"no cuBLASLt":                    {vendor.CuBLASLt, empty, "cuBLASLt is not here: none of libcublasLt.so.13, libcublasLt.so.12, libcublasLt.so is found; RIDGE_VENDOR_PATH may name its directory"},
+		"no cuDNN":                       {vendor.CuDNN, empty, "cuDNN is not here: none of libcudnn.so.9, libcudnn.so is found"},
+		"a cuBLASLt that can be used":    {vendor.CuBLASLt, here, "cublaslt 13.1.2 " + here},
+		"a cuDNN that can be used":       {vendor.CuDNN, here, "cudnn 9.5.1 " + here},
+		"a library that nobody knows of": {"cufft", here, "ridge knows no such library"},
 	} {
 		exe, err := os.Executable()
 		if err != nil {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(exe)
-		cmd.Env = append(os.Environ(), "RIDGE_VENDOR_TEST_OPEN=1", backend.LibraryPathVariable+"="+c.dir)
+		cmd.Env = append(os.Environ(), "RIDGE_VENDOR_TEST_OPEN="+c.library, backend.LibraryPathVariable+"="+c.dir)
 		out, err := cmd.CombinedOutput()
 		if err != nil || !strings.Contains(string(out), c.want) {
 			t.Errorf("%s: %q %v, want %q", name, out, err, c.want)

@@ -2,7 +2,7 @@ package record
 
 // VendorLibrary is a library of another maker, or why it cannot be used.
 type VendorLibrary struct {
-	Name        string `json:"name" jsonschema:"description=onednn; mkl; of NVIDIA GPUs cublaslt"`
+	Name        string `json:"name" jsonschema:"description=onednn; mkl; of NVIDIA GPUs cublaslt and cudnn"`
 	Version     string `json:"version,omitempty" jsonschema:"description=with its threading in parentheses"`
 	Path        string `json:"path,omitempty"`
 	Unavailable string `json:"unavailable,omitempty" jsonschema:"description=why it cannot be used: then the other fields may be empty"`
