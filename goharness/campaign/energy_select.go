@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"slices"
 
 	"ridge/goharness/power"
@@ -22,65 +23,108 @@ func (c *campaign) selectEnergy() (chosen []int, named bool) {
 	return pickEnergy(c.doc.Results, c.energy.effort.Most), false
 }
 
-// pickEnergy picks the best and the worst of each op and precision, at most most: the suites take turns, so
-// that each is represented. A run of few cases is measured whole.
+// energySuites are the suites by what their energies tell, others after them as the plan has them.
+var energySuites = []string{"gemm", "attention", "conv", "stream", "linear", "normalization", "reduction", "elementwise", "memory", "blas"}
+
+// energyTurns are the results that a suite gives in its turn, where it is not one: products have the most precisions, and carry the peaks.
+var energyTurns = map[string]int{"gemm": 2}
+
+// kindOfEnergy is an op at a precision, with the indices of its results that tell most: the fastest, the fastest of those that DRAM serves (-1: none, or
+// arithmetic bounds the op), and the slowest.
+type kindOfEnergy struct{ best, dram, worst int }
+
+// pickEnergy picks what energies of a run tell most, at most most results: the suites take turns, each with its fastest op and precision first, floats before integers (of what
+// memory bounds the case from DRAM before the one from a cache), and the slowest case of each when all have had their best. A run of few cases is
+// measured whole.
 func pickEnergy(results []record.Result, most int) []int {
-	type pair struct{ best, worst int }
-	type key struct {
-		op    string
-		dtype record.DType
+	suites, order, all := kindsOfEnergy(results)
+	if len(all) <= most {
+		return all
 	}
-	pairs := map[key]*pair{}
-	suites := map[string][]key{}
-	var order []string
-	var all []int
+	rank := func(suite string) int {
+		if i := slices.Index(energySuites, suite); i >= 0 {
+			return i
+		}
+		return len(energySuites)
+	}
+	slices.SortStableFunc(order, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
+	queues := map[string][]int{}
+	for suite, kinds := range suites {
+		slices.SortStableFunc(kinds, func(a, b *kindOfEnergy) int {
+			x, y := &results[a.best], &results[b.best]
+			if x.DType.Float() != y.DType.Float() {
+				return map[bool]int{true: -1, false: 1}[x.DType.Float()]
+			}
+			return cmp.Compare(speed(y), speed(x))
+		})
+		var first, second, third []int
+		for _, k := range kinds {
+			if k.dram >= 0 {
+				first, second = append(first, k.dram), append(second, k.best)
+			} else {
+				first = append(first, k.best)
+			}
+			third = append(third, k.worst)
+		}
+		queues[suite] = slices.Concat(first, second, third)
+	}
+	var out []int
+	for any := true; any && len(out) < most; {
+		any = false
+		for _, suite := range order {
+			for n := max(1, energyTurns[suite]); n > 0 && len(queues[suite]) > 0 && len(out) < most; {
+				i := queues[suite][0]
+				queues[suite], any = queues[suite][1:], true
+				if !slices.Contains(out, i) {
+					out = append(out, i)
+					n--
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// kindsOfEnergy lists the ops and precisions of each suite, the suites as they came, and all results that may be picked.
+func kindsOfEnergy(results []record.Result) (suites map[string][]*kindOfEnergy, order []string, all []int) {
+	type key struct {
+		suite, op string
+		dtype     record.DType
+	}
+	suites = map[string][]*kindOfEnergy{}
+	kinds := map[key]*kindOfEnergy{}
 	for i := range results {
 		r := &results[i]
 		if !r.Status.Counts() || r.Probe() || r.Time == nil {
 			continue
 		}
 		all = append(all, i)
-		k := key{r.Op, r.DType}
-		p := pairs[k]
-		if p == nil {
-			p = &pair{i, i}
-			pairs[k] = p
+		k := kinds[key{r.Suite, r.Op, r.DType}]
+		if k == nil {
+			k = &kindOfEnergy{i, -1, i}
+			kinds[key{r.Suite, r.Op, r.DType}] = k
 			if suites[r.Suite] == nil {
 				order = append(order, r.Suite)
 			}
 			suites[r.Suite] = append(suites[r.Suite], k)
 		}
-		if speed(r) > speed(&results[p.best]) {
-			p.best = i
+		if speed(r) > speed(&results[k.best]) {
+			k.best = i
 		}
-		if speed(r) < speed(&results[p.worst]) {
-			p.worst = i
+		if speed(r) < speed(&results[k.worst]) {
+			k.worst = i
 		}
-	}
-	if len(all) <= most {
-		return all
-	}
-	var out []int
-	for turn := 0; len(out) < most; turn++ {
-		any := false
-		for _, s := range order {
-			if turn >= len(suites[s]) {
-				continue
-			}
-			any = true
-			p := pairs[suites[s][turn]]
-			for _, i := range []int{p.best, p.worst} {
-				if len(out) < most && !slices.Contains(out, i) {
-					out = append(out, i)
-				}
-			}
-		}
-		if !any {
-			break
+		if fromDRAM(r) && r.Ceiling != nil && r.Ceiling.Bound == "memory" && (k.dram < 0 || speed(r) > speed(&results[k.dram])) {
+			k.dram = i
 		}
 	}
-	slices.Sort(out)
-	return out
+	return suites, order, all
+}
+
+// fromDRAM: the modelled traffic is with DRAM, of cold buffers and of a working set that no cache holds.
+func fromDRAM(r *record.Result) bool {
+	return r.Mode == record.Cold || r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM"
 }
 
 // speed ranks the results of one op and precision: arithmetic per time, bytes where there is none.
@@ -94,8 +138,8 @@ func speed(r *record.Result) float64 {
 	return -r.Time.MedianNS
 }
 
-// energyRooflines fits the cost of FLOP and bytes for each precision with energies, from cases whose modelled traffic
-// is with DRAM: cold ones, and hot ones that DRAM must serve.
+// energyRooflines fits the cost of FLOP and of DRAM's bytes for each precision with energies, from cases whose modelled traffic is with DRAM, and from
+// those that arithmetic bounds while their data stay in a cache, which move no bytes of DRAM.
 func energyRooflines(results []record.Result) []record.EnergyRoofline {
 	by := map[record.DType][]power.Launch{}
 	for i := range results {
@@ -103,12 +147,15 @@ func energyRooflines(results []record.Result) []record.EnergyRoofline {
 		if !r.Energy.Known() || len(r.Arms) > 0 || !r.Status.Counts() {
 			continue
 		}
-		dram := r.Mode == record.Cold || r.Ceiling != nil && r.Ceiling.MemoryLevel == "DRAM"
-		if !dram {
-			continue
+		bytes := float64(r.Bytes)
+		if !fromDRAM(r) {
+			if r.Ceiling == nil || r.Ceiling.Bound != "compute" {
+				continue
+			}
+			bytes = 0
 		}
 		j, _ := r.Energy.PerLaunch()
-		by[r.ComputedIn()] = append(by[r.ComputedIn()], power.Launch{FLOPs: float64(r.Executed()), Bytes: float64(r.Bytes), Joules: j,
+		by[r.ComputedIn()] = append(by[r.ComputedIn()], power.Launch{FLOPs: float64(r.Executed()), Bytes: bytes, Joules: j,
 			Seconds: float64(r.Energy.WindowNS) / 1e9 / r.Energy.Launches})
 	}
 	var out []record.EnergyRoofline

@@ -217,6 +217,9 @@ func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launch
 	return e
 }
 
+// maxOverLimit: so far above the limit a single reading is told.
+const maxOverLimit = 1.05
+
 // crossCheck holds an energy against what it must agree with.
 func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *record.Energy) []string {
 	var out []string
@@ -226,6 +229,8 @@ func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *recor
 	}
 	if limit := e.LimitWatts; limit > 0 && t.MeanWatts()-t.Uncertainty/t.Seconds > 1.02*limit {
 		say("a mean power of %.4g W is above the power limit of %.4g W", t.MeanWatts(), limit)
+	} else if limit > 0 && e.MaxWatts > maxOverLimit*limit {
+		say("the highest reading, %.4g W, is above the power limit of %.4g W: the limit holds for a mean over a longer time", e.MaxWatts, limit)
 	}
 	executed, bytes, median := r.Executed(), r.Bytes, r.Time.MedianNS
 	if len(r.Arms) > 0 {
@@ -244,12 +249,12 @@ func (c *campaign) crossCheck(r *record.Result, arm int, t power.Total, e *recor
 	if e.DRAMShare != nil {
 		share, known = e.DRAMShare.Get()
 	}
-	if e.MeasuredBytes != nil && r.Mode == record.Cold {
+	if e.MeasuredBytes != nil && fromDRAM(r) {
 		if counted, ok := e.MeasuredBytes.Get(); ok && (counted > 1.25*float64(bytes) || counted < 0.8*float64(bytes)) {
 			say("the memory controllers moved %.4g bytes a launch, the model says %d", counted, bytes)
 		}
 	}
-	if known && r.Mode == record.Cold {
+	if known && fromDRAM(r) {
 		for _, x := range c.model.Ceilings() {
 			if x.Kind == record.CeilingBandwidth && x.Level == "DRAM" && x.Theoretical.Value > 0 {
 				modelled := float64(bytes) * perSecond / 1e9

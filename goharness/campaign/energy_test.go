@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -213,26 +214,75 @@ func TestACaseThatTheRunDoesNotHaveIsNamedWithoutAMeterToo(t *testing.T) {
 	}
 }
 
-func TestTheBestAndWorstOfEachOpArePickedSuiteBySuite(t *testing.T) {
+func TestTheFastestOfEachOpIsPickedSuiteBySuiteAndThenTheSlowest(t *testing.T) {
 	var rs []record.Result
-	add := func(suite, op string, d record.DType, gflops float64) {
-		rs = append(rs, record.Result{ID: suite + op, Suite: suite, Op: op, DType: d, Status: record.OK, FLOPs: 1, GFLOPS: gflops, Time: &record.Time{MedianNS: 1}})
+	add := func(suite, op string, d record.DType, gflops float64, level string) {
+		rs = append(rs, record.Result{ID: suite + op, Suite: suite, Op: op, DType: d, Status: record.OK, FLOPs: 1, GFLOPS: gflops, Time: &record.Time{MedianNS: 1},
+			Ceiling: &record.ResultCeiling{Bound: map[bool]string{true: "memory", false: "compute"}[level != ""], MemoryLevel: level}})
 	}
-	for i := range 5 {
-		add("compute", "gemm", record.FP32, float64(10-i%3*i))
-		add("compute", "gemm", record.FP64, float64(5+i))
-		add("compute", "conv", record.FP32, float64(i))
-		add("memory", "copy", record.FP32, float64(i%4))
+	add("stream", "triad", record.FP32, 9, "L2")   // 0
+	add("stream", "triad", record.FP32, 3, "DRAM") // 1
+	add("stream", "triad", record.FP32, 2, "DRAM") // 2
+	add("gemm", "gemm", record.FP64, 50, "")       // 3
+	add("gemm", "gemm", record.FP32, 100, "")      // 4
+	add("gemm", "gemm", record.FP32, 20, "")       // 5
+	add("gemm", "gemm", record.BF16, 900, "")      // 6: set aside below
+	add("gemm", "gemm", record.BF16, 200, "")      // 7
+	add("conv", "conv2d", record.FP32, 80, "")     // 8
+	add("conv", "conv2d", record.FP32, 10, "")     // 9
+	add("somebody's", "op", record.FP32, 1000, "") // 10
+	add("gemm", "peak", record.FP32, 10000, "")    // 11: a ceiling
+	rs[6].Status, rs[11].UseCase = record.Invalid, record.UseCaseCeiling
+	for most, want := range map[int][]int{
+		3:  {4, 7, 8},                       // products twice, of the precision that is fastest first
+		4:  {1, 4, 7, 8},                    // what memory bounds from DRAM
+		5:  {1, 4, 7, 8, 10},                // a suite that is not known comes last
+		8:  {1, 3, 4, 5, 7, 8, 9, 10},       // the next turn: all precisions before any slowest case
+		9:  {0, 1, 3, 4, 5, 7, 8, 9, 10},    // the slowest
+		10: {0, 1, 2, 3, 4, 5, 7, 8, 9, 10}, // all
+		40: {0, 1, 2, 3, 4, 5, 7, 8, 9, 10},
+	} {
+		if got := pickEnergy(rs, most); !slices.Equal(got, want) {
+			t.Errorf("%d picked: %v, want %v", most, got, want)
+		}
 	}
-	rs[0].Status = record.Invalid
-	rs[1].UseCase = record.UseCaseCeiling
-	got := pickEnergy(rs, 6)
-	// conv: 0 … 4; copy: 0 1 2 3 0; fp32 gemm: 9, 6, 10, 6 without the first, of the next turn.
-	if want := []int{2, 3, 8, 12, 15, 18}; !slices.Equal(got, want) {
-		t.Errorf("picked %v, want %v", got, want)
-	}
-	if got := pickEnergy(rs, 40); len(got) != 18 {
-		t.Errorf("a run of few cases: %d picked", len(got))
+}
+
+// Of the stored calibrations' suites the picks hold what people ask for.
+func TestThePicksOfRealSuitesHoldTheMainOpsAndPrecisions(t *testing.T) {
+	for file, want := range map[string]struct{ quick, full []string }{
+		"zen4-genoa": {[]string{"gemm bf16", "attention bf16", "conv2d bf16", "linear bf16"},
+			[]string{"gemm bf16", "gemm fp32", "gemm fp64", "gemm int8", "attention fp32", "attention bf16", "conv2d fp32", "conv2d bf16", "conv2d int8"}},
+		"h200": {[]string{"gemm fp8_e4m3", "attention bf16"},
+			[]string{"gemm fp8_e4m3", "gemm int8", "gemm bf16", "gemm fp16", "gemm tf32", "gemm fp32", "gemm fp64", "attention bf16", "conv2d bf16"}},
+	} {
+		f, err := os.Open(filepath.Join("..", "..", "docs", "benchmarks", file, "quick.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := record.ReadCalibration(f)
+		_ = f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for most, kinds := range map[int][]string{8: want.quick, 40: want.full} {
+			has, dram := map[string]bool{}, 0
+			for _, i := range pickEnergy(doc.Results, most) {
+				r := &doc.Results[i]
+				has[r.Op+" "+string(r.DType)] = true
+				if r.Suite == "stream" && fromDRAM(r) {
+					dram++
+				}
+			}
+			for _, k := range kinds {
+				if !has[k] {
+					t.Errorf("%s: of %d none is %s", file, most, k)
+				}
+			}
+			if dram == 0 {
+				t.Errorf("%s: of %d none is a stream from DRAM", file, most)
+			}
+		}
 	}
 }
 
@@ -424,10 +474,34 @@ func TestAnEnergyThatContradictsTheCeilingOrThePowerIsWarnedOf(t *testing.T) {
 		{"all well", 790, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10, PowerWatts: 50.1, PowerError: 0.1}, 60, "took 1.27 times"},
 		{"faster than the ceiling", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 0, "above the measured ceiling of 80"},
 		{"energy is not power times time", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10, PowerWatts: 80, PowerError: 0.1}, 0, "not power times time"},
-		{"above the limit", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 45, "above the power limit of 45 W"},
+		{"above the limit", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 45, "a mean power of 50 W is above the power limit of 45 W"},
+		{"a reading above the limit", 1000, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, 55, "the highest reading, 58 W, is above the power limit of 55 W"},
 	} {
-		e := &record.Energy{Launches: tc.launches, LimitWatts: tc.limit}
+		e := &record.Energy{Launches: tc.launches, LimitWatts: tc.limit, MaxWatts: 58}
 		if got := strings.Join(c.crossCheck(r, 0, tc.total, e), "; "); !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q", tc.name, got)
+		}
+	}
+}
+
+// What counters saw of DRAM is held against the model where DRAM serves the case: cold buffers, and a working set that no cache holds.
+func TestCountedTrafficIsHeldAgainstTheModelWhereDRAMServes(t *testing.T) {
+	cfg, _ := toy(t, &fakebackend.Backend{}, "", copies(1)...)
+	metered(&cfg, toyMeter(50))
+	c := &campaign{cfg: cfg}
+	for _, tc := range []struct {
+		name, mode, level string
+		counted           float64
+		warns             bool
+	}{
+		{"hot in a cache", record.Hot, "L2", 3e6, false}, {"hot from DRAM, as modelled", record.Hot, "DRAM", 1.1e6, false},
+		{"hot from DRAM, more", record.Hot, "DRAM", 1.3e6, true}, {"hot from DRAM, less", record.Hot, "DRAM", 0.7e6, true}, {"cold", record.Cold, "", 2e6, true},
+	} {
+		r := &record.Result{Bytes: 1e6, Mode: tc.mode, Time: &record.Time{MedianNS: 1e7}, Ceiling: &record.ResultCeiling{MemoryLevel: tc.level}}
+		counted := record.Known(tc.counted, "counters")
+		e := &record.Energy{Launches: 1000, MeasuredBytes: &counted}
+		got := strings.Join(c.crossCheck(r, 0, power.Total{Joules: 500, Uncertainty: 5, Seconds: 10}, e), "; ")
+		if strings.Contains(got, "the memory controllers moved") != tc.warns {
 			t.Errorf("%s: %q", tc.name, got)
 		}
 	}
