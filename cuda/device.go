@@ -171,6 +171,22 @@ func (d *device) host(name string) (*vendor.Host, error) {
 	return h, nil
 }
 
+// takes says why a library has no algorithm for a plan's calls; nil: it has. Called on the device's thread.
+func (d *device) takes(library string, p kernel.Plan) error {
+	h, err := d.host(library)
+	if err != nil {
+		return err
+	}
+	for _, l := range p.Launches {
+		c, err := h.Call(l, 0)
+		if err != nil {
+			return err
+		}
+		c.Free()
+	}
+	return nil
+}
+
 // launch turns a planned launch into one for the driver. Called on the device's thread.
 func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Launch, error) {
 	out := driver.Launch{Shared: uint32(l.Shared)}

@@ -230,8 +230,12 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 		if err == nil {
 			_, limits, err = e.params(k, st.Op)
 		}
+		var plan kernel.Plan
 		if err == nil {
-			_, err = k.Plan(st.Op, e.bound(0, st), limits)
+			plan, err = k.Plan(st.Op, e.bound(0, st), limits)
+		}
+		if err == nil && k.Library != "" {
+			err = e.d.takes(k.Library, plan)
 		}
 		switch {
 		case err != nil:

@@ -121,6 +121,7 @@ type Convolution struct {
 	*op.Conv
 	X, Filter, Y       uint64 // addresses
 	BiasAt, ResidualAt uint64 // 0: none
+	Fused              bool   // by one primitive of all
 	Workspace          int64  // bytes at the beginning of the plan's
 }
 

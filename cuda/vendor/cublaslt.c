@@ -10,9 +10,11 @@
 #include "../driver/driver.h"
 
 // cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t, cublasLtMatmulPreferenceAttributes_t, cublasLtMatmulAlgoConfigAttributes_t.
-enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS_POINTER = 8, LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6, PREF_WORKSPACE = 1,
+enum { DESC_TRANSA = 3, DESC_TRANSB = 4, DESC_EPILOGUE = 7, DESC_BIAS_POINTER = 8, LAYOUT_BATCH = 5, LAYOUT_STRIDE = 6, PREF_WORKSPACE = 1, PREF_REDUCTION = 3,
        ALGO_ID = 0, ALGO_TILE = 1, ALGO_SPLITS = 2 };
 enum { NOT_SUPPORTED = 15 };
+// cublasLtReductionScheme_t: parts of k are added as the sums are, not in the precision of C, in which 16 bits lose what the bounds ask for.
+enum { REDUCTION_COMPUTE_TYPE = 2 };
 
 typedef struct {
   uint64_t data[8];
@@ -24,6 +26,7 @@ typedef struct { // cublasLtMatmulHeuristicResult_t
   float waves;
   int reserved[4];
 } heuristic_t;
+_Static_assert(sizeof(heuristic_t) == 96, "as versions 12 and 13 lay it out");
 
 struct ridge_cublaslt {
   size_t (*version)(void);
@@ -144,6 +147,8 @@ ridge_matmul *ridge_matmul_make(const ridge_cublaslt *lt, void *handle, const ri
   const char *doing = "describe the product";
   if (!rc) rc = lt->pref_create(&pref);
   if (!rc) rc = lt->pref_set(pref, PREF_WORKSPACE, &p->workspace_bytes, sizeof p->workspace_bytes);
+  const uint32_t reduction = REDUCTION_COMPUTE_TYPE;
+  if (!rc) rc = lt->pref_set(pref, PREF_REDUCTION, &reduction, sizeof reduction);
   if (!rc) doing = "choose an algorithm", rc = lt->heuristic(handle, m->desc, m->a, m->b, m->c, m->d, pref, 1, &best, &found);
   if (!rc && (!found || best.state)) rc = found ? best.state : NOT_SUPPORTED;
   if (pref) lt->pref_destroy(pref);

@@ -18,6 +18,7 @@ typedef struct { // cudnnConvolutionFwdAlgoPerf_t
   size_t memory;
   int determinism, math, reserved[3];
 } choice_t;
+_Static_assert(sizeof(choice_t) == 48, "as version 9 lays it out");
 
 struct ridge_cudnn {
   size_t (*version)(void);
@@ -41,6 +42,7 @@ struct ridge_cudnn {
   int (*heuristic)(void *handle, void *x, void *w, void *conv, void *y, int most, int *found, choice_t *choices);
   int (*forward)(void *handle, const void *alpha, void *dx, const void *x, void *dw, const void *w, void *conv, int algo, void *workspace, size_t bytes,
                  const void *beta, void *dy, void *y);
+  int (*add)(void *handle, const void *alpha, void *da, const void *a, const void *beta, void *dc, void *c);
   int (*fused)(void *handle, const void *alpha1, void *dx, const void *x, void *dw, const void *w, void *conv, int algo, void *workspace, size_t bytes,
                const void *alpha2, void *dz, const void *z, void *db, const void *bias, void *act, void *dy, void *y);
 };
@@ -56,7 +58,7 @@ static const struct {
     S(conv_create, "CreateConvolutionDescriptor"), S(conv_set, "SetConvolution2dDescriptor"), S(conv_groups, "SetConvolutionGroupCount"),
     S(conv_math, "SetConvolutionMathType"), S(conv_destroy, "DestroyConvolutionDescriptor"),
     S(act_create, "CreateActivationDescriptor"), S(act_set, "SetActivationDescriptor"), S(act_destroy, "DestroyActivationDescriptor"),
-    S(heuristic, "GetConvolutionForwardAlgorithm_v7"), S(forward, "ConvolutionForward"), S(fused, "ConvolutionBiasActivationForward"),
+    S(heuristic, "GetConvolutionForwardAlgorithm_v7"), S(forward, "ConvolutionForward"), S(add, "AddTensor"), S(fused, "ConvolutionBiasActivationForward"),
 #undef S
 };
 
@@ -120,7 +122,7 @@ static int describe(ridge_conv *c) {
 // usable: cuDNN's fused primitive without an activation takes one algorithm alone (API reference, cudnnConvolutionBiasActivationForward).
 static int usable(const ridge_convolution *p, const choice_t *x) {
   if (x->status || x->memory > p->workspace_bytes || (p->type == DNN_FLOAT && x->math != FMA_MATH)) return 0;
-  return !p->bias || p->relu || x->algo == IMPLICIT_PRECOMP_GEMM;
+  return !p->fused || p->relu || x->algo == IMPLICIT_PRECOMP_GEMM;
 }
 
 ridge_conv *ridge_conv_make(const ridge_cudnn *dnn, void *handle, const ridge_convolution *p, char *text, size_t bytes) {
@@ -157,10 +159,11 @@ int ridge_conv_call(void *conv, void *stream) {
   const ridge_convolution *p = &c->p;
   const float one = 1, zero = 0;
   int rc = c->dnn->set_stream(c->handle, stream);
-  if (!rc && p->bias)
+  if (!rc && p->fused)
     rc = c->dnn->fused(c->handle, &one, c->dx, at(p->x), c->dw, at(p->filter), c->conv, c->algo, at(p->workspace), p->workspace_bytes,
                        p->residual ? &one : &zero, c->dy, at(p->residual ? p->residual : p->y), c->db, at(p->bias), c->act, c->dy, at(p->y));
   else if (!rc)
     rc = c->dnn->forward(c->handle, &one, c->dx, at(p->x), c->dw, at(p->filter), c->conv, c->algo, at(p->workspace), p->workspace_bytes, &zero, c->dy, at(p->y));
+  if (!rc && p->bias && !p->fused) rc = c->dnn->add(c->handle, &one, c->db, at(p->bias), &one, c->dy, at(p->y));
   return rc ? RIDGE_CALL_FAILED + rc : 0;
 }

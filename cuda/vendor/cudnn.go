@@ -25,6 +25,9 @@ func (h *Host) convolution(p kernel.Convolution, work uint64) (call Call, text s
 	if p.NHWC {
 		c.nhwc = 1
 	}
+	if p.Fused {
+		c.fused = 1
+	}
 	if p.Act == "relu" {
 		c.relu = 1
 	}

@@ -11,6 +11,7 @@ enum { DNN_FLOAT = 0, DNN_BFLOAT16 = 9 }; // cudnnDataType_t
 // y = act(conv(x, w) + bias + residual), nchw with filters [K,C/groups,R,S] or nhwc with [K,R,S,C/groups]; addresses are the device's.
 typedef struct ridge_convolution {
   int type, nhwc, relu;
+  int fused; // by the one primitive of all, else the convolution and then its bias
   int n, c, h, w, k, r, s, ho, wo, stride, pad, dilation, groups;
   uint64_t x, filter, bias, residual, y; // bias and residual: 0 where there is none
   uint64_t workspace, workspace_bytes;

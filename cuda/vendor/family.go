@@ -32,10 +32,11 @@ func Ways() []backend.LibraryWays {
 //
 //	cublaslt_matmul_D       C = alpha·A·op(B) + beta·D                gemm, linear
 //	cublaslt_matmul_post_D  act(A·op(B) + bias) by its epilogue       linear; relu and gelu_tanh, the only GELU that it has
-//	cudnn_conv2d_D          conv(x, w), with a bias or without        conv2d
+//	cudnn_conv2d_D          conv(x, w), with its bias or without        conv2d
 //	cudnn_conv2d_post_D     act(conv(x, w) + bias + residual)         conv2d; relu or none
 //
-// Bounds: sums of tensor cores as ridge's kernels have them (package gemm); others 8, as for libraries on the CPU, which leaves room for another order.
+// Bounds: sums of tensor cores as ridge's kernels have them (package gemm); others 8, as for libraries on the CPU, which leaves room for another order; convolutions
+// in fp32 24, as ridge's own by Winograd, which is among cuDNN's algorithms.
 func Family() kernel.Family {
 	f := kernel.Family{Name: "vendor"}
 	for _, t := range []struct {
@@ -61,7 +62,7 @@ func Family() kernel.Family {
 	for _, t := range []struct {
 		d     record.DType
 		bound float64
-	}{{record.FP32, 8}, {record.BF16, 24}} {
+	}{{record.FP32, 24}, {record.BF16, 24}} {
 		k := kernel.Kernel{Name: CuDNN + "_conv2d_" + string(t.d), Ops: "conv2d", DType: t.d, Accumulate: record.FP32, Rank: -1, BoundC: t.bound, Library: CuDNN, Plan: conv2d(false)}
 		f.Kernels = append(f.Kernels, k)
 		k.Name, k.Plan = CuDNN+"_conv2d_post_"+string(t.d), conv2d(true)
@@ -145,7 +146,8 @@ func conv2d(post bool) func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan,
 		case post && (!c.Bias || c.Act != "none" && c.Act != "relu"):
 			return kernel.Plan{}, kernel.Shape("bias=%v act=%s: it has a bias, and relu or no activation", c.Bias, c.Act)
 		}
-		p := kernel.Convolution{Conv: c, Workspace: convWorkspace}
+		// A bias in a call of its own finds any algorithm (Winograd in fp32), and a sum that bf16 has rounded: there both are one call.
+		p := kernel.Convolution{Conv: c, Fused: post || c.Bias && c.D == record.BF16, Workspace: convWorkspace}
 		for _, x := range b {
 			switch x.Tensor.Name {
 			case "x":

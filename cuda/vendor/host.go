@@ -96,25 +96,23 @@ func take(name string) (*opened, error) {
 	return o, o.err
 }
 
+// load takes the first file that is the library in a version that is known.
 func (o *opened) load() (err error) {
-	var handle unsafe.Pointer
 	o.Path, err = o.files.Open(os.Getenv(backend.LibraryPathVariable), func(file string) error {
 		name := C.CString(file)
 		defer C.free(unsafe.Pointer(name))
-		if handle = C.dlopen(name, C.RTLD_NOW|C.RTLD_LOCAL); handle == nil {
+		handle := C.dlopen(name, C.RTLD_NOW|C.RTLD_LOCAL)
+		if handle == nil {
 			return errors.New(C.GoString(C.dlerror()))
 		}
+		text := said(func(to *C.char) { o.lib = o.open(handle, to) })
+		if o.lib == nil {
+			return fmt.Errorf("%s: %s", file, text)
+		}
+		o.Version = text
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	text := said(func(to *C.char) { o.lib = o.open(handle, to) })
-	if o.lib == nil {
-		return fmt.Errorf("%s: %s", o.Path, text)
-	}
-	o.Version = text
-	return nil
+	return err
 }
 
 // Open takes a library into use in this process and says which it is.

@@ -215,6 +215,7 @@ func TestALibraryThatCannotBeUsedSaysWhy(t *testing.T) {
 	here := os.Getenv(backend.LibraryPathVariable)
 	for name, c := range map[string]struct{ library, dir, want string }{
 		"cuBLASLt of another version":    {vendor.CuBLASLt, old, "version number 110900: 12 and 13 are known"},
+		"a known version behind another": {vendor.CuBLASLt, old + ":" + here, "cublaslt 13.1.2 " + here},
 		"cuDNN of another version":       {vendor.CuDNN, old, "version number 8907: 9 is known"},
 		"cuBLASLt without a function":    {vendor.CuBLASLt, other, "it has no function cublasLtMatmul"},
 		"cuDNN without a function":       {vendor.CuDNN, other, "it has no function cudnnSetStream"},

@@ -84,7 +84,7 @@ func (c *campaign) leave(s *side, r record.Result) bool {
 }
 
 // vendors tries every library against own, the best of ridge's own candidates, each in the
-// library's worker, and gives the one that beat it by most: own where none did.
+// library's worker, and gives the one that beat it by most: own where none was shown to.
 func (c *campaign) vendors(ctx context.Context, k record.Case, own record.ProgramRef) (record.ProgramRef, []record.BaselineCandidate, error) {
 	best, gain := own, 1.0
 	var tried []record.BaselineCandidate
@@ -105,7 +105,8 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 			if r.Status == record.Wrong {
 				c.cfg.View.Warn("%s by %s is wrong and no baseline: %s", k.ID, way, r.Reason)
 			}
-			if r.Status.Counts() && r.Ratio != nil && r.Ratio.Value > gain {
+			// By the median alone two runs would choose differently where the two are even.
+			if r.Status.Counts() && r.Ratio != nil && r.Ratio.CI95[0] > 1 && r.Ratio.Value > gain {
 				best, gain = other, r.Ratio.Value
 			}
 		}

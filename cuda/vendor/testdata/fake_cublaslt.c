@@ -58,9 +58,10 @@ int cublasLtMatrixLayoutSetAttribute(layout *l, int attribute, const void *v, si
   if (attribute == 6 && n == 8) return memcpy(&l->stride, v, n), 0;
   return 7;
 }
-int cublasLtMatmulPreferenceCreate(uint64_t **p) { return *p = calloc(1, 8), 0; }
+int cublasLtMatmulPreferenceCreate(uint64_t **p) { return *p = calloc(2, 8), 0; } // workspace, reduction schemes
 int cublasLtMatmulPreferenceDestroy(uint64_t *p) { return free(p), 0; }
 int cublasLtMatmulPreferenceSetAttribute(uint64_t *p, int attribute, const void *v, size_t n) {
+  if (attribute == 3 && n == 4) return memcpy(p + 1, v, n), 0;
   if (attribute != 1 || n != 8) return 7;
   return memcpy(p, v, n), 0;
 }
@@ -77,7 +78,8 @@ _Static_assert(sizeof(result) == 96, "cublasLtMatmulHeuristicResult_t");
 int cublasLtMatmulAlgoGetHeuristic(void *h, desc *d, layout *a, layout *b, layout *c, layout *o, uint64_t *pref, int most, result *r, int *found) {
   (void)h, (void)b, (void)c, (void)o;
   *found = 0;
-  if (ordered("none") || most < 1 || *pref < 1024) return 15;
+  if (ordered("none") || most < 1 || pref[0] < 1024) return 15;
+  if (pref[1] != 2) return 7; // sums that C rounds
   if (d->epilogue & 4 && !d->bias) return 7;
   if (a->type == R_8I && (a->ld % 4 || !d->ta)) return 15;       // bytes along k alone, in words
   if (a->type == R_8F_E4M3 && (a->ld % 16 || !d->ta)) return 15; // the same, in 16 bytes

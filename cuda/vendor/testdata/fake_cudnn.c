@@ -140,6 +140,10 @@ int cudnnConvolutionForward(handle *h, const float *alpha, tensor *dx, const voi
   if (refused(dx, c, algo, workspace, bytes) || *alpha != 1 || *beta != 0) return 2000;
   return enqueue(h, (job){*dx, *dw, *dy, *c, x, w, NULL, NULL, y, 0});
 }
+int cudnnAddTensor(handle *h, const float *alpha, tensor *da, const void *a, const float *beta, tensor *dc, void *c) {
+  if (da->c != dc->c || da->n != 1 || *alpha != 1 || *beta != 1) return 2000;
+  return enqueue(h, (job){.x = *dc, .y = *dc, .pz = c, .pb = a, .py = c, .c = {.groups = 1, .stride = 1}});
+}
 int cudnnConvolutionBiasActivationForward(handle *h, const float *alpha1, tensor *dx, const void *x, tensor *dw, const void *w, convolution *c, int algo, void *workspace,
                                           size_t bytes, const float *alpha2, tensor *dz, const void *z, tensor *db, const void *bias, activation *a, tensor *dy, void *y) {
   if (refused(dx, c, algo, workspace, bytes) || *alpha1 != 1 || (a->mode == 5 && algo != 1) || db->c != dy->c || db->n != 1 || dz->c != dy->c) return 2000;
