@@ -259,6 +259,30 @@ func TestRecommendation(t *testing.T) {
 	}
 }
 
+// Between a loss of 0.8 at 2 and a gain of 1.6 at 16 the programs are even where the logarithm has gone ln(1/0.8)/ln(2) of the way.
+func TestACrossoverSaysAboutWhereTheProgramsAreEven(t *testing.T) {
+	shape := func(m int64, speedup float64) sized {
+		s := sweep(map[bool]string{true: "+", false: "-"}[speedup > 1])[0]
+		s.size, s.Speedup, s.SpeedupCI95 = m, speedup, [2]float64{speedup * 0.99, speedup * 1.01}
+		return s
+	}
+	for _, up := range []bool{true, false} {
+		shapes := []sized{shape(1, 0.7), shape(2, 0.8), shape(16, 1.6), shape(64, 1.7)}
+		if !up {
+			shapes = []sized{shape(1, 1.7), shape(2, 1.6), shape(16, 0.8), shape(64, 0.7)}
+		}
+		share := math.Log(1/0.8) / math.Log(2)
+		want := 2 * math.Pow(8, share)
+		if !up {
+			want = 16 / math.Pow(8, share)
+		}
+		c := recommend(shapes, false).Crossover
+		if c == nil || c.FuseAbove != up || math.Abs(c.Value/want-1) > 1e-9 || c.Value < 2 || c.Value > 16 {
+			t.Errorf("fuse above %v: %+v, want about %v", up, c, want)
+		}
+	}
+}
+
 func TestSelectTakesGroupsAndNames(t *testing.T) {
 	for want, n := range map[string]int{"all": len(Builtin()), "linear": 7, "conv": 6, "attention": 5, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 7} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {

@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"math"
 
 	"ridge/goharness/measure"
 	"ridge/goharness/record"
@@ -145,9 +146,24 @@ func crossover(shapes []sized) *record.Crossover {
 	}
 	switch {
 	case losses[1] < gains[0]:
-		return &record.Crossover{Parameter: shapes[0].name, Between: [2]int64{losses[1], gains[0]}, FuseAbove: true}
+		return &record.Crossover{Parameter: shapes[0].name, Between: [2]int64{losses[1], gains[0]}, FuseAbove: true, Value: even(shapes, losses[1], gains[0])}
 	case gains[1] < losses[0]:
-		return &record.Crossover{Parameter: shapes[0].name, Between: [2]int64{gains[1], losses[0]}}
+		return &record.Crossover{Parameter: shapes[0].name, Between: [2]int64{gains[1], losses[0]}, Value: even(shapes, losses[0], gains[1])}
 	}
 	return nil
+}
+
+// even is the size between a loss and a gain where the speed-up is about 1, on the line between them in logarithms.
+func even(shapes []sized, from, to int64) float64 {
+	at := func(size int64, want answer) float64 {
+		for _, s := range shapes {
+			if s.size == size && answerOf(s.FusionShape) == want {
+				return math.Log(s.Speedup)
+			}
+		}
+		return math.NaN()
+	}
+	low, high := at(from, loss), at(to, gain)
+	a, b := math.Log(float64(from)), math.Log(float64(to))
+	return math.Exp(a - low/(high-low)*(b-a))
 }

@@ -96,4 +96,6 @@ type Crossover struct {
 	Parameter string   `json:"parameter"`
 	Between   [2]int64 `json:"between" jsonschema:"description=the largest size with one answer and the smallest with the other"`
 	FuseAbove bool     `json:"fuse_above" jsonschema:"description=true: fuse from the upper size on; false: fuse up to the lower one"`
+	// Value is 0 in documents of before November 2026.
+	Value float64 `json:"value,omitempty" jsonschema:"description=about where both programs take the same time: speed-up and size interpolated between the two by their logarithms"`
 }

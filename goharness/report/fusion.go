@@ -54,7 +54,11 @@ func fusionRows(f *record.Fusion) (rows, advice []gridRow, lists map[string][]st
 			if c.FuseAbove {
 				at = fmt.Sprintf("from %s %d", c.Parameter, c.Between[1])
 			}
-			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d); %s", at, c.Between[0], c.Between[1], text)
+			about := ""
+			if c.Value > 0 {
+				about = fmt.Sprintf(", at about %.3g", c.Value)
+			}
+			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d%s); %s", at, c.Between[0], c.Between[1], about, text)
 		}
 		advice = append(advice, gridRow{cells: []string{name, orNone(r.Verdict)}, below: clean(text)})
 		lists[r.Verdict] = append(lists[r.Verdict], name)

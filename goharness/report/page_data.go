@@ -445,7 +445,7 @@ func patternOf(p record.FusionPattern) pagePattern {
 	r := p.Recommendation
 	out := pagePattern{Name: clean(p.Pattern) + " " + precisionAndMode(p), Verdict: clean(r.Verdict), Reason: clean(r.Reason), Crossover: r.Crossover, Shapes: []pageShape{}}
 	if c := r.Crossover; c != nil {
-		out.Crossover = &record.Crossover{Parameter: clean(c.Parameter), Between: c.Between, FuseAbove: c.FuseAbove}
+		out.Crossover = &record.Crossover{Parameter: clean(c.Parameter), Between: c.Between, FuseAbove: c.FuseAbove, Value: c.Value}
 	}
 	for _, s := range p.Shapes {
 		if s.Trials == 0 || s.Speedup <= 0 || !s.Status.Counts() {
