@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
-	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"), more("hopper_stores"), more("cluster"))
+	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"), more("hopper_stores"), more("cluster"), strings.Replace(faults, "faults.cu", "activations.cu", 1))
 }
 
 const blocks, threads = 3, 64
@@ -280,6 +280,7 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_turns_twice", "bar.arrive: the thread arrives a second time before the others have come"},
 		{"fault_hopper_turns_written_behind", "read of 4 bytes at byte"}, // uninitialised, or a race
 		{"fault_hopper_turns_count", "threads have arrived at it with another count"},
+		{"activations_hold", "[" + good + "] <nil>"},
 		{"fault_none_hopper_store", "[" + good + "] <nil>"},
 		{"fault_hopper_store_no_wait", "of shared array dynamic (33792 bytes): a"}, // not waited for, or another round's bytes
 		{"fault_hopper_store_wait_of_one_alone", "of shared array dynamic (33792 bytes): a"},
