@@ -22,14 +22,14 @@
 #define RIDGE_UNARY_ALL(prefix, T)                                \
   RIDGE_UNARY(prefix##_relu, T, relu(x))                          \
   RIDGE_UNARY(prefix##_gelu, T, gelu_of<T>(x))                    \
-  RIDGE_UNARY(prefix##_gelu_tanh, T, gelu_tanh_of<T>(x))          \
+  RIDGE_UNARY(prefix##_gelu_tanh, T, gelu_tanh(x))                \
   RIDGE_UNARY(prefix##_sigmoid, T, sigmoid_of<T>(x))              \
   RIDGE_UNARY(prefix##_tanh, T, tanhf(x))                         \
   RIDGE_UNARY(prefix##_exp, T, expf(x))                           \
   RIDGE_UNARY(prefix##_sqrt_abs, T, sqrtf(fabsf(x) + 1e-8f))      \
   RIDGE_UNARY(prefix##_sin, T, sinf(x))                           \
   RIDGE_UNARY(prefix##_cos, T, cosf(x))                           \
-  RIDGE_UNARY(prefix##_silu, T, silu_of<T>(x))                    \
+  RIDGE_UNARY(prefix##_silu, T, silu(x))                          \
   RIDGE_UNARY(prefix##_scale, T, s *x)
 
 #define RIDGE_BINARY(entry, T, expression)                                                                              \

@@ -60,6 +60,8 @@ func Family() kernel.Family {
 		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Plan: mmaMLP},
 		{Name: "gemm_bf16_sm90", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},
 		{Name: "gemm_fp16_sm90", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: wgmma},
+		{Name: "gemm_bf16_sm90_tma", Ops: "gemm linear", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: -1, BoundC: 24, IntExact: true, Plan: wgmmaStored}, // until both ends are measured
+		{Name: "gemm_fp16_sm90_tma", Ops: "gemm", DType: record.FP16, Accumulate: record.FP32, Only: 90, Rank: -1, BoundC: 24, IntExact: true, Plan: wgmmaStored},
 		{Name: "gemm_int8_sm90", Ops: "gemm linear", DType: record.INT8, Accumulate: record.INT32, Only: 90, Rank: 2, IntExact: true, Plan: wgmma},
 		{Name: "gemm_u8s8_sm90", Ops: "gemm", DType: record.U8S8, Accumulate: record.INT32, Only: 90, Rank: 2, IntExact: true, Plan: wgmma},
 		{Name: "gemm_tf32_sm90_across", Ops: "gemm", DType: record.TF32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: across},

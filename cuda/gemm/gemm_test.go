@@ -117,10 +117,44 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
 		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=21,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=648,k=80"+p))
 	}
-	// What is stored as it is rounded, of several tiles a block: alpha, bias and ReLU of the sums in registers.
-	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=relu"), cudatest.Op(t, "linear", record.BF16, "m=130,n=144,k=64"), cudatest.Op(t, "linear", record.TF32, "m=130,n=144,k=64"),
+	// What is stored as it is rounded, of several tiles a block: alpha, bias and activation of the sums in registers, or of four as they leave.
+	for _, act := range op.Activations {
+		for _, d := range []record.DType{record.BF16, record.TF32, record.FP8E4M3, record.FP32} {
+			ops = append(ops, cudatest.Op(t, "linear", d, "m=20,n=144,k=16,act="+act))
+		}
+	}
+	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=gelu"), cudatest.Op(t, "linear", record.TF32, "m=20,n=144,k=16,bias=0,act=silu"),
 		cudatest.Op(t, "gemm", record.FP16, "m=140,n=1304,k=72,alpha=3"), cudatest.Op(t, "gemm", record.TF32, "m=140,n=144,k=72,alpha=-2,tb=1"))
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
+}
+
+// Stores of C by TMA: both tiles and clusters, several tiles a block (4), ends of rows and columns within a box and between two, batches, a pitch above the columns, and what leaves the slow way.
+func TestEndsOfTilesOnHopperMatchTheExpectation(t *testing.T) {
+	of := func(name string, d record.DType, shapes ...string) (ops []op.Op) {
+		for _, s := range shapes {
+			ops = append(ops, cudatest.Op(t, name, d, s))
+		}
+		return ops
+	}
+	slim, narrow := map[string]int64{"tile": 64}, map[string]int64{"tile": 128}
+	wide, cluster := map[string]int64{"tile": 256}, map[string]int64{"tile": 256, "cluster": 2}
+	for _, tc := range []struct {
+		kernel string
+		params map[string]int64
+		ops    []op.Op
+	}{
+		{"gemm_bf16_sm90_tma", nil, append(of("gemm", record.BF16, "m=17,n=8,k=32,tb=1", "m=70,n=72,k=32,batch=2,ldc=80", "m=6,n=5,k=16,batch=7,ldb=16,ldc=8", "m=20,n=24,k=16,beta=1"), of("linear", record.BF16, "m=21,n=136,k=16,act=silu")...)},
+		{"gemm_bf16_sm90_tma", wide, append(of("gemm", record.BF16, "m=140,n=840,k=16,tb=1", "m=40,n=200,k=16,alpha=-2,ldc=216,batch=5"), of("linear", record.BF16, "m=150,n=264,k=16,act=gelu")...)},
+		{"gemm_bf16_sm90_tma", cluster, of("gemm", record.BF16, "m=130,n=328,k=48,tb=1", "m=150,n=24,k=16,batch=5")},
+		{"gemm_bf16_sm90_tma", slim, append(of("gemm", record.BF16, "m=130,n=200,k=48,tb=1", "m=20,n=72,k=16,batch=3"), of("linear", record.BF16, "m=21,n=136,k=16,act=gelu")...)},
+		{"gemm_fp16_sm90_tma", nil, of("gemm", record.FP16, "m=130,n=144,k=32", "m=20,n=264,k=16,tb=1")},
+		// The same tiles with the other end.
+		{"gemm_bf16_sm90", slim, append(of("gemm", record.BF16, "m=130,n=200,k=592,tb=1", "m=20,n=39,k=48,ldb=48,batch=5"), of("linear", record.BF16, "m=21,n=136,k=16,act=gelu", "m=21,n=70,k=16,act=silu")...)},
+		{"gemm_bf16_sm90", narrow, of("linear", record.BF16, "m=21,n=136,k=16,act=gelu", "m=21,n=264,k=16,act=silu")},
+		{"gemm_bf16_sm90", wide, of("linear", record.BF16, "m=21,n=264,k=16,act=silu", "m=21,n=264,k=16,act=gelu_tanh")},
+	} {
+		cudatest.With(t, cuda.New(), tc.kernel, tc.params, tc.ops)
+	}
 }
 
 // Clusters of two blocks that share B's tile, on two pairs of multiprocessors: an odd number of tiles in either direction, so that a block of the last cluster has no

@@ -15,8 +15,10 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 	plantest.Launches(t, "gemm", wgmma, []plantest.Case{
 		{DType: record.BF16, Params: "m=4096 n=4096 k=64", Device: h200, Entry: "gemm_bf16_sm90_nn", Blocks: 132, Shared: 230400},
 		{DType: record.BF16, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_bf16_sm90_nt", Blocks: 132, Shared: 230400},
-		{DType: record.BF16, Params: "m=128 n=4096 k=64", Device: h200, Entry: "gemm_bf16_sm90_nn_narrow", Blocks: 32, Shared: 230400},
-		{DType: record.BF16, Params: "m=1 n=8 k=8 batch=200", Device: h200, Entry: "gemm_bf16_sm90_nn_narrow", Blocks: 132, Shared: 230400},
+		{DType: record.BF16, Params: "m=128 n=4096 k=64", Device: h200, Entry: "gemm_bf16_sm90_nn_slim", Blocks: 64, Shared: 230400},
+		{DType: record.BF16, Params: "m=512 n=1024 k=1024 tb=1", Device: h200, Entry: "gemm_bf16_sm90_nt_slim", Blocks: 64, Shared: 230400},
+		{DType: record.BF16, Params: "m=512 n=2176 k=64", Device: h200, Entry: "gemm_bf16_sm90_nn_narrow", Blocks: 68, Shared: 230400}, // 136 tiles of 64 columns
+		{DType: record.BF16, Params: "m=1 n=8 k=8 batch=200", Device: h200, Entry: "gemm_bf16_sm90_nn_slim", Blocks: 132, Shared: 230400},
 		{DType: record.FP16, Params: "m=4096 n=4096 k=64", Device: h200, Entry: "gemm_fp16_sm90_nn", Blocks: 132, Shared: 230400},
 		{DType: record.INT8, Params: "m=4096 n=4096 k=64 tb=1", Device: h200, Entry: "gemm_int8_sm90_nt", Blocks: 132, Shared: 230400},
 		{DType: record.U8S8, Params: "m=64 n=64 k=64 tb=1", Device: h200, Entry: "gemm_u8s8_sm90_nt_narrow", Blocks: 1, Shared: 230400},
@@ -29,8 +31,9 @@ func TestHopperTilesFollowShapeAndDevice(t *testing.T) {
 		{DType: record.BF16, Params: "m=0 n=8 k=8", Device: h200, Entry: "an empty matrix has no tensor map"},
 		{DType: record.BF16, Params: "m=8 n=8 k=0", Device: h200, Entry: "an empty matrix has no tensor map"},
 		{DType: record.BF16, Params: "m=8 n=8 k=4294967296", Device: h200, Entry: "tiles have 32-bit coordinates"},
+		{DType: record.BF16, Params: "m=1048576 n=1048576 k=8 batch=64", Device: h200, Entry: "tiles are counted in 31 bits"},
 		{DType: record.BF16, Params: "m=1048576 n=8 k=1048576", Device: h200, Entry: "tensor maps take strides below 2^40 bytes"},
-		{DType: record.BF16, Params: "m=256 n=256 k=64", Device: kernel.Device{SMs: 132, SharedMax: 166912}, Entry: "a block takes 230496 bytes"},
+		{DType: record.BF16, Params: "m=256 n=256 k=64", Device: kernel.Device{SMs: 132, SharedMax: 166912}, Entry: "a block takes 230528 bytes"},
 		{DType: record.BF16, Params: "m=256 n=256 k=64", Device: h200, Shift: 2, Entry: "rows of a lie 128 bytes apart from address 0x2"},
 		{DType: record.BF16, Params: "m=256 n=252 k=64", Device: h200, Entry: "rows of b lie 504 bytes apart"},
 	})
@@ -91,12 +94,27 @@ func TestThreeProductsOfTF32OnHopperHaveOneTile(t *testing.T) {
 	}
 }
 
+// C's map stands behind the operands', in boxes of a warp's rows; a C that no map describes is left to the other end.
+func TestHopperProductsStoredByTMAHaveAMapOfC(t *testing.T) {
+	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
+	plantest.Launches(t, "gemm", wgmmaStored, []plantest.Case{
+		{DType: record.BF16, Params: "m=4096 n=4096 k=4096", Device: h200, Entry: "gemm_bf16_sm90_tma_nn_cluster", Blocks: 132, Shared: 230400, Cluster: 2},
+		{DType: record.FP16, Params: "m=512 n=1024 k=64 tb=1", Device: h200, Entry: "gemm_fp16_sm90_tma_nt_slim", Blocks: 64, Shared: 230400},
+		{DType: record.BF16, Params: "m=64 n=60 k=64 tb=1", Device: h200, Entry: "rows of c lie 120 bytes apart"},
+	})
+	p := plantest.Plan(t, "gemm", record.BF16, "m=100 n=200 k=72 ldc=208 batch=3 tb=1", 4096, wgmmaStored, h200)
+	want := kernel.TensorMap{DType: record.BF16, Address: 4096, Dims: []uint64{200, 100, 3}, Strides: []uint64{416, 41600}, Box: []uint32{64, 16, 1}}
+	if got := p.Launches[0].Args[2].Map; got == nil || !reflect.DeepEqual(*got, want) {
+		t.Errorf("C has %+v, want %+v", got, want)
+	}
+}
+
 // Boxes and strides of both operands, B along k and along its columns.
 func TestHopperOperandsAreMappedInTiles(t *testing.T) {
 	for params, want := range map[string][2]kernel.TensorMap{
 		"m=100 n=200 k=72 lda=80 tb=1 batch=3": {
 			{DType: record.BF16, Address: 4096, Dims: []uint64{72, 100, 3}, Strides: []uint64{160, 16000}, Box: []uint32{64, 128, 1}},
-			{DType: record.BF16, Address: 4096, Dims: []uint64{72, 200, 3}, Strides: []uint64{144, 28800}, Box: []uint32{64, 128, 1}}},
+			{DType: record.BF16, Address: 4096, Dims: []uint64{72, 200, 3}, Strides: []uint64{144, 28800}, Box: []uint32{64, 64, 1}}},
 		"m=100 n=4096 k=72": {
 			{DType: record.BF16, Address: 4096, Dims: []uint64{72, 100, 1}, Strides: []uint64{144, 14400}, Box: []uint32{64, 128, 1}},
 			{DType: record.BF16, Address: 4096, Dims: []uint64{4096, 72, 1}, Strides: []uint64{8192, 589824}, Box: []uint32{64, 64, 1}}},

@@ -1,4 +1,4 @@
-// TMA (9.0): one thread orders a tile of a tensor from global to shared memory. A kernel takes tensor maps as parameters:
+// TMA (9.0): one thread orders a tile of a tensor from global to shared memory, or back. A kernel takes tensor maps as parameters:
 // RIDGE_TENSOR_MAP(name).
 #ifndef RIDGE_PTX_TMA_CUH
 #define RIDGE_PTX_TMA_CUH
@@ -59,6 +59,33 @@ __device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &m
   asm volatile("cp.async.bulk.tensor.4d.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], [%2];" ::"r"(to),
                "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "r"(w)
                : "memory");
+#endif
+}
+
+// The other way: a tile of shared memory to the tensor's elements from (x, y, z) on; what lies outside the tensor is not stored. `from` and swizzles as for tma_load. What
+// threads wrote there is seen behind their proxy_fence. Global memory has it at the kernel's end.
+__device__ __forceinline__ void tma_store(const ridge_tensor_map &map, shared_at from, int x, int y, int z) {
+#if defined(RIDGE_MODEL)
+  const int at[3] = {x, y, z};
+  ridge_model_tma_store(&map, from, at, 3);
+#else
+  asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map), "r"(from), "r"(x), "r"(y), "r"(z) : "memory");
+#endif
+}
+// Ends a group of this thread's stores.
+__device__ __forceinline__ void tma_store_commit() {
+#if defined(RIDGE_MODEL)
+  ridge_model_tma_store_commit();
+#else
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+#endif
+}
+// Waits until all groups of this thread but the last PENDING have read shared memory, which may be written then, or end with the block.
+template <int PENDING> __device__ __forceinline__ void tma_store_read() {
+#if defined(RIDGE_MODEL)
+  ridge_model_tma_store_wait_read(PENDING);
+#else
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(PENDING) : "memory");
 #endif
 }
 

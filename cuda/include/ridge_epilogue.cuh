@@ -5,14 +5,14 @@
 //   int8       y = round(scale[channel]·(float)(sum + bias[channel])), saturated to [-128, 127], with ReLU to [0, 127]
 //
 // add is a tensor of y's shape (a residual, or D of a product); add and bias may be null. Per element 1 to 3 instructions
-// and what the activation takes (gelu about 40), against 2·K of the sum.
+// and what the activation takes (ridge_act.cuh), against 2·K of the sum.
 #ifndef RIDGE_EPILOGUE_CUH
 #define RIDGE_EPILOGUE_CUH
 
 #include "ridge_act.cuh"
 
 // fp64 products have no activation (op.GemmSpec).
-__device__ __forceinline__ double activate(int, double x) { return x; }
+template <class T> __device__ __forceinline__ double activate_of(int, double x) { return x; }
 
 // N neighbours from p on, of which left exist; packed: they are one load.
 template <int N, class T> __device__ __forceinline__ Run<T, N> run_of(const T *p, int64_t left, bool packed) {
@@ -41,7 +41,7 @@ template <class T> struct Epilogue {
     wide v = alpha * sum;
     if (add) v += beta * load(add[at]);
     if (bias) v += load(bias[channel]);
-    return activate(act, v);
+    return activate_of<T>(act, v);
   }
   // Of N neighbours, of which left exist; packed: N elements of add and bias are 16 bytes at a multiple of 16.
   template <int N> __device__ __forceinline__ Run<wide, N> all(const Run<wide, N> &sum, int64_t at, int64_t channel, int64_t left, bool packed) const {
@@ -60,7 +60,7 @@ template <class T> struct Epilogue {
     }
     if (act != ACT_NONE) {
 #pragma unroll
-      for (int i = 0; i < N; i++) v.at[i] = activate(act, v.at[i]);
+      for (int i = 0; i < N; i++) v.at[i] = activate_of<T>(act, v.at[i]);
     }
     return v;
   }

@@ -20,10 +20,11 @@
 // no other shape for two warpgroups betters (m64n128 reads 96). L2: 47 bytes a cycle of 64. Issue (disassembled): 36 instructions a warp, 72 slots of a
 // scheduler's 1024; the four HGMMA follow each other without a wait. Registers: 128 of sums; ptxas uses 168, the launch bound's share. No spill.
 // In flight: three stages, 144 KB an SM, where 4.8 TB/s × 1 µs / 132 asks for 36. 128 × 128: 512 cycles, 96 + 64 bytes of shared memory and 64
-// of L2 a cycle: for few tiles alone.
+// of L2 a cycle: for few tiles alone. 128 × 64 (8 stages of 24 KB): 256 cycles, 32 KB of shared memory read and 24 written, 437 cycles, which binds, and 24 KB of L2, 375: for fewer still.
 // The end of a tile (128 × 256), measured on an H200 (ncu, bf16 4096³, four tiles a block): 337 000 cycles with `each`, whose runs of a row wait for one another; 289 000 with rounded sums through shared
 // memory 128 columns at a time, 286 000 with stores by TMA, 276 000 without any end; 262 000 are the wgmma's. So plain sums go by `put` and `leave` or `rows`. Of 16 bits the last 128 columns wait as 32
-// words a thread until the next tile's first wgmma are issued (SumsWhole): its end is then 64 conversions and 32 stores. What else was measured and gave nothing: warpgroups one or two
+// words a thread until the next tile's first wgmma are issued (SumsWhole): its end is then 64 conversions and 32 stores. By boxes (TMA) 128 columns of a warp are 80 instructions, by `put` and `leave` 170 (disassembled), and no warp waits for a load or a store; not
+// yet measured here. Between two tiles stood four 64-bit divisions, some hundred instructions one behind the other each; in 32 bits some twenty (not yet measured). What else was measured and gave nothing: warpgroups one or two
 // stages apart. Clusters of four and eight: of 33 and 16 only 30 and 15 find their multiprocessors at once, half the speed.
 #ifndef RIDGE_WGMMA_TILE_CUH
 #define RIDGE_WGMMA_TILE_CUH
@@ -31,7 +32,6 @@
 #include "ptx_cluster.cuh"
 #include "ptx_mma.cuh"
 #include "ptx_wgmma.cuh"
-#include "ridge_tile_place.cuh"
 
 constexpr int WGMMA_THREADS = 384;
 
@@ -165,11 +165,14 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     }
   }
 
-  // The tile that this block takes at place t: those of a cluster lie below each other. down counts rows of tiles or, in clusters, of groups of BLOCKS.
-  static __device__ __forceinline__ TilePlace place_of(int64_t t, int64_t down, int64_t across, unsigned rank) {
-    TilePlace at = tile_place(t % (down * across), down, across);
-    at.row = at.row * BLOCKS + rank;
-    return at;
+  // The tile that this block takes at place t, as ridge_tile_place.cuh has it, in 32 bits: divisions of 64 would stand between two tiles. Those of a cluster lie below each other; down
+  // counts rows of tiles or, in clusters, of groups of BLOCKS.
+  struct Place {
+    unsigned row, column;
+  };
+  static __device__ __forceinline__ Place place_of(unsigned t, unsigned down, unsigned across, unsigned rank) {
+    const unsigned tile = t % (down * across), first = tile / (8 * across) * 8, rows = down - first < 8 ? down - first : 8, within = tile - first * across;
+    return {(first + within % rows) * BLOCKS + rank, within / rows};
   }
 
   // What a slice of the tiles sums up: a product of a batch, or where `part` stages are fewer than all `steps`, so many of the only product.
@@ -181,16 +184,16 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
   }
 
   // In a cluster each block brings its A, and its share of B's columns to all of them, when all have given the stage back.
-  static __device__ __forceinline__ void produce(int64_t tiles, int64_t across, int steps, int part, shared_at stages, shared_at full, shared_at empty,
-                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t down, unsigned rank) {
+  static __device__ __forceinline__ void produce(unsigned tiles, unsigned across, int steps, int part, shared_at stages, shared_at full, shared_at empty,
+                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, unsigned down, unsigned rank) {
     constexpr int SHARE = COLS / BLOCKS, ALL = (1 << BLOCKS) - 1;
     tma_prefetch(a);
     tma_prefetch(b);
     int slot = 0;
     unsigned phase = 0;
-    for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
+    for (unsigned t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       const Slice of = slice((int)(t / (down * across)), steps, part);
-      const TilePlace at = place_of(t, down, across, rank);
+      const Place at = place_of(t, down, across, rank);
       const int row = (int)at.row * ROWS, column = (int)at.column * COLS; // a row of tiles beyond the last is zeros of TMA
       for (int s = of.first; s < of.first + of.count; s++) {
         const shared_at to = stages + slot * STAGE, bar = full + 8 * slot;
@@ -257,37 +260,74 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
   }
 
   // How plain sums leave: the warp's 16 rows of 256 bytes of columns go through shared memory, by `put` and then `leave`, as they are stored, to elements of `to` on, rows of `pitch` of which `down`
-  // and `across` exist; they begin at multiples of 16 bytes, and 16 bytes at a time exist or not. No bank conflict. Of 16 bits: 128 columns in words of two, in the order of the sums.
-  static __device__ __forceinline__ void put(const unsigned (&words)[32], shared_at mine) {
+  // and `across` exist; they begin at multiples of 16 bytes, and 16 bytes at a time exist or not. No bank conflict. Of 16 bits: WORDS words of two, in the order of the sums, of 128 columns or of a tile's 64.
+  static constexpr int WORDS = COLS < 128 ? COLS / 4 : 32;
+  static __device__ __forceinline__ void put(const unsigned (&words)[WORDS], shared_at mine) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
-    for (int i = 0; i < 32; i++) store_shared(mine + (lane / 4 + i % 2 * 8) * LINE + ((i / 2 ^ lane / 4) << 4) + lane % 4 * 4, words[i]);
+    for (int i = 0; i < WORDS; i++) store_shared(mine + (lane / 4 + i % 2 * 8) * LINE + ((i / 2 ^ lane / 4) << 4) + lane % 4 * 4, words[i]);
   }
   template <class TE> static __device__ __forceinline__ void leave(shared_at mine, TE *to, int64_t pitch, int down, int across) {
-    leave(mine, to, pitch, down, across, [](int row, int chunk) { return row * LINE + ((chunk ^ row % 8) << 4); });
+    leave(mine, to, pitch, down, across, [](int row, int chunk) { return row * LINE + ((chunk ^ row % 8) << 4); }, WgmmaNothing());
   }
-  static __device__ __forceinline__ void rows(const sum (&acc)[COLS / 2], shared_at mine, sum *to, int64_t pitch, int down, int across) {
+  // of(column) gives what changes the four sums of a row from a column on as they leave.
+  struct AsTheyAre {
+    __device__ __forceinline__ AsTheyAre operator()(int) const { return {}; }
+    __device__ __forceinline__ void operator()(Run<sum, 4> &) const {}
+  };
+  template <class O = AsTheyAre> static __device__ __forceinline__ void rows(const sum (&acc)[COLS / 2], shared_at mine, sum *to, int64_t pitch, int down, int across, O of = {}) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int part = 0; part < COLS / 64; part++) {
 #pragma unroll
       for (int i = 0; i < 32; i += 2)
         store_shared(mine + place(lane / 4 + i / 2 % 2 * 8, i / 4 * 2 + lane % 4 / 2) + lane % 2 * 8, bits_of(acc[32 * part + i]), bits_of(acc[32 * part + i + 1]));
-      leave(mine, to + 64 * part, pitch, down, across - 64 * part, place);
+      leave(mine, to + 64 * part, pitch, down, across - 64 * part, place, of(64 * part + threadIdx.x % 16 * 4));
     }
   }
-  template <class TE, class F> static __device__ __forceinline__ void leave(shared_at mine, TE *to, int64_t pitch, int down, int across, F where) {
-    const int lane = threadIdx.x % 32, chunk = lane % 16, first = lane / 16;
+  template <class TE, class F, class V> static __device__ __forceinline__ void leave(shared_at mine, TE *to, int64_t pitch, int down, int across, F where, V value) {
+    constexpr int LANES = sizeof(TE) == 2 && COLS == 64 ? 8 : 16; // of a row
+    const int lane = threadIdx.x % 32, chunk = lane % LANES, first = lane / LANES;
     const bool exists = chunk * (int)(16 / sizeof(TE)) < across;
     __syncwarp();
     to += first * pitch + chunk * (16 / sizeof(TE));
 #pragma unroll 4
-    for (int i = first; i < 16; i += 2, to += 2 * pitch) {
+    for (int i = first; i < 16; i += 32 / LANES, to += 32 / LANES * pitch) {
       unsigned w[4];
       load_shared(w, mine + where(i, chunk));
+      if constexpr (sizeof(TE) == 4) {
+        Run<sum, 4> v;
+#pragma unroll
+        for (int e = 0; e < 4; e++) of_bits(v.at[e], w[e]);
+        value(v);
+#pragma unroll
+        for (int e = 0; e < 4; e++) w[e] = bits_of(v.at[e]);
+      }
       if (exists && i < down) store_pack((pack<unsigned> *)to, pack<unsigned>{{w[0], w[1], w[2], w[3]}});
     }
     __syncwarp();
+  }
+
+  // The same by TMA, which sees to the ends: the warp's 16 rows and 128 columns are two boxes of 64 columns (a tile's 64: one), swizzled by 128 bytes. `put_boxes` where `boxes_left` says that the last ones have
+  // been read. No bank conflict: the eight rows that a store of 32 words has lie in eight different chunks of their 128 bytes.
+  static constexpr int BOX = 16 * 128;
+  static __device__ __forceinline__ void boxes_left() {
+    if (threadIdx.x % 32 == 0) tma_store_read<0>();
+    __syncwarp();
+  }
+  static __device__ __forceinline__ void put_boxes(const unsigned (&words)[WORDS], shared_at mine) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) store_shared(mine + i / 16 * BOX + (lane / 4 + i % 2 * 8) * 128 + ((i / 2 % 8 ^ lane / 4) << 4) + lane % 4 * 4, words[i]);
+  }
+  static __device__ __forceinline__ void leave_boxes(const ridge_tensor_map &to, shared_at mine, int column, int row, int z) {
+    proxy_fence();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) {
+      tma_store(to, mine, column, row, z);
+      if constexpr (COLS > 64) tma_store(to, mine + BOX, column + 64, row, z);
+      tma_store_commit();
+    }
   }
 
   // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS / BLOCKS, 1) (or
@@ -302,8 +342,8 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
     const int tid = threadIdx.x, group = __shfl_sync(0xffffffffu, tid / 128, 0), steps = (int)((depth + STEP - 1) / STEP);
     const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
-    const int64_t down = (m + ROWS * BLOCKS - 1) / (ROWS * BLOCKS), across = (n + COLS - 1) / COLS;
-    const int64_t tiles = down * across * (part < steps ? (steps + part - 1) / part : batch);
+    const unsigned down = (unsigned)((m + ROWS * BLOCKS - 1) / (ROWS * BLOCKS)), across = (unsigned)((n + COLS - 1) / COLS); // fewer than 2^31 tiles (wgmma.go)
+    const unsigned tiles = down * across * (part < steps ? (unsigned)((steps + part - 1) / part) : (unsigned)batch);
     if (tid == 0) {
       for (int s = 0; s < STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
@@ -320,7 +360,7 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
       if constexpr (loop::BARRIERS > 2) {
         if (tid >= 128 - 32 * loop::HELPERS) {
           WgmmaRing at = {stages, full, empty, 0, 0, 0, 0};
-          for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
+          for (unsigned t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) loop::template help<WgmmaTile>(at, slice((int)(t / (down * across)), steps, part).count);
         }
       }
       if constexpr (BLOCKS > 1) {
@@ -334,16 +374,15 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at told = BLOCKS > 1 ? cluster_map(empty, tid % BLOCKS) : empty;
     WgmmaRing ring = {stages, full, told, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + A_BYTES, ALONG ? 16 : 8192, 1024), 0, 0};
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
-    for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
+    for (unsigned t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
       const int count = part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count;
       if constexpr (loop::LATER)
         loop::template sums<WgmmaTile>(acc, ring, count, [&] { later(mine); });
       else
         loop::template sums<WgmmaTile>(acc, ring, count);
-      const int64_t z = t / (down * across);
-      const TilePlace at = place_of(t, down, across, rank);
-      f(z, at.row * ROWS + 16 * warp, at.column * COLS, acc, mine);
+      const Place at = place_of(t, down, across, rank);
+      f((int64_t)(t / (down * across)), (int64_t)at.row * ROWS + 16 * warp, (int64_t)at.column * COLS, acc, mine);
     }
     later(mine);
     if constexpr (BLOCKS > 1) cluster_barrier(); // the others' producers have been told of the last stages

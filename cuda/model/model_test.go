@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	more := func(what string) string { return strings.Replace(faults, "faults.cu", "faults_"+what+".cu", 1) }
-	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"), more("cluster"))
+	cudatest.Main(m, faults, more("tensor"), more("hopper"), more("hopper_registers"), more("hopper_sums"), more("hopper_stores"), more("cluster"), strings.Replace(faults, "faults.cu", "activations.cu", 1))
 }
 
 const blocks, threads = 3, 64
@@ -105,7 +105,14 @@ func launch(name string) ([]float32, error) {
 			ordered.Block[0], ordered.Shared = 192, 1024+4*128*128
 		}
 	}
-	l, err := driver.NewList([][]driver.Launch{{ordered}})
+	all := []driver.Launch{ordered}
+	if strings.Contains(name, "hopper_store") {
+		if ordered.Function, err = m.Function("fault_stored"); err != nil {
+			return nil, err
+		}
+		all = append(all, ordered)
+	}
+	l, err := driver.NewList([][]driver.Launch{all})
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +155,7 @@ func hopperMap(name string) ([128]byte, error) {
 	if strings.HasSuffix(name, "no_swizzle") {
 		m.Swizzle = 0
 	}
-	if strings.Contains(name, "_cluster") || strings.HasSuffix(name, "_alone") { // a half of a stage
+	if strings.Contains(name, "_cluster") || strings.HasSuffix(name, "hopper_alone") || strings.Contains(name, "hopper_store") { // a half of a stage
 		m.Box[1] = 64
 	}
 	return m.Encode()
@@ -273,6 +280,18 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_turns_twice", "bar.arrive: the thread arrives a second time before the others have come"},
 		{"fault_hopper_turns_written_behind", "read of 4 bytes at byte"}, // uninitialised, or a race
 		{"fault_hopper_turns_count", "threads have arrived at it with another count"},
+		{"activations_hold", "[" + good + "] <nil>"},
+		{"fault_none_hopper_store", "[" + good + "] <nil>"},
+		{"fault_hopper_store_no_wait", "of shared array dynamic (33792 bytes): a"}, // not waited for, or another round's bytes
+		{"fault_hopper_store_wait_of_one_alone", "of shared array dynamic (33792 bytes): a"},
+		{"fault_hopper_store_wait_for_too_few", "an asynchronous copy from it has not been waited for"},
+		{"fault_hopper_store_no_fence", "no fence.proxy.async between a thread's write and a read past it"},
+		{"fault_hopper_store_fence_of_one_alone", "no fence.proxy.async between a thread's write and a read past it"},
+		{"fault_hopper_store_no_barrier", "read of 16 bytes at byte"}, // not yet written, or not ordered
+		{"fault_hopper_store_no_commit", "the thread ends before its stores by TMA have read shared memory"},
+		{"fault_hopper_store_no_last_wait", "the thread ends before its stores by TMA have read shared memory"},
+		{"fault_hopper_store_other_swizzle", "[-1 -1"},
+		{"fault_hopper_store_read_at_once", "of a device allocation (49152 bytes): an asynchronous copy to it has not been waited for"},
 	} {
 		for _, order := range cudatest.Orders {
 			c := exec.Command(exe)

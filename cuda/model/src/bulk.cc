@@ -23,11 +23,7 @@ struct Tile {
 };
 std::vector<Tile> flying;
 
-// CU_TENSOR_MAP_SWIZZLE_128B: bits 4 to 6 of an address in shared memory are XORed with bits 7 to 9.
-char *place(const Tile &t, size_t at) {
-  const uintptr_t p = shared_offset(t.to + at);
-  return t.to + at + (t.swizzle == 3 ? (intptr_t)(p ^ (p >> 7 & 7) << 4) - (intptr_t)p : 0);
-}
+char *place(const Tile &t, size_t at) { return swizzled(t.to, at, t.swizzle); }
 
 // CU_TENSOR_MAP_DATA_TYPE_TFLOAT32: fp32 is rounded to 10 bits of fraction on its way, ties to even (seen on 12.0 by Triton's tests), where
 // cvt.rna takes the larger one.
@@ -41,6 +37,11 @@ void round_to_tf32(std::vector<char> &data) {
 }
 
 } // namespace
+
+char *swizzled(char *tile, size_t at, int swizzle) {
+  const uintptr_t p = shared_offset(tile + at);
+  return tile + at + (swizzle == 3 ? (intptr_t)(p ^ (p >> 7 & 7) << 4) - (intptr_t)p : 0);
+}
 
 void bulk_reset() { flying.clear(); }
 

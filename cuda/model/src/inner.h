@@ -73,6 +73,13 @@ void bulk_reset();
 size_t bulk_flying();
 bool bulk_flying_to(unsigned block);
 void bulk_land(size_t which);
+// Where byte `at` of a tile lies. CU_TENSOR_MAP_SWIZZLE_128B (3): bits 4 to 6 of an address in shared memory are XORed with bits 7 to 9.
+char *swizzled(char *tile, size_t at, int swizzle);
+
+// Of bulkstore.cc: copies to global memory, at the beginning of a cluster, at the end of a thread and of a launch.
+void stores_reset(unsigned threads);
+void stores_end();
+void stores_land();
 
 // Of cluster.cc. What other blocks did to a block's shared memory: all of it must lie before the block's end, whatever the order of the fibers.
 void cluster_reset();

@@ -96,7 +96,7 @@ size_t memory_at(const void *p, size_t bytes) {
 }
 
 void memory_written(void *p, size_t bytes) {
-  if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], WRITTEN, bytes);
+  memory_mark(p, bytes, WRITTEN);
 }
 
 void shared_reset(unsigned blocks) {
@@ -123,6 +123,15 @@ Region *shared_of(void *p) {
 
 void shared_mark(void *p, size_t n, uint8_t what) {
   if (Region *r = shared_of(p)) memset(&r->written[(char *)p - r->start], what, n);
+}
+
+bool shared_is(const void *p, uint8_t what) {
+  const Region *r = shared_of((void *)p);
+  return r && r->written[(char *)p - r->start] == what;
+}
+
+void memory_mark(void *p, size_t n, uint8_t what) {
+  if (Region *r = find_global((char *)p)) memset(&r->written[(char *)p - r->start], what, n);
 }
 
 void shared_landed(void *p, size_t n, const Who &me, const Times &t) {
@@ -174,6 +183,7 @@ Fault check_access(void *address, size_t n, size_t align, Access kind, const Who
   for (size_t i = at; i < at + n; i++) {
     if (r->written[i] == IN_FLIGHT) return {719, describe(*r, p, n, write, "an asynchronous copy to it has not been waited for")};
     if (r->written[i] == BARRIER) return {719, describe(*r, p, n, write, "an mbarrier lies there")};
+    if (write && r->written[i] == LENT) return {719, describe(*r, p, n, write, "an asynchronous copy from it has not been waited for")};
     if (!write && r->written[i] == UNWRITTEN) return {719, describe(*r, p, n, write, "uninitialised")};
     if (write) r->written[i] = WRITTEN;
     if (r->touches.empty() || kind == ATOMIC) continue;

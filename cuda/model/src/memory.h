@@ -19,7 +19,7 @@ struct Times {
   uint32_t launch, block, joined, epoch; // epoch in which the launch began, the cluster began, its blocks were last together, and of the block now
 };
 
-enum : uint8_t { UNWRITTEN, WRITTEN, IN_FLIGHT, BARRIER }; // what a byte of memory is
+enum : uint8_t { UNWRITTEN, WRITTEN, IN_FLIGHT, BARRIER, LENT }; // what a byte of memory is
 
 constexpr unsigned max_cluster = 8; // blocks
 
@@ -30,8 +30,10 @@ uintptr_t shared_offset(const void *p);
 char *shared_at_offset(unsigned block, uintptr_t offset);
 Fault check_access(void *p, size_t n, size_t align, Access kind, const Who &me, const Times &t);
 void shared_reset(unsigned blocks);
-// Bytes that an asynchronous copy is on its way to (no access until it landed), or of an mbarrier.
+// Bytes that an asynchronous copy is on its way to (no access until it landed), that one reads (no write until it was waited for), or of an mbarrier.
 void shared_mark(void *p, size_t n, uint8_t what);
+bool shared_is(const void *p, uint8_t what); // of one byte
+void memory_mark(void *p, size_t n, uint8_t what);
 void shared_landed(void *p, size_t n, const Who &me, const Times &t);
 // The same place in every block of the cluster, as it lies in the first one; nullptr: the arena is full.
 void *shared_take(size_t bytes, const char *name);

@@ -159,6 +159,7 @@ void body() {
   kernel->call(parameters);
   copies_end();
   wgmma_end();
+  stores_end();
   if (--own().left == 0) cluster_end();
   self->state = DONE;
   yield();
@@ -279,6 +280,7 @@ void run_cluster(Order &order, unsigned b, const unsigned (&cluster)[3], const u
   order_reset(numbers, blocks_together);
   barriers_reset();
   bulk_reset();
+  stores_reset(numbers);
   wgmma_reset(numbers);
   cluster_reset();
   arrays.clear();
@@ -443,6 +445,7 @@ Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], c
     if (fault.code) break;
   }
   self = nullptr;
+  stores_land();
   return fault;
 }
 

@@ -80,6 +80,9 @@ void ridge_model_proxy_fence(void);
 // Of ptx_tma.cuh.
 void ridge_model_tma_load(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank);
 void ridge_model_tma_load_multicast(uintptr_t to, const void *map, uintptr_t barrier, const int *at, int rank, unsigned blocks);
+void ridge_model_tma_store(const void *map, uintptr_t from, const int *at, int rank);
+void ridge_model_tma_store_commit(void);
+void ridge_model_tma_store_wait_read(unsigned pending);
 // Of ptx_cluster.cuh.
 unsigned ridge_model_cluster_rank(void);
 uintptr_t ridge_model_cluster_map(uintptr_t at, unsigned rank);
