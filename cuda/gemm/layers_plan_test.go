@@ -15,9 +15,4 @@ func TestTensorCoresTakeTheLayersTheyCan(t *testing.T) {
 		{DType: record.BF16, Params: "m=128 n=2048 k=4096", Device: h200, Entry: "swiglu_bf16_sm80", Blocks: 32, Shared: 65536},
 		{DType: record.BF16, Params: "m=128 n=2048 k=4100", Device: h200, Entry: "rows of a lie 8200 bytes apart"},
 	})
-	plantest.Launches(t, "mlp", mmaMLP, []plantest.Case{
-		{DType: record.BF16, Params: "m=4096 n=4096 k=4096 h=16384", Device: h200, Entry: "mlp_bf16_sm80_hidden_wide", Blocks: 2048, Shared: 98304},
-		{DType: record.BF16, Params: "m=128 n=4096 k=4096 h=4096", Device: h200, Entry: "mlp_bf16_sm80_hidden", Blocks: 32, Shared: 65536},
-		{DType: record.BF16, Params: "m=128 n=4096 k=4096 h=4100", Device: h200, Entry: "rows of w2 lie 8200 bytes apart"},
-	})
 }

@@ -12,15 +12,36 @@ import (
 )
 
 // Rows at multiples of 16 bytes: no rows, no outputs, tails of every dimension, several tiles of both kinds.
-func TestLayersOfTwoProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
+func TestGatedProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, shape := range []string{"m=0,n=3,k=8", "m=1,n=1,k=8", "m=17,n=70,k=40", "m=130,n=65,k=16", "m=5,n=32,k=168", "m=70,n=330,k=24"} {
 		ops = append(ops, cudatest.Op(t, "swiglu", record.BF16, shape))
 	}
-	for _, shape := range []string{
-		"m=0,n=3,k=8,h=8", "m=3,n=0,k=8,h=8", "m=1,n=1,k=8,h=8", "m=9,n=11,k=16,h=40,act=relu", "m=130,n=20,k=24,h=136", "m=5,n=650,k=8,h=648,act=silu", "m=20,n=17,k=40,h=24,act=none",
-	} {
-		ops = append(ops, cudatest.Op(t, "mlp", record.BF16, shape))
-	}
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}
+
+// mlps are products of few and of many rows, of no rows and outputs, with tails of every dimension (hidden features too, whose rows are padded), short and long
+// depths of either product, and every activation.
+func mlps(t *testing.T, d record.DType) (ops []op.Op) {
+	for _, shape := range []string{
+		"m=0,n=3,k=8,h=8", "m=3,n=0,k=8,h=8", "m=1,n=1,k=8,h=8", "m=1,n=136,k=1032,h=264", "m=5,n=650,k=8,h=648,act=silu", "m=16,n=20,k=328,h=1160,act=gelu_tanh", "m=17,n=17,k=40,h=24,act=none",
+		"m=64,n=40,k=648,h=136,act=relu", "m=64,n=24,k=72,h=1296", "m=130,n=20,k=24,h=136,act=relu", "m=130,n=136,k=776,h=272",
+	} {
+		ops = append(ops, cudatest.Op(t, "mlp", d, shape))
+	}
+	return ops
+}
+
+func TestMLPsOnTensorCoresMatchTheExpectation(t *testing.T) {
+	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0") // 9.0 has other kernels for most
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		cudatest.Taken(t, cuda.New(), "sm80", mlps(t, d))
+	}
+	cudatest.Taken(t, cuda.New(), "sm80", []op.Op{cudatest.Op(t, "mlp", record.BF16, "m=9,n=11,k=15,h=41"), cudatest.Op(t, "mlp", record.BF16, "m=20,n=11,k=16,h=43,act=relu")})
+}
+
+func TestMLPsOnHopperMatchTheExpectation(t *testing.T) {
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		cudatest.Taken(t, cuda.New(), "sm90", mlps(t, d))
+	}
 }

@@ -31,6 +31,7 @@ type Kernel struct {
 	Computes    record.DType // of the multiplications, where it is not DType (backend.KernelInfo)
 	PeakISA     string       // of a peak probe: the isa of its row
 	Engine      bool         // the device's copy engines do it: it has no source
+	Composed    bool         // all its launches are of other kernels' entries: it has no source
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
