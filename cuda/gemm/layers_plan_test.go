@@ -16,3 +16,20 @@ func TestTensorCoresTakeTheLayersTheyCan(t *testing.T) {
 		{DType: record.BF16, Params: "m=128 n=2048 k=4100", Device: h200, Entry: "rows of a lie 8200 bytes apart"},
 	})
 }
+
+// Few rows: blocks of 16 columns, whatever their number.
+func TestGatedProductsOfFewRowsFollowTheShape(t *testing.T) {
+	plantest.Launches(t, "swiglu", swigluSkinny("swiglu_bf16_sm80_skinny"), []plantest.Case{
+		{DType: record.BF16, Params: "m=1 n=2816 k=1024", Device: testH200, Entry: "swiglu_bf16_sm80_skinny_rows8", Blocks: 176, Shared: 8192},
+		{DType: record.BF16, Params: "m=9 n=2817 k=1024", Device: testH200, Entry: "swiglu_bf16_sm80_skinny_rows16", Blocks: 177, Shared: 16384},
+		{DType: record.BF16, Params: "m=17 n=2816 k=1024", Device: testH200, Entry: "m=17: at most 16 rows"},
+		{DType: record.BF16, Params: "m=1 n=0 k=1024", Device: testH200, Entry: "there is nothing to multiply"},
+		{DType: record.BF16, Params: "m=1 n=2816 k=1020", Device: testH200, Entry: "rows of a lie 2040 bytes apart"},
+		{DType: record.BF16, Params: "m=1 n=2816 k=4294967296", Device: testH200, Entry: "steps are counted with 32 bits"},
+		{DType: record.BF16, Params: "m=9 n=2816 k=1024", Device: kernel.Device{SMs: 132, SharedMax: 8192}, Entry: "a block takes 16384 bytes"},
+	})
+	plantest.Launches(t, "swiglu", swigluSkinny("swiglu_fp32_sm80_3xtf32_skinny"), []plantest.Case{
+		{DType: record.FP32, Params: "m=1 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm80_3xtf32_skinny_rows8", Blocks: 176, Shared: 8192},
+		{DType: record.FP32, Params: "m=16 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm80_3xtf32_skinny_rows16", Blocks: 176, Shared: 12288},
+	})
+}

@@ -14,10 +14,22 @@ import (
 // Rows at multiples of 16 bytes: no rows, no outputs, tails of every dimension, several tiles of both kinds.
 func TestGatedProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
-	for _, shape := range []string{"m=0,n=3,k=8", "m=1,n=1,k=8", "m=17,n=70,k=40", "m=130,n=65,k=16", "m=5,n=32,k=168", "m=70,n=330,k=24"} {
+	for _, shape := range []string{"m=0,n=3,k=8", "m=1,n=1,k=8", "m=17,n=70,k=40", "m=130,n=65,k=16", "m=20,n=32,k=168", "m=70,n=330,k=24"} {
 		ops = append(ops, cudatest.Op(t, "swiglu", record.BF16, shape))
 	}
+	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0") // 9.0 has another kernel for some
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
+}
+
+// Of few rows: both heights, fewer and more steps than warps, k that ends within a step, columns that end within a block, several blocks.
+func TestGatedProductsOfFewRowsMatchTheExpectation(t *testing.T) {
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		var ops []op.Op
+		for _, shape := range []string{"m=1,n=1,k=8", "m=1,n=70,k=1032", "m=5,n=16,k=520", "m=8,n=33,k=64", "m=9,n=17,k=264", "m=16,n=70,k=776", "m=13,n=5,k=1096"} {
+			ops = append(ops, cudatest.Op(t, "swiglu", d, shape))
+		}
+		cudatest.Taken(t, cuda.New(), "skinny", ops)
+	}
 }
 
 // mlps are products of few and of many rows, of no rows and outputs, with tails of every dimension (hidden features too, whose rows are padded), short and long
