@@ -59,6 +59,7 @@ func Family() kernel.Family {
 		{Name: "swiglu_bf16_sm80", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, IntExact: true, Plan: mmaSwiglu},
 		{Name: "swiglu_bf16_sm80_skinny", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 24, IntExact: true, Plan: swigluSkinny("swiglu_bf16_sm80_skinny")},
 		{Name: "swiglu_fp32_sm80_3xtf32_skinny", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: swigluSkinny("swiglu_fp32_sm80_3xtf32_skinny")},
+		{Name: "swiglu_bf16_sm90_skinny", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 6, BoundC: 24, IntExact: true, Plan: swigluRing},
 		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Composed: true, Plan: mlpOf(onAllTensorCores)},
 		{Name: "mlp_bf16_sm90", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, RoundedC: 8, Composed: true, Plan: mlpOf(onTensorCores)},
 		{Name: "mlp_fp32_sm80_3xtf32", Ops: "mlp", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Composed: true, Plan: mlpOf(onAllTensorCores)},

@@ -33,3 +33,23 @@ func TestGatedProductsOfFewRowsFollowTheShape(t *testing.T) {
 		{DType: record.FP32, Params: "m=16 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm80_3xtf32_skinny_rows16", Blocks: 176, Shared: 12288},
 	})
 }
+
+// Up to 128 rows on Hopper: pairs of blocks share k where tiles are few, else X; wide blocks where they are done as soon.
+func TestGatedProductsOfUpTo128RowsFollowShapeAndDevice(t *testing.T) {
+	plantest.Launches(t, "swiglu", swigluRing, []plantest.Case{
+		{DType: record.BF16, Params: "m=64 n=2816 k=1024", Device: testH200, Entry: "swiglu_bf16_sm90_skinny_rows64", Blocks: 88, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=17 n=2048 k=1024", Device: testH200, Entry: "swiglu_bf16_sm90_skinny_parts_rows32", Blocks: 128, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=128 n=14336 k=4096", Device: testH200, Entry: "swiglu_bf16_sm90_skinny_wide_rows128", Blocks: 224, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=64 n=4128 k=1024", Device: testH200, Entry: "swiglu_bf16_sm90_skinny_rows64", Blocks: 130, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=16 n=2816 k=1024", Device: testH200, Entry: "sooner done past shared memory"},
+		{DType: record.BF16, Params: "m=129 n=2816 k=1024", Device: testH200, Entry: "m=129: at most 128 rows"},
+		{DType: record.BF16, Params: "m=64 n=2816 k=1020", Device: testH200, Entry: "rows of a lie 2040 bytes apart"},
+		{DType: record.BF16, Params: "m=64 n=2816 k=1024", Device: kernel.Device{Capability: 90, SMs: 1, SharedMax: 232448}, Entry: "clusters of 2 blocks on 1 multiprocessors"},
+		{DType: record.BF16, Params: "m=64 n=2816 k=1024", Device: kernel.Device{Capability: 90, SMs: 132, SharedMax: 166912}, Entry: "bytes of shared memory"},
+	})
+	p := plantest.Plan(t, "swiglu", record.BF16, "m=64 n=14336 k=4096", 4096, swigluRing, testH200)
+	args := p.Launches[0].Args
+	if keep := args[6].Bits; keep != 2304 || args[0].Map.Box[1] != 32 || args[1].Map.Box[1] != 64 || args[2].Map.Lines != 128 {
+		t.Errorf("%d columns kept, boxes of %v and %v, lines of %d bytes, want 2304, 32 and 64 rows, 128", keep, args[0].Map.Box, args[1].Map.Box, args[2].Map.Lines)
+	}
+}

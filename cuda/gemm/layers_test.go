@@ -32,6 +32,20 @@ func TestGatedProductsOfFewRowsMatchTheExpectation(t *testing.T) {
 	}
 }
 
+// Of 17 to 128 rows on Hopper: boxes of each height and their tails, blocks that share k (8 multiprocessors: to 128 columns) and blocks that share X, an odd number of tiles, wide and narrow,
+// fewer stages than blocks and more than the ring has, outputs that no pair fits.
+func TestGatedProductsOfUpTo128RowsOnHopperMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"m=17,n=1,k=8", "m=32,n=70,k=40", "m=33,n=128,k=2064", "m=64,n=33,k=1000", "m=65,n=99,k=520", "m=128,n=40,k=136", "m=20,n=131,k=2064", "m=64,n=224,k=40", "m=100,n=170,k=1096",
+		"m=30,n=257,k=72", "m=50,n=300,k=1544", "m=128,n=333,k=264",
+	} {
+		ops = append(ops, cudatest.Op(t, "swiglu", record.BF16, shape))
+	}
+	t.Setenv("RIDGE_FAKE_SMS", "8")
+	cudatest.Taken(t, cuda.New(), "sm90_skinny", ops)
+}
+
 // mlps are products of few and of many rows, of no rows and outputs, with tails of every dimension (hidden features too, whose rows are padded), short and long
 // depths of either product, and every activation.
 func mlps(t *testing.T, d record.DType) (ops []op.Op) {

@@ -54,3 +54,56 @@ func swigluSkinny(kernelName string) planner {
 		return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 	}
 }
+
+// Of swiglu_wgmma.cuh: columns of Y of a block of skinny_wgmma.cuh's loop, whose other half of columns is up's.
+const gatedRingCols, gatedRingWideCols = skinnyRingCols / 2, skinnyRingCols
+
+// swigluRing plans swiglu of 17 to 128 rows on Hopper's tensor cores: one launch that reads both weights once.
+func swigluRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	s, err := gated(o, b)
+	if err != nil {
+		return kernel.Plan{}, err
+	}
+	g := &op.Gemm{M: s.M, N: s.N, K: s.K, Batch: 1, TransB: true, D: s.D}
+	if g, err = wgmmaTakes(g, b, d); err != nil {
+		return kernel.Plan{}, err
+	}
+	rows := leastOf(skinnyRingRows, s.M)
+	switch {
+	case s.M > rows:
+		return kernel.Plan{}, kernel.Shape("m=%d: at most %d rows are taken", s.M, rows)
+	case rows == skinnyRingRows[0]:
+		return kernel.Plan{}, kernel.Shape("m=%d: so little is sooner done past shared memory", s.M)
+	case d.SMs < skinnyRingBlocks:
+		return kernel.Plan{}, kernel.Shape("clusters of %d blocks on %d multiprocessors", skinnyRingBlocks, d.SMs)
+	}
+	suffix, cols, parts := "", int64(gatedRingCols), int64(1)
+	rounds := func(cols int64) int64 { return ceil(ceil(s.N, cols), int64(d.SMs)) }
+	switch {
+	case skinnyRingBlocks*ceil(s.N, gatedRingCols) <= int64(d.SMs):
+		suffix, parts = "_parts", skinnyRingBlocks
+	case gatedRingWideCols*rounds(gatedRingWideCols) <= gatedRingCols*rounds(gatedRingCols): // which reads A half as often
+		suffix, cols = "_wide", gatedRingWideCols
+	}
+	shares, size := skinnyRingBlocks/parts, s.D.Size() // of A
+	maps := make([]kernel.Arg, 3)
+	for i := range maps {
+		lines, box := s.N, cols
+		if i == 0 {
+			lines, box = s.M, rows/shares
+		}
+		if maps[i], err = operandMap(b[i], g, s.K, lines, uint32(wgmmaDepth/size), uint32(box)); err != nil {
+			return kernel.Plan{}, err
+		}
+		maps[i].Map.Lines = 128
+	}
+	keep := int64(0) // columns of either weight
+	if 2*s.N*s.K*size <= skinnyKeepOf*d.L2Bytes {
+		keep = int64(skinnyKeep*float64(d.L2Bytes)) / (2 * s.K * size)
+	}
+	stage := (rows + 2*cols) * wgmmaDepth
+	l := kernel.Launch{Entry: fmt.Sprintf("swiglu_%s_sm90_skinny%s_rows%d", s.D, suffix, rows), Grid: [3]int64{ceil(ceil(s.N, cols)*parts, skinnyRingBlocks) * skinnyRingBlocks, 1, 1},
+		Block: [3]int64{128*max(1, rows/64) + 32, 1, 1}, Cluster: [3]int64{skinnyRingBlocks, 1, 1}, Shared: 1024 + skinnyRingBytes/stage*stage,
+		Args: append(append(maps, kernel.Ints(s.M, s.N, s.K, keep)...), kernel.Ptr(b[3]))}
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}

@@ -29,7 +29,7 @@ var checkShapes = map[string][]string{
 	"gemm": {"m=37,n=45,k=67", "m=1,n=129,k=64", "m=130,n=136,k=40,batch=2", "m=128,n=128,k=64", "float:m=64,n=64,k=64,tb=1,beta=1", "float:m=37,n=45,k=67,packed=1",
 		"m=130,n=136,k=144,tb=1", "m=130,n=144,k=144", "m=5,n=80,k=1296", "m=5,n=80,k=1296,tb=1", "m=770,n=80,k=48"},
 	"linear": {"float:m=37,n=45,k=67,act=gelu", "m=5,n=129,k=64,bias=0", "m=128,n=128,k=64", "int8:m=37,n=45,k=68,act=relu,requant=1", "float:m=5,n=80,k=1296,act=gelu", "int8:m=5,n=80,k=1296,requant=1"},
-	"swiglu": {"m=37,n=45,k=67", "m=130,n=64,k=64", "m=5,n=40,k=72"},
+	"swiglu": {"m=37,n=45,k=67", "m=130,n=64,k=64", "m=5,n=40,k=72", "m=37,n=40,k=1296"},
 	"mlp":    {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu", "m=5,k=72,h=136,n=45"},
 	"conv2d": {"n=2,c=6,h=9,w=11,k=7,pad=1", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=64,pad=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc,packed=1", "n=1,c=8,h=9,w=9,k=8,stride=2,pad=1,groups=8", "float:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu", "int8:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu,requant=1", "n=1,c=64,h=8,w=8,k=72,pad=1,layout=nhwc", "int8:n=1,c=80,h=9,w=7,k=80,stride=2,pad=1,layout=nhwc,act=relu,requant=1",
 		"n=1,c=256,h=8,w=8,k=72,pad=1,layout=nhwc"},
