@@ -10,7 +10,7 @@ import (
 
 func TestTensorCoresTakeTheLayersTheyCan(t *testing.T) {
 	h200 := kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448}
-	plantest.Launches(t, "swiglu", mmaSwiglu, []plantest.Case{
+	plantest.Launches(t, "swiglu", swigluMma("swiglu_bf16_sm80", swigluTiles), []plantest.Case{
 		{DType: record.BF16, Params: "m=4096 n=14336 k=4096", Device: h200, Entry: "swiglu_bf16_sm80_wide", Blocks: 3584, Shared: 98304},
 		{DType: record.BF16, Params: "m=128 n=2048 k=4096", Device: h200, Entry: "swiglu_bf16_sm80", Blocks: 32, Shared: 65536},
 		{DType: record.BF16, Params: "m=128 n=2048 k=4100", Device: h200, Entry: "rows of a lie 8200 bytes apart"},
@@ -51,5 +51,28 @@ func TestGatedProductsOfUpTo128RowsFollowShapeAndDevice(t *testing.T) {
 	args := p.Launches[0].Args
 	if keep := args[6].Bits; keep != 2304 || args[0].Map.Box[1] != 32 || args[1].Map.Box[1] != 64 || args[2].Map.Lines != 128 {
 		t.Errorf("%d columns kept, boxes of %v and %v, lines of %d bytes, want 2304, 32 and 64 rows, 128", keep, args[0].Map.Box, args[1].Map.Box, args[2].Map.Lines)
+	}
+}
+
+// Parts of both products fill the device once; what tiles of one launch fill is left to them, but for few rows.
+func TestPartsOfGatedProductsFollowShapeAndDevice(t *testing.T) {
+	bf16, fp32 := swigluSplitK("swiglu_bf16_sm80_splitk", splitTiles), swigluSplitK("swiglu_fp32_sm80_3xtf32_splitk", splitTiles3xTF32)
+	plantest.Launches(t, "swiglu", bf16, []plantest.Case{
+		{DType: record.BF16, Params: "m=64 n=2816 k=1024", Device: testA100, Entry: "swiglu_bf16_sm80_splitk_rows64", Blocks: 176, Shared: 49152},
+		{DType: record.BF16, Params: "m=128 n=2816 k=1024", Device: testA100, Entry: "swiglu_bf16_sm80_splitk", Blocks: 176, Shared: 65536},
+		{DType: record.BF16, Params: "m=128 n=4096 k=4096", Device: testA100, Entry: "64 tiles of 128 stages on 108 multiprocessors leave nothing to split"},
+		{DType: record.BF16, Params: "m=33 n=14336 k=4096", Device: testA100, Entry: "swiglu_bf16_sm80_splitk_rows64", Blocks: 224, Shared: 49152},
+		{DType: record.BF16, Params: "m=128 n=128 k=256", Device: testA100, Entry: "2 tiles of 8 stages on 108 multiprocessors leave nothing to split"},
+		{DType: record.BF16, Params: "m=64 n=2816 k=1020", Device: testA100, Entry: "rows of a lie 2040 bytes apart"},
+		{DType: record.BF16, Params: "m=64 n=2816 k=1024", Device: kernel.Device{SMs: 132, SharedMax: 32768}, Entry: "a block takes 49152 bytes"},
+	})
+	plantest.Launches(t, "swiglu", fp32, []plantest.Case{
+		{DType: record.FP32, Params: "m=64 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm80_3xtf32_splitk_rows64", Blocks: 132, Shared: 49152},
+		{DType: record.FP32, Params: "m=32 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm80_3xtf32_splitk_rows32", Blocks: 264, Shared: 40960},
+		{DType: record.FP32, Params: "m=256 n=2816 k=1024", Device: testH200, Entry: "leave nothing to split"},
+	})
+	p := plantest.Plan(t, "swiglu", record.FP32, "m=64 n=2816 k=1024", 4096, fp32, testH200)
+	if sum := p.Launches[1]; p.Launches[0].Args[3].Bits != 352 || p.Workspace != 2*3*64*2816*4 || sum.Args[2].Bits != 3 || sum.Grid != [3]int64{11, 64, 1} {
+		t.Errorf("parts of %d k, %d bytes, %d are summed by %v blocks, want 352, %d, 3, [11 64 1]", p.Launches[0].Args[3].Bits, p.Workspace, sum.Args[2].Bits, sum.Grid, 2*3*64*2816*4)
 	}
 }

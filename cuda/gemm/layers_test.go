@@ -13,12 +13,26 @@ import (
 
 // Rows at multiples of 16 bytes: no rows, no outputs, tails of every dimension, several tiles of both kinds.
 func TestGatedProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
-	var ops []op.Op
-	for _, shape := range []string{"m=0,n=3,k=8", "m=1,n=1,k=8", "m=17,n=70,k=40", "m=130,n=65,k=16", "m=20,n=32,k=168", "m=70,n=330,k=24"} {
-		ops = append(ops, cudatest.Op(t, "swiglu", record.BF16, shape))
-	}
 	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0") // 9.0 has another kernel for some
-	cudatest.Taken(t, cuda.New(), "sm80", ops)
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		var ops []op.Op
+		for _, shape := range []string{"m=0,n=3,k=8", "m=3,n=0,k=8", "m=1,n=1,k=8", "m=17,n=70,k=40", "m=130,n=65,k=16", "m=20,n=32,k=168", "m=70,n=330,k=24", "m=65,n=200,k=264"} {
+			ops = append(ops, cudatest.Op(t, "swiglu", d, shape))
+		}
+		cudatest.Taken(t, cuda.New(), "sm80", ops)
+	}
+}
+
+// Few tiles (4 multiprocessors): rows of each tile and their tails, one part, parts of one and of several sizes, a last part that is shorter, k that ends within a stage.
+func TestGatedProductsThatShareTheDepthMatchTheExpectation(t *testing.T) {
+	t.Setenv("RIDGE_FAKE_CAPABILITY", "8.0")
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		var ops []op.Op
+		for _, shape := range []string{"m=17,n=1,k=8", "m=32,n=40,k=1096", "m=33,n=131,k=520", "m=64,n=128,k=1032", "m=65,n=60,k=776", "m=127,n=64,k=1088", "m=20,n=300,k=64"} {
+			ops = append(ops, cudatest.Op(t, "swiglu", d, shape))
+		}
+		cudatest.Taken(t, cuda.New(), "splitk", ops)
+	}
 }
 
 // Of few rows: both heights, fewer and more steps than warps, k that ends within a step, columns that end within a block, several blocks.

@@ -22,6 +22,68 @@ func gatedArgs(s *op.SwiGLU, b []kernel.Buffer) []kernel.Arg {
 	return append(kernel.Ints(s.M, s.N, s.K), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2]), kernel.Ptr(b[3]))
 }
 
+// Tiles of swiglu_mma.cuh, whose columns are those of gate and up.
+var (
+	swigluTiles       = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 4, Cost: 1}, {Suffix: "_wide", Rows: 128, Cols: 256, Warps: 8, Cost: 1.85}}
+	swigluTiles3xTF32 = []kernel.MmaTile{{Suffix: "", Rows: 128, Cols: 128, Warps: 8, Cost: 1}}
+)
+
+// swigluMma plans swiglu on tensor cores: one launch of tiles.
+func swigluMma(kernelName string, list []kernel.MmaTile) planner {
+	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+		s, err := gated(o, b)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		tile, tiles, err := kernel.PickMmaTile(list, s.M, 2*s.N, 1, d)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		return kernel.Plan{Launches: []kernel.Launch{{Entry: kernelName + tile.Suffix, Grid: [3]int64{tiles, 1, 1}, Block: tile.Block(), Shared: tile.Shared(), Args: gatedArgs(s, b)}}}, nil
+	}
+}
+
+// A multiprocessor takes so many warps of swiglu_splitk.cuh's tiles at once.
+const gatedSplitWarps = 8
+
+// swigluSplitK plans swiglu of few tiles on tensor cores: parts of k of both products side by side, then their sums and what is made of them. Where one launch of tiles fills more than half
+// the multiprocessors it is left to that, but for up to 64 rows, of which its tiles would be half empty.
+func swigluSplitK(kernelName string, list []kernel.MmaTile) planner {
+	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+		s, err := gated(o, b)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		tile := list[len(list)-1]
+		for i := len(list) - 1; i >= 0 && s.M <= list[i].Rows; i-- {
+			tile = list[i]
+		}
+		tiles, err := tile.Tiles(s.M, s.N)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		step := 64 / s.D.Size()
+		stages := ceil(s.K, step)
+		parts := max(1, min(int64(d.SMs)*gatedSplitWarps/tile.Warps/(2*tiles), stages/splitStages))
+		switch whole, err := swigluTiles[0].Tiles(s.M, 2*s.N); {
+		case err != nil:
+			return kernel.Plan{}, err
+		case s.M > list[1].Rows && (parts < 2 || 2*whole > int64(d.SMs)):
+			return kernel.Plan{}, kernel.Shape("m=%d n=%d k=%d: %d tiles of %d stages on %d multiprocessors leave nothing to split", s.M, s.N, s.K, whole, stages, d.SMs)
+		case s.M > maxZ:
+			return kernel.Plan{}, kernel.Shape("m=%d: at most %d rows are summed", s.M, maxZ)
+		case tile.Shared() > int64(d.SharedMax):
+			return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", tile.Shared(), d.SharedMax)
+		}
+		per := ceil(stages, parts) * step
+		parts = ceil(s.K, per) // none is empty
+		first := kernel.Launch{Entry: kernelName + tile.Suffix, Grid: [3]int64{tiles, parts, 2}, Block: tile.Block(), Shared: tile.Shared(),
+			Args: append(kernel.Ints(s.M, s.N, s.K, per), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Ptr(b[2]), kernel.Work(0))}
+		second := one(kernelName+"_sum", [3]int64{kernel.Blocks(s.N, 256, 0), max(1, s.M), 1}, append(kernel.Ints(s.M, s.N, parts), kernel.Work(0), kernel.Ptr(b[3])))
+		return kernel.Plan{Workspace: 2 * parts * s.M * s.N * 4, Launches: []kernel.Launch{first, second}}, nil
+	}
+}
+
 // gatedSkinnyCols are the columns of Y of a block of swiglu_skinny.cuh.
 const gatedSkinnyCols = 16
 
