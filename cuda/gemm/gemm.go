@@ -62,6 +62,8 @@ func Family() kernel.Family {
 		{Name: "swiglu_fp32_sm80_3xtf32_splitk", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 3, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: swigluSplitK("swiglu_fp32_sm80_3xtf32_splitk", splitTiles3xTF32)},
 		{Name: "swiglu_bf16_sm80_skinny", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 24, IntExact: true, Plan: swigluSkinny("swiglu_bf16_sm80_skinny")},
 		{Name: "swiglu_fp32_sm80_3xtf32_skinny", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, Least: 80, Rank: 5, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: swigluSkinny("swiglu_fp32_sm80_3xtf32_skinny")},
+		{Name: "swiglu_bf16_sm90", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, IntExact: true, Plan: swigluWgmma("swiglu_bf16_sm90", swigluWgmmaTiles)},
+		{Name: "swiglu_fp32_sm90_3xtf32", Ops: "swiglu", DType: record.FP32, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: swigluWgmma("swiglu_fp32_sm90_3xtf32", swigluWgmmaTiles3xTF32)},
 		{Name: "swiglu_bf16_sm90_skinny", Ops: "swiglu", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 6, BoundC: 24, IntExact: true, Plan: swigluRing},
 		{Name: "mlp_bf16_sm80", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 24, RoundedC: 8, Composed: true, Plan: mlpOf(onAllTensorCores)},
 		{Name: "mlp_bf16_sm90", Ops: "mlp", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 24, RoundedC: 8, Composed: true, Plan: mlpOf(onTensorCores)},

@@ -76,3 +76,21 @@ func TestPartsOfGatedProductsFollowShapeAndDevice(t *testing.T) {
 		t.Errorf("parts of %d k, %d bytes, %d are summed by %v blocks, want 352, %d, 3, [11 64 1]", p.Launches[0].Args[3].Bits, p.Workspace, sum.Args[2].Bits, sum.Grid, 2*3*64*2816*4)
 	}
 }
+
+// Many rows on Hopper: the tile that is done first, one block a multiprocessor.
+func TestGatedProductsOfManyRowsFollowShapeAndDevice(t *testing.T) {
+	plantest.Launches(t, "swiglu", swigluWgmma("swiglu_bf16_sm90", swigluWgmmaTiles), []plantest.Case{
+		{DType: record.BF16, Params: "m=4096 n=14336 k=4096", Device: testH200, Entry: "swiglu_bf16_sm90", Blocks: 132, Shared: 230400},
+		{DType: record.BF16, Params: "m=256 n=2816 k=1024", Device: testH200, Entry: "swiglu_bf16_sm90_narrow", Blocks: 88, Shared: 230400},
+		{DType: record.BF16, Params: "m=256 n=2816 k=1020", Device: testH200, Entry: "rows of a lie 2040 bytes apart"},
+		{DType: record.BF16, Params: "m=256 n=0 k=1024", Device: testH200, Entry: "an empty matrix has no tensor map"},
+		{DType: record.BF16, Params: "m=256 n=2816 k=1024", Device: kernel.Device{Capability: 90, SMs: 132, SharedMax: 232448, TileCols: 192}, Entry: "there is no tile of 192 columns"},
+	})
+	plantest.Launches(t, "swiglu", swigluWgmma("swiglu_fp32_sm90_3xtf32", swigluWgmmaTiles3xTF32), []plantest.Case{
+		{DType: record.FP32, Params: "m=512 n=2816 k=1024", Device: testH200, Entry: "swiglu_fp32_sm90_3xtf32", Blocks: 132, Shared: 230400},
+	})
+	p := plantest.Plan(t, "swiglu", record.BF16, "m=4096 n=14336 k=4096", 4096, swigluWgmma("swiglu_bf16_sm90", swigluWgmmaTiles), testH200)
+	if a := p.Launches[0].Args; a[0].Map.Box[1] != 128 || a[1].Map.Box[1] != 128 || a[2].Map.Box[1] != 128 || a[0].Map.Dims[1] != 4096 || a[2].Map.Dims[1] != 14336 {
+		t.Errorf("boxes of %v, %v and %v in %v and %v", a[0].Map.Box, a[1].Map.Box, a[2].Map.Box, a[0].Map.Dims, a[2].Map.Dims)
+	}
+}

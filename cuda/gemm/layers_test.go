@@ -60,6 +60,19 @@ func TestGatedProductsOfUpTo128RowsOnHopperMatchTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm90_skinny", ops)
 }
 
+// Of many rows on Hopper (4 multiprocessors): tails of every dimension, more tiles than blocks, wide and narrow ones, outputs that no pack fits, fewer stages than the ring has and more.
+func TestGatedProductsOfManyRowsOnHopperMatchTheExpectation(t *testing.T) {
+	for _, d := range []record.DType{record.BF16, record.FP32} {
+		var ops []op.Op
+		for _, shape := range []string{"m=129,n=1,k=8", "m=130,n=72,k=328", "m=257,n=200,k=72", "m=300,n=131,k=136", "m=520,n=384,k=40"} {
+			ops = append(ops, cudatest.Op(t, "swiglu", d, shape))
+		}
+		cudatest.With(t, cuda.New(), map[record.DType]string{record.BF16: "swiglu_bf16_sm90", record.FP32: "swiglu_fp32_sm90_3xtf32"}[d], nil, append(ops, cudatest.Op(t, "swiglu", d, "m=3,n=40,k=600")))
+		cudatest.Taken(t, cuda.New(), "sm90", ops[1:])
+	}
+	cudatest.With(t, cuda.New(), "swiglu_bf16_sm90", map[string]int64{"tile": 256}, []op.Op{cudatest.Op(t, "swiglu", record.BF16, "m=130,n=72,k=328"), cudatest.Op(t, "swiglu", record.BF16, "m=257,n=200,k=72")})
+}
+
 // mlps are products of few and of many rows, of no rows and outputs, with tails of every dimension (hidden features too, whose rows are padded), short and long
 // depths of either product, and every activation.
 func mlps(t *testing.T, d record.DType) (ops []op.Op) {

@@ -126,8 +126,7 @@ func swigluRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 	if err != nil {
 		return kernel.Plan{}, err
 	}
-	g := &op.Gemm{M: s.M, N: s.N, K: s.K, Batch: 1, TransB: true, D: s.D}
-	if g, err = wgmmaTakes(g, b, d); err != nil {
+	if _, err = wgmmaTakes(&op.Gemm{M: s.M, N: s.N, K: s.K, Batch: 1, TransB: true, D: s.D}, b, d); err != nil {
 		return kernel.Plan{}, err
 	}
 	rows := leastOf(skinnyRingRows, s.M)
@@ -147,18 +146,14 @@ func swigluRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 	case gatedRingWideCols*rounds(gatedRingWideCols) <= gatedRingCols*rounds(gatedRingCols): // which reads A half as often
 		suffix, cols = "_wide", gatedRingWideCols
 	}
-	shares, size := skinnyRingBlocks/parts, s.D.Size() // of A
-	maps := make([]kernel.Arg, 3)
+	maps, err := gatedMaps(s, b, rows*parts/skinnyRingBlocks, cols) // where blocks do not share k, they share X
+	if err != nil {
+		return kernel.Plan{}, err
+	}
 	for i := range maps {
-		lines, box := s.N, cols
-		if i == 0 {
-			lines, box = s.M, rows/shares
-		}
-		if maps[i], err = operandMap(b[i], g, s.K, lines, uint32(wgmmaDepth/size), uint32(box)); err != nil {
-			return kernel.Plan{}, err
-		}
 		maps[i].Map.Lines = 128
 	}
+	size := s.D.Size()
 	keep := int64(0) // columns of either weight
 	if 2*s.N*s.K*size <= skinnyKeepOf*d.L2Bytes {
 		keep = int64(skinnyKeep*float64(d.L2Bytes)) / (2 * s.K * size)
@@ -168,4 +163,49 @@ func swigluRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 		Block: [3]int64{128*max(1, rows/64) + 32, 1, 1}, Cluster: [3]int64{skinnyRingBlocks, 1, 1}, Shared: 1024 + skinnyRingBytes/stage*stage,
 		Args: append(append(maps, kernel.Ints(s.M, s.N, s.K, keep)...), kernel.Ptr(b[3]))}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}
+
+// Of swiglu_wgmma_tile.cuh: tiles whose columns are those of gate and up.
+var (
+	swigluWgmmaTiles       = []wgmmaTile{{suffix: "", cols: 256, blocks: 1, cost: 2}, {suffix: "_narrow", cols: 128, blocks: 1, cost: 1.1}}
+	swigluWgmmaTiles3xTF32 = []wgmmaTile{{suffix: "", cols: 128, blocks: 1, cost: 1}}
+)
+
+// swigluWgmma plans swiglu on Hopper's tensor cores: one launch of blocks that take tiles in turn.
+func swigluWgmma(kernelName string, list []wgmmaTile) planner {
+	return func(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+		s, err := gated(o, b)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		g, err := wgmmaTakes(&op.Gemm{M: s.M, N: 2 * s.N, K: s.K, Batch: 1, TransB: true, D: s.D}, b, d)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		tile, blocks := wgmmaGrid(list, g, d)
+		if tile.cols == 0 {
+			return kernel.Plan{}, kernel.Shape("there is no tile of %d columns in clusters of %d", d.TileCols, d.Cluster)
+		}
+		maps, err := gatedMaps(s, b, wgmmaRows, tile.cols/2)
+		if err != nil {
+			return kernel.Plan{}, err
+		}
+		return kernel.Plan{Launches: []kernel.Launch{wgmmaLaunch(kernelName+tile.suffix, blocks, append(append(maps, kernel.Ints(s.M, s.N, s.K)...), kernel.Ptr(b[3])))}}, nil
+	}
+}
+
+// gatedMaps are the tensor maps of X and of both weights, for boxes of so many rows and columns of 128 bytes.
+func gatedMaps(s *op.SwiGLU, b []kernel.Buffer, rows, cols int64) ([]kernel.Arg, error) {
+	g, maps := &op.Gemm{Batch: 1, D: s.D}, make([]kernel.Arg, 3)
+	for i := range maps {
+		lines, box := s.N, cols
+		if i == 0 {
+			lines, box = s.M, rows
+		}
+		var err error
+		if maps[i], err = operandMap(b[i], g, s.K, lines, uint32(wgmmaDepth/s.D.Size()), uint32(box)); err != nil {
+			return nil, err
+		}
+	}
+	return maps, nil
 }
