@@ -3,12 +3,12 @@
 //
 // The tiles and loops of ridge_wgmma_tile.cuh: half of a tile's columns are of the gate and half the same of up, by two maps into one stage, so that wgmma gives a thread both sums of an
 // element. Counts of a stage as there: 128 × 256 (128 columns of Y) 1024 cycles of the tensor cores, 128 × 128 (_narrow, and 3×TF32) 512 and 1536.
-// The end of a tile, disassembled: silu and the product 22 instructions an element (a division and an exponential), 64 elements a thread (narrow 32): 2800 slots of a scheduler, 0.17 of the stages'
-// cycles at K = 1024 and 0.04 at 4096; of 16 bits Y leaves under the next tile's wgmma. 168 registers, no spill.
-// Predicted on an H200 of the tensor cores' roof at the clock held: bf16 4096 × 14336 × 4096 (3584 tiles in 27.2 rounds of 132: 0.97) 0.66, as products of that size and 0.04 for the end, 1.6 to 1.9 times
+// The end of a tile, disassembled: silu and the product 32 instructions an element (a division and an exponential), 64 elements a thread (narrow 32): 4100 slots of a scheduler, 0.25 of the stages'
+// cycles at K = 1024 and 0.06 at 4096; of 16 bits Y leaves under the next tile's wgmma. 168 registers, no spill.
+// Predicted on an H200 of the tensor cores' roof at the clock held: bf16 4096 × 14336 × 4096 (3584 tiles in 27.2 rounds of 132: 0.97) 0.66, as products of that size and 0.06 for the end, 1.6 to 1.9 times
 // swiglu_bf16_sm80; 512 × 2816 × 1024 (176 narrow tiles, 2 rounds) 16 µs; fp32 at the large shape 0.6 of a third of tf32's, 1.5 times swiglu_fp32_sm80_3xtf32. not yet measured.
 //
-// Versions: 1 as described. Next: silu by ex2 and rcp (9 instructions an element); clusters.
+// Versions: 1 as described. Next: silu by ex2 and rcp (some 10 instructions an element); clusters.
 #ifndef RIDGE_SWIGLU_WGMMA_TILE_CUH
 #define RIDGE_SWIGLU_WGMMA_TILE_CUH
 
