@@ -26,7 +26,7 @@ func TestEverySourceIsRegisteredAndEveryKernelHasItsSource(t *testing.T) {
 				t.Errorf("%s is registered twice", k.Name)
 			}
 			registered[k.Name] = true
-			if _, err := os.Stat(filepath.Join(f.Name, k.Name+".cu")); (err != nil) != (k.Engine || k.Library != "") {
+			if _, err := os.Stat(filepath.Join(f.Name, k.Name+".cu")); (err != nil) != (k.Engine || k.Library != "" || k.Composed) {
 				t.Errorf("kernel %s: %v", k.Name, err)
 			}
 			if k.Plan == nil {

@@ -14,7 +14,7 @@ import (
 
 // shapesOf a pattern's group: small, with tails.
 var shapesOf = map[string][]map[string]string{
-	"linear":      {{"m": "9", "k": "33", "n": "21"}},
+	"linear":      {{"m": "9", "k": "33", "n": "21"}, {"m": "18", "k": "40", "n": "24"}},
 	"conv":        {{"n": "2", "c": "6", "k": "6", "hw": "7", "r": "3"}, {"n": "2", "c": "6", "k": "6", "hw": "7", "r": "3", "layout": "nhwc"}},
 	"attention":   {{"b": "2", "s": "19", "d": "20"}},
 	"elementwise": {{"rows": "5", "cols": "37"}},

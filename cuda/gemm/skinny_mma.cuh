@@ -122,12 +122,15 @@ struct Skinny3xTf32 {
   }
 };
 
-template <class P, bool ALONG, int NC, int MG, int CG, int KW, int D> struct Skinny {
+// GATED, of B along k: half of a lane's columns are of one matrix and the other half the same columns of another (swiglu_skinny.cuh), whose sums of an element meet in one thread.
+template <class P, bool ALONG, int NC, int MG, int CG, int KW, int D, bool GATED = false> struct Skinny {
   typedef typename P::type type;
   typedef typename P::sum sum;
   static constexpr int SIZE = sizeof(type), WORDS = ALONG || SIZE == 4 ? 4 : 2, RUN = 4 * WORDS / SIZE, STEP = 4 * RUN; // k of a lane and of a step
   static constexpr int ROWS = ALONG ? NC : RUN, WIDE = ALONG ? WORDS : NC * SIZE / 4;                                   // a lane's loads of a step, and their words
   static constexpr int THREADS = 32 * CG * KW, COLS = 8 * NC * CG, SHARED = KW * 8 * MG * COLS * (int)sizeof(sum);
+  static constexpr int OUT = GATED ? COLS / 2 : COLS, OWN = GATED ? NC / 2 : NC; // columns of C of a block; of a lane
+  static_assert(!GATED || (ALONG && CG == 1), "the second matrix's columns lie behind the block's");
 
   unsigned b[D][ROWS][WIDE], a[D][MG][WORDS];
   sum acc[NC / 2][MG][4];
@@ -168,19 +171,19 @@ template <class P, bool ALONG, int NC, int MG, int CG, int KW, int D> struct Ski
     return ((warp * NC + i) * 8 + g) * 8 + ((mm / 2 ^ twist) * 2 + mm % 2);
   }
 
-  // f(row, column, sum) for each element of the block's columns.
+  // f(row, column, sum) for each element of the block's columns; GATED: f(row, column, sum, the other matrix's).
   template <class F>
-  __device__ __forceinline__ void product(int64_t m, int64_t n, int64_t k, const type *a0, int64_t lda, const type *b0, int64_t ldb, F f) {
+  __device__ __forceinline__ void product(int64_t m, int64_t n, int64_t k, const type *a0, int64_t lda, const type *b0, int64_t ldb, F f, const type *other = nullptr) {
     RIDGE_DYNAMIC_SHARED(sum, parts);
     const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4, warp = __shfl_sync(0xffffffffu, threadIdx.x / 32, 0), side = warp % CG, kw = warp / CG;
-    const int64_t column0 = (int64_t)blockIdx.x * COLS + side * 8 * NC, first = (int64_t)kw * STEP + t * RUN;
+    const int64_t column0 = (int64_t)blockIdx.x * OUT + side * 8 * NC, first = (int64_t)kw * STEP + t * RUN;
     const int64_t column = column0 + (ALONG ? g : NC * g);
     const type *at_a[MG], *at_b[ALONG ? NC : 1];
 #pragma unroll
     for (int j = 0; j < MG; j++) at_a[j] = a0 + min((int64_t)(8 * j + g), m - 1) * lda + first;
     if constexpr (ALONG) {
 #pragma unroll
-      for (int i = 0; i < NC; i++) at_b[i] = b0 + min(column + 8 * i, n - 1) * ldb + first;
+      for (int i = 0; i < NC; i++) at_b[i] = (i < OWN ? b0 : other) + min(column + 8 * (i % OWN), n - 1) * ldb + first;
     } else {
       at_b[0] = b0 + first * ldb + (column < n ? column : 0);
     }
@@ -242,13 +245,21 @@ template <class P, bool ALONG, int NC, int MG, int CG, int KW, int D> struct Ski
         store_shared(mine + to * (int)sizeof(sum), word_of(acc[c / 2][j][c % 2 * 2]), word_of(acc[c / 2][j][c % 2 * 2 + 1]));
       }
     __syncthreads();
-    for (int i = threadIdx.x; i < 8 * MG * COLS; i += THREADS) {
-      const int row = i / COLS, c = i % COLS, from = row / 8 * 8 * COLS + place(c, row % 8);
-      if (row >= m || (int64_t)blockIdx.x * COLS + c >= n) continue;
+    for (int i = threadIdx.x; i < 8 * MG * OUT; i += THREADS) {
+      const int row = i / OUT, c = i % OUT, from = row / 8 * 8 * COLS + place(c, row % 8);
+      if (row >= m || (int64_t)blockIdx.x * OUT + c >= n) continue;
       sum s = parts[from];
 #pragma unroll
       for (int w = 1; w < KW; w++) s = together(s, parts[w * 8 * MG * COLS + from]);
-      f(row, (int64_t)blockIdx.x * COLS + c, s);
+      if constexpr (GATED) {
+        const int beside = row / 8 * 8 * COLS + place(OUT + c, row % 8);
+        sum t = parts[beside];
+#pragma unroll
+        for (int w = 1; w < KW; w++) t = together(t, parts[w * 8 * MG * COLS + beside]);
+        f(row, (int64_t)blockIdx.x * OUT + c, s, t);
+      } else {
+        f(row, (int64_t)blockIdx.x * OUT + c, s);
+      }
     }
   }
 

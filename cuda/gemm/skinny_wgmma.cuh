@@ -34,17 +34,20 @@ template <class WGMMA, class T, bool ALONG_> struct SkinnyOf {
   static constexpr bool ALONG = ALONG_; // B is stored [N,K]
 };
 
-// ROWS: of A's box. BLOCKS and PARTS: of a cluster, of which one is 1.
-template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing {
+// ROWS: of A's box. BLOCKS and PARTS: of a cluster, of which one is 1. GATED, of B along k: the first half of a tile's columns is of B and the second the same columns of another matrix
+// (swiglu_wgmma.cuh), whose sums of an element lie in one thread.
+template <class P, int ROWS, int COLS, int BLOCKS, int PARTS, bool GATED = false> struct SkinnyRing {
   typedef typename P::wgmma::sum sum;
   static constexpr bool ALONG = P::ALONG;
   static constexpr int SIZE = sizeof(typename P::type), STEP = 128 / SIZE, GROUPS = ROWS > 64 ? 2 : 1, MULTIPLY = 128 * GROUPS, THREADS = MULTIPLY + 32; // k of a stage
   static constexpr int A_BYTES = ROWS * 128, B_BYTES = COLS * 128, STAGE = A_BYTES + B_BYTES, STAGES = 204800 / STAGE;
+  static constexpr int OUT = GATED ? COLS / 2 : COLS; // columns of C of a block
+  static_assert(ALONG || !GATED, "columns of both matrices are rows of a stage");
   static_assert(STAGE >= 8192 && ROWS % (8 * BLOCKS) == 0, "a warpgroup reads 64 rows of a stage; shares of A are whole groups of rows");
   static_assert(BLOCKS == 1 || PARTS == 1, "a cluster shares A or k");
 
   static __device__ __forceinline__ void produce(int first, int steps, unsigned rank, int column, uint64_t policy, shared_at stages, shared_at full, shared_at empty,
-                                                 const ridge_tensor_map &a, const ridge_tensor_map &b) {
+                                                 const ridge_tensor_map &a, const ridge_tensor_map &b, const ridge_tensor_map &other) {
     constexpr int SHARE = ROWS / BLOCKS;
     int slot = 0;
     unsigned phase = 0;
@@ -58,6 +61,7 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
         tma_load(to, a, bar, s * STEP, 0, 0);
       if constexpr (ALONG) {
         tma_load_by(policy, to + A_BYTES, b, bar, s * STEP, column, 0);
+        if constexpr (GATED) tma_load_by(policy, to + A_BYTES + B_BYTES / 2, other, bar, s * STEP, column, 0);
       } else {
 #pragma unroll
         for (int i = 0; i < COLS / 64; i++) tma_load_by(policy, to + A_BYTES + i * 8192, b, bar, column + 64 * i, s * STEP, 0);
@@ -81,15 +85,20 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
   static __device__ __forceinline__ void add(float &x, unsigned other) { x += __uint_as_float(other); }
   static __device__ __forceinline__ void add(int &x, unsigned other) { x = (int)((unsigned)x + other); } // wraps
 
-  // f(row, column, first, second) for two neighbours of a row, the second of which may lie beyond the end.
+  // f(row, column, first, second) for two neighbours of a row, the second of which may lie beyond the end; GATED: f(row, column, first, second, the other matrix's first and second).
   template <class F>
   static __device__ __forceinline__ void product(int64_t m, int64_t n, int64_t depth, int64_t keep, const ridge_tensor_map &a, const ridge_tensor_map &b, F f) {
+    product(m, n, depth, keep, a, b, b, f);
+  }
+  template <class F>
+  static __device__ __forceinline__ void product(int64_t m, int64_t n, int64_t depth, int64_t keep, const ridge_tensor_map &a, const ridge_tensor_map &b,
+                                                 const ridge_tensor_map &other, F f) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [2 * STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
     const int tid = threadIdx.x, lane = tid % 32, warp = __shfl_sync(0xffffffffu, tid / 32, 0), all = (int)((depth + STEP - 1) / STEP);
     const unsigned rank = BLOCKS * PARTS > 1 ? cluster_rank() : 0;
-    const int column0 = (int)(blockIdx.x / PARTS) * COLS, per = (all + PARTS - 1) / PARTS, first = PARTS > 1 ? (int)rank * per : 0, steps = max(0, min(per, all - first));
+    const int column0 = (int)(blockIdx.x / PARTS) * OUT, per = (all + PARTS - 1) / PARTS, first = PARTS > 1 ? (int)rank * per : 0, steps = max(0, min(per, all - first));
     if (tid == 0) {
       for (int s = 0; s < STAGES; s++) {
         mbarrier_init(full + 8 * s, 1);
@@ -100,7 +109,7 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
     if constexpr (BLOCKS * PARTS == 1) __syncthreads();
     if constexpr (BLOCKS * PARTS > 1) cluster_barrier();
     if (warp == 4 * GROUPS) {
-      if (lane == 0) produce(first, steps, rank, column0, cache_policy(column0 < keep), stages, full, empty, a, b);
+      if (lane == 0) produce(first, steps, rank, column0, cache_policy(column0 < keep), stages, full, empty, a, b, other);
       __syncwarp();
       if constexpr (BLOCKS * PARTS > 1) cluster_barrier();
       if constexpr (PARTS > 1) cluster_barrier();
@@ -154,7 +163,7 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
 #pragma unroll
     for (int i = 0; i < COLS / 2; i++) store_shared(sums + i * MULTIPLY * 4, bits(acc[i]));
 #pragma unroll 1
-    for (int i = 0; i < COLS / 2; i += 2) {
+    for (int i = 0; i < OUT / 2; i += 2) {
       const int64_t row = 16 * warp + lane / 4 + i / 2 % 2 * 8, column = column0 + 2 * (lane % 4) + i / 4 * 8;
       unsigned words[2];
       load_shared(words[0], sums + i * MULTIPLY * 4);
@@ -162,7 +171,16 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS> struct SkinnyRing 
       sum first = 0, second = 0;
       add(first, words[0]);
       add(second, words[1]);
-      if (row < m && column < n) f(row, column, first, second);
+      if constexpr (GATED) {
+        load_shared(words[0], sums + (OUT / 2 + i) * MULTIPLY * 4);
+        load_shared(words[1], sums + (OUT / 2 + i + 1) * MULTIPLY * 4);
+        sum third = 0, fourth = 0;
+        add(third, words[0]);
+        add(fourth, words[1]);
+        if (row < m && column < n) f(row, column, first, second, third, fourth);
+      } else {
+        if (row < m && column < n) f(row, column, first, second);
+      }
     }
   }
 };

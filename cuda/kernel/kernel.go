@@ -32,6 +32,7 @@ type Kernel struct {
 	PeakISA     string       // of a peak probe: the isa of its row
 	Engine      bool         // the device's copy engines do it: it has no source
 	Library     string       // a vendor library does it, which is opened when the kernel is asked for: it has no source
+	Composed    bool         // all its launches are of other kernels' entries: it has no source
 	// Plan lays out the launches for an op whose tensors lie in b, in the op's order. An error of
 	// Shape says that the kernel does not take these arguments.
 	Plan func(o op.Op, b []Buffer, d Device) (Plan, error)
