@@ -22,7 +22,7 @@ var (
 
 // Microseconds of the end of a tile and of each byte of a row of it, predicted from the instructions; and of a residual that a tile waits for, which tiles of four panels of y do since there is no room to ask
 // for it a tile earlier. None of it has been measured.
-const pointwiseEndCost, pointwiseByteCost, pointwiseResidualCost = 0.2, 0.0015, 0.8
+const pointwiseEndCost, pointwiseByteCost, pointwiseResidualCost = 0.2, 0.0015, 1.0
 
 // Of Pointwise: bytes of y in a row of a panel, rows of one, panels of a warp; of shared memory of the panels of all warps, and of mbarriers at most.
 const pointwisePanel, pointwiseRows, pointwiseRing, pointwiseStaging, pointwiseBarriers = 128, 16, 4, 65536, 384
@@ -33,7 +33,8 @@ func pointwiseShared(t wgmmaTile, copies int64) int64 {
 	return 1024 + (232448-2048-pointwiseStaging)/stage*stage + pointwiseStaging
 }
 
-// pointwise plans conv2d of one tap, stride 1 and no padding on Hopper's tensor cores: a plain product, whose pixels are rows of x and of y. What boxes of pixels or parts of the channels do sooner is left to them.
+// pointwise plans conv2d of one tap, stride 1 and no padding on Hopper's tensor cores: a plain product, whose pixels are rows of x and of y. What parts of the channels do
+// sooner is left to them; whole boxes of pixels have the same stages and a slower end.
 func pointwise(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	c, ok := o.(*op.Conv)
 	if !ok {
@@ -76,13 +77,9 @@ func pointwise(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", shared+pointwiseBarriers, d.SharedMax)
 	}
 	rows, stages := (pixels+wgmmaRows-1)/wgmmaRows, (c.C*size+wgmmaDepth-1)/wgmmaDepth
-	if d.TileCols == 0 {
-		for _, rivals := range [][]wgmmaTile{wgmmaWhole[c.D], wgmmaParts[c.D]} {
-			if rival, least := wgmmaPick(rivals, rows, c.K, stages, d); rival.cols != 0 && least < time {
-				return kernel.Plan{}, kernel.Shape("%d pixels of %d channels and %d stages: %d parts of tiles of %d channels are done sooner on %d multiprocessors",
-					pixels, c.K, stages, rival.parts, rival.cols, d.SMs)
-			}
-		}
+	if rival, least := wgmmaPick(wgmmaParts[c.D], rows, c.K, stages, d); d.TileCols == 0 && rival.cols != 0 && least < time {
+		return kernel.Plan{}, kernel.Shape("%d pixels of %d channels and %d stages: %d parts of tiles of %d channels are done sooner on %d multiprocessors",
+			pixels, c.K, stages, rival.parts, rival.cols, d.SMs)
 	}
 	ptr := map[string]kernel.Buffer{}
 	for _, x := range b {
