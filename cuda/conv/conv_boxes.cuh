@@ -3,7 +3,7 @@
 //
 // A panel is 128 bytes of y of the box's pixels, which all eight warps write: they meet (256 threads) when its place has been read and when it is written, and one thread orders it on. Rows that the box leaves of 128 are zeros.
 // No thread calculates a pixel's place: the ordering thread has two divisions a tile, behind the meeting, and the others none, where conv_wgmma.cuh has seven before the first wgmma.
-// Instructions of the end of a tile, bf16, 128 channels, a warp (disassembled): 150, of the ordering one 240; conv_wgmma.cuh 799. GELU and SiLU work on the sums in registers, eight at a time, a residual is added there: both
+// Instructions of the end of a tile, bf16, 128 channels, a warp (disassembled): some 150, of the ordering one 240; conv_wgmma.cuh 799. GELU and SiLU work on the sums in registers, eight at a time, a residual is added there: both
 // without the 64 columns that go through shared memory at a time in fp32 (`each`). Registers 168, no spill; the producer has 40, so that its loop is not unrolled.
 //
 // Predicted for 32 images on an H200, bf16, 2.5 us of start and end in it, not yet measured (in brackets conv_wgmma.cuh as measured, and cuDNN): 256 > 512 of one tap from 56² at stride 2: 448 tiles of 256, 4 rounds, 13.0 us, of
