@@ -6,12 +6,13 @@ import (
 
 	"ridge/cuda/kernel"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
-// Rows of C that an entry of skinny_mma.cuh takes, the fewest first; and columns of a block, of the wide and the narrow one (B stored [N,K] has one alone).
+// Rows of C that an entry of skinny_mma.cuh takes, the fewest first; and columns of a block, of the wide and the narrow one (B stored [N,K]: the narrow one and, of some types, the slim one).
 var skinnyRows = []int64{8, 16}
 
-const skinnyCols, skinnyNarrowCols = 64, 32
+const skinnyCols, skinnyNarrowCols, skinnySlimCols = 64, 32, 16
 
 // skinny plans gemm and linear of few rows: one launch that reads B once.
 func skinny(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -45,6 +46,8 @@ func skinnyPlan(kernelName string, o op.Op, b []kernel.Buffer, d kernel.Device) 
 	size := b[0].Tensor.DType.Size()
 	suffix, cols := "_narrow", int64(skinnyNarrowCols)
 	switch {
+	case g.TransB && g.D.Float() && g.D != record.TF32 && 2*ceil(g.N, skinnyNarrowCols) <= int64(d.SMs): // two slim ones for each narrow one find their multiprocessors
+		suffix, cols = "_slim", skinnySlimCols
 	case size == 4 || g.TransB:
 		suffix = ""
 	case ceil(g.N, skinnyCols) >= int64(d.SMs)*7/8: // a wide one for each multiprocessor

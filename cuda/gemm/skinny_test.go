@@ -11,9 +11,9 @@ import (
 	"ridge/goharness/record"
 )
 
-// Few rows: both heights and widths (4 multiprocessors: wide columns from 130 on), fewer and more steps than warps, k that ends within a step, columns that end within a lane's, pitches, all epilogues.
+// Few rows: both heights and widths (4 multiprocessors: wide columns from 130 on), fewer and more steps than warps, k that ends within a step, columns that end within a lane's, few columns of slim blocks (B stored [N,K]: to 64), pitches, all epilogues.
 func TestProductsOfFewRowsMatchTheExpectation(t *testing.T) {
-	shapes := []string{"m=1,n=16,k=1040,lda=1056", "m=16,n=272,k=528", "m=9,n=39,k=45,lda=48,ldb=48", "m=3,n=131,k=300,lda=304,tb=1,ldb=304,ldc=133", "m=12,n=300,k=512,tb=1", "m=8,n=272,k=64", "m=8,n=16,k=0"}
+	shapes := []string{"m=1,n=16,k=1040,lda=1056", "m=16,n=272,k=528", "m=9,n=39,k=45,lda=48,ldb=48", "m=3,n=131,k=300,lda=304,tb=1,ldb=304,ldc=133", "m=12,n=300,k=512,tb=1", "m=5,n=39,k=1104,tb=1", "m=11,n=64,k=525,lda=528,ldb=528,tb=1", "m=8,n=272,k=64", "m=8,n=16,k=0"}
 	var ops []op.Op
 	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.TF32, record.FP32} {
 		for _, shape := range shapes {
