@@ -40,7 +40,7 @@ func TestTheProductsOfAnMLPArePlannedAsLinearIs(t *testing.T) {
 		want      []string
 	}{
 		{record.BF16, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 6144, []string{"gemm_bf16_sm80_skinny_nt_rows8 96", "gemm_bf16_sm80_skinny_nt_slim_rows8 48"}},
-		{record.BF16, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 393216, []string{"gemm_bf16_sm90_skinny_nt_parts_rows64 96", "gemm_bf16_sm90_skinny_nt_parts_rows64 24"}},
+		{record.BF16, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 393216, []string{"gemm_bf16_sm90_skinny_nt_parts_rows64 96", "gemm_bf16_sm90_skinny_nt_quarters_rows64 48"}},
 		{record.BF16, onTensorCores, testH200, "m=512 k=1024 h=4096 n=1024", 4194304 + 4*512*1024*4, []string{"gemm_bf16_sm90_nt_narrow 128", "gemm_bf16_sm90_splitk_nt 128", "gemm_bf16_sm90_splitk_sum 2048"}},
 		{record.FP32, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 12288, []string{"gemm_fp32_sm80_3xtf32_skinny_nt_rows8 96", "gemm_fp32_sm80_3xtf32_skinny_nt_slim_rows8 48"}},
 		{record.FP32, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 786432 + 5*64*3072*4, []string{"gemm_fp32_sm90_3xtf32_splitk_nt 120", "gemm_fp32_sm90_3xtf32_splitk_sum 768",

@@ -33,13 +33,14 @@ func TestProductsOfFewRowsMatchTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "skinny", ops)
 }
 
-// Up to 128 rows on Hopper: boxes of each height and their tails, blocks that share k (8 multiprocessors: to 256 columns) and blocks that share A, an odd number of tiles, fewer stages than
+// Up to 128 rows on Hopper: boxes of each height and their tails, blocks that share k (8 multiprocessors: to 256 columns), by quarters (to 64), and blocks that share A, an odd number of tiles, fewer stages than
 // blocks and more than the ring has, both ways of B, columns to keep and not, pitches of C that no pair fits, all epilogues.
 func TestProductsOfUpTo128RowsOnHopperMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, shape := range []string{
 		"m=9,n=16,k=40", "m=16,n=72,k=1808", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41", "m=33,n=131,k=1032,tb=1,ldc=133", "m=128,n=130,k=1100,tb=1,lda=1104,ldb=1104", "m=65,n=24,k=520,alpha=-2,beta=1",
 		"m=12,n=328,k=64", "m=32,n=650,k=1500,tb=1,lda=1504,ldb=1504", "m=50,n=300,k=300,lda=304,ldb=304", "m=127,n=616,k=388,beta=1,alpha=3,lda=392", "m=100,n=700,k=40,tb=1,ldc=701",
+		"m=17,n=39,k=2048,tb=1", "m=64,n=64,k=2180,lda=2184,ldb=2184,tb=1", "m=128,n=7,k=2056,tb=1,beta=1",
 	} {
 		ops = append(ops, cudatest.Op(t, "gemm", record.BF16, shape))
 	}
