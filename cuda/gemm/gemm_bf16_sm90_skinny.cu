@@ -5,3 +5,4 @@ typedef SkinnyOf<WgmmaBf16Across, ridge_bf16, false> Across;
 typedef SkinnyOf<WgmmaBf16, ridge_bf16, true> Along;
 RIDGE_SKINNY_RINGS(gemm_bf16_sm90_skinny_nn, ridge_bf16, Across)
 RIDGE_SKINNY_RINGS(gemm_bf16_sm90_skinny_nt, ridge_bf16, Along)
+RIDGE_SKINNY_QUARTERS(gemm_bf16_sm90_skinny_nt, ridge_bf16, Along)

@@ -7,3 +7,5 @@ RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nn_narrow_rows8, SkinnyFp16, ridge_fp1
 RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nn_narrow_rows16, SkinnyFp16, ridge_fp16, false, 4, 2, 1, 16, 4)
 RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nt_rows8, SkinnyFp16, ridge_fp16, true, 4, 1, 1, 16, 2)
 RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nt_rows16, SkinnyFp16, ridge_fp16, true, 4, 2, 1, 16, 2)
+RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nt_slim_rows8, SkinnyFp16, ridge_fp16, true, 2, 1, 1, 16, 6)
+RIDGE_SKINNY_FLOATS(gemm_fp16_sm80_skinny_nt_slim_rows16, SkinnyFp16, ridge_fp16, true, 2, 2, 1, 16, 4)

@@ -5,3 +5,5 @@ RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nn_rows8, Skinny3xTf32, float, 
 RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nn_rows16, Skinny3xTf32, float, false, 4, 2, 1, 12, 2)
 RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nt_rows8, Skinny3xTf32, float, true, 4, 1, 1, 16, 3)
 RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nt_rows16, Skinny3xTf32, float, true, 4, 2, 1, 12, 2)
+RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nt_slim_rows8, Skinny3xTf32, float, true, 2, 1, 1, 16, 5)
+RIDGE_SKINNY_FLOATS(gemm_fp32_sm80_3xtf32_skinny_nt_slim_rows16, Skinny3xTf32, float, true, 2, 2, 1, 12, 4)

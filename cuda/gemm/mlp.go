@@ -20,7 +20,7 @@ type planner = func(op.Op, []kernel.Buffer, kernel.Device) (kernel.Plan, error)
 // product that shares its depth between blocks and does not add up in a cluster. Against a chain of ridge's own linear layers, biases and activation it saves the launches of
 // these (0.87 µs each in a graph on an H200) and their passes over M·H and M·N.
 // Predicted on an H200 at K = N = 768, H = 3072, from what its chain took there (five launches, µs in brackets; mlp_bf16_sm80 with tiles of 128 rows and mlp_fp32_simt behind them):
-// bf16 M = 1 7 (11.3; 55.7), M = 64 14 (22.4; 78.8); fp32 M = 1 17 (21.8; 523), M = 64 27 (33.6; 530). not yet measured.
+// bf16 M = 1 6.5 (11.3; 55.7), M = 64 13 (22.4; 78.8); fp32 M = 1 14 (21.8; 523), M = 64 27 (33.6; 530). not yet measured.
 //
 // Versions: 1 tiles of gemm_mma.cuh in both launches; 2 as described.
 func mlpOf(tier func(kernel.Kernel) bool) planner {

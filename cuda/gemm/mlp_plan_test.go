@@ -39,14 +39,14 @@ func TestTheProductsOfAnMLPArePlannedAsLinearIs(t *testing.T) {
 		workspace int64
 		want      []string
 	}{
-		{record.BF16, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 6144, []string{"gemm_bf16_sm80_skinny_nt_rows8 96", "gemm_bf16_sm80_skinny_nt_rows8 24"}},
-		{record.BF16, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 393216, []string{"gemm_bf16_sm90_skinny_nt_parts_rows64 96", "gemm_bf16_sm90_skinny_nt_parts_rows64 24"}},
+		{record.BF16, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 6144, []string{"gemm_bf16_sm80_skinny_nt_rows8 96", "gemm_bf16_sm80_skinny_nt_slim_rows8 48"}},
+		{record.BF16, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 393216, []string{"gemm_bf16_sm90_skinny_nt_parts_rows64 96", "gemm_bf16_sm90_skinny_nt_quarters_rows64 48"}},
 		{record.BF16, onTensorCores, testH200, "m=512 k=1024 h=4096 n=1024", 4194304 + 4*512*1024*4, []string{"gemm_bf16_sm90_nt_narrow 128", "gemm_bf16_sm90_splitk_nt 128", "gemm_bf16_sm90_splitk_sum 2048"}},
-		{record.FP32, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 12288, []string{"gemm_fp32_sm80_3xtf32_skinny_nt_rows8 96", "gemm_fp32_sm80_3xtf32_skinny_nt_rows8 24"}},
+		{record.FP32, onTensorCores, testH200, "m=1 k=768 h=3072 n=768", 12288, []string{"gemm_fp32_sm80_3xtf32_skinny_nt_rows8 96", "gemm_fp32_sm80_3xtf32_skinny_nt_slim_rows8 48"}},
 		{record.FP32, onTensorCores, testH200, "m=64 k=768 h=3072 n=768", 786432 + 5*64*3072*4, []string{"gemm_fp32_sm90_3xtf32_splitk_nt 120", "gemm_fp32_sm90_3xtf32_splitk_sum 768",
 			"gemm_fp32_sm90_3xtf32_splitk_nt 120", "gemm_fp32_sm90_3xtf32_splitk_sum 192"}},
 		{record.FP32, onTensorCores, testH200, "m=512 k=1024 h=4096 n=1024", 8388608 + 4*512*1024*4, []string{"gemm_fp32_sm90_3xtf32_nt 128", "gemm_fp32_sm90_3xtf32_splitk_nt 128", "gemm_fp32_sm90_3xtf32_splitk_sum 2048"}},
-		{record.BF16, onAllTensorCores, testA100, "m=1 k=768 h=3072 n=768", 6144, []string{"gemm_bf16_sm80_skinny_nt_rows8 96", "gemm_bf16_sm80_skinny_nt_rows8 24"}},
+		{record.BF16, onAllTensorCores, testA100, "m=1 k=768 h=3072 n=768", 6144, []string{"gemm_bf16_sm80_skinny_nt_rows8 96", "gemm_bf16_sm80_skinny_nt_slim_rows8 48"}},
 		{record.BF16, onAllTensorCores, testA100, "m=4096 k=4096 h=16384 n=4096", 2 * 4096 * 16384, []string{"gemm_bf16_sm80_nt_wide 2048", "gemm_bf16_sm80_nt_wide 512"}},
 		{record.FP32, onAllTensorCores, testA100, "m=64 k=768 h=3072 n=768", 786432 + 6*64*3072*4, []string{"gemm_fp32_sm80_3xtf32_splitk_nt_rows64 144", "gemm_fp32_sm80_3xtf32_splitk_sum 768",
 			"gemm_fp32_sm80_3xtf32_splitk_nt_rows64 144", "gemm_fp32_sm80_3xtf32_splitk_sum 192"}},

@@ -6,12 +6,13 @@ import (
 
 	"ridge/cuda/kernel"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 )
 
-// Rows of C that an entry of skinny_mma.cuh takes, the fewest first; and columns of a block, of the wide and the narrow one (B stored [N,K] has one alone).
+// Rows of C that an entry of skinny_mma.cuh takes, the fewest first; and columns of a block, of the wide and the narrow one (B stored [N,K]: the narrow one and, of some types, the slim one).
 var skinnyRows = []int64{8, 16}
 
-const skinnyCols, skinnyNarrowCols = 64, 32
+const skinnyCols, skinnyNarrowCols, skinnySlimCols = 64, 32, 16
 
 // skinny plans gemm and linear of few rows: one launch that reads B once.
 func skinny(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -45,6 +46,8 @@ func skinnyPlan(kernelName string, o op.Op, b []kernel.Buffer, d kernel.Device) 
 	size := b[0].Tensor.DType.Size()
 	suffix, cols := "_narrow", int64(skinnyNarrowCols)
 	switch {
+	case g.TransB && g.D.Float() && g.D != record.TF32 && 2*ceil(g.N, skinnyNarrowCols) <= int64(d.SMs): // two slim ones for each narrow one find their multiprocessors
+		suffix, cols = "_slim", skinnySlimCols
 	case size == 4 || g.TransB:
 		suffix = ""
 	case ceil(g.N, skinnyCols) >= int64(d.SMs)*7/8: // a wide one for each multiprocessor
@@ -91,6 +94,9 @@ var skinnyRingRows = []int64{16, 32, 64, 128}
 
 const skinnyRingCols, skinnyRingBytes, skinnyRingBlocks = 64, 204800, 2
 
+// Quarters of k, where skinnyRingQuarters wide tiles of them are at most half the multiprocessors, B is stored [N,K] and has so many stages, and A more than the fewest rows.
+const skinnyRingQuarters, skinnyRingQuarterStages = 4, 32
+
 // What a device keeps of B in its second-level cache for the next launch: this share of the cache, of a B that is at most skinnyKeepOf times as large as the cache.
 const skinnyKeep, skinnyKeepOf = 0.6, 4
 
@@ -113,11 +119,14 @@ func skinnyRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 	case g.N <= 2048 && (g.M <= 8 || g.TransB && g.M <= 16) || g.M <= 8 && g.TransB && kept(g.N*g.K*b[1].Tensor.DType.Size(), d):
 		return kernel.Plan{}, kernel.Shape("m=%d n=%d: so little is sooner done past shared memory", g.M, g.N)
 	}
-	suffix, cols, parts := "", int64(skinnyRingCols), int64(1)
-	if skinnyRingBlocks*ceil(g.N, skinnyRingCols) <= int64(d.SMs) {
-		suffix, parts = "_parts", skinnyRingBlocks
+	suffix, cols, parts, cluster := "", int64(skinnyRingCols), int64(1), int64(skinnyRingBlocks)
+	shares := cluster // of A
+	switch tiles := ceil(g.N, skinnyRingCols); {
+	case g.TransB && rows > skinnyRingRows[0] && 2*skinnyRingQuarters*tiles <= int64(d.SMs) && wgmmaStages(g) >= skinnyRingQuarterStages:
+		suffix, parts, cluster, shares = "_quarters", skinnyRingQuarters, skinnyRingQuarters, 1
+	case skinnyRingBlocks*tiles <= int64(d.SMs):
+		suffix, parts, shares = "_parts", skinnyRingBlocks, 1
 	}
-	shares := skinnyRingBlocks / parts // of A
 	size := b[0].Tensor.DType.Size()
 	step := uint32(wgmmaDepth / size)
 	x, err := operandMap(b[0], g, g.K, g.M, step, uint32(rows/shares))
@@ -141,7 +150,7 @@ func skinnyRing(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error
 	args := append([]kernel.Arg{x, y}, kernel.Ints(g.M, g.N, g.K, keep, c.Tensor.LD())...)
 	args = append(args, activation(g.Act), kernel.Float(g.Alpha), kernel.Float(float64(g.Beta)), p.d, p.bias, p.c)
 	stage := (rows + cols) * wgmmaDepth
-	l := kernel.Launch{Entry: fmt.Sprintf("gemm_%s_sm90_skinny%s%s_rows%d", g.D, stored(g), suffix, rows), Grid: [3]int64{ceil(ceil(g.N, cols)*parts, skinnyRingBlocks) * skinnyRingBlocks, 1, 1},
-		Block: [3]int64{128*max(1, rows/64) + 32, 1, 1}, Cluster: [3]int64{skinnyRingBlocks, 1, 1}, Shared: 1024 + skinnyRingBytes/stage*stage, Args: args}
+	l := kernel.Launch{Entry: fmt.Sprintf("gemm_%s_sm90_skinny%s%s_rows%d", g.D, stored(g), suffix, rows), Grid: [3]int64{ceil(ceil(g.N, cols)*parts, cluster) * cluster, 1, 1},
+		Block: [3]int64{128*max(1, rows/64) + 32, 1, 1}, Cluster: [3]int64{cluster, 1, 1}, Shared: 1024 + skinnyRingBytes/stage*stage, Args: args}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }

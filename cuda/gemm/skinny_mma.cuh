@@ -16,6 +16,8 @@
 //   fp32, M = 16  with other warps than now (16, spilling): 4096 24.0 (130), 26.0 (93.3); 8192 83.4 (164), 91.9 (200)
 //   int8          8192, cold: M = 1 20.5, 20.5, M = 16 24.9, 24.2 of 67 MB; no peer
 // Bf16 once more, M = 1: 4096 10.9 (10.1), 7.7 (10.2), 1024 3.4 (3.7), 2.8 (7.4). At 16 bits and 8192 the ring of skinny_wgmma.cuh is sooner done on 9.0: A's fragments come from L2 once a block, M / COLS of B's bytes.
+// Of few columns with B stored [N,K] (_slim, NC of 2): twice as many blocks of half as many columns each, where both find their multiprocessors. At N = 768, K = 3072 48 blocks of 98 KB (bf16) instead of 24 of
+// 196: predicted 3.3 µs for 4.2, fp32 4.2 for 5.8; at 1024 2.6 and 3.2; not yet measured.
 // MG of 4, for 32 rows: 59 µs at 8192 where the ring took 34.
 #ifndef RIDGE_SKINNY_MMA_CUH
 #define RIDGE_SKINNY_MMA_CUH

@@ -16,6 +16,11 @@ func TestBlocksOfFewRowsFollowShapeAndDevice(t *testing.T) {
 		{DType: record.FP16, Params: "m=9 n=8192 k=8192", Device: h200, Entry: "gemm_fp16_sm80_skinny_nn_rows16", Blocks: 128, Shared: 65536},
 		{DType: record.INT8, Params: "m=16 n=4096 k=4096 tb=1", Device: h200, Entry: "gemm_int8_sm80_skinny_nt_rows16", Blocks: 128, Shared: 32768},
 		{DType: record.TF32, Params: "m=16 n=4096 k=4096", Device: h200, Entry: "gemm_tf32_sm80_skinny_nn_rows16", Blocks: 128, Shared: 24576},
+		{DType: record.BF16, Params: "m=1 n=768 k=3072 tb=1", Device: h200, Entry: "gemm_bf16_sm80_skinny_nt_slim_rows8", Blocks: 48, Shared: 8192},
+		{DType: record.FP16, Params: "m=16 n=2112 k=3072 tb=1", Device: h200, Entry: "gemm_fp16_sm80_skinny_nt_slim_rows16", Blocks: 132, Shared: 16384},
+		{DType: record.BF16, Params: "m=1 n=2113 k=3072 tb=1", Device: h200, Entry: "gemm_bf16_sm80_skinny_nt_rows8", Blocks: 67, Shared: 16384},
+		{DType: record.INT8, Params: "m=1 n=768 k=3072 tb=1", Device: h200, Entry: "gemm_int8_sm80_skinny_nt_rows8", Blocks: 24, Shared: 16384},
+		{DType: record.TF32, Params: "m=1 n=768 k=3072 tb=1", Device: h200, Entry: "gemm_tf32_sm80_skinny_nt_rows8", Blocks: 24, Shared: 16384},
 		{DType: record.BF16, Params: "m=17 n=4096 k=4096", Device: h200, Entry: "m=17: at most 16 rows"},
 		{DType: record.BF16, Params: "m=0 n=4096 k=4096", Device: h200, Entry: "there is nothing to multiply"},
 		{DType: record.BF16, Params: "m=1 n=4096 k=4096 batch=2", Device: h200, Entry: "batch=2: one product"},
@@ -25,6 +30,7 @@ func TestBlocksOfFewRowsFollowShapeAndDevice(t *testing.T) {
 	})
 	plantest.Launches(t, "gemm", skinny3xTF32, []plantest.Case{
 		{DType: record.FP32, Params: "m=1 n=4096 k=4096", Device: h200, Entry: "gemm_fp32_sm80_3xtf32_skinny_nn_rows8", Blocks: 128, Shared: 16384},
+		{DType: record.FP32, Params: "m=9 n=768 k=3072 tb=1", Device: h200, Entry: "gemm_fp32_sm80_3xtf32_skinny_nt_slim_rows16", Blocks: 48, Shared: 12288},
 	})
 }
 
@@ -38,6 +44,11 @@ func TestRingsOfUpTo128RowsFollowShapeAndDevice(t *testing.T) {
 		{DType: record.BF16, Params: "m=33 n=11000 k=4096 ldb=11008", Device: h200, Entry: "gemm_bf16_sm90_skinny_nn_rows64", Blocks: 172, Shared: 197632, Cluster: 2},
 		{DType: record.BF16, Params: "m=65 n=8192 k=8192 tb=1", Device: h200, Entry: "gemm_bf16_sm90_skinny_nt_rows128", Blocks: 128, Shared: 197632, Cluster: 2},
 		{DType: record.BF16, Params: "m=8 n=4096 k=11008 tb=1", Device: h200, Entry: "gemm_bf16_sm90_skinny_nt_parts_rows16", Blocks: 128, Shared: 205824, Cluster: 2},
+		{DType: record.BF16, Params: "m=64 n=768 k=3072 tb=1", Device: h200, Entry: "gemm_bf16_sm90_skinny_nt_quarters_rows64", Blocks: 48, Shared: 197632, Cluster: 4},
+		{DType: record.FP16, Params: "m=128 n=1024 k=2048 tb=1", Device: h200, Entry: "gemm_fp16_sm90_skinny_nt_quarters_rows128", Blocks: 64, Shared: 197632, Cluster: 4},
+		{DType: record.BF16, Params: "m=64 n=768 k=3072", Device: h200, Entry: "gemm_bf16_sm90_skinny_nn_parts_rows64", Blocks: 24, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=64 n=768 k=1984 tb=1", Device: h200, Entry: "gemm_bf16_sm90_skinny_nt_parts_rows64", Blocks: 24, Shared: 197632, Cluster: 2},
+		{DType: record.BF16, Params: "m=64 n=1025 k=3072 tb=1", Device: h200, Entry: "gemm_bf16_sm90_skinny_nt_parts_rows64", Blocks: 34, Shared: 197632, Cluster: 2},
 		{DType: record.BF16, Params: "m=129 n=8192 k=8192", Device: h200, Entry: "m=129: at most 128 rows"},
 		{DType: record.BF16, Params: "m=8 n=4096 k=4096 tb=1", Device: h200, Entry: "sooner done past shared memory"},
 		{DType: record.BF16, Params: "m=16 n=4096 k=4096 batch=2", Device: h200, Entry: "batch=2: one product"},

@@ -5,7 +5,8 @@
 // 128) and COLS columns of B a stage. splitk_wgmma.cuh, whose boxes of A have 128 rows whatever M is, took 50 µs for B of 8192² where the same tiles and parts with boxes of 16 rows
 // took 35.5 (a prototype, with another loop too). One warpgroup for each 64 rows multiplies; below 64 it reads what lies behind A in the stage as further rows, whose sums nobody stores.
 // The blocks of a cluster, two, have either neighbouring columns, of which each brings half of A to both (BLOCKS), or halves of k (PARTS), whose sums the first adds in their order
-// after the second has put them into its shared memory: one launch either way, the same bits every time. Clusters of four find no place for 32 of them at once: two rounds, 48 µs for 35.
+// after the second has put them into its shared memory: one launch either way, the same bits every time. Clusters of four find no place for 32 of them at once: two rounds, 48 µs for 35. So quarters of k are for B stored [N,K] of so few columns that
+// half the multiprocessors do, and from 32 stages on: at N = 768, K = 3072 and M = 64 48 blocks of 98 KB of B and as much of A instead of 24 of 196; predicted 4.5 µs for 6.3, not yet measured.
 //
 // B of more than L2: columns below `keep` are asked for as lines to keep, the others as lines to give up first, so that a launch that follows with the same B finds the former there.
 // L2 fetches 128 bytes at once (256: 2 to 6 % slower).
@@ -211,5 +212,11 @@ template <class P, int ROWS, int COLS, int BLOCKS, int PARTS, bool GATED = false
   RIDGE_SKINNY_RING_FLOATS(entry##_rows32, TE, P, 32, 64, 2, 1)             \
   RIDGE_SKINNY_RING_FLOATS(entry##_rows64, TE, P, 64, 64, 2, 1)             \
   RIDGE_SKINNY_RING_FLOATS(entry##_rows128, TE, P, 128, 64, 2, 1)
+
+// Each height but the least with a quarter of k a block: so few columns of up to 16 rows are sooner done by skinny_mma.cuh.
+#define RIDGE_SKINNY_QUARTERS(entry, TE, P)                                \
+  RIDGE_SKINNY_RING_FLOATS(entry##_quarters_rows32, TE, P, 32, 64, 1, 4)   \
+  RIDGE_SKINNY_RING_FLOATS(entry##_quarters_rows64, TE, P, 64, 64, 1, 4)   \
+  RIDGE_SKINNY_RING_FLOATS(entry##_quarters_rows128, TE, P, 128, 64, 1, 4)
 
 #endif
