@@ -31,6 +31,7 @@ struct WideHeads {
 // Operands of a step of 8 k as two tf32.
 template <int COUNT> struct Split {
   unsigned big[COUNT], small[COUNT];
+  Split() = default;
   __device__ __forceinline__ explicit Split(const float (&x)[COUNT]) {
 #pragma unroll
     for (int e = 0; e < COUNT; e++) tf32_split(x[e], big[e], small[e]);

@@ -98,3 +98,18 @@ func TestPartsOfAttentionMatchTheExpectation(t *testing.T) {
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
+
+// One to sixteen queries of a head of k and v, in one block and in parts that a second launch puts together; warps without keys; keys that end before, at and in a tile; masks in the
+// last keys, and queries that see none of a warp's or a part's.
+func TestAttentionOfFewQueriesMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"b=1,heads=1,sq=1,skv=64", "b=3,heads=4,sq=1,skv=67", "b=1,heads=1,sq=1,skv=1000", "b=1,heads=16,kv_heads=1,sq=1,skv=641", "b=2,heads=6,kv_heads=2,sq=5,skv=200,causal=1",
+		"b=1,heads=1,sq=16,skv=1152,causal=1", "b=1,heads=2,kv_heads=1,sq=8,skv=449,causal=1", "b=1,heads=5,kv_heads=5,sq=3,skv=130",
+	} {
+		for _, d := range []string{",d=64", ",d=80", ",d=96", ",d=128"} {
+			ops = append(ops, cudatest.Op(t, "attention", record.BF16, shape+d))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "decode", ops)
+}

@@ -34,8 +34,8 @@
 // Measured beside version 3 and left: no turns 409 (d = 128: 618); a turn that ends with q·kᵀ 414 (521); q from registers 424 (625); d = 64 by two blocks an SM of two warpgroups each
 // 430 to 456; d = 128 with 112, 144, 160 and 176 keys 604 to 615. Beside 7 and 8: d = 64 with four warpgroups and 64 keys 574 and causal 538; d = 128, two warpgroups, with 128, 112 and 144
 // keys 728, 712 and 727, causal 702, 684 and 687 of 743; three with 64 keys, causal 703; four stages 742.
-// Weak: few queries (one of 32 heads, 8192 keys, without parts: 118 us, cuDNN 11; with parts not yet measured), for the queries that share a head of k and v are not put together; small
-// ones (8 heads of 512, d = 64: 9.8 us, cuDNN 8.7). Next: k and v by multicast to two blocks; the end of a block under the next one's start.
+// Weak: few queries (one of 32 heads, 8192 keys, without parts: 118 us, cuDNN 11), for which attention_decode.cuh is preferred: 192 rows of a tile for one, and those that share a head of
+// k and v are not put together; small ones (8 heads of 512, d = 64: 9.8 us, cuDNN 8.7). Next: k and v by multicast to two blocks; the end of a block under the next one's start.
 #ifndef RIDGE_ATTENTION_WGMMA_CUH
 #define RIDGE_ATTENTION_WGMMA_CUH
 

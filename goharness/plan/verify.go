@@ -33,7 +33,7 @@ var checkShapes = map[string][]string{
 	"mlp":    {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu", "m=5,k=72,h=136,n=45"},
 	"conv2d": {"n=2,c=6,h=9,w=11,k=7,pad=1", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=64,pad=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc,packed=1", "n=1,c=8,h=9,w=9,k=8,stride=2,pad=1,groups=8", "float:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu", "int8:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu,requant=1", "n=1,c=64,h=8,w=8,k=72,pad=1,layout=nhwc", "int8:n=1,c=80,h=9,w=7,k=80,stride=2,pad=1,layout=nhwc,act=relu,requant=1", "int8:n=2,c=80,h=9,w=7,k=80,r=1,layout=nhwc,act=relu,requant=1",
 		"n=1,c=256,h=8,w=8,k=72,pad=1,layout=nhwc"},
-	"attention":           {"b=2,heads=3,sq=37,d=20", "b=1,heads=4,kv_heads=2,sq=33,skv=70,d=64,causal=1", "b=1,heads=2,sq=1,skv=65,d=128", "b=1,heads=1,sq=128,d=64", "b=1,heads=1,sq=64,d=128,causal=1", "b=1,heads=1,sq=33,skv=70,d=256", "b=1,heads=1,sq=70,skv=1000,d=64", "b=1,heads=1,sq=70,skv=700,d=128"},
+	"attention":           {"b=2,heads=3,sq=37,d=20", "b=1,heads=4,kv_heads=2,sq=33,skv=70,d=64,causal=1", "b=1,heads=2,sq=1,skv=65,d=128", "b=1,heads=4,kv_heads=1,sq=2,skv=700,d=64,causal=1", "b=1,heads=1,sq=128,d=64", "b=1,heads=1,sq=64,d=128,causal=1", "b=1,heads=1,sq=33,skv=70,d=256", "b=1,heads=1,sq=70,skv=1000,d=64", "b=1,heads=1,sq=70,skv=700,d=128"},
 	"batch_norm":          {"n=2,c=6,h=5,w=7", "n=2,c=6,h=5,w=7,layout=nhwc"},
 	"requantize":          {"rows=37,cols=45", "rows=2,cols=6,inner=35,act=relu"},
 	"gemv":                {"m=37,n=263", "m=1,n=1"},
