@@ -70,7 +70,7 @@ static void ask(const plan *p, asking *q, int64_t call, int64_t calls, int64_t k
 // Outputs of tiles first .. first+n-1, which are rows from .. from+n-1 of V, NR channels from k.
 RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_t n, int64_t k, const float *V, const float *U,
                               float *M, float *planes) {
-  const int64_t C = p->a->C, ask_from = p->pos * 3 / 4;
+  const int64_t depth = p->depth, ask_from = p->pos * 3 / 4;
   const members of = members_of(p, first, n);
   asking q = asking_of(p, first, first + n);
   int64_t call = 0, calls = 0;
@@ -78,12 +78,12 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
   for (int64_t pos = 0; pos < p->pos; pos++) {
     const int c = p->class_of[pos];
     const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
-    const float *v = V + pos * p->v_pos + from * C;
-    tile t = {.taps = 1, .run = C, .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
+    const float *v = V + pos * p->v_pos + from * depth;
+    tile t = {.taps = 1, .run = p->run, .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
     for (int64_t i = 0, mr, at = 0; i < runs; i++, t.sums += mr * NR) {
       const char *row[MR];
       mr = rows / runs + (i < rows % runs);
-      for (int64_t l = 0; l < mr; l++) row[l] = (const char *)(v + of.tile[c][at++] * C);
+      for (int64_t l = 0; l < mr; l++) row[l] = (const char *)(v + of.tile[c][at++] * depth);
       t.pixel = row;
       run_tile(mr, RIDGE_NV, &t);
       if (pos >= ask_from) ask(p, &q, ++call, calls, k);
@@ -118,8 +118,8 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + (p.a->packing ? 0 : p.turns * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.a->C, *window = planes + VL * ends_ld(LONG * 4);
-  memset(zeros, 0, (size_t)p.a->C * sizeof(float));
+  float *M = U + (p.a->packing ? 0 : p.turns * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.depth, *window = planes + VL * ends_ld(LONG * 4);
+  memset(zeros, 0, (size_t)p.depth * sizeof(float));
   int64_t t0 = 0, tiles = p.tiles;
   int tid = ctx->tid, nthreads = ctx->nthreads;
   if (p.apart) {

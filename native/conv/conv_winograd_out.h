@@ -56,12 +56,14 @@ RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int6
   }
 }
 
-// NHWC: the outputs of a tile, from pixel q of y (and of the residual), NR channels from k. Tiles of 2 outputs may have one: rows, cols.
+// NHWC: the outputs of a tile, from pixel q of y (and of the residual), NR channels from k. Tiles of 2 outputs may have one, a stem's any number: rows, cols.
 RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, int64_t q, int64_t rows, int64_t cols,
                                       int64_t k) {
   const ridge_conv_args *a = p->a;
+#if !defined(CONV_STEM)
   if (mh > 2 || rows > 2) rows = side(mh);
   if (mw > 2 || cols > 2) cols = side(mw);
+#endif
   for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
     mv t[4][MOST];
     columns_out(p, m, off, mh, mw, t);
@@ -200,7 +202,7 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
   if (a->layout == 1) {
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
-      if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, 4, 4, k);
+      if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, s->rows, s->cols - w, k);
       else FEW_OR(pixels_11, pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M, off, q + w, s->rows, s->cols - w, k);
     }
     return;
