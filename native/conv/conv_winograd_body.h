@@ -118,7 +118,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + (p.a->packing ? 0 : p.turns * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.depth, *window = planes + VL * ends_ld(LONG * 4);
+  float *M = U + p.kept * p.turns * p.u_pos, *zeros = M + p.pos * p.m_pos, *planes = zeros + p.depth, *window = planes + VL * ends_ld(LONG * 4);
   memset(zeros, 0, (size_t)p.depth * sizeof(float));
   int64_t t0 = 0, tiles = p.tiles;
   int tid = ctx->tid, nthreads = ctx->nthreads;
@@ -127,6 +127,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     t0 = p.tiles * tid / nthreads, tiles = p.tiles * (tid + 1) / nthreads - t0;
     tid = 0, nthreads = 1;
   }
+  for (int64_t i = 0; p.kept > 1 && i < p.panels; i++) filters(&p, i * NR, U + i * p.turns * p.u_pos);
   for (int64_t b = 0; b < p.blocks; b++) {
     int64_t first = t0 + tiles * b / p.blocks, n = t0 + tiles * (b + 1) / p.blocks - first, from, to, had = -1;
     ridge_share(n, 1, tid, nthreads, &from, &to);
@@ -140,6 +141,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
       int64_t panel = u / p.splits, part = u % p.splits, r0 = n * part / p.splits, r1 = n * (part + 1) / p.splits;
       const float *turned = U;
       if (p.a->packing) turned = (const float *)p.a->packed + panel * p.turns * p.u_pos;
+      else if (p.kept > 1) turned = U + panel * p.turns * p.u_pos;
       else if (panel != had) filters(&p, panel * NR, U), had = panel;
       for (int64_t s0 = r0, s1; s0 < r1; s0 = s1) {
         s1 = sub_end(&p, first + s0, first + r1) - first;

@@ -11,8 +11,12 @@
 #include "conv_winograd_turn.h"
 #endif
 
+// COPIED: inputs come by way of a window in both layouts. V of a stem's block, 57 tiles of 49 positions, stays in L2, and each thread has its own.
 #if defined(CONV_STEM)
-enum { COPIED = 1 }; // inputs come by way of a window in both layouts
+enum { COPIED = 1 };
+#define CONV_VMAX (45 << 10)
+#define CONV_APART 12
+#define CONV_TS 28
 #else
 enum { COPIED = 0 };
 #endif
@@ -22,8 +26,11 @@ enum { COPIED = 0 };
 #ifndef CONV_APART
 #define CONV_APART (1 << 30)
 #endif
+#ifndef CONV_TS
+#define CONV_TS 56
+#endif
 // TS: tiles of a sub-block, at most; LONG: of a stretch (below); CHUNK: channels of filters transformed at once.
-enum { VMAX = CONV_VMAX, TS = 56, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
+enum { VMAX = CONV_VMAX, TS = CONV_TS, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
 
 typedef struct plan {
   const ridge_conv_args *a;
@@ -37,6 +44,7 @@ typedef struct plan {
   uint8_t turn_of[POS];       // of a position: that of the filters
   int apart;                  // threads have their own tiles and V
   int64_t block, blocks;      // tiles of a block, blocks
+  int64_t kept;               // panels of filters transformed in the call that a thread has at once: one, all of a stem's
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
   int64_t v_pos, u_pos, m_pos; // elements from one position to the next, a line more than they hold: whole multiples
                                // of 4 KiB would meet in one set of L1
@@ -74,7 +82,8 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.v_pos = p.block * p.depth + 16, p.u_pos = p.run * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (p.apart ? nthreads : 1) * ridge_apart(p.pos * p.v_pos * (int64_t)sizeof(float));
   p.wide = a->layout == 0 || COPIED ? (p.across - 1) * p.step * STRIDE + p.points : 0;
-  p.own = ridge_apart(((a->packing ? 0 : p.turns * p.u_pos) + p.pos * p.m_pos + p.depth + p.points * p.wide * p.depth + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
+  p.kept = a->packing ? 0 : COPIED ? p.panels : 1;
+  p.own = ridge_apart((p.kept * p.turns * p.u_pos + p.pos * p.m_pos + p.depth + p.points * p.wide * p.depth + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
   return p;
 }
 

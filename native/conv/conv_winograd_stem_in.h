@@ -4,8 +4,10 @@
 
 // Copies n pairs of pixels, C elements each, next to each other in NHWC, to a window's rows.
 RIDGE_INLINE void copy_pairs(const xt *from, int64_t n, const int C, float *to) {
-  for (int64_t j = 0; j < n; j++, from += 2 * C, to += DEPTH)
-    for (int i = 0; i < 2 * C; i++) to[i] = widen(from[i]);
+  for (int64_t j = 0; j < n; j++, from += 2 * C, to += DEPTH) {
+    if (sizeof(xt) == sizeof(float)) memcpy(to, from, 2 * (size_t)C * sizeof(float));
+    else for (int i = 0; i < 2 * C; i++) to[i] = widen(from[i]);
+  }
 }
 
 // Copies the input rows of a row of tiles, with their padding: [pair of rows][pair of columns][DEPTH]. Pairs begin at the image's corner less its
