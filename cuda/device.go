@@ -34,7 +34,7 @@ type device struct {
 	staging []byte // page-locked, for copies to the host
 	clock   *clock
 	gate    *driver.Gate // nil until it is needed
-	gaveUp  int          // cases in which it did
+	gates   gates        // how it fared
 	tuning  backend.Tuning
 	graphs  string // backend.GraphsOn or GraphsOff
 	// resolution of the events in ns; 0: not measured yet
@@ -174,6 +174,9 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 		return out, backend.Unsupported("kernel %s needs %d bytes of shared memory a block, the device has %d", l.Entry, l.Shared, d.id.limits.SharedMax)
 	}
 	var err error
+	if l.Image != "" {
+		image = l.Image
+	}
 	if out.Function, err = d.entry(image, l.Entry); err != nil {
 		return out, err
 	}
@@ -182,7 +185,11 @@ func (d *device) launch(image string, l kernel.Launch, work uint64) (driver.Laun
 			a.Bits += work
 		}
 		if a.Map != nil {
-			m, err := encode(*a.Map)
+			t := *a.Map
+			if a.Work {
+				t.Address += work
+			}
+			m, err := encode(t)
 			if err != nil {
 				return out, fmt.Errorf("kernel %s: parameter %d: %w", l.Entry, len(out.Params), err)
 			}
@@ -206,7 +213,11 @@ func encode(m kernel.TensorMap) ([128]byte, error) {
 	if !ok {
 		return [128]byte{}, fmt.Errorf("there are no tensor maps of %s", m.DType)
 	}
-	out, err := driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128}.Encode()
+	lines := 3
+	if m.Lines == 128 {
+		lines = 2
+	}
+	out, err := driver.TensorMap{DType: t, Address: m.Address, Dims: m.Dims, Strides: m.Strides, Box: m.Box, Swizzle: driver.Swizzle128, Lines: lines}.Encode()
 	return out, fail("describe a tensor for TMA", err)
 }
 

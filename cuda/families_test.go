@@ -1,13 +1,17 @@
 package cuda
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"ridge/cuda/kernel"
+	"ridge/goharness/backend"
 	"ridge/goharness/op"
+	"ridge/goharness/plan"
 	"ridge/goharness/record"
 )
 
@@ -46,6 +50,62 @@ func TestEverySourceIsRegisteredAndEveryKernelHasItsSource(t *testing.T) {
 			t.Errorf("%s has no line in its family's table", s)
 		}
 	}
+}
+
+// What verify asks of a device reaches every kernel that the device can run.
+func TestEveryKernelTakesOneOfTheShapesThatVerifyAsks(t *testing.T) {
+	ops := op.Builtin()
+	for _, d := range []kernel.Device{{Capability: 80, SMs: 108, SharedMax: 166912}, {Capability: 90, SMs: 132, SharedMax: 232448}, {Capability: 90, SMs: 114, SharedMax: 232448},
+		{Capability: 100, SMs: 148, SharedMax: 232448}, {Capability: 120, SMs: 170, SharedMax: 101376}} {
+		for _, f := range Families() {
+			for _, k := range f.Kernels {
+				if k.Runs(d.Capability) != nil {
+					continue
+				}
+				for _, name := range strings.Fields(k.Ops) {
+					if err := takesOne(ops, k, name, d); err != nil {
+						t.Errorf("%d.%d with %d multiprocessors: %s of %s: %v", d.Capability/10, d.Capability%10, d.SMs, k.Name, name, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// A kernel is used where it is known to be worth it.
+func TestAKernelOfSomeCapabilitiesRunsOnThose(t *testing.T) {
+	k := kernel.Kernel{Least: 80, Among: []int{80, 90}}
+	for capability, want := range map[int]bool{80: true, 90: true, 86: false, 120: false} {
+		if err := k.Runs(capability); (err == nil) != want {
+			t.Errorf("%d: %v", capability, err)
+		}
+	}
+}
+
+// takesOne plans the shapes that verify asks of a kernel for an op; the error is the first reason where it takes none.
+func takesOne(ops *op.Registry, k kernel.Kernel, name string, d kernel.Device) error {
+	cases, err := plan.Checks(ops, "cuda:0", []backend.KernelInfo{k.Info(name, nil)})
+	if err != nil {
+		return err
+	}
+	why := errors.New("it is asked nothing")
+	for n, c := range cases {
+		o, err := ops.New(name, c.Program.Params, k.DType)
+		if err != nil {
+			return err
+		}
+		var b []kernel.Buffer
+		for _, x := range o.Tensors() {
+			b = append(b, kernel.Buffer{Address: 1 << 20, Tensor: x})
+		}
+		if _, err = k.Plan(o, b, d); err == nil {
+			return nil
+		}
+		if n == 0 {
+			why = err
+		}
+	}
+	return why
 }
 
 // unserved are the ops of ridge without a CUDA kernel, with the reason.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"ridge/cuda/driver"
@@ -24,12 +25,43 @@ const (
 	graphNodes = 1 << 16
 )
 
-// gateTries are the cases in which the blocking kernel may give up before a device does without it: where each launch is waited for, as
-// under a tool that watches it, every case would lose gateLimit.
+// gateTries are the cases of a kind in which the blocking kernel may give up before that kind does without it, and, while it has not yet held
+// in any case, the cases before the whole device does: where each launch is waited for, as under a tool that watches it, every case would lose gateLimit.
 const gateTries = 3
+
+// gates is how the blocking kernel fared on a device: cases in which it held, and those in which it gave up, by kind.
+type gates struct {
+	held   int
+	gaveUp map[string]int
+}
+
+// closed is why a case of a kind does without the blocking kernel; nil: it does not.
+func (g *gates) closed(kind string) error {
+	all := 0
+	for _, n := range g.gaveUp {
+		all += n
+	}
+	switch {
+	case g.gaveUp[kind] >= gateTries:
+		return fmt.Errorf("the blocking kernel gave up after %v in %d cases of %s before", gateLimit, g.gaveUp[kind], kind)
+	case g.held == 0 && all >= gateTries:
+		return fmt.Errorf("the blocking kernel gave up after %v in each of %d cases before", gateLimit, all)
+	}
+	return nil
+}
+
+func (g *gates) giveUp(kind string) {
+	if g.gaveUp == nil {
+		g.gaveUp = map[string]int{}
+	}
+	g.gaveUp[kind]++
+}
 
 // gateLimit is how long the blocking kernel waits for the host: a hundred times what filling a queue takes.
 var gateLimit = 250 * time.Millisecond
+
+// errHost: launches on a stream are measured as the host makes them.
+var errHost = errors.New("the host's launching is part of what is measured")
 
 // ways is how the samples of an executable reach the device.
 type ways struct {
@@ -80,9 +112,12 @@ func (e *executable) Measure(ctx context.Context, launches, samples int) ([]back
 			if got.GaveUp { // some of the samples had to wait for the host
 				e.ways.noGate = fmt.Errorf("the blocking kernel gave up after %v", gateLimit)
 				e.ways.warn("%v: its samples were thrown away, and the queue is not filled beforehand", e.ways.noGate)
-				e.d.gaveUp++
+				e.d.gates.giveUp(e.kind(q))
 				untimed += lead + launches*q.Samples
 				continue
+			}
+			if q.Gate != nil {
+				e.d.gates.held++
 			}
 			e.ways.Launching = e.ways.describe(q, got)
 			placed := place(got, launches)
@@ -114,13 +149,14 @@ func (e *executable) choose(q *driver.Timing) error {
 			q.Graphs, e.ways.Why = e.replays(q.Launches)
 		}
 	}
+	if e.only("dispatch") {
+		e.ways.noGate = errHost
+	}
 	if e.ways.noGate != nil {
 		return nil
 	}
-	if e.d.gaveUp >= gateTries {
-		e.ways.noGate = fmt.Errorf("the blocking kernel gave up after %v in %d cases before", gateLimit, e.d.gaveUp)
-		e.ways.warn("%v: the queue is not filled beforehand", e.ways.noGate)
-		return nil
+	if e.ways.noGate = e.d.gates.closed(e.kind(*q)); e.ways.noGate != nil {
+		return nil // the first cases warned; the conditions of each say it
 	}
 	var err error
 	if q.Gate, err = e.d.holdGate(); isLost(err) {
@@ -153,6 +189,18 @@ func (e *executable) replays(launches int) (bool, string) {
 	return true, fmt.Sprintf("a sample is %d launches", n)
 }
 
+// kind of case: what may make the host wait behind the blocking kernel is the driver's way with such operations on such a path.
+func (e *executable) kind(q driver.Timing) string {
+	var ops []string
+	for _, s := range e.p.Steps {
+		ops = append(ops, s.Op.Name())
+	}
+	if q.Graphs {
+		return strings.Join(ops, "+") + " in a graph"
+	}
+	return strings.Join(ops, "+") + " on the stream"
+}
+
 // only reports whether the program is that one op.
 func (e *executable) only(op string) bool { return len(e.p.Steps) == 1 && e.p.Steps[0].Op.Name() == op }
 
@@ -162,8 +210,10 @@ func (w *ways) describe(q driver.Timing, t driver.Timed) record.Launching {
 		out.Path = record.LaunchGraph
 	}
 	switch {
+	case w.noGate == errHost:
+		out.Queue = "as the host fills it: " + errHost.Error()
 	case q.Gate == nil:
-		out.Queue = "not filled beforehand: " + w.noGate.Error()
+		out.Queue = record.QueueNotFilled + w.noGate.Error()
 	case t.Behind < t.Operations:
 		out.Queue = fmt.Sprintf("the first %d of %d operations behind a blocking kernel", t.Behind, t.Operations)
 	default:

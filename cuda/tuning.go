@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"ridge/cuda/kernel"
 	"ridge/goharness/backend"
@@ -32,7 +33,11 @@ func choices(k kernel.Kernel, o op.Op, d kernel.Device) (all []map[string]int64,
 		if err != nil || len(p.Launches) == 0 {
 			return ""
 		}
-		return p.Launches[0].Entry
+		var entries []string
+		for _, l := range p.Launches {
+			entries = append(entries, l.Entry)
+		}
+		return strings.Join(entries, " ")
 	}
 	entries, free := map[string]bool{}, form(0, 0)
 	add := func(entry string, p map[string]int64) {

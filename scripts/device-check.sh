@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # Checks ridge on a machine with an NVIDIA GPU, from a binary built elsewhere (make device-bundle): no Go, no network. Within
-# nine minutes it verifies every kernel, calibrates quick, measures peers side by side with ridge's kernels, runs fusion
-# quick and lets compute-sanitizer look at the small shapes. Each part has its own time and its own file, so what was done
-# stays when a part fails or all is cut off.
+# nine minutes it verifies every kernel and lets compute-sanitizer look at the small shapes, at the same time since nothing is
+# timed there; then it calibrates quick, measures peers side by side with ridge's kernels and runs fusion quick. Each part has
+# its own time and its own file, so what was done stays when a part fails or all is cut off.
 #
 #   scripts/device-check.sh [FOLDER]      results go there (default $OUT, else device-check/)
 #
 # RIDGE    the binary; default: ridge beside this script, ../bin/ridge, or ../bin/device.tar.gz unpacked
 # DEVICE   cuda:0            SECONDS_IN_ALL  540
-# PARTS    verify calibrate peers fusion memcheck racecheck, in the order in which they run
+# PARTS    verify memcheck racecheck, which run together and before the others whatever their place, and calibrate peers fusion in
+#          the order in which they run
 # SHAPES   full, or tiny for a machine that has no GPU and plays one
 # PYTHON   python3
 #
@@ -19,7 +20,7 @@ export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-${OUT:-device-check}}
 device=${DEVICE:-cuda:0} total=${SECONDS_IN_ALL:-540} shapes=${SHAPES:-full} python=${PYTHON:-python3}
-parts=${PARTS:-verify calibrate peers fusion memcheck racecheck}
+parts=${PARTS:-verify memcheck racecheck calibrate peers fusion}
 began=$SECONDS reserve=12 # for the table and the files, and for a part that is slow to end
 case $total in '' | *[!0-9]*) echo "device-check: SECONDS_IN_ALL=$total: expected a number of seconds" >&2; exit 2 ;; esac
 for p in $parts; do
@@ -34,10 +35,11 @@ running=$out/running # data of the part that runs, with its journal: what is the
 
 left() { echo $((total - (SECONDS - began))); }
 
-# A part's allowance in seconds. They add up to less than nine minutes; a part that needs less leaves the rest to the others.
+# A part's allowance in seconds. The longest of those that run together and the others add up to less than nine minutes; a part that needs less leaves
+# the rest to the others. On an H200 verify took 15 s and memcheck 27 beside racecheck, that more than 95, calibrate 33, the peers 1.6 a row.
 allowance() {
   case $1 in
-  verify) echo 80 ;; calibrate) echo 110 ;; peers) echo 115 ;; fusion) echo 85 ;; memcheck) echo 70 ;; racecheck) echo 60 ;;
+  verify) echo 80 ;; memcheck) echo 100 ;; racecheck) echo 170 ;; calibrate) echo 80 ;; peers) echo 180 ;; fusion) echo 85 ;;
   esac
 }
 
@@ -72,10 +74,11 @@ if [ "$shapes" = tiny ]; then
 fi
 
 # What came from outside ends the part that runs; the table and the files are still made.
-stopped="" child=""
+stopped="" child="" together=()
 on_signal() {
   stopped=1
-  [ -n "$child" ] && kill -TERM "$child" 2>/dev/null
+  # shellcheck disable=SC2086
+  [ -n "$child${together[*]}" ] && kill -TERM $child "${together[@]}" 2>/dev/null
 }
 trap on_signal TERM INT HUP
 trap 'rm -rf "$tmp"' EXIT
@@ -139,13 +142,15 @@ findings() {
     END {if (told) print sum; else if (named) print named}' "$1" 2>/dev/null
 }
 
-# watched FILE: looks at ridge's worker, which launches the kernels, until the sanitizer's libraries are seen in it. FILE then holds "yes",
-# "no" where a worker was seen without them all the time.
+# watched TOOL FILE: looks at ridge's worker under that tool, which launches the kernels, until the sanitizer's libraries are seen in it. FILE then
+# holds "yes", "no" where a worker was seen without them all the time.
 watched() {
-  local p
+  local p tool=$1
+  shift
   while :; do
     for p in /proc/[0-9]*; do
       case $(tr '\0' ' ' 2>/dev/null <"$p/cmdline") in "$ridge worker"*) ;; *) continue ;; esac
+      tr '\0' '\n' 2>/dev/null <"$p/environ" | grep -aqx "RIDGE_WATCHED_BY=$tool" || continue
       if grep -aqiE 'sanitizer|InjectionTarget' "$p/maps" 2>/dev/null; then echo yes >"$1"; return; fi
       echo no >"$1"
     done
@@ -161,13 +166,13 @@ sanitize() { # tool
   if ! command -v compute-sanitizer >/dev/null; then record "$tool" skipped 0 "compute-sanitizer is not installed here"; return; fi
   if [ "$n" -lt 10 ]; then record "$tool" skipped 0 "no time was left for it"; return; fi
   printf '\n== %s (%s s)\n' "$tool" "$n" >>"$log"
-  watched "$tmp/$tool.seen" 2>/dev/null &
+  watched "$tool" "$tmp/$tool.seen" 2>/dev/null &
   watcher=$!
   [ "$tool" = memcheck ] && more="--report-api-errors no" # ridge tells those, and some it asks for
   # Round the worker, since the tool does not follow the way in which ridge starts it. ridge ends before its time does, with what it has
   # verified, so that the tool can write its report. Each worker's has the number of a process.
   # shellcheck disable=SC2086
-  within "$n" timeout --foreground -s TERM -k 16 "$((n > 30 ? n - 16 : n))" "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/$tool" --output "$tmp/$tool.json" \
+  within "$n" env RIDGE_WATCHED_BY="$tool" timeout --foreground -s TERM -k 16 "$((n > 30 ? n - 16 : n))" "$ridge" verify --device "$device" --quiet $narrow --data-dir "$tmp/$tool" --output "$tmp/$tool.json" \
     --under "compute-sanitizer --tool $tool --target-processes application-only --print-limit 20 --check-exit-code no --require-cuda-init no
       --destroy-on-device-error kernel --show-backtrace device $more --log-file $report.%p"
   rc=$?
@@ -175,7 +180,7 @@ sanitize() { # tool
   { kill "$watcher" && wait "$watcher"; } 2>/dev/null
   seen=$(cat "$tmp/$tool.seen" 2>/dev/null)
   count=$(findings "$report")
-  { printf '== %s, status %s\n' "$tool" "$rc"; head -c 2000000 "$report" 2>/dev/null; } >>"$out/sanitizer.txt"
+  { printf '== %s, status %s\n' "$tool" "$rc"; head -c 2000000 "$report" 2>/dev/null; } >"$tmp/$tool.findings"
   note="${count:-no} findings"
   # Of the whole tool alone: its library also says "not supported" of debug formats and of single calls.
   if [ "${count:-0}" = 0 ] && grep -aqiE "$unable" "$report" 2>/dev/null; then
@@ -196,6 +201,54 @@ sanitize() { # tool
     esac
   fi
   record "$tool" "$state" $((SECONDS - start)) "$note"
+}
+
+# part NAME: runs it.
+part() {
+  local n
+  case $1 in
+  verify)
+    # shellcheck disable=SC2086
+    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$running" --output "$out/verify.json"
+    ;;
+  calibrate)
+    # shellcheck disable=SC2086
+    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$running" --output "$out/calibration.json"
+    ;;
+  peers)
+    if ! command -v "$python" >/dev/null; then record peers skipped 0 "$python is not installed here"; return; fi
+    n=$(($(left) - reserve - 8))
+    [ "$n" -gt 170 ] && n=170
+    run peers peers.json "$python" -u "$here/device-peers.py" --ridge "$ridge" --device "$device" --shapes "$shapes" --seconds "$n" --output "$out/peers.json"
+    ;;
+  fusion)
+    # shellcheck disable=SC2086
+    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
+    ;;
+  memcheck | racecheck) sanitize "$1" ;;
+  esac
+}
+
+# beside NAME: part NAME in a process of its own, whose record and log lie in files until gather takes them.
+beside() {
+  log=$tmp/$1.log
+  record() { printf '%s\n' "$2" "$3" "$4" >"$tmp/$1.record"; }
+  trap on_signal TERM INT HUP
+  together=()
+  : >"$log"
+  part "$1"
+}
+
+# gather NAME: what a part that ran beside others left.
+gather() {
+  local f=() recorded="failed
+0
+it ended without a word"
+  cat "$tmp/$1.log" >>"$log" 2>/dev/null
+  [ -s "$tmp/$1.findings" ] && cat "$tmp/$1.findings" >>"$out/sanitizer.txt"
+  [ -s "$tmp/$1.record" ] && recorded=$(cat "$tmp/$1.record")
+  mapfile -t f <<<"$recorded"
+  record "$1" "${f[0]}" "${f[1]}" "${f[*]:2}"
 }
 
 find_ridge() {
@@ -228,33 +281,24 @@ document
 # Torch comes from a disk that may be slow: it is read while ridge verifies, which times nothing, and not in the time of the peers.
 case " $parts " in *" verify "*" peers "*) [ -z "$usable" ] || nice "$python" -c 'import torch' >/dev/null 2>&1 </dev/null & ;; esac
 
+untimed="" timed=""
 for p in $parts; do
   if [ -z "$usable" ]; then
     record "$p" skipped 0 "ridge has no device $device here: $(printf '%s' "$listed" | grep -ai 'nvidia\|cuda' | head -n 1 | cut -c1-250)"
     continue
   fi
-  case $p in
-  verify)
-    # shellcheck disable=SC2086
-    run verify verify.json "$ridge" verify --device "$device" --quiet $narrow --data-dir "$running" --output "$out/verify.json"
-    ;;
-  calibrate)
-    # shellcheck disable=SC2086
-    run calibrate calibration.json "$ridge" calibrate --quick --force --quiet --device "$device" $quick --data-dir "$running" --output "$out/calibration.json"
-    ;;
-  peers)
-    if ! command -v "$python" >/dev/null; then record peers skipped 0 "$python is not installed here"; continue; fi
-    n=$(($(left) - reserve - 8))
-    [ "$n" -gt 105 ] && n=105
-    run peers peers.json "$python" -u "$here/device-peers.py" --ridge "$ridge" --device "$device" --shapes "$shapes" --seconds "$n" --output "$out/peers.json"
-    ;;
-  fusion)
-    # shellcheck disable=SC2086
-    run fusion fusion.json "$ridge" fusion --quick --force --quiet --device "$device" $only --data-dir "$running" --output "$out/fusion.json"
-    ;;
-  memcheck | racecheck) sanitize "$p" ;;
-  esac
+  case $p in verify | memcheck | racecheck) untimed="$untimed $p" ;; *) timed="$timed $p" ;; esac
 done
+
+for p in $untimed; do
+  beside "$p" &
+  together+=($!)
+done
+while kill -0 "${together[@]}" 2>/dev/null; do sleep 0.2; done
+together=()
+for p in $untimed; do gather "$p"; done
+
+for p in $timed; do part "$p"; done
 
 # Nothing above 16 MiB: what a machine that is lent gives back.
 for f in "$out"/*; do

@@ -12,6 +12,7 @@ import argparse, fcntl, json, os, select, signal, statistics, subprocess, sys, t
 
 GEMM, CONV, ATTENTION, MEMORY = "gemm", "conv", "attention", "memory"
 BATCH_MS, BATCHES, ROUNDS = 1.0, 7, 5
+SLOW = 2.0  # times the fastest peer's time, at which a peer is timed in one round alone
 GRAPH_FROM = 20  # calls of a batch are replayed as a graph, as ridge's are
 HOST_BOUND = 0.8  # of a peer's time, that the host takes to launch it: the figure is then the host's
 
@@ -19,24 +20,32 @@ HOST_BOUND = 0.8  # of a peer's time, that the host takes to launch it: the figu
 def shapes(which):
     """The questions, the most telling first: (family, op, dtype, parameters)."""
     if which == "tiny":
-        return [(GEMM, "gemm", "fp32", dict(m=16, n=16, k=16)), (GEMM, "gemm", "int8", dict(m=32, n=16, k=16)),
+        return [(GEMM, "gemm", "fp32", dict(m=16, n=16, k=16)), (GEMM, "gemm", "fp32", dict(m=16, n=16, k=16, tb=1)), (GEMM, "gemm", "int8", dict(m=32, n=16, k=16)),
                 (CONV, "conv2d", "fp32", dict(n=1, c=4, h=6, w=6, k=4, r=3, pad=1)),
                 (CONV, "conv2d", "bf16", dict(n=1, c=4, h=6, w=6, k=4, r=3, pad=1, layout="nhwc")),
-                (ATTENTION, "attention", "bf16", dict(b=1, heads=2, sq=16, d=16, causal=1)),
+                (ATTENTION, "attention", "bf16", dict(b=1, heads=2, kv_heads=1, sq=16, d=16, causal=1)),
                 (MEMORY, "copy", "fp32", dict(rows=16, cols=64)), (MEMORY, "stream_triad", "fp32", dict(n=1024)),
                 (MEMORY, "sum", "fp32", dict(rows=16, cols=64)), (MEMORY, "softmax", "fp32", dict(rows=16, cols=64)),
                 (MEMORY, "layer_norm", "fp32", dict(rows=16, cols=64))]
-    cube = lambda d, n: (GEMM, "gemm", d, dict(m=n, n=n, k=n))
-    image = lambda d, c, h, k, r, stride: (CONV, "conv2d", d, dict(n=32, c=c, h=h, w=h, k=k, r=r, stride=stride, pad=r // 2, layout="nhwc"))
-    heads = lambda d, s, causal: (ATTENTION, "attention", "bf16", dict(b=1, heads=16, sq=s, d=d, causal=causal))
-    return [cube("bf16", 4096), cube("fp32", 4096), heads(128, 8192, 0), heads(64, 8192, 1), (MEMORY, "copy", "fp32", dict(rows=16384, cols=16384)),
-            image("bf16", 64, 56, 64, 3, 1), image("bf16", 256, 14, 256, 3, 1), (MEMORY, "stream_triad", "fp32", dict(n=1 << 28)),
-            (GEMM, "gemm", "bf16", dict(m=16, n=8192, k=8192)), (GEMM, "gemm", "bf16", dict(m=1, n=8192, k=8192)),
-            (MEMORY, "sum", "fp32", dict(rows=16384, cols=16384)), cube("int8", 4096), cube("fp16", 4096), cube("fp64", 4096),
-            heads(128, 8192, 1), heads(64, 8192, 0), image("bf16", 512, 7, 512, 3, 1), image("fp32", 64, 56, 64, 3, 1),
-            image("bf16", 256, 56, 64, 1, 1), image("bf16", 1024, 14, 256, 1, 1), (GEMM, "gemm", "bf16", dict(m=128, n=8192, k=8192)),
-            (MEMORY, "softmax", "bf16", dict(rows=8192, cols=8192)), (MEMORY, "layer_norm", "bf16", dict(rows=8192, cols=8192)),
-            cube("bf16", 8192), cube("tf32", 4096), cube("fp8_e4m3", 8192)]
+    gemm = lambda d, m, n, k, **more: (GEMM, "gemm", d, dict(m=m, n=n, k=k, **more))
+    # B stored [N,K], as layers keep their weights and as the libraries want bytes; [K,N] without tb.
+    cube = lambda d, n, **more: gemm(d, n, n, n, **more)
+    rows = lambda m, n, **more: gemm("bf16", m, n, n, **more)
+    image = lambda c, h, k, r, stride=1, d="bf16", pad=None: (CONV, "conv2d", d, dict(n=32, c=c, h=h, w=h, k=k, r=r, stride=stride, pad=r // 2 if pad is None else pad, layout="nhwc"))
+    heads = lambda d, s, causal, h=16, **more: (ATTENTION, "attention", "bf16", dict(b=1, heads=h, sq=s, d=d, causal=causal, **more))
+    matrix = lambda op, d, n: (MEMORY, op, d, dict(rows=n, cols=n))
+    triad = lambda n: (MEMORY, "stream_triad", "fp32", dict(n=n))
+    nk = dict(tb=1)
+    return [cube("bf16", 4096), heads(128, 8192, 0), image(64, 56, 64, 3), matrix("copy", "fp32", 16384), cube("fp8_e4m3", 8192, **nk), cube("int8", 4096, **nk), rows(16, 8192, **nk),
+            cube("fp32", 4096, **nk), heads(64, 8192, 1), image(256, 14, 256, 3), matrix("sum", "fp32", 16384), triad(1 << 28), cube("bf16", 8192), cube("bf16", 4096, **nk),
+            cube("tf32", 4096, **nk), rows(1, 8192, **nk), matrix("layer_norm", "bf16", 8192), heads(128, 8192, 1), image(512, 7, 512, 3), image(256, 56, 64, 1), cube("fp16", 4096),
+            cube("fp64", 4096), cube("fp32", 4096), cube("tf32", 4096), rows(128, 8192, **nk), matrix("softmax", "bf16", 8192), heads(64, 8192, 0), image(1024, 14, 256, 1), image(64, 56, 64, 3, d="fp32"),
+            heads(128, 8192, 1, h=32, kv_heads=8), heads(256, 8192, 0), rows(64, 8192, **nk), rows(16, 8192), rows(1, 8192), rows(128, 8192), image(128, 28, 128, 3), image(128, 56, 128, 3, 2),
+            image(64, 56, 256, 1), image(512, 28, 128, 1), image(256, 14, 1024, 1), image(2048, 7, 512, 1), image(256, 56, 512, 1, 2), image(3, 224, 64, 7, 2),
+            cube("bf16", 8192, **nk), cube("fp8_e4m3", 4096, **nk), cube("int8", 8192, **nk), cube("fp16", 8192, **nk), rows(16, 4096, **nk), rows(16, 16384, **nk), rows(1, 4096, **nk), rows(1, 16384, **nk),
+            rows(64, 4096, **nk), rows(128, 4096, **nk), rows(128, 16384, **nk), rows(64, 8192), rows(16, 4096), rows(16, 16384), rows(64, 4096), rows(128, 4096), heads(256, 8192, 1), heads(128, 2048, 1),
+            matrix("copy", "bf16", 16384), matrix("softmax", "fp32", 8192), matrix("layer_norm", "fp32", 8192), cube("fp32", 1024, **nk), cube("bf16", 1024), cube("bf16", 2048),
+            cube("int8", 4096), cube("tf32", 8192, **nk), cube("fp8_e4m3", 4096), image(256, 14, 256, 3, d="int8")]
 
 
 class Ended(BaseException):
@@ -136,17 +145,19 @@ class Peers:
 
     def gemm(self, op, dtype, p):
         t, m, n, k = self.torch, p["m"], p["n"], p["k"]
-        a, b = self.random(dtype, m, k), self.random(dtype, k, n)
-        rows = slice(0, min(8, m))
-        want = a[rows].double() @ b.double()
+        bytes_of = dtype in ("int8", "fp8_e4m3")  # of which cuBLASLt takes B stored [N,K] alone
+        a, transposed = self.random(dtype, m, k), bool(p.get("tb")) or bytes_of
+        b = self.random(dtype, n, k).t() if transposed else self.random(dtype, k, n)
+        other = "" if bool(p.get("tb")) == transposed else OTHER_LAYOUT
+        rows, cols = slice(0, min(8, m)), slice(0, min(256, n))
+        want = a[rows].double() @ b[:, cols].double()
         calls = []
         if dtype == "int8":
             if m > 16:
-                b = b.t().contiguous().t()  # as cuBLASLt wants it
-                calls.append(("torch._int_mm (cuBLASLt)", lambda: t._int_mm(a, b)))
+                calls.append(("torch._int_mm (cuBLASLt)" + other, lambda: t._int_mm(a, b)))
         elif dtype == "fp8_e4m3":
-            one, bt = t.ones((), device=self.device), b.t().contiguous().t()
-            calls.append(("torch._scaled_mm (cuBLASLt)", lambda: t._scaled_mm(a, bt, scale_a=one, scale_b=one, out_dtype=t.bfloat16)))
+            one = t.ones((), device=self.device)
+            calls.append(("torch._scaled_mm (cuBLASLt)" + other, lambda: t._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=t.bfloat16)))
         else:
             out = t.empty((m, n), device=self.device, dtype=self.types[dtype])
             for lib in ("cublas", "cublaslt"):
@@ -154,7 +165,7 @@ class Peers:
                     t.backends.cuda.preferred_blas_library(lib)
                     return t.mm(a, b, out=out)
                 calls.append(("torch.mm (%s)" % lib, call))
-        return [(name, f, lambda f=f: self.off(f()[rows], want)) for name, f in calls]
+        return [(name, f, lambda f=f: self.off(f()[rows, cols], want)) for name, f in calls]
 
     def conv(self, op, dtype, p):
         t, r = self.torch, p.get("r", 3)
@@ -162,29 +173,35 @@ class Peers:
         if p.get("layout") == "nhwc":
             x, w = x.to(memory_format=t.channels_last), w.to(memory_format=t.channels_last)
         if dtype == "int8":
-            return []
+            raise RuntimeError("torch has no convolution of int8 on a GPU")
         call = lambda x=x, w=w: t.nn.functional.conv2d(x, w, stride=p.get("stride", 1), padding=p.get("pad", 0))
-        return [("conv2d (cuDNN)", call, lambda: self.off(call()[:1], call(x[:1].double(), w.double())))]
+
+        def error():
+            got = call()[:1]
+            with t.backends.cudnn.flags(enabled=False):  # no search for the fastest way to the truth
+                return self.off(got, call(x[:1].double(), w.double()))
+        return [("conv2d (cuDNN)", call, error)]
 
     def attention(self, op, dtype, p):
         from torch.nn.attention import SDPBackend, sdpa_kernel
         t, causal = self.torch, bool(p.get("causal"))
-        q, k, v = (self.random(dtype, p["b"], p["heads"], p["sq"], p["d"]) for _ in range(3))
-        few = slice(0, 1)
-        plain = lambda q, k, v: t.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        all_heads, kv = p["heads"], p.get("kv_heads") or p["heads"]
+        q, k, v = (self.random(dtype, p["b"], h, p["sq"], p["d"]) for h in (all_heads, kv, kv))
+        few, grouped = slice(0, 1), {} if kv == all_heads else dict(enable_gqa=True)
+        plain = lambda q, k, v, **more: t.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=causal, **more)
 
         def truth():
             with sdpa_kernel(SDPBackend.MATH):
                 return plain(q[:, few].float(), k[:, few].float(), v[:, few].float())
         out = []
-        for name in ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION", "MATH"):
+        for name in ("FLASH_ATTENTION", "EFFICIENT_ATTENTION", "CUDNN_ATTENTION"):
             backend = getattr(SDPBackend, name, None)
             if backend is None:
                 continue
 
             def call(backend=backend):
                 with sdpa_kernel(backend):
-                    return plain(q, k, v)
+                    return plain(q, k, v, **grouped)
             out.append(("SDPA " + name.lower(), call, lambda call=call: self.off(call()[:, few], truth())))
         return out
 
@@ -268,10 +285,16 @@ class Peers:
 
 def measure(row, worker, peers, case, question, deadline, rounds):
     """One question: ridge's times and each peer's by round, and the ratios of the rounds, into row: what is there stays when a later step fails."""
-    row["peers"] = []
+    row["peers"], took = [], {}
+    row["seconds"] = took  # of each step
     ours = None
+
+    def step(name, began=[time.monotonic()]):
+        now = time.monotonic()
+        took[name], began[0] = round(took.get(name, 0) + now - began[0], 2), now
     try:
         prepared = worker.ask("prepare", 60, case=case)["prepared"]
+        step("prepare")
         verified = worker.ask("verify", max(1, min(60, deadline - time.monotonic())), arm=0)["verified"]
         row.update(kernel=prepared["arms"][0]["kernels"], flops=prepared["flops"], bytes=prepared["bytes"], verified=verified["passed"],
                    worst_error_over_bound=verified["worst_error_over_bound"])
@@ -280,6 +303,7 @@ def measure(row, worker, peers, case, question, deadline, rounds):
         ours = row["ridge_ns"] = []
     except RuntimeError as e:
         row["ridge_unavailable"] = str(e)
+    step("verify")
     ready = []
     try:
         made = peers.make(*question) if peers else []
@@ -297,13 +321,16 @@ def measure(row, worker, peers, case, question, deadline, rounds):
             ready.append((peer, go, n))
         except Exception as e:
             peer["unavailable"] = "%s: %s" % (type(e).__name__, str(e).split("\n")[0][:300])
+    step("peers")
     for turn in range(rounds + 1):  # the first, in which clocks and caches settle, does not count
         if time.monotonic() > deadline:
             break
         arms = ([None] if ours is not None else []) + ready
         for arm in arms if turn % 2 == 0 else arms[::-1]:
             if arm is None:
+                step("timing")
                 got = worker.ask("measure", 60)["measured"]
+                step("timing_ridge")
                 row["driver"] = got["conditions"]["driver"]
                 if turn > 0:
                     ours.append(got["times"][0]["median_ns"])
@@ -318,7 +345,14 @@ def measure(row, worker, peers, case, question, deadline, rounds):
             if turn > 0:
                 peer["ns"].append(ns)
                 peer["host_ns"].append(host)
-    for peer, _, _ in ready:
+        if turn == 1:
+            fastest = min((p["ns"][0] for p, _, _ in ready), default=0)
+            slow = [x for x in ready if x[0]["ns"][0] > SLOW * fastest]
+            for peer, _, _ in slow:
+                peer["one_round"] = "%.1f times slower than the fastest peer" % (peer["ns"][0] / fastest)
+            ready = [x for x in ready if x not in slow]
+    step("timing")
+    for peer in (p for p in row["peers"] if p["ns"] and "unavailable" not in p):
         # Launched one by one by Python: from here on it is the host that is timed.
         peer["host_bound"] = bool(peer["ns"]) and statistics.median(peer["host_ns"]) >= HOST_BOUND * statistics.median(peer["ns"])
         ratios = sorted(p / o for p, o in zip(peer["ns"], ours or []) if o > 0)
@@ -326,6 +360,7 @@ def measure(row, worker, peers, case, question, deadline, rounds):
             peer.update(ratio=statistics.median(ratios), ratio_range=[ratios[0], ratios[-1]])
     if ours is not None:
         worker.ask("release", 30)
+        step("release")
 
 
 def write(path, document):
@@ -387,26 +422,53 @@ def run(args):
     return 0
 
 
+OTHER_LAYOUT = ", B [N,K]"  # in the name of a peer that cannot take B as ridge was asked
+
+
+def means(rows):
+    """Lines of geometric means: ridge against the fastest peer of each row that answered the same question and was not bound by the host."""
+    groups = {}
+    for r in rows:
+        ratios = [p["ratio"] for p in r["peers"] if "ratio" in p and not p.get("host_bound") and OTHER_LAYOUT not in p["name"]]
+        if not ratios:
+            continue
+        name = r["family"]
+        if name == GEMM:
+            name = "gemm of m <= 128" if r["params"]["m"] <= 128 else "gemm %s" % r["dtype"]
+        for g in ("all", r["family"], name):
+            groups.setdefault(g, {})[id(r)] = min(ratios)
+    if not groups:
+        return []
+    out = ["", "ridge against the fastest peer of each row, geometric means (above 1 ridge is faster)"]
+    for g, of in sorted(groups.items(), key=lambda x: (x[0] != "all", x[0])):
+        out.append("  %-20s %.3f of %d rows, %.3f to %.3f" % (g, statistics.geometric_mean(of.values()), len(of), min(of.values()), max(of.values())))
+    return out
+
+
 def table(path):
     with open(path) as f:
         document = json.load(f)
     drivers = sorted({r["driver"] for r in document["rows"] if "driver" in r})
     print("ridge's driver: %s; peers: %s" % (", ".join(drivers) or "-", document.get("versions", document.get("peers_unavailable"))))
-    print("%-52s %-26s %12s %12s  %s" % ("ridge beside its peers", "peer", "ridge", "peer", "ratio (range)"))
+    print("%-60s %-34s %12s %12s  %s" % ("ridge beside its peers", "peer", "ridge", "peer", "ratio (range)"))
     for r in document["rows"]:
         what = "%s %s %s" % (r["op"], r["dtype"], ",".join("%s=%s" % kv for kv in r["params"].items()))
         ours = statistics.median(r["ridge_ns"]) if r.get("ridge_ns") else 0
         rate = lambda ns: "-" if not ns else "%.1f TFLOP/s" % (r["flops"] / ns / 1e3) if r["family"] != MEMORY else "%.0f GB/s" % (r["bytes"] / ns)
         if "failed" in r or "ridge_unavailable" in r:
-            print("%-52s ridge: %s" % (what, r.get("failed") or r["ridge_unavailable"]))
+            print("%-60s ridge: %s" % (what, r.get("failed") or r["ridge_unavailable"]))
         if "flops" not in r:
             rate = lambda ns: "%.1f us" % (ns / 1e3) if ns else "-"
         for p in r["peers"] or [dict(name="-", unavailable=r.get("peers_unavailable", document.get("peers_unavailable", "none for it")))]:
             theirs = statistics.median(p["ns"]) if p.get("ns") else 0
             ratio = "%.3f (%.3f to %.3f)" % (p["ratio"], *p["ratio_range"]) if "ratio" in p else p.get("unavailable", "-")
+            if "ratio" in p and "one_round" in p:
+                ratio = "%.3f, one round: %s" % (p["ratio"], p["one_round"])
             if p.get("host_bound"):
                 ratio += ", host-bound"
-            print("%-52s %-26s %12s %12s  %s" % (what[:52], p["name"][:26], rate(ours), rate(theirs), ratio[:90]))
+            print("%-60s %-34s %12s %12s  %s" % (what[:60], p["name"][:34], rate(ours), rate(theirs), ratio[:90]))
+    for line in means(document["rows"]):
+        print(line)
     if document.get("left_out"):
         print("left out:", document["left_out"])
     return 0

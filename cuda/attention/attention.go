@@ -17,6 +17,7 @@ func Family() kernel.Family {
 	return kernel.Family{Name: "attention", Kernels: []kernel.Kernel{
 		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 5, Plan: simt},
 		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 5, Plan: simt},
+		{Name: "attention_fp32_sm80_3xtf32", Ops: "attention", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 1, BoundC: 5, FLOPShare: 3, Computes: record.TF32, Plan: wide},
 		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, RoundedC: 8, Plan: mma},
 		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 5, RoundedC: 8, Plan: wgmma},
 	}}
@@ -61,6 +62,41 @@ func simt(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
 	}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
+
+// wide plans fp32 on tensor cores (attention_3xtf32.cuh), which are faster than the fp32 units on 8.0 and 9.0 alone.
+func wide(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	const queries, keys = 32, 128
+	a, ok := o.(*op.Attention)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no attention", o.Name())
+	}
+	shared := (queries + 2*keys) * (4*a.Dim + 16)
+	switch {
+	case a.Dim != 64 && a.Dim != 128:
+		return kernel.Plan{}, kernel.Shape("d=%d: 64 and 128 are taken", a.Dim)
+	case a.Sq > mmaSequence || a.Skv > mmaSequence:
+		return kernel.Plan{}, kernel.Shape("%d queries, %d keys: at most %d are taken", a.Sq, a.Skv, mmaSequence)
+	case shared+wideStatic > int64(d.SharedMax):
+		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", shared+wideStatic, d.SharedMax)
+	}
+	for _, x := range b {
+		if x.Address%16 != 0 {
+			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
+		}
+	}
+	tiles, heads := (a.Sq+queries-1)/queries, op.Product(a.B, a.H)
+	if tiles > 0 && heads > kernel.MaxGrid/tiles {
+		return kernel.Plan{}, kernel.Shape("%d heads of %d queries: at most %d tiles of %d queries are taken", heads, a.Sq, kernel.MaxGrid, int64(queries))
+	}
+	l := kernel.Launch{Entry: fmt.Sprintf("attention_fp32_sm80_3xtf32_d%d", a.Dim), Grid: [3]int64{max(1, tiles*heads), 1, 1}, Block: [3]int64{256, 1, 1}, Shared: shared}
+	l.Args = append(kernel.Ints(a.B, a.H, a.HKV, a.Sq, a.Skv), kernel.Bool(a.Causal), kernel.Float(a.Scale()))
+	for _, x := range b {
+		l.Args = append(l.Args, kernel.Ptr(x))
+	}
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+}
+
+const wideStatic = 1024 // bases and sums of its warps
 
 // Of attention_mma.cuh: a tile's keys, and the queries and keys of a sequence that its 32-bit indices hold.
 const mmaKeys, mmaSequence = 64, 1 << 29

@@ -13,7 +13,7 @@
 // dimension of a score a warp issues 16 FMA (4 cycles) and reads 3 wavefronts, per key of the output 32 FMA (8 cycles) and 5
 // wavefronts: the FMA pipe binds by 4 to 3 and 8 to 5, less for slices of q and k, which are stored with 4 lanes a bank (32 wavefronts
 // for 128 cycles of FMA). 43 KB of shared memory, two blocks a multiprocessor of 100 KB, four of 228 KB.
-// Not measured on a device yet.
+// H200, fp32, d = 64: 8 heads of 512 in 127 us (4.2 TFLOP/s), 16 heads of 2048, causal, in 1055 us (8.1); there attention_3xtf32.cuh is preferred.
 #ifndef RIDGE_ATTENTION_SIMT_CUH
 #define RIDGE_ATTENTION_SIMT_CUH
 

@@ -45,8 +45,22 @@ func TestAttentionOnTensorCoresMatchesTheExpectation(t *testing.T) {
 	cudatest.Taken(t, cuda.New(), "sm80", ops)
 }
 
-// On Hopper's tensor cores: blocks of 192 queries (d = 64) or 128, tiles of 128 keys (d = 256: 80), one, several and more than a ring of stages, whole and in
-// part; masks that begin before, in and behind a tile and a block, queries that see nothing; groups of heads; more and fewer keys than queries.
+// fp32 as three products of tf32: blocks of 32 queries, tiles of 128 keys in parts of 32, whole and in part; parts that see no key; masks as above.
+func TestAttentionOfFP32OnTensorCoresMatchesTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{
+		"b=0,heads=1,sq=3", "b=1,heads=1,sq=0,skv=3", "b=1,heads=1,sq=1", "b=1,heads=1,sq=32,skv=128", "b=2,heads=3,sq=17", "b=1,heads=1,sq=40,skv=300",
+		"b=1,heads=4,kv_heads=2,sq=9,skv=150", "b=1,heads=1,sq=150,causal=1", "b=1,heads=2,kv_heads=1,sq=40,skv=200,causal=1", "b=1,heads=1,sq=70,skv=5,causal=1",
+	} {
+		for _, d := range []string{",d=64", ",d=128"} {
+			ops = append(ops, cudatest.Op(t, "attention", record.FP32, shape+d))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "sm80_3xtf32", ops)
+}
+
+// On Hopper's tensor cores: blocks of 192 queries (d = 256: 128), tiles of 80 keys (d = 64: 128), one, several and more than a ring of stages, whole and in
+// part; blocks that share their keys, on the model's four multiprocessors; masks that begin before, in and behind a tile and a block, queries that see nothing; groups of heads; more and fewer keys than queries.
 func TestAttentionOnHopperMatchesTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for d, shapes := range map[string][]string{
@@ -55,7 +69,7 @@ func TestAttentionOnHopperMatchesTheExpectation(t *testing.T) {
 			"b=1,heads=1,sq=400,causal=1", "b=2,heads=2,kv_heads=1,sq=40,skv=300,causal=1", "b=1,heads=3,sq=330,skv=60,causal=1", "b=1,heads=1,sq=128,skv=640,causal=1",
 		},
 		",d=128": {
-			"b=1,heads=1,sq=1", "b=2,heads=3,sq=17", "b=1,heads=1,sq=128,skv=128", "b=1,heads=2,sq=130,skv=300", "b=1,heads=4,kv_heads=2,sq=9,skv=270", "b=1,heads=1,sq=65,skv=1040",
+			"b=1,heads=1,sq=1", "b=2,heads=3,sq=17", "b=1,heads=1,sq=192,skv=80", "b=1,heads=2,sq=200,skv=300", "b=1,heads=4,kv_heads=2,sq=9,skv=270", "b=1,heads=1,sq=65,skv=1040", "b=1,heads=5,sq=20,skv=700",
 			"b=1,heads=1,sq=300,causal=1", "b=2,heads=2,kv_heads=1,sq=40,skv=300,causal=1", "b=1,heads=3,sq=330,skv=60,causal=1",
 		},
 		",d=256": {

@@ -23,7 +23,15 @@ func Family() kernel.Family {
 		{Name: "conv2d_bf16_sm80", Rank: 2, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Least: 80, BoundC: 24, IntExact: true, Plan: mma},
 		{Name: "conv2d_bf16_sm90", Rank: 3, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Only: 90, BoundC: 24, IntExact: true, Plan: wgmma},
 		{Name: "conv2d_int8_sm90", Rank: 3, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, Plan: wgmma},
+		{Name: "conv2d_fp32_sm90_3xtf32", Rank: 3, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Only: 90, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: wgmma},
+		{Name: "conv2d_bf16_sm90_splitk", Rank: 4, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Only: 90, BoundC: 24, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "conv2d_int8_sm90_splitk", Rank: 4, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, Plan: wgmmaSplitK},
+		{Name: "conv2d_fp32_sm90_3xtf32_splitk", Rank: 4, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Only: 90, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: wgmmaSplitK},
 		{Name: "conv2d_int8_sm80", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: mma},
+		{Name: "conv2d_bf16_sm80_packed", Rank: 2, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Least: 80, BoundC: 24, IntExact: true, Plan: packed},
+		{Name: "conv2d_int8_sm80_packed", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: packed},
+		{Name: "conv2d_fp32_sm80_3xtf32", Rank: 2, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: mma},
+		{Name: "conv2d_fp32_sm80_3xtf32_packed", Rank: 2, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: packed},
 	}}
 }
 

@@ -100,7 +100,9 @@ func TestConvolutionsOnHopperMatchTheExpectation(t *testing.T) {
 	for _, act := range op.Activations {
 		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=75,pad=1,layout=nhwc,bias=1,residual=1,act="+act))
 	}
-	ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,residual=1"))
+	for _, e := range []string{"residual=1", "bias=1,act=relu", "act=silu"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.BF16, "n=2,c=32,h=6,w=7,k=80,pad=1,layout=nhwc,"+e))
+	}
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 
@@ -117,4 +119,56 @@ func TestConvolutionsOfBytesOnHopperMatchTheExpectation(t *testing.T) {
 		ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, "n=2,c=64,h=6,w=7,k=75,layout=nhwc,"+e), cudatest.Op(t, "conv2d", record.INT8, "n=2,c=64,h=6,w=7,k=80,r=1,layout=nhwc,"+e))
 	}
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
+}
+
+// Blocks of a cluster that share a window: tails of pixels and channels, stages that parts do not share evenly, all epilogues. Seven multiprocessors have no room for eight parts.
+func TestConvolutionsInPartsMatchTheExpectation(t *testing.T) {
+	with := func(d record.DType, kernel, sms string, tile int64, shapes ...string) {
+		t.Setenv("RIDGE_FAKE_SMS", sms)
+		var ops []op.Op
+		for _, s := range shapes {
+			ops = append(ops, cudatest.Op(t, "conv2d", d, s+",layout=nhwc"))
+		}
+		params := map[string]int64{}
+		if tile > 0 {
+			params["tile"] = tile
+		}
+		cudatest.With(t, cuda.New(), kernel, params, ops)
+	}
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "8", 64, "n=1,c=72,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=gelu", "n=2,c=72,h=9,w=9,k=72,pad=1,stride=2,bias=1,act=relu")
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "7", 64, "n=2,c=32,h=9,w=9,k=65,pad=1,stride=2")
+	with(record.BF16, "conv2d_bf16_sm90_splitk", "4", 256, "n=1,c=264,h=5,w=6,k=270,r=1", "n=2,c=264,h=8,w=9,k=272,r=1")
+	with(record.INT8, "conv2d_int8_sm90_splitk", "7", 128, "n=1,c=80,h=7,w=6,k=75,pad=1,residual=1,bias=1", "n=1,c=80,h=7,w=6,k=80,pad=1,requant=1,act=relu")
+	with(record.INT8, "conv2d_int8_sm90_splitk", "8", 128, "n=2,c=80,h=7,w=6,k=76,pad=1,bias=1")
+	with(record.FP32, "conv2d_fp32_sm90_3xtf32_splitk", "8", 0, "n=1,c=36,h=5,w=6,k=72,pad=1")
+	with(record.FP32, "conv2d_fp32_sm90_3xtf32_splitk", "7", 0, "n=1,c=20,h=7,w=6,k=70,pad=1,bias=1,residual=1,act=relu")
+}
+
+// fp32 as three products of tf32, of 32 channels a stage.
+func TestConvolutionsOfThreeProductsMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, shape := range []string{"n=1,c=16,h=9,w=7,k=70,pad=1", "n=2,c=36,h=8,w=9,k=130,r=1", "n=1,c=20,h=12,w=11,k=67,pad=1,stride=2", "n=2,c=16,h=6,w=7,k=75,pad=1,bias=1,residual=1,act=relu"} {
+		ops = append(ops, cudatest.Op(t, "conv2d", record.FP32, shape+",layout=nhwc"))
+	}
+	cudatest.Taken(t, cuda.New(), "sm90", ops)
+}
+
+// What is packed first: nchw, three channels, channels off 16 bytes; tails of pixels and channels, several taps in a stage, windows in parts (4 multiprocessors) and whole.
+func TestPackedConvolutionsMatchTheExpectation(t *testing.T) {
+	const stem, tails, many = "n=1,c=3,h=15,w=14,k=17,r=7,stride=2,pad=3", "n=2,c=13,h=7,w=6,k=35,pad=1,dilation=2", "n=3,c=20,h=20,w=21,k=70,r=1"
+	var ops []op.Op
+	for _, layout := range []string{"", ",layout=nhwc"} {
+		for _, d := range []record.DType{record.BF16, record.FP32} {
+			for _, s := range []string{stem, tails, many, tails + ",bias=1,residual=1,act=relu"} {
+				if d == record.FP32 && s == many && layout != "" {
+					continue // lies as tensor cores want it
+				}
+				ops = append(ops, cudatest.Op(t, "conv2d", d, s+layout))
+			}
+		}
+		for _, s := range []string{stem, tails + ",residual=1,bias=1", many, tails + ",requant=1,bias=1,act=relu", many + ",requant=1"} {
+			ops = append(ops, cudatest.Op(t, "conv2d", record.INT8, s+layout))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "packed", ops)
 }

@@ -10,17 +10,35 @@ import (
 	"ridge/goharness/record"
 )
 
-// wgmmaTiles are the entries of conv_wgmma.cuh: channels of a tile, and its time where the tensor cores or, of the narrow one, the second-level cache or, of the slim one, shared memory bind.
+// wgmmaTile is a tile of an entry of conv_wgmma.cuh: its channels; the parts of the window, whose blocks are a cluster; and the microseconds of a stage where the tensor cores bind,
+// as measured on an H200 of one tile alone (of three products, of bytes too).
 type wgmmaTile struct {
-	suffix string
-	cols   int64
-	cost   float64
+	suffix      string
+	cols, parts int64
+	stage       float64
 }
 
-var wgmmaTiles = []wgmmaTile{{"", 256, 2}, {"_narrow", 128, 1.1}, {"_slim", 64, 0.875}}
+// wgmmaWhole are the tiles that sum whole windows, wgmmaParts those that share them. Of bytes there is no wgmma of 64 columns here. Left out since others were faster on an H200: clusters
+// that share filters, two parts, and most pairs of columns and parts.
+var (
+	wgmmaWhole = map[record.DType][]wgmmaTile{
+		record.BF16: {{"", 256, 1, 0.57}, {"_narrow", 128, 1, 0.29}, {"_slim", 64, 1, 0.145}},
+		record.INT8: {{"", 256, 1, 0.57}, {"_narrow", 128, 1, 0.29}},
+		record.FP32: {{"", 128, 1, 1.27}},
+	}
+	wgmmaParts = map[record.DType][]wgmmaTile{
+		record.BF16: {{"_4", 256, 4, 0.57}, {"_slim_4", 64, 4, 0.145}, {"_slim_8", 64, 8, 0.145}},
+		record.INT8: {{"_4", 256, 4, 0.57}, {"_narrow_4", 128, 4, 0.29}, {"_narrow_8", 128, 8, 0.29}},
+		record.FP32: {{"_4", 128, 4, 1.27}, {"_8", 128, 8, 1.27}},
+	}
+)
 
-// Of bytes: there is no wgmma of 64 columns for them here.
-var wgmmaTilesBytes = wgmmaTiles[:2]
+// What else takes time: bytes of stages that the second-level cache delivers in a microsecond; microseconds of the end of a tile and of each of its columns; of a tile in parts, and of
+// each megabyte of their sums on the way to that cache and back. Fitted to the times of ResNet-50's layers on an H200, 32 images and one.
+const wgmmaCacheRate, wgmmaEndCost, wgmmaColumnCost, wgmmaPartsCost, wgmmaSumsCost = 10.5e6, 0.3, 0.0115, 1.2, 0.25
+
+// One of so many multiprocessors has no place in a cluster: 132 of an H200 hold 32 clusters of four, 98 of which take four rounds.
+const wgmmaIdle = 33
 
 // Of WgmmaTile (ridge_wgmma_tile.cuh): ROWS, bytes of channels of a stage, THREADS, SHARED with the bytes of its mbarriers.
 const wgmmaRows, wgmmaDepth, wgmmaThreads, wgmmaShared, wgmmaBarriers = 128, 128, 384, 1024 + 196608 + 8*4096, 128
@@ -36,17 +54,27 @@ type pixelView struct {
 
 // wgmma plans conv2d on Hopper's tensor cores.
 func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o), wgmmaWhole[o.DType()], nil, o, b, d)
+}
+
+// wgmmaSplitK plans it for few tiles, whose windows the blocks of a cluster share; what whole tiles do sooner is refused.
+func wgmmaSplitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o)+"_splitk", wgmmaParts[o.DType()], wgmmaWhole[o.DType()], o, b, d)
+}
+
+// wgmmaPlan is one launch of an entry kernel_nhwc[_requant][tile]; a tile of rivals that is done sooner is left to them.
+func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	c, ok := o.(*op.Conv)
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
 	}
 	pointwise := c.R == 1 && c.S == 1 && c.Pad == 0
-	size, most, tiles := c.D.Size(), int64(math.MaxInt32), wgmmaTiles
-	if c.D == record.INT8 {
-		tiles = wgmmaTilesBytes
-	}
+	size, most := c.D.Size(), int64(math.MaxInt32)
 	// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
-	leastIn, leastOut := wgmmaDepth/size/2, tiles[len(tiles)-1].cols/2+1
+	leastIn, leastOut := wgmmaDepth/size/2, int64(33)
+	if c.D == record.INT8 {
+		leastOut = 65 // at 64 the tier below took half the time on an H200
+	}
 	switch {
 	case !c.NHWC:
 		return kernel.Plan{}, kernel.Shape("layout=nchw: nhwc is taken")
@@ -67,6 +95,8 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	case op.Product(c.N, c.Ho, c.Wo) > most || max(c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad) > most || op.Product(c.R, c.S) > most:
 		return kernel.Plan{}, kernel.Shape("%d output pixels, c=%d, k=%d, a padded image of %d x %d: tiles have 32-bit coordinates",
 			op.Product(c.N, c.Ho, c.Wo), c.C, c.K, c.H+2*c.Pad, c.W+2*c.Pad)
+	case op.Product(c.N, c.Ho, c.Wo, (c.K+63)/64) > most || op.Product(c.R, c.S, (c.C*size+wgmmaDepth-1)/wgmmaDepth)*8 > most:
+		return kernel.Plan{}, kernel.Shape("%d output pixels of %d channels from %d x %d taps of %d: tiles and stages have 32-bit numbers", op.Product(c.N, c.Ho, c.Wo), c.K, c.R, c.S, c.C)
 	case wgmmaShared+wgmmaBarriers > d.SharedMax:
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
 	}
@@ -85,13 +115,18 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		p.xh, p.xw, p.right, p.down, p.halves = (c.H+1)/2, (c.W+1)/2, 2, 2*c.W, 1
 	}
 	bn, bh, bw, down := box(p.n, p.h, p.w)
-	tile, blocks := tiles[0], int64(0)
-	for i, least := 0, 0.0; i < len(tiles); i++ {
-		t, sms := tiles[i], int64(max(1, d.SMs))
-		all := down * ((c.K + t.cols - 1) / t.cols)
-		if time := float64((all+sms-1)/sms) * t.cost; i == 0 || time < least {
-			tile, blocks, least = t, min(all, sms), time
-		}
+	stages := c.R * c.S * ((c.C*size + wgmmaDepth - 1) / wgmmaDepth)
+	tile, time := wgmmaPick(tiles, down, c.K, stages, d)
+	if tile.cols == 0 {
+		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns for %d tiles of pixels of %d stages on %d multiprocessors", d.TileCols, down, stages, d.SMs)
+	}
+	if rival, least := wgmmaPick(rivals, down, c.K, stages, d); d.TileCols == 0 && rival.cols != 0 && least <= time {
+		return kernel.Plan{}, kernel.Shape("%d tiles of pixels of %d channels and %d stages: whole windows are summed sooner on %d multiprocessors", down, c.K, stages, d.SMs)
+	}
+	all := down * ((c.K + tile.cols - 1) / tile.cols)
+	blocks, workspace := all*tile.parts, all*tile.parts*wgmmaRows*tile.cols*4
+	if tile.parts == 1 {
+		blocks, workspace = min(all, max(1, int64(d.SMs))), 0
 	}
 	pixel := uint64(c.C * size)
 	x := func(right, down int64) kernel.Arg { // from that column and row on
@@ -112,7 +147,12 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	args := append([]kernel.Arg{x(0, 0), x(1, 0), x(0, 1), x(1, 1), kernel.Map(filters)},
 		kernel.Ints(p.n, p.h, p.w, c.K, c.C, c.R, c.S, c.Pad, c.Dilation, bn, bh, bw, p.halves)...)
-	entry, added := "conv2d_"+string(c.D)+"_sm90_nhwc", ptr["residual"]
+	parts := kernel.Null()
+	if tile.parts > 1 {
+		parts = kernel.Work(0)
+	}
+	args = append(args, parts)
+	entry, added := kernelName+"_nhwc", ptr["residual"]
 	if c.Requant {
 		entry, added = entry+"_requant", ptr["scale"]
 	}
@@ -120,8 +160,35 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))))
 	}
 	args = append(args, ptr["bias"], added, ptr["y"])
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1},
-		Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}}}, nil
+	l := kernel.Launch{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1}, Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}
+	if tile.parts > 1 {
+		l.Cluster = [3]int64{tile.parts, 1, 1}
+	}
+	return kernel.Plan{Workspace: workspace, Launches: []kernel.Launch{l}}, nil
+}
+
+// wgmmaPick is the tile of a list that is done first with so many boxes of pixels, channels and stages, and when, in microseconds. A search may have chosen its columns.
+func wgmmaPick(list []wgmmaTile, down, k, stages int64, d kernel.Device) (best wgmmaTile, least float64) {
+	for _, t := range list {
+		places := max(1, int64(d.SMs))
+		if t.parts > 1 {
+			places = (places - places/wgmmaIdle) / t.parts // of clusters
+		}
+		if d.TileCols != 0 && t.cols != d.TileCols || places == 0 || t.parts > stages {
+			continue
+		}
+		all := down * ((k + t.cols - 1) / t.cols)
+		rounds, per := float64((all+places-1)/places), float64((stages+t.parts-1)/t.parts)
+		time := rounds * (per*t.stage + wgmmaEndCost + wgmmaColumnCost*float64(t.cols))
+		if t.parts > 1 {
+			time += rounds*wgmmaPartsCost + wgmmaSumsCost*float64(all*(t.parts-1)*wgmmaRows*t.cols*4)/1e6
+		}
+		time = max(time, float64(all*stages*(wgmmaRows+t.cols)*wgmmaDepth)/wgmmaCacheRate)
+		if best.cols == 0 || time < least {
+			best, least = t, time
+		}
+	}
+	return best, least
 }
 
 // box is the box of at most 128 output pixels of which the fewest cover y, and how many do; the widest of those.

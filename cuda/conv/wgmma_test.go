@@ -41,6 +41,20 @@ func TestHopperTakesTheConvolutionsItCan(t *testing.T) {
 	})
 }
 
+// Windows are shared where few tiles would leave multiprocessors idle, by as many blocks as are done first; whole ones are left to the other kernel.
+func TestHopperSharesTheWindowsOfFewTiles(t *testing.T) {
+	few := kernel.Device{Capability: 90, SMs: 7, SharedMax: 232448}
+	plantest.Launches(t, "conv2d", wgmmaSplitK, []plantest.Case{
+		{DType: record.BF16, Params: "n=32 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_splitk_nhwc_4", Blocks: 112, Shared: 230400, Cluster: 4},
+		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_bf16_sm90_splitk_nhwc_slim_8", Blocks: 64, Shared: 230400, Cluster: 8},
+		{DType: record.BF16, Params: "n=1 c=512 h=7 w=7 k=128 pad=1 layout=nhwc", Device: few, Entry: "conv2d_bf16_sm90_splitk_nhwc_slim_4", Blocks: 8, Shared: 230400, Cluster: 4},
+		{DType: record.INT8, Params: "n=1 c=512 h=7 w=7 k=512 pad=1 layout=nhwc requant=1", Device: h200, Entry: "conv2d_int8_sm90_splitk_nhwc_requant_narrow_8", Blocks: 32, Shared: 230400, Cluster: 8},
+		{DType: record.FP32, Params: "n=1 c=256 h=14 w=14 k=256 pad=1 layout=nhwc", Device: h200, Entry: "conv2d_fp32_sm90_3xtf32_splitk_nhwc_8", Blocks: 32, Shared: 230400, Cluster: 8},
+		{DType: record.BF16, Params: "n=32 c=256 h=14 w=14 k=256 pad=1 layout=nhwc", Device: h200, Entry: "whole windows are summed sooner"},
+		{DType: record.BF16, Params: "n=1 c=64 h=56 w=56 k=64 r=1 layout=nhwc", Device: h200, Entry: "there is no tile of 0 columns for 25 tiles of pixels of 1 stages"},
+	})
+}
+
 // Boxes of pixels as they lie; one tap without a stride is a matrix, with one a view of every other pixel.
 func TestHopperMapsImagesInBoxes(t *testing.T) {
 	for params, want := range map[string]kernel.TensorMap{

@@ -155,8 +155,8 @@ func TestACheckVerifiesMeasuresAndComparesWithPeers(t *testing.T) {
 	if code != 0 {
 		t.Errorf("exit code %d: %s", code, out)
 	}
-	for _, p := range []string{"verify", "calibrate", "peers", "fusion", "memcheck", "racecheck"} {
-		if s, note := c.state(p); s != "ok" {
+	for i, p := range []string{"verify", "memcheck", "racecheck", "calibrate", "peers", "fusion"} { // what times nothing runs together, first
+		if s, note := c.state(p); s != "ok" || c.Parts[i].Name != p {
 			t.Errorf("%s: %s (%s)", p, s, note)
 		}
 	}
@@ -224,7 +224,7 @@ func TestACheckVerifiesMeasuresAndComparesWithPeers(t *testing.T) {
 			}
 		}
 	}
-	for _, want := range []string{"torch.mm (cublas)", "SDPA flash_attention", "conv2d (cuDNN)", "fake driver", "the stand-in has no int8 products", "host-bound", "racecheck"} {
+	for _, want := range []string{"torch.mm (cublas)", "SDPA flash_attention", "conv2d (cuDNN)", "fake driver", "the stand-in has no int8 products", "host-bound", "racecheck", "geometric means", "gemm of m <= 128"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the table lacks %q:\n%s", want, out)
 		}
@@ -259,7 +259,7 @@ func TestAPartThatFailsLeavesTheOthers(t *testing.T) {
 		t.Errorf("memcheck: %s (%s)", s, note)
 	}
 
-	m = newMachine(t, "RIDGE_FAKE_FAIL=illegal:softmax_fp32_simt_rows:1", "PYTHONPATH=", "PARTS=peers")
+	m = newMachine(t, "RIDGE_FAKE_FAIL=illegal:softmax_fp32_simt_rows_held:1", "PYTHONPATH=", "PARTS=peers")
 	m.run()
 	var peers struct {
 		Without string `json:"peers_unavailable"`
@@ -284,7 +284,9 @@ func TestAPartThatFailsLeavesTheOthers(t *testing.T) {
 
 	m = newMachine(t, "PARTS=peers racecheck", "PYTHON=/nonexistent/python3")
 	m.program("compute-sanitizer", "[ \"$1\" = --version ] || { while [ \"$1\" != --log-file ]; do shift; done; echo '========= Error: Device not supported' >$2; exit 1; }")
-	if code, out, c := m.run(); code != 0 || !strings.Contains(c.Parts[0].Note, "is not installed") || !strings.Contains(c.Parts[1].Note, "Device not supported") {
+	code, out, c = m.run()
+	_, peersNote := c.state("peers")
+	if _, note := c.state("racecheck"); code != 0 || !strings.Contains(peersNote, "is not installed") || !strings.Contains(note, "Device not supported") {
 		t.Errorf("exit code %d, %+v\n%s", code, c.Parts, out)
 	}
 }
@@ -342,7 +344,7 @@ func TestWhatIsCutOffLeavesItsPart(t *testing.T) {
 		t.Errorf("%d results, complete %v", len(doc.Results), doc.Summary.Complete)
 	}
 
-	m = newMachine(t, "PARTS=peers fusion", "RIDGE_FAKE_FAIL=hang:softmax_fp32_simt_rows:1")
+	m = newMachine(t, "PARTS=peers fusion", "RIDGE_FAKE_FAIL=hang:softmax_fp32_simt_rows_held:1")
 	cmd := m.command()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -406,19 +408,27 @@ func TestWhatIsKilledLeavesTheJournalOfItsPart(t *testing.T) {
 		time.Sleep(100 * time.Millisecond)
 	}
 	list, _ := filepath.Glob(filepath.Join(m.out, "running", "runs", "*.jsonl"))
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", cmd.Process.Pid))
+	all := descendants(cmd.Process.Pid)
 	_ = cmd.Process.Kill()
-	for _, text := range strings.Fields(string(children)) {
-		if pid, err := strconv.Atoi(text); err == nil { // timeout leads a group with what it runs
-			_ = syscall.Kill(-pid, syscall.SIGKILL)
-			_ = syscall.Kill(pid, syscall.SIGKILL)
-		}
+	for _, pid := range all {
+		_ = syscall.Kill(pid, syscall.SIGKILL)
 	}
 	_ = cmd.Wait() // killed
 	if n := strings.Count(journal(), `"kind":"result"`); n < 2 {
 		t.Errorf("%d results in %v", n, list)
 	}
 	m.files("check.json", "log.txt")
+}
+
+// descendants of a process, as they are now.
+func descendants(pid int) (out []int) {
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%[1]d/task/%[1]d/children", pid))
+	for _, text := range strings.Fields(string(children)) {
+		if child, err := strconv.Atoi(text); err == nil {
+			out = append(append(out, child), descendants(child)...)
+		}
+	}
+	return out
 }
 
 // A disk without room costs the files, not the parts' names and their states on standard output.

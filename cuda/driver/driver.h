@@ -106,5 +106,5 @@ int ridge_pinned_free_at(uint64_t address);
 // Encodes a tiled tensor map of 128 bytes at map (64-byte aligned) for TMA loads: rank dimensions,
 // the fastest first; strides in bytes of dimensions 1..rank-1.
 int ridge_tensor_map(void *map, int dtype, int rank, uint64_t address, const uint64_t *dims, const uint64_t *strides,
-                     const uint32_t *box, int swizzle);
+                     const uint32_t *box, int swizzle, int promotion);
 #endif

@@ -236,16 +236,6 @@ func timing(t *testing.T, l *driver.List, s cu.Stream, q driver.Timing) driver.T
 	return got
 }
 
-func gate(t *testing.T, limit time.Duration) *driver.Gate {
-	t.Helper()
-	g, err := driver.NewGate(function(t, "gate_simt", "gate_simt"), limit)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = g.Free() })
-	return g
-}
-
 func TestMeasureRotatesTheSetsAndTimesEverySample(t *testing.T) {
 	s := context(t)
 	for _, graphs := range []bool{false, true} {
@@ -271,44 +261,6 @@ func TestMeasureRotatesTheSetsAndTimesEverySample(t *testing.T) {
 	}
 	if _, err := l.Measure(s, driver.Timing{Lead: 1, Launches: 3, Samples: 1, Graphs: true}); err == nil {
 		t.Error("a graph that was not made was launched")
-	}
-}
-
-func TestTheGateOpensWhenTheQueueIsFilled(t *testing.T) {
-	s := context(t)
-	l, _ := doubling(t, 0, 0, 1)
-	g := gate(t, time.Minute)
-	// Two events, the lead, and two samples of three launches with an event.
-	all := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g})
-	if all.Operations != 11 || all.Behind != 11 || all.GaveUp || all.Anchor <= 0 || all.Anchor > all.End {
-		t.Errorf("%+v, want 11 operations, all of them behind the gate", all)
-	}
-	if replayed := timing(t, l, s, driver.Timing{Lead: 3, Launches: 3, Samples: 2, Graphs: true, Gate: g}); replayed.Operations != 7 || replayed.Behind != 7 {
-		t.Errorf("%+v, want 7 operations: a graph is one", replayed)
-	}
-	g.Ahead = 4
-	if part := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); part.Operations != 11 || part.Behind != 4 || part.GaveUp {
-		t.Errorf("%+v, want 4 of 11 operations behind the gate", part)
-	}
-	if none := timing(t, l, s, driver.Timing{Lead: 1, Launches: 1, Samples: 1}); none.Anchor != 0 || none.Behind != 0 {
-		t.Errorf("without a gate: %+v", none)
-	}
-}
-
-func TestAGateThatNobodyOpensGivesUp(t *testing.T) {
-	s := context(t)
-	l, y := doubling(t, 0, 0, 1)
-	g := gate(t, 2*time.Millisecond)
-	t.Setenv("RIDGE_FAKE_FAULT", "queue:3") // the host waits for room while the gate waits for the host
-	if got := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); !got.GaveUp {
-		t.Errorf("%+v, want it to have given up", got)
-	}
-	if n := doublings(t, y[0]); n != 7 {
-		t.Errorf("%d launches, want 7", n)
-	}
-	t.Setenv("RIDGE_FAKE_FAULT", "")
-	if got := timing(t, l, s, driver.Timing{Lead: 1, Launches: 3, Samples: 2, Gate: g}); got.GaveUp {
-		t.Errorf("%+v after it gave up once", got)
 	}
 }
 

@@ -66,19 +66,27 @@ static void open_gate(ridge_timing *t) {
 }
 
 // enqueues counts operations before they are enqueued. A driver takes no more than its queue holds while the device stands still, so
-// the gate opens before that.
+// the gate opens before that. A graph of kernels is one operation; each copy in a graph takes its own place in the queue of a copy engine
+// (H200, driver 580: 1020 launches or copies behind a closed gate, also copies of graphs, and 55 events).
 static void enqueues(ridge_timing *t, int n) {
   if (t->operations + n > t->ahead) open_gate(t);
   t->operations += n;
 }
 
+static int operations_of_graph(const ridge_launch *set, int per_set, int launches) {
+  int copies = 0;
+  for (int i = 0; i < per_set; i++) copies += set[i].copy != RIDGE_NO_COPY;
+  return copies ? copies * launches : 1;
+}
+
 static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, int sets, ridge_timing *t) {
   int64_t next = t->first;
+  const int replayed = operations_of_graph(list, per_set, t->launches); // the lead's graph is a sample's
   if (t->gate) TRY(launch(s, t->gate));
   enqueues(t, 1);
   TRY(cuEventRecord((CUevent)t->events[0], s));
   if (t->graphs && t->graphs[0]) {
-    enqueues(t, 1);
+    enqueues(t, replayed);
     TRY(cuGraphLaunch((CUgraphExec)t->graphs[0], s));
   } else {
     for (int i = 0; i < t->lead; i++) {
@@ -90,7 +98,7 @@ static CUresult fill_queue(CUstream s, const ridge_launch *list, int per_set, in
   TRY(cuEventRecord((CUevent)t->events[1], s));
   for (int k = 0; k < t->samples; k++) {
     if (t->graphs) {
-      enqueues(t, 1);
+      enqueues(t, replayed);
       TRY(cuGraphLaunch((CUgraphExec)t->graphs[k + 1], s));
     } else {
       for (int i = 0; i < t->launches; i++) {
@@ -272,10 +280,10 @@ int ridge_pinned_free(void *p) { return cuMemFreeHost(p); }
 int ridge_pinned_free_at(uint64_t address) { return cuMemFreeHost((void *)(uintptr_t)address); }
 
 int ridge_tensor_map(void *map, int dtype, int rank, uint64_t address, const uint64_t *dims, const uint64_t *strides,
-                     const uint32_t *box, int swizzle) {
+                     const uint32_t *box, int swizzle, int promotion) {
   const cuuint32_t one[5] = {1, 1, 1, 1, 1};
   return cuTensorMapEncodeTiled((CUtensorMap *)map, (CUtensorMapDataType)dtype, (cuuint32_t)rank, (void *)(uintptr_t)address,
                                 (const cuuint64_t *)dims, (const cuuint64_t *)strides, (const cuuint32_t *)box, one,
-                                CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                                CU_TENSOR_MAP_INTERLEAVE_NONE, (CUtensorMapSwizzle)swizzle, (CUtensorMapL2promotion)promotion,
                                 CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 }

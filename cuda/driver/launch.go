@@ -150,6 +150,7 @@ type TensorMap struct {
 	Strides []uint64 // bytes, of all dimensions but the first; multiples of 16
 	Box     []uint32 // elements of a tile
 	Swizzle int      // CU_TENSOR_MAP_SWIZZLE_*: 0 none, 1 32 B, 2 64 B, 3 128 B
+	Lines   int      // CU_TENSOR_MAP_L2_PROMOTION_*: how much the second-level cache fetches at once; 0 what is asked for, 1 64 B, 2 128 B, 3 256 B
 }
 
 // Encode makes the 128 bytes that a kernel takes as a __grid_constant__ parameter.
@@ -163,7 +164,7 @@ func (t TensorMap) Encode() ([128]byte, error) {
 	defer C.free(mem)
 	strides := append(t.Strides[:n-1:n-1], 0)
 	if err := check(C.ridge_tensor_map(mem, C.int(t.DType), C.int(n), C.uint64_t(t.Address), (*C.uint64_t)(&t.Dims[0]),
-		(*C.uint64_t)(&strides[0]), (*C.uint32_t)(&t.Box[0]), C.int(t.Swizzle))); err != nil {
+		(*C.uint64_t)(&strides[0]), (*C.uint32_t)(&t.Box[0]), C.int(t.Swizzle), C.int(t.Lines))); err != nil {
 		return out, fmt.Errorf("encode a tensor map of %v: %w", t.Dims, err)
 	}
 	copy(out[:], unsafe.Slice((*byte)(mem), 128))

@@ -1,10 +1,10 @@
 // The bodies of the elementwise kernels: y = f(a), y = f(a, b) and y = f(a, vectors[channel]) over n
 // contiguous elements, calculated in fp32. Bytes: 2 or 3 arrays of n. The memory's bandwidth binds
-// for all of them on 8.0 and later: the longest function (gelu) is about 40 instructions an element.
+// for all of them on 8.0 and later; from the second-level cache the longest functions do (functions.cuh).
 #ifndef RIDGE_ELEMENTWISE_CUH
 #define RIDGE_ELEMENTWISE_CUH
 
-#include "ridge_act.cuh"
+#include "functions.cuh"
 #include "ridge_map.cuh"
 
 // s is the factor of scale.
@@ -21,15 +21,15 @@
 
 #define RIDGE_UNARY_ALL(prefix, T)                                \
   RIDGE_UNARY(prefix##_relu, T, relu(x))                          \
-  RIDGE_UNARY(prefix##_gelu, T, gelu(x))                          \
-  RIDGE_UNARY(prefix##_gelu_tanh, T, gelu_tanh(x))                \
-  RIDGE_UNARY(prefix##_sigmoid, T, sigmoid(x))                    \
+  RIDGE_UNARY(prefix##_gelu, T, gelu_of<T>(x))                    \
+  RIDGE_UNARY(prefix##_gelu_tanh, T, gelu_tanh_of<T>(x))          \
+  RIDGE_UNARY(prefix##_sigmoid, T, sigmoid_of<T>(x))              \
   RIDGE_UNARY(prefix##_tanh, T, tanhf(x))                         \
   RIDGE_UNARY(prefix##_exp, T, expf(x))                           \
   RIDGE_UNARY(prefix##_sqrt_abs, T, sqrtf(fabsf(x) + 1e-8f))      \
   RIDGE_UNARY(prefix##_sin, T, sinf(x))                           \
   RIDGE_UNARY(prefix##_cos, T, cosf(x))                           \
-  RIDGE_UNARY(prefix##_silu, T, silu(x))                          \
+  RIDGE_UNARY(prefix##_silu, T, silu_of<T>(x))                    \
   RIDGE_UNARY(prefix##_scale, T, s *x)
 
 #define RIDGE_BINARY(entry, T, expression)                                                                              \

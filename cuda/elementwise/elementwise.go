@@ -34,7 +34,7 @@ func Family() kernel.Family {
 // launch of a class of kernels over n elements.
 func launch(class string, o op.Op, n int64, d kernel.Device, args ...kernel.Arg) kernel.Launch {
 	return kernel.Launch{Entry: class + "_" + string(o.DType()) + "_simt_" + o.Name(), Block: [3]int64{256, 1, 1},
-		Grid: [3]int64{d.MapGrid(n, o.DType().Size()), 1, 1}, Args: append([]kernel.Arg{kernel.Int(n)}, args...)}
+		Grid: [3]int64{kernel.MapGrid(n, o.DType().Size()), 1, 1}, Args: append([]kernel.Arg{kernel.Int(n)}, args...)}
 }
 
 func unaryPlan(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {

@@ -86,10 +86,10 @@ func TestProductsOnTensorCoresMatchTheExpectation(t *testing.T) {
 // both tiles, B along k and along its columns, pitches of C that no pack of 16 bytes fits, batches, all epilogues.
 func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	shapes := []string{
-		"m=1,n=1,k=1,lda=16,ldb=16,tb=1", "m=16,n=16,k=32,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=1300,k=80,tb=1",
+		"m=17,n=1,k=1,lda=16,ldb=16,tb=1", "m=17,n=16,k=32,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=140,n=1304,k=80,tb=1",
 		"m=128,n=128,k=912,batch=2,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
 	}
-	across := []string{"m=16,n=16,k=32", "m=130,n=144,k=96", "m=17,n=39,k=45,lda=48,ldb=48", "m=300,n=647,k=80,ldb=656", "m=70,n=328,k=464", "m=6,n=16,k=32,batch=3"}
+	across := []string{"m=20,n=16,k=32", "m=130,n=144,k=96", "m=17,n=39,k=45,lda=48,ldb=48", "m=300,n=647,k=80,ldb=656", "m=70,n=328,k=464", "m=6,n=16,k=32,batch=3"}
 	var ops []op.Op
 	for _, d := range []record.DType{record.BF16, record.FP16, record.INT8, record.U8S8, record.TF32} {
 		for _, shape := range shapes {
@@ -98,25 +98,28 @@ func TestProductsOnHopperMatchTheExpectation(t *testing.T) {
 	}
 	ops = append(ops, cudatest.Op(t, "gemm", record.TF32, "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25"), cudatest.Op(t, "linear", record.TF32, "m=130,n=300,k=68,act=silu"))
 	for _, d := range []record.DType{record.FP8E4M3, record.FP32} { // fp8: k of a part of 128, of several and within one
-		for _, shape := range []string{"m=1,n=1,k=1,lda=16,ldb=16,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
+		for _, shape := range []string{"m=17,n=1,k=1,lda=16,ldb=16,tb=1", "m=130,n=144,k=96,tb=1", "m=17,n=39,k=45,lda=48,ldb=48,ldc=41,tb=1", "m=6,n=5,k=16,batch=7,ldb=16,ldc=7,tb=1",
 			"m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25"} {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
 	ops = append(ops, cudatest.Op(t, "gemm", record.FP8E4M3, "m=140,n=1300,k=144,tb=1"), cudatest.Op(t, "gemm", record.FP8E4M3, "m=9,n=16,k=1200,tb=1,alpha=-2"),
-		cudatest.Op(t, "gemm", record.FP32, "m=300,n=300,k=80,tb=1"), cudatest.Op(t, "gemm", record.FP32, "m=9,n=16,k=228,tb=1,alpha=-2"))
+		cudatest.Op(t, "gemm", record.FP32, "m=300,n=300,k=80,tb=1"), cudatest.Op(t, "gemm", record.FP32, "m=19,n=16,k=228,tb=1,alpha=-2"))
 	for _, d := range []record.DType{record.BF16, record.FP16} {
 		for _, shape := range append(across, "m=20,n=24,k=48,alpha=-2,beta=1", "m=20,n=24,k=48,alpha=3,beta=1,tb=1,ldc=25", "m=6,n=17,k=32,ldb=24,batch=3,beta=1") {
 			ops = append(ops, cudatest.Op(t, "gemm", d, shape))
 		}
 	}
 	for _, act := range op.Activations {
-		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=13,n=21,k=32,act="+act), cudatest.Op(t, "linear", record.FP8E4M3, "m=13,n=21,k=32,act="+act),
-			cudatest.Op(t, "linear", record.FP32, "m=13,n=21,k=32,act="+act))
+		ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=21,n=21,k=32,act="+act), cudatest.Op(t, "linear", record.FP8E4M3, "m=21,n=21,k=32,act="+act),
+			cudatest.Op(t, "linear", record.FP32, "m=21,n=21,k=32,act="+act))
 	}
 	for _, p := range []string{"", ",bias=0", ",requant=1", ",requant=1,act=relu", ",requant=1,bias=0"} {
-		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=13,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=648,k=80"+p))
+		ops = append(ops, cudatest.Op(t, "linear", record.INT8, "m=21,n=21,k=32"+p), cudatest.Op(t, "linear", record.INT8, "m=100,n=648,k=80"+p))
 	}
+	// What is stored as it is rounded, of several tiles a block: alpha, bias and ReLU of the sums in registers.
+	ops = append(ops, cudatest.Op(t, "linear", record.BF16, "m=140,n=1304,k=72,act=relu"), cudatest.Op(t, "linear", record.BF16, "m=130,n=144,k=64"), cudatest.Op(t, "linear", record.TF32, "m=130,n=144,k=64"),
+		cudatest.Op(t, "gemm", record.FP16, "m=140,n=1304,k=72,alpha=3"), cudatest.Op(t, "gemm", record.TF32, "m=140,n=144,k=72,alpha=-2,tb=1"))
 	cudatest.Taken(t, cuda.New(), "sm90", ops)
 }
 

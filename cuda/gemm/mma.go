@@ -36,15 +36,12 @@ func mma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	return mmaPlan("gemm_"+string(g.D)+"_sm80", g, b, list, d)
 }
 
-// mma3xTF32 plans fp32 as three products of tf32 where those are faster than one on the fp32 units: the rates of the other chips' tensor cores
-// say that they are not (8.6, 8.9, 12.0), or have no published figure.
+// mma3xTF32 plans fp32 as three products of tf32. The table has it where those are faster than one on the fp32 units: the rates of the other chips'
+// tensor cores say that they are not (8.6, 8.9, 12.0), or have no published figure.
 func mma3xTF32(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	g, ok := o.(*op.Gemm)
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no matrix product", o.Name())
-	}
-	if d.Capability != 80 && d.Capability != 90 {
-		return kernel.Plan{}, kernel.Shape("compute capability %d.%d: three products of tf32 are not known to be faster there than one of fp32", d.Capability/10, d.Capability%10)
 	}
 	if err := whole(b[:2]); err != nil {
 		return kernel.Plan{}, err

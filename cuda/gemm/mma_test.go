@@ -35,8 +35,6 @@ func TestThreeProductsOfTF32FollowTheDevice(t *testing.T) {
 		{DType: record.FP32, Params: "m=4096 n=4096 k=64", Device: on(90), Entry: "gemm_fp32_sm80_3xtf32_nn", Blocks: 1024, Shared: 65536},
 		{DType: record.FP32, Params: "m=4096 n=4096 k=64 tb=1", Device: on(80), Entry: "gemm_fp32_sm80_3xtf32_nt", Blocks: 1024, Shared: 65536},
 		{DType: record.FP32, Params: "m=256 n=2048 k=64", Device: on(80), Entry: "gemm_fp32_sm80_3xtf32_nn_small", Blocks: 64, Shared: 49152},
-		{DType: record.FP32, Params: "m=256 n=256 k=64", Device: on(89), Entry: "compute capability 8.9: three products of tf32 are not known to be faster"},
-		{DType: record.FP32, Params: "m=256 n=256 k=64", Device: on(120), Entry: "compute capability 12.0"},
 		{DType: record.FP32, Params: "m=256 n=255 k=64", Device: on(80), Entry: "rows of b lie 1020 bytes apart"},
 	})
 }

@@ -9,9 +9,11 @@
 // 700 ns to 1 µs at that rate take 25 to 36.
 // wgmma_splitk.go takes the parts that are done first. N = K = 4096: 32 tiles of 4 parts on 128 of 132; 8192: 64 of 2; at 16384 128 tiles are as good whole.
 // Predicted of the memory's roof on an H200, 16 bits: at 4096² (7.0 µs of bytes; 2 to 3 µs for the second launch, 1.5 µs to fill the stages and to store the sums) 0.6 to
-// M = 32 and 0.5 at 128 (8.4 MB of parts to L2 and back, 3 µs); 0.78 and 0.72 at 8192²; whole, 0.9 at 16384². Other types as 16 bits with as many bytes. not yet measured.
+// M = 32 and 0.5 at 128 (8.4 MB of parts to L2 and back, 3 µs); 0.78 and 0.72 at 8192²; whole, 0.9 at 16384². Other types as 16 bits with as many bytes.
+// Measured on an H200, bf16, µs, B stored [K,N] and [N,K], cuBLAS (CUDA 13.0) in brackets: M = 16 4096² 17.0, 17.7 (10.0, 10.2), of which the second launch is 2.3; 8192² 52.3, 57.8 (32.8,
+// 32.8); M = 128 17.3, 17.6 (13.1, 12.8) and 46.0, 46.1 (36.4, 35.9): at 8192² 0.6 of the memory's roof, less than predicted. So 16 bits of up to 128 rows go to skinny_wgmma.cuh.
 //
-// Versions: 1 as described. Next: parts of a tile in a cluster that add up through distributed shared memory, in one launch.
+// Versions: 1 as described. Next, for more rows and other types: parts of a tile in a cluster that add up through distributed shared memory, in one launch, as there.
 #ifndef RIDGE_SPLITK_WGMMA_CUH
 #define RIDGE_SPLITK_WGMMA_CUH
 
@@ -29,10 +31,13 @@
 template <class T>
 __device__ __forceinline__ void wgmma_parts(const ridge_tensor_map &a, const ridge_tensor_map &b, int64_t m, int64_t n, int64_t k, int64_t part,
                                             typename T::sum *parts) {
-  T::template products<4>(
+  T::products(
       m, n, k, 1, a, b,
-      [&](int64_t z, int64_t row, int64_t column, const Run<typename T::sum, 4> &sums) {
-        if (row < m && column < n) store_run(parts + (z * m + row) * n + column, sums, n - column, n % 4 == 0);
+      [&](int64_t z, int64_t row0, int64_t column0, const typename T::sum(&acc)[T::COLS / 2], shared_at mine) {
+        T::template each<4>(acc, mine, [&](int r, int j, const Run<typename T::sum, 4> &sums) {
+          const int64_t row = row0 + r, column = column0 + j;
+          if (row < m && column < n) store_run(parts + (z * m + row) * n + column, sums, n - column, n % 4 == 0);
+        });
       },
       (int)part);
 }

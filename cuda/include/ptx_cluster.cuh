@@ -17,7 +17,7 @@ __device__ __forceinline__ unsigned cluster_rank() {
 #endif
 }
 
-// The same place in the shared memory of the block of that rank: for mbarrier_arrive_cluster alone.
+// The same place in the shared memory of the block of that rank: for mbarrier_arrive_cluster and store_shared_cluster alone.
 __device__ __forceinline__ shared_at cluster_map(shared_at at, unsigned rank) {
 #if defined(RIDGE_MODEL)
   return ridge_model_cluster_map(at, rank);
@@ -37,6 +37,15 @@ __device__ __forceinline__ void cluster_barrier() {
       "barrier.cluster.arrive.release.aligned;\n"
       "barrier.cluster.wait.acquire.aligned;" ::
           : "memory");
+#endif
+}
+
+// A word to another block's shared memory (cluster_map), which its threads see behind a barrier of the cluster.
+__device__ __forceinline__ void store_shared_cluster(shared_at to, unsigned word) {
+#if defined(RIDGE_MODEL)
+  ridge_model_store_cluster(to, word);
+#else
+  asm volatile("st.shared::cluster.u32 [%0], %1;" ::"r"(to), "r"(word) : "memory");
 #endif
 }
 

@@ -14,13 +14,4 @@ __device__ __forceinline__ float exp2_fast(float x) {
 #endif
 }
 
-// 2^x for x < 128 on the pipes of multiplications and additions, eight instructions: x = n + f, n whole and f in [-1/2, 1/2]; 2^f is a polynomial, the best of
-// degree 3 that is 1 at 0, with a relative error of 1.02e-4 (a twentieth of what rounding to bf16 changes at most); n is added to the exponent. 0 at -127 and below.
-__device__ __forceinline__ float exp2_polynomial(float x) {
-  x = fmaxf(x, -127.0f);
-  const float shifted = x + 12582912.0f, f = x - (shifted - 12582912.0f); // 1.5·2^23: n lies in the low bits
-  const float p = fmaf(fmaf(fmaf(0.0550089329f, f, 0.242210969f), f, 0.693282902f), f, 1.0f);
-  return __uint_as_float(__float_as_uint(p) + (__float_as_uint(shifted) << 23));
-}
-
 #endif

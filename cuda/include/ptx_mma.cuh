@@ -67,6 +67,17 @@ template <> struct Pair<ridge_bf16> {
   static __device__ __forceinline__ float low(unsigned w) { return __uint_as_float(w << 16); }
   static __device__ __forceinline__ float high(unsigned w) { return __uint_as_float(w & 0xffff0000u); }
 };
+template <> struct Pair<ridge_fp16> {
+  static __device__ __forceinline__ unsigned of(float low, float high) { // rounded to nearest even
+#if defined(RIDGE_MODEL)
+    return (unsigned)element<ridge_fp16>::store(high).bits << 16 | element<ridge_fp16>::store(low).bits;
+#else
+    unsigned w;
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(w) : "f"(high), "f"(low));
+    return w;
+#endif
+  }
+};
 
 struct MmaFp64 {
   typedef double word, sum;

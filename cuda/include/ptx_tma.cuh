@@ -27,6 +27,29 @@ __device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &m
 #endif
 }
 
+// What the second-level cache does with lines that this policy is given for: `keep` them longest, or give them up first.
+__device__ __forceinline__ uint64_t cache_policy(bool keep) {
+  uint64_t policy = keep;
+#if !defined(RIDGE_MODEL)
+  if (keep)
+    asm volatile("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+  else
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+#endif
+  return policy;
+}
+
+// tma_load with a policy.
+__device__ __forceinline__ void tma_load_by(uint64_t policy, shared_at to, const ridge_tensor_map &map, shared_at bar, int x, int y, int z) {
+#if defined(RIDGE_MODEL)
+  tma_load(to, map, bar, x, y, z);
+#else
+  asm volatile("cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1, {%3, %4, %5}], [%2], %6;" ::"r"(to),
+               "l"(&map), "r"(bar), "r"(x), "r"(y), "r"(z), "l"(policy)
+               : "memory");
+#endif
+}
+
 // The same of a 4-dimensional tensor.
 __device__ __forceinline__ void tma_load(shared_at to, const ridge_tensor_map &map, shared_at bar, int x, int y, int z, int w) {
 #if defined(RIDGE_MODEL)

@@ -64,6 +64,9 @@ template <class SUM, int COUNT> __device__ __forceinline__ void wgmma_done(SUM (
 }
 
 #if !defined(RIDGE_MODEL)
+#define RIDGE_REGISTERS_32 \
+  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, " \
+  "%28, %29, %30, %31}"
 #define RIDGE_REGISTERS_64 \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, " \
   "%28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, " \
@@ -74,6 +77,11 @@ template <class SUM, int COUNT> __device__ __forceinline__ void wgmma_done(SUM (
   "%55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, " \
   "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106, " \
   "%107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, %126, %127}"
+#define RIDGE_SUMS_32(C) \
+  C(c[0]), C(c[1]), C(c[2]), C(c[3]), C(c[4]), C(c[5]), C(c[6]), C(c[7]), \
+  C(c[8]), C(c[9]), C(c[10]), C(c[11]), C(c[12]), C(c[13]), C(c[14]), C(c[15]), \
+  C(c[16]), C(c[17]), C(c[18]), C(c[19]), C(c[20]), C(c[21]), C(c[22]), C(c[23]), \
+  C(c[24]), C(c[25]), C(c[26]), C(c[27]), C(c[28]), C(c[29]), C(c[30]), C(c[31])
 #define RIDGE_SUMS_64(C) \
   C(c[0]), C(c[1]), C(c[2]), C(c[3]), C(c[4]), C(c[5]), C(c[6]), C(c[7]), \
   C(c[8]), C(c[9]), C(c[10]), C(c[11]), C(c[12]), C(c[13]), C(c[14]), C(c[15]), \
@@ -121,6 +129,9 @@ template <class SUM, int COUNT> __device__ __forceinline__ void wgmma_done(SUM (
 #define RIDGE_WGMMA_OF(NAME, KIND, SHAPE, TYPES, SUM, ACROSS, MORE, C)                                                    \
   struct NAME {                                                                                                          \
     typedef SUM sum;                                                                                                     \
+    template <bool FIRST> static __device__ __forceinline__ void mma(sum (&c)[32], uint64_t a, uint64_t b) {             \
+      RIDGE_WGMMA(KIND, 64, 32, "wgmma.mma_async.sync.aligned.m64n64" SHAPE TYPES, "32", "33", ACROSS, MORE, C);         \
+    }                                                                                                                    \
     template <bool FIRST> static __device__ __forceinline__ void mma(sum (&c)[64], uint64_t a, uint64_t b) {             \
       RIDGE_WGMMA(KIND, 128, 64, "wgmma.mma_async.sync.aligned.m64n128" SHAPE TYPES, "64", "65", ACROSS, MORE, C);       \
     }                                                                                                                    \

@@ -33,6 +33,18 @@ template <class T, class F> __device__ __forceinline__ T block_reduce(T v, T *la
   return v;
 }
 
+// As block_reduce, by blocks of 1, 2, 4, … 32 warps and with one barrier: lanes, shared memory for 32 values, are not those of the call before.
+template <class T, class F> __device__ __forceinline__ T all_reduce(T v, T *lanes, F f) {
+  const int warps = blockDim.x / 32;
+  v = warp_reduce(v, f);
+  if (warps == 1) return v;
+  if (threadIdx.x % 32 == 0) lanes[threadIdx.x / 32] = v;
+  __syncthreads();
+  v = lanes[threadIdx.x & (warps - 1)];
+  for (int d = warps / 2; d > 0; d /= 2) v = f(v, __shfl_xor_sync(0xffffffffu, v, d));
+  return v;
+}
+
 // A sum of fp32 values whose error does not grow with their number: 32 are added in fp32, then
 // carried on in fp64 (one slow fp64 addition for 32 loads, also where fp64 runs at 1/64).
 struct LongSum {

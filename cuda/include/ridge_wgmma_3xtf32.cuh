@@ -20,6 +20,7 @@
 #include "ridge_wgmma_tile.cuh"
 
 struct Sums3xTf32 {
+  static constexpr bool LATER = false;
   static constexpr int COPIES = 2, BARRIERS = 3, HELPERS = 3; // the third barrier: B is split; by so many warps
   template <class T> static __device__ __forceinline__ shared_at split(const WgmmaRing &at) { return at.full + 8 * (2 * T::STAGES + at.slot); }
 

@@ -21,13 +21,15 @@
 // scheduler's 1024; the four HGMMA follow each other without a wait. Registers: 128 of sums; ptxas uses 168, the launch bound's share. No spill.
 // In flight: three stages, 144 KB an SM, where 4.8 TB/s × 1 µs / 132 asks for 36. 128 × 128: 512 cycles, 96 + 64 bytes of shared memory and 64
 // of L2 a cycle: for few tiles alone.
-// The end of a tile (128 × 256): a thread stores and loads its 128 sums through shared memory, disassembled some 1300 instructions without
-// activation (4 times 60 to store, 16 times 65 for 8 sums each), 2600 to 3500 cycles of a scheduler with two such warps, during which the tensor
-// cores rest and the producer fills all stages.
+// The end of a tile (128 × 256), measured on an H200 (ncu, bf16 4096³, four tiles a block): 337 000 cycles with `each`, whose runs of a row wait for one another; 289 000 with rounded sums through shared
+// memory 128 columns at a time, 286 000 with stores by TMA, 276 000 without any end; 262 000 are the wgmma's. So plain sums go by `put` and `leave` or `rows`. Of 16 bits the last 128 columns wait as 32
+// words a thread until the next tile's first wgmma are issued (SumsWhole): its end is then 64 conversions and 32 stores. What else was measured and gave nothing: warpgroups one or two
+// stages apart. Clusters of four and eight: of 33 and 16 only 30 and 15 find their multiprocessors at once, half the speed.
 #ifndef RIDGE_WGMMA_TILE_CUH
 #define RIDGE_WGMMA_TILE_CUH
 
 #include "ptx_cluster.cuh"
+#include "ptx_mma.cuh"
 #include "ptx_wgmma.cuh"
 #include "ridge_tile_place.cuh"
 
@@ -44,12 +46,19 @@ struct WgmmaRing {
   }
 };
 
+struct WgmmaNothing {
+  __device__ __forceinline__ void operator()() const {}
+  __device__ __forceinline__ void operator()(shared_at) const {}
+};
+
 // The loops over a tile's stages. This one leaves the sums to the tensor cores and has one group of wgmma ahead.
 struct SumsWhole {
   static constexpr int COPIES = 1, BARRIERS = 2; // of B in a stage; of a stage
-  template <class T> static __device__ __forceinline__ void sums(typename T::sum (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
+  static constexpr bool LATER = true;            // there are registers for half as many words as sums, and `later` is called under the first stage's wgmma
+  template <class T, class L = WgmmaNothing> static __device__ __forceinline__ void sums(typename T::sum (&acc)[T::COLS / 2], WgmmaRing &at, int steps, L later = {}) {
     mbarrier_wait(at.full + 8 * at.slot, at.phase);
     T::template stage<true>(acc, at.a + at.slot * (T::STAGE >> 4), at.b + at.slot * (T::STAGE >> 4));
+    later();
     int last = at.slot;
     at.next(T::STAGES);
     for (int s = 1; s < steps; s++) {
@@ -69,6 +78,7 @@ struct SumsWhole {
 // columns at a time: registers hold one such part beside all sums. While a warpgroup waits and adds, the other one's wgmma go on.
 struct SumsPromoted {
   static constexpr int COPIES = 1, BARRIERS = 2;
+  static constexpr bool LATER = false;
   template <class T> static __device__ __forceinline__ void sums(float (&acc)[T::COLS / 2], WgmmaRing &at, int steps) {
 #pragma unroll
     for (int i = 0; i < T::COLS / 2; i++) acc[i] = 0;
@@ -246,12 +256,47 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     }
   }
 
+  // How plain sums leave: the warp's 16 rows of 256 bytes of columns go through shared memory, by `put` and then `leave`, as they are stored, to elements of `to` on, rows of `pitch` of which `down`
+  // and `across` exist; they begin at multiples of 16 bytes, and 16 bytes at a time exist or not. No bank conflict. Of 16 bits: 128 columns in words of two, in the order of the sums.
+  static __device__ __forceinline__ void put(const unsigned (&words)[32], shared_at mine) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < 32; i++) store_shared(mine + (lane / 4 + i % 2 * 8) * LINE + ((i / 2 ^ lane / 4) << 4) + lane % 4 * 4, words[i]);
+  }
+  template <class TE> static __device__ __forceinline__ void leave(shared_at mine, TE *to, int64_t pitch, int down, int across) {
+    leave(mine, to, pitch, down, across, [](int row, int chunk) { return row * LINE + ((chunk ^ row % 8) << 4); });
+  }
+  static __device__ __forceinline__ void rows(const sum (&acc)[COLS / 2], shared_at mine, sum *to, int64_t pitch, int down, int across) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int part = 0; part < COLS / 64; part++) {
+#pragma unroll
+      for (int i = 0; i < 32; i += 2)
+        store_shared(mine + place(lane / 4 + i / 2 % 2 * 8, i / 4 * 2 + lane % 4 / 2) + lane % 2 * 8, bits_of(acc[32 * part + i]), bits_of(acc[32 * part + i + 1]));
+      leave(mine, to + 64 * part, pitch, down, across - 64 * part, place);
+    }
+  }
+  template <class TE, class F> static __device__ __forceinline__ void leave(shared_at mine, TE *to, int64_t pitch, int down, int across, F where) {
+    const int lane = threadIdx.x % 32, chunk = lane % 16, first = lane / 16;
+    const bool exists = chunk * (int)(16 / sizeof(TE)) < across;
+    __syncwarp();
+    to += first * pitch + chunk * (16 / sizeof(TE));
+#pragma unroll 4
+    for (int i = first; i < 16; i += 2, to += 2 * pitch) {
+      unsigned w[4];
+      load_shared(w, mine + where(i, chunk));
+      if (exists && i < down) store_pack((pack<unsigned> *)to, pack<unsigned>{{w[0], w[1], w[2], w[3]}});
+    }
+    __syncwarp();
+  }
+
   // All products: a and b are maps of [z][row][k] and [z][column][k] (or [z][k][column]) with boxes of (STEP, ROWS, 1) and (STEP, COLS / BLOCKS, 1) (or
-  // (64, STEP, 1)). f(z, row, column, sums) gets PER neighbours of a row, which may lie beyond the ends. depth > 0. part: stages that are summed up
-  // together; where they are fewer than the depth's, batch is 1 and z counts the parts.
-  template <int PER, class F>
+  // (64, STEP, 1)). f(z, row, column, sums, mine) gets a warp's sums of the 16 rows from `row` and the COLS columns from `column` on, some of which may lie beyond the ends, and the
+  // shared memory for `each` or `rows`. depth > 0. part: stages that are summed up together; where they are fewer than the depth's, batch is 1 and z counts the parts.
+  // later(mine) is called before the next f, where the tensor cores have work meanwhile if the loop can, and at the end.
+  template <class F, class L = WgmmaNothing>
   static __device__ __forceinline__ void products(int64_t m, int64_t n, int64_t depth, int64_t batch, const ridge_tensor_map &a,
-                                                  const ridge_tensor_map &b, F f, int part = 0x7fffffff) {
+                                                  const ridge_tensor_map &b, F f, int part = 0x7fffffff, L later = {}) {
     RIDGE_DYNAMIC_SHARED(unsigned char, dynamic);
     RIDGE_SHARED(uint64_t, bars, [loop::BARRIERS * STAGES]);
     const shared_at stages = (shared_address(dynamic) + 1023) & ~(shared_at)1023, full = shared_address(bars), empty = full + 8 * STAGES;
@@ -291,12 +336,16 @@ template <class P, bool ALONG, int COLS_, int BLOCKS_ = 1> struct WgmmaTile {
     const shared_at mine = stages + STAGES * STAGE + warp * STAGING;
     for (int64_t t = blockIdx.x / BLOCKS; t < tiles; t += gridDim.x / BLOCKS) {
       sum acc[COLS / 2]; // without parts nothing is divided before the wgmma: ptxas would fence them once more
-      loop::template sums<WgmmaTile>(acc, ring, part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count);
+      const int count = part == 0x7fffffff ? steps : slice((int)(t / (down * across)), steps, part).count;
+      if constexpr (loop::LATER)
+        loop::template sums<WgmmaTile>(acc, ring, count, [&] { later(mine); });
+      else
+        loop::template sums<WgmmaTile>(acc, ring, count);
       const int64_t z = t / (down * across);
       const TilePlace at = place_of(t, down, across, rank);
-      const int64_t row0 = at.row * ROWS + 16 * warp, column0 = at.column * COLS;
-      each<PER>(acc, mine, [&](int row, int column, const Run<sum, PER> &v) { f(z, row0 + row, column0 + column, v); });
+      f(z, at.row * ROWS + 16 * warp, at.column * COLS, acc, mine);
     }
+    later(mine);
     if constexpr (BLOCKS > 1) cluster_barrier(); // the others' producers have been told of the last stages
   }
 };

@@ -5,6 +5,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"ridge/goharness/backend"
@@ -21,7 +22,8 @@ type Kernel struct {
 	// Least compute capability, 90 for 9.0; 0: what every image has (8.0). Only: this one alone
 	// (code for sm_90a runs on 9.0 and nowhere else).
 	Least, Only int
-	Rank        int // preferred first; negative: only when forced by name
+	Among       []int // the capabilities on which it is known to be worth it, and is used; nil: all
+	Rank        int   // preferred first; negative: only when forced by name
 	BoundC      float64
 	RoundedC    float64
 	IntExact    bool
@@ -68,6 +70,7 @@ type Plan struct {
 // Launch of one entry of the kernel's image.
 type Launch struct {
 	Entry   string
+	Image   string // of another kernel, which has the entry; empty: this one's
 	Grid    [3]int64
 	Block   [3]int64
 	Cluster [3]int64 // zero: none
@@ -82,7 +85,7 @@ type Copy struct{ To, From Buffer }
 // Arg is one parameter: 8 bytes, or a tensor map.
 type Arg struct {
 	Bits uint64
-	Work bool       // Bits is an offset into the workspace
+	Work bool       // Bits, or the map's address, is an offset into the workspace
 	Map  *TensorMap // instead of Bits
 }
 
@@ -94,6 +97,7 @@ type TensorMap struct {
 	Dims    []uint64     // elements, the fastest dimension first
 	Strides []uint64     // bytes, of all dimensions but the first; multiples of 16 below 2^40
 	Box     []uint32     // elements of a tile, 1 to 256; at most 128 bytes of the first dimension
+	Lines   int          // bytes that the second-level cache fetches at once: 128, or 256 (0)
 }
 
 // Map is a tensor map as a parameter.
@@ -160,6 +164,8 @@ func (k Kernel) Runs(capability int) error {
 	switch least := max(k.Least, 80); {
 	case k.Only != 0 && capability != k.Only:
 		return fmt.Errorf("it is code for compute capability %s alone, this device has %s", dotted(k.Only), dotted(capability))
+	case k.Among != nil && !slices.Contains(k.Among, capability):
+		return fmt.Errorf("it is not known to be faster than the portable one on compute capability %s", dotted(capability))
 	case capability < least:
 		return fmt.Errorf("it needs compute capability %s, this device has %s", dotted(least), dotted(capability))
 	}
@@ -196,6 +202,5 @@ func Blocks(n, per, limit int64) int64 {
 	return min(max(1, (n+per-1)/per), limit)
 }
 
-// MapGrid is the blocks of 256 threads for ridge_map over n elements: 8 a multiprocessor, which
-// fill it, and fewer when there is less than one pack of 16 bytes for each thread.
-func (d Device) MapGrid(n, size int64) int64 { return Blocks(n, 256*16/size, int64(8*d.SMs)) }
+// MapGrid is the blocks of 256 threads for ridge_map over n elements: one for each pack of 16 bytes a thread.
+func MapGrid(n, size int64) int64 { return Blocks(n, 256*16/size, 0) }

@@ -45,7 +45,7 @@ func stream(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	return kernel.Plan{Launches: []kernel.Launch{{
 		Entry: "stream_" + string(o.DType()) + "_simt_" + entries[o.Name()], Block: [3]int64{256, 1, 1},
-		Grid: [3]int64{d.MapGrid(n, o.DType().Size()), 1, 1}, Args: []kernel.Arg{kernel.Int(n), in[0], in[1], kernel.Ptr(y), kernel.Float(op.StreamScalar)}}}}, nil
+		Grid: [3]int64{kernel.MapGrid(n, o.DType().Size()), 1, 1}, Args: []kernel.Arg{kernel.Int(n), in[0], in[1], kernel.Ptr(y), kernel.Float(op.StreamScalar)}}}}, nil
 }
 
 func transpose(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error) {
@@ -62,19 +62,25 @@ func transpose(o op.Op, b []kernel.Buffer, _ kernel.Device) (kernel.Plan, error)
 	default:
 		return kernel.Plan{}, fmt.Errorf("op %s is no transposition", o.Name())
 	}
-	tiles := max(1, kernel.Blocks(rows, 32, 0)*kernel.Blocks(cols, 32, 0))
-	if tiles > kernel.MaxGrid || batch > 65535 {
-		return kernel.Plan{}, kernel.Shape("%d matrices of %d tiles of 32 x 32: at most 65535 of %d are taken", batch, tiles, kernel.MaxGrid)
+	l := kernel.Launch{Entry: "transpose_" + string(o.DType()) + "_simt", Block: [3]int64{32, 8, 1},
+		Args: []kernel.Arg{kernel.Int(rows), kernel.Int(cols), kernel.Ptr(b[0]), kernel.Ptr(b[1])}}
+	high, wide, size := int64(32), int64(32), o.DType().Size()
+	if size > 1 && (rows*size|cols*size|int64(b[0].Address|b[1].Address))%16 == 0 {
+		l.Entry, l.Block = l.Entry+"_packs", [3]int64{128 * size, 1, 1} // PACK_THREADS of transpose.cuh
+		high, wide = 64, 64
 	}
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: "transpose_" + string(o.DType()) + "_simt",
-		Grid: [3]int64{tiles, 1, batch}, Block: [3]int64{32, 8, 1},
-		Args: []kernel.Arg{kernel.Int(rows), kernel.Int(cols), kernel.Ptr(b[0]), kernel.Ptr(b[1])}}}}, nil
+	tiles := kernel.Blocks(rows, high, 0) * kernel.Blocks(cols, wide, 0)
+	if tiles > kernel.MaxGrid || batch > 65535 {
+		return kernel.Plan{}, kernel.Shape("%d matrices of %d tiles of %d x %d: at most 65535 of %d are taken", batch, tiles, high, wide, kernel.MaxGrid)
+	}
+	l.Grid = [3]int64{tiles, 1, batch}
+	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
 
-// dot sums pieces of at least 4096 elements, at most 8 blocks a multiprocessor.
+// dot sums pieces of at least 1024 elements, at most 8 blocks a multiprocessor.
 func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	n, entry := b[0].Tensor.Elements(), "dot_"+string(o.DType())+"_simt_"
-	pieces := kernel.Blocks(n, 4096, int64(8*d.SMs))
+	pieces := kernel.Blocks(n, 1024, int64(8*d.SMs))
 	return kernel.Plan{Workspace: 8 * pieces, Launches: []kernel.Launch{
 		{Entry: entry + "pieces", Grid: [3]int64{pieces, 1, 1}, Block: [3]int64{256, 1, 1},
 			Args: []kernel.Arg{kernel.Int(n), kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Work(0)}},
@@ -83,7 +89,9 @@ func dot(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}}, nil
 }
 
-// bandwidth has two blocks of 512 threads a multiprocessor, fewer when there is less than a pack of 16 bytes for each thread.
+// bandwidth has two blocks of 512 threads a multiprocessor, fewer when there is less than a pack of 16 bytes for each thread. Of reads there are then
+// several groups of blocks, which read the whole array each and share the passes. What is written in a single pass, as working sets beyond the caches are, has a
+// block for each 512 packs: started in order, they stay near each other in memory (ridge_map.cuh).
 func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	w, ok := o.(*op.Bandwidth)
 	if !ok {
@@ -93,7 +101,9 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 	l := kernel.Launch{Entry: entry + w.Access, Grid: [3]int64{kernel.Blocks(w.N, 4*512, int64(2*d.SMs)), 1, 1}, Block: [3]int64{512, 1, 1}}
 	y := kernel.Ptr(b[len(b)-1])
 	if w.Access == "read" {
-		l.Args = append(kernel.Ints(w.N, w.Passes), kernel.Ptr(b[0]), kernel.Work(0))
+		sharing := l.Grid[0]
+		l.Grid[0] *= max(1, min(w.Passes, 2*int64(d.SMs)/sharing)) // groups that share the passes
+		l.Args = append(kernel.Ints(w.N, w.Passes, sharing), kernel.Ptr(b[0]), kernel.Work(0))
 		sum := kernel.Launch{Entry: entry + "sum", Grid: [3]int64{1, 1, 1}, Block: [3]int64{32, 1, 1}, Args: []kernel.Arg{kernel.Work(0), kernel.Int(l.Grid[0]), y}}
 		return kernel.Plan{Workspace: 8 * l.Grid[0], Launches: []kernel.Launch{l, sum}}, nil
 	}
@@ -105,6 +115,9 @@ func bandwidth(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error)
 		in[0] = y
 	}
 	l.Args = append(kernel.Ints(w.N, w.Passes), in[0], in[1], y)
+	if w.Passes == 1 {
+		l.Entry, l.Grid[0], l.Args = entry+"once_"+w.Access, kernel.Blocks(w.N, 4*512, 0), append(kernel.Ints(w.N), in[0], in[1], y)
+	}
 	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 }
 

@@ -36,19 +36,19 @@ func TestStreamKernelsMatchTheExpectation(t *testing.T) {
 func TestTranspositionsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, shape := range []string{"rows=0,cols=3", "rows=3,cols=0", "rows=1,cols=1", "rows=32,cols=32", "rows=33,cols=70", "rows=100,cols=5"} {
+		for _, shape := range []string{"rows=0,cols=3", "rows=3,cols=0", "rows=1,cols=1", "rows=32,cols=32", "rows=33,cols=70", "rows=100,cols=5", "rows=8,cols=8", "rows=64,cols=64", "rows=72,cols=200", "rows=264,cols=136"} {
 			ops = append(ops, cudatest.Op(t, "transpose", d, shape))
 		}
 	}
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
-		for _, shape := range []string{"n=0,c=3,h=2,w=2", "n=2,c=35,h=5,w=7", "n=1,c=3,h=9,w=9"} {
+		for _, shape := range []string{"n=0,c=3,h=2,w=2", "n=2,c=35,h=5,w=7", "n=3,c=24,h=4,w=10", "n=1,c=3,h=9,w=9"} {
 			ops = append(ops, cudatest.Op(t, "layout", d, shape), cudatest.Op(t, "layout", d, shape+",to=nchw"))
 		}
 	}
 	cudatest.All(t, cuda.New(), ops)
 }
 
-// One piece and several: 4096 elements each.
+// One piece and several: 1024 elements each.
 func TestDotProductsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.FP64} {
@@ -59,11 +59,11 @@ func TestDotProductsMatchTheExpectation(t *testing.T) {
 	cudatest.All(t, cuda.New(), ops)
 }
 
-// Less than a pack, tails, the four packs that a thread takes at once (64 KiB a block), more than one pass.
+// Less than a pack, tails, the four packs that a thread takes at once (64 KiB a block), more than one pass; of reads groups of blocks that share the passes.
 func TestBandwidthProbesMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, access := range op.Accesses {
-		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5"} {
+		for _, shape := range []string{"bytes=0", "bytes=12", "bytes=4100", "bytes=1000000,passes=1", "bytes=30000,passes=5", "bytes=8192,passes=19", "bytes=9004,passes=3", "bytes=70000,passes=4", "bytes=200012,passes=3", "bytes=262144,passes=2"} {
 			ops = append(ops, cudatest.Op(t, "bandwidth", record.FP32, "access="+access+","+shape))
 		}
 	}

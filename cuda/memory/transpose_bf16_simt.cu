@@ -2,3 +2,4 @@
 #include "transpose.cuh"
 
 RIDGE_TRANSPOSE(transpose_bf16_simt, ridge_bf16)
+RIDGE_TRANSPOSE_PACKS(transpose_bf16_simt_packs, ridge_bf16)

@@ -2,7 +2,7 @@
 // it less 1: two additions beside every ex2, for which there are eight times as many units (16 against 128 lanes a cycle and multiprocessor on 8.0
 // and 9.0). The exponents depend on the results since nothing else keeps ptxas from calculating 2^0 once for all. A chain takes some 30 cycles
 // a step, a warp's ex2 8 of its scheduler's special function unit: 8 chains fill it.
-// sass has peak_fp32_simt_ex2 sm_90a: 32 MUFU
+// sass has peak_fp32_simt_ex2 sm_90a: 224 MUFU
 #include "peak.cuh"
 
 struct PeakEx2 {

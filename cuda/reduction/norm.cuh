@@ -1,122 +1,146 @@
-// The bodies of softmax_DTYPE_simt.cu, norm_DTYPE_simt.cu and add_norm_DTYPE_simt.cu over x[rows, cols].
+// The bodies of norm_DTYPE_simt.cu and add_norm_DTYPE_simt.cu over x[rows, cols].
 //
-//   softmax     y = exp(x − max) / Σ exp(x − max) along a line; 5 FLOP an element
 //   layer_norm  y = (x − mean) / sqrt(var + ε)·γ + β along a row; 7 FLOP an element
 //   rms_norm    y = x / sqrt(mean x² + ε)·γ along a row; 4 FLOP an element
 //   add_…_norm  z = x + r, y = the norm of z; 1 FLOP and two moved elements more
 //
-// Bytes: x read once, y written once. A block of 256 threads takes a row and reads it three times;
-// rows up to about 100 KB are still in L1 or L2 then, so the memory's bandwidth binds. Along columns a
-// block takes 32 columns with 8 threads each. Sums as in LongSum.
+// Bytes: x read once, y written once. A block takes a row. The entries …_held keep it in registers (held.cuh); the others take rows of any length and
+// alignment with 256 threads, which read it three times (twice): rows up to about 100 KB are still in L1 or L2 then. Sums: at most 32 elements in fp32, then fp64; a
+// held row of bf16 stays in fp32.
+// The memory's bandwidth binds.
 #ifndef RIDGE_NORM_CUH
 #define RIDGE_NORM_CUH
 
-#include "ridge_softmax.cuh"
+#include "held.cuh"
 
-template <class T> __device__ __forceinline__ void softmax_rows(const T *x, T *y, int64_t rows, int64_t cols, double *lanes) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) softmax_line(x + r * cols, y + r * cols, cols, cols, lanes);
-}
+__device__ __forceinline__ float inverse_root(double squares, int64_t cols, float eps) { return 1.0f / sqrtf((float)(squares / (double)cols) + eps); }
 
-// Threads (32, 8): column c of 32, rows by 8.
-template <class T> __device__ __forceinline__ void softmax_cols(const T *x, T *y, int64_t rows, int64_t cols, double (*tile)[33]) {
-  const int64_t c = (int64_t)blockIdx.x * 32 + threadIdx.x;
-  const int tx = threadIdx.x, ty = threadIdx.y;
-  float top = -INFINITY;
-  if (c < cols)
-    for (int64_t r = ty; r < rows; r += 8) top = fmaxf(top, load(x[r * cols + c]));
-  tile[ty][tx] = top;
-  __syncthreads();
-  for (int k = 0; k < 8; k++) top = fmaxf(top, (float)tile[k][tx]);
-  __syncthreads();
+template <class T>
+__device__ __forceinline__ void layer_norm(const T *line, const T *gamma, const T *beta, T *y, int64_t cols, float eps, double *lanes) {
   LongSum s;
-  if (c < cols)
-    for (int64_t r = ty; r < rows; r += 8) s.add(expf(load(x[r * cols + c]) - top));
-  tile[ty][tx] = s.value();
-  __syncthreads();
-  double sum = 0;
-  for (int k = 0; k < 8; k++) sum += tile[k][tx];
-  const float inverse = (float)(1.0 / sum);
-  if (c < cols)
-    for (int64_t r = ty; r < rows; r += 8) y[r * cols + c] = element<T>::store(expf(load(x[r * cols + c]) - top) * inverse);
+  for (int64_t i = threadIdx.x; i < cols; i += 256) s.add(load(line[i]));
+  const float mean = (float)(block_reduce(s.value(), lanes, Add()) / (double)cols);
+  LongSum q; // of the differences: E[x²] − E[x]² would cancel
+  for (int64_t i = threadIdx.x; i < cols; i += 256) {
+    const float d = load(line[i]) - mean;
+    q.add(d * d);
+  }
+  const float f = inverse_root(block_reduce(q.value(), lanes, Add()), cols, eps);
+  for (int64_t i = threadIdx.x; i < cols; i += 256) y[i] = element<T>::store((load(line[i]) - mean) * (f * load(gamma[i])) + load(beta[i]));
 }
 
-template <class T>
-__device__ __forceinline__ void layer_norm(const T *x, const T *gamma, const T *beta, T *y, int64_t rows, int64_t cols, float eps, double *lanes) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *line = x + r * cols;
-    LongSum s;
-    for (int64_t i = threadIdx.x; i < cols; i += 256) s.add(load(line[i]));
-    const float mean = (float)(block_reduce(s.value(), lanes, Add()) / (double)cols);
-    LongSum q; // of the differences: E[x²] − E[x]² would cancel
-    for (int64_t i = threadIdx.x; i < cols; i += 256) {
-      const float d = load(line[i]) - mean;
-      q.add(d * d);
-    }
-    const float f = 1.0f / sqrtf((float)(block_reduce(q.value(), lanes, Add()) / (double)cols) + eps);
-    for (int64_t i = threadIdx.x; i < cols; i += 256)
-      y[r * cols + i] = element<T>::store((load(line[i]) - mean) * (f * load(gamma[i])) + load(beta[i]));
+template <class T> __device__ __forceinline__ void rms_norm(const T *line, const T *gamma, T *y, int64_t cols, float eps, double *lanes) {
+  LongSum q;
+  for (int64_t i = threadIdx.x; i < cols; i += 256) {
+    const float v = load(line[i]);
+    q.add(v * v);
   }
-}
-
-template <class T>
-__device__ __forceinline__ void rms_norm(const T *x, const T *gamma, T *y, int64_t rows, int64_t cols, float eps, double *lanes) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    const T *line = x + r * cols;
-    LongSum q;
-    for (int64_t i = threadIdx.x; i < cols; i += 256) {
-      const float v = load(line[i]);
-      q.add(v * v);
-    }
-    const float f = 1.0f / sqrtf((float)(block_reduce(q.value(), lanes, Add()) / (double)cols) + eps);
-    for (int64_t i = threadIdx.x; i < cols; i += 256) y[r * cols + i] = element<T>::store(load(line[i]) * (f * load(gamma[i])));
-  }
+  const float f = inverse_root(block_reduce(q.value(), lanes, Add()), cols, eps);
+  for (int64_t i = threadIdx.x; i < cols; i += 256) y[i] = element<T>::store(load(line[i]) * (f * load(gamma[i])));
 }
 
 // z = x + r as it is stored, which the norm then reads: a thread reads back what it wrote itself.
-template <class T> __device__ __forceinline__ void add_rows(const T *x, const T *r, T *z, int64_t rows, int64_t cols) {
-  for (int64_t row = blockIdx.x; row < rows; row += gridDim.x)
-    for (int64_t i = row * cols + threadIdx.x; i < (row + 1) * cols; i += 256) z[i] = element<T>::store(load(x[i]) + load(r[i]));
+template <class T> __device__ __forceinline__ void add_row(const T *x, const T *r, T *z, int64_t cols) {
+  for (int64_t i = threadIdx.x; i < cols; i += 256) z[i] = element<T>::store(load(x[i]) + load(r[i]));
 }
 
-#define RIDGE_ADD_NORM(prefix, T)                                                                                                     \
-  RIDGE_KERNEL(prefix##_add_layer_norm, 256)                                                                                          \
-  (const T *x, const T *r, const T *gamma, const T *beta, T *z, T *y, int64_t rows, int64_t cols, double eps) {                       \
-    RIDGE_SHARED(double, lanes, [8]);                                                                                                 \
-    add_rows(x, r, z, rows, cols);                                                                                                    \
-    layer_norm(z, gamma, beta, y, rows, cols, (float)eps, lanes);                                                                     \
-  }                                                                                                                                   \
-  RIDGE_ENTRY(prefix##_add_layer_norm)                                                                                                \
-  RIDGE_KERNEL(prefix##_add_rms_norm, 256)                                                                                            \
-  (const T *x, const T *r, const T *gamma, T *z, T *y, int64_t rows, int64_t cols, double eps) {                                      \
-    RIDGE_SHARED(double, lanes, [8]);                                                                                                 \
-    add_rows(x, r, z, rows, cols);                                                                                                    \
-    rms_norm(z, gamma, y, rows, cols, (float)eps, lanes);                                                                             \
-  }                                                                                                                                   \
-  RIDGE_ENTRY(prefix##_add_rms_norm)
+template <class T>
+__device__ __forceinline__ void layer_norm_held(const Held<T> &row, const T *gamma, const T *beta, T *y, int64_t cols, float eps, typename joined<T>::type (*lanes)[32]) {
+  typedef typename Held<T>::Pack Pack;
+  const float mean = (float)(row.sum(lanes[0], [](float x) { return x; }) / (double)cols);
+  const float f = inverse_root(row.sum(lanes[1], [mean](float x) { return (x - mean) * (x - mean); }), cols, eps);
+  row.each([&](int i, int u) {
+    const Pack g = ((const Pack *)gamma)[i], b = ((const Pack *)beta)[i];
+    Pack p;
+#pragma unroll
+    for (int k = 0; k < Held<T>::W; k++) p.at[k] = element<T>::store((load(row.at[u].at[k]) - mean) * (f * load(g.at[k])) + load(b.at[k]));
+    ((Pack *)y)[i] = p;
+  });
+}
 
-#define RIDGE_SOFTMAX(prefix, T)                                                                              \
-  RIDGE_KERNEL(prefix##_rows, 256)(const T *x, T *y, int64_t rows, int64_t cols) {                            \
-    RIDGE_SHARED(double, lanes, [8]);                                                                         \
-    softmax_rows(x, y, rows, cols, lanes);                                                                    \
-  }                                                                                                           \
-  RIDGE_ENTRY(prefix##_rows)                                                                                  \
-  RIDGE_KERNEL(prefix##_cols, 256)(const T *x, T *y, int64_t rows, int64_t cols) {                            \
-    RIDGE_SHARED(double, tile, [8][33]);                                                                      \
-    softmax_cols(x, y, rows, cols, tile);                                                                     \
-  }                                                                                                           \
-  RIDGE_ENTRY(prefix##_cols)
+template <class T> __device__ __forceinline__ void rms_norm_held(const Held<T> &row, const T *gamma, T *y, int64_t cols, float eps, typename joined<T>::type (*lanes)[32]) {
+  typedef typename Held<T>::Pack Pack;
+  const float f = inverse_root(row.sum(lanes[0], [](float x) { return x * x; }), cols, eps);
+  row.each([&](int i, int u) {
+    const Pack g = ((const Pack *)gamma)[i];
+    Pack p;
+#pragma unroll
+    for (int k = 0; k < Held<T>::W; k++) p.at[k] = element<T>::store(load(row.at[u].at[k]) * (f * load(g.at[k])));
+    ((Pack *)y)[i] = p;
+  });
+}
 
-#define RIDGE_NORM(prefix, T)                                                                                                      \
-  RIDGE_KERNEL(prefix##_layer_norm, 256)                                                                                           \
-  (const T *x, const T *gamma, const T *beta, T *y, int64_t rows, int64_t cols, double eps) {                                      \
-    RIDGE_SHARED(double, lanes, [8]);                                                                                              \
-    layer_norm(x, gamma, beta, y, rows, cols, (float)eps, lanes);                                                                  \
-  }                                                                                                                                \
-  RIDGE_ENTRY(prefix##_layer_norm)                                                                                                 \
-  RIDGE_KERNEL(prefix##_rms_norm, 256)(const T *x, const T *gamma, T *y, int64_t rows, int64_t cols, double eps) {                 \
-    RIDGE_SHARED(double, lanes, [8]);                                                                                              \
-    rms_norm(x, gamma, y, rows, cols, (float)eps, lanes);                                                                          \
-  }                                                                                                                                \
-  RIDGE_ENTRY(prefix##_rms_norm)
+// The sum as it is stored.
+template <class T> __device__ __forceinline__ Held<T> added(const T *x, const T *r, T *z, int64_t cols) {
+  typedef typename Held<T>::Pack Pack;
+  Held<T> row(x, cols);
+  const Held<T> more(r, cols);
+  row.each([&](int i, int u) {
+#pragma unroll
+    for (int k = 0; k < Held<T>::W; k++) row.at[u].at[k] = element<T>::store(load(row.at[u].at[k]) + load(more.at[u].at[k]));
+    ((Pack *)z)[i] = row.at[u];
+  });
+  return row;
+}
+
+#define RIDGE_NORM(prefix, T)                                                                                                             \
+  RIDGE_KERNEL(prefix##_layer_norm, 256)(const T *x, const T *gamma, const T *beta, T *y, int64_t rows, int64_t cols, double eps) {       \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                     \
+    if (blockIdx.x >= rows) return;                                                                                                       \
+    layer_norm(x + blockIdx.x * cols, gamma, beta, y + blockIdx.x * cols, cols, (float)eps, lanes);                                       \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(prefix##_layer_norm)                                                                                                        \
+  RIDGE_KERNEL(prefix##_rms_norm, 256)(const T *x, const T *gamma, T *y, int64_t rows, int64_t cols, double eps) {                        \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                     \
+    if (blockIdx.x >= rows) return;                                                                                                       \
+    rms_norm(x + blockIdx.x * cols, gamma, y + blockIdx.x * cols, cols, (float)eps, lanes);                                               \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(prefix##_rms_norm)                                                                                                          \
+  RIDGE_KERNEL(prefix##_layer_norm_held, 1024)(const T *x, const T *gamma, const T *beta, T *y, int64_t rows, int64_t cols, double eps) { \
+    RIDGE_SHARED(joined<T>::type, lanes, [2][32]);                                                                                                 \
+    if (blockIdx.x >= rows) return;                                                                                                       \
+    layer_norm_held(Held<T>(x + blockIdx.x * cols, cols), gamma, beta, y + blockIdx.x * cols, cols, (float)eps, lanes);                   \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(prefix##_layer_norm_held)                                                                                                   \
+  RIDGE_KERNEL(prefix##_rms_norm_held, 1024)(const T *x, const T *gamma, T *y, int64_t rows, int64_t cols, double eps) {                  \
+    RIDGE_SHARED(joined<T>::type, lanes, [1][32]);                                                                                                 \
+    if (blockIdx.x >= rows) return;                                                                                                       \
+    rms_norm_held(Held<T>(x + blockIdx.x * cols, cols), gamma, y + blockIdx.x * cols, cols, (float)eps, lanes);                           \
+  }                                                                                                                                       \
+  RIDGE_ENTRY(prefix##_rms_norm_held)
+
+#define RIDGE_ADD_NORM(prefix, T)                                                                                                              \
+  RIDGE_KERNEL(prefix##_add_layer_norm, 256)                                                                                                   \
+  (const T *x, const T *r, const T *gamma, const T *beta, T *z, T *y, int64_t rows, int64_t cols, double eps) {                                \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                          \
+    if (blockIdx.x >= rows) return;                                                                                                            \
+    const int64_t row = blockIdx.x * cols;                                                                                                     \
+    add_row(x + row, r + row, z + row, cols);                                                                                                  \
+    layer_norm(z + row, gamma, beta, y + row, cols, (float)eps, lanes);                                                                        \
+  }                                                                                                                                            \
+  RIDGE_ENTRY(prefix##_add_layer_norm)                                                                                                         \
+  RIDGE_KERNEL(prefix##_add_rms_norm, 256)(const T *x, const T *r, const T *gamma, T *z, T *y, int64_t rows, int64_t cols, double eps) {       \
+    RIDGE_SHARED(double, lanes, [8]);                                                                                                          \
+    if (blockIdx.x >= rows) return;                                                                                                            \
+    const int64_t row = blockIdx.x * cols;                                                                                                     \
+    add_row(x + row, r + row, z + row, cols);                                                                                                  \
+    rms_norm(z + row, gamma, y + row, cols, (float)eps, lanes);                                                                                \
+  }                                                                                                                                            \
+  RIDGE_ENTRY(prefix##_add_rms_norm)                                                                                                           \
+  RIDGE_KERNEL(prefix##_add_layer_norm_held, 512)                                                                                             \
+  (const T *x, const T *r, const T *gamma, const T *beta, T *z, T *y, int64_t rows, int64_t cols, double eps) {                                \
+    RIDGE_SHARED(joined<T>::type, lanes, [2][32]);                                                                                                      \
+    if (blockIdx.x >= rows) return;                                                                                                            \
+    const int64_t row = blockIdx.x * cols;                                                                                                     \
+    layer_norm_held(added(x + row, r + row, z + row, cols), gamma, beta, y + row, cols, (float)eps, lanes);                                    \
+  }                                                                                                                                            \
+  RIDGE_ENTRY(prefix##_add_layer_norm_held)                                                                                                    \
+  RIDGE_KERNEL(prefix##_add_rms_norm_held, 512)(const T *x, const T *r, const T *gamma, T *z, T *y, int64_t rows, int64_t cols, double eps) { \
+    RIDGE_SHARED(joined<T>::type, lanes, [1][32]);                                                                                                      \
+    if (blockIdx.x >= rows) return;                                                                                                            \
+    const int64_t row = blockIdx.x * cols;                                                                                                     \
+    rms_norm_held(added(x + row, r + row, z + row, cols), gamma, y + row, cols, (float)eps, lanes);                                            \
+  }                                                                                                                                            \
+  RIDGE_ENTRY(prefix##_add_rms_norm_held)
 
 #endif

@@ -35,16 +35,21 @@ func Family() kernel.Family {
 	}}
 }
 
-// piece is the fewest elements of a line worth a block of 256 threads of its own.
+// piece is the fewest elements of a line worth a block of its own.
 const piece = 4096
 
 // parts cuts lines of n elements until there are 8 blocks a multiprocessor.
 func parts(blocks, n int64, d kernel.Device) int64 {
 	want := int64(8*d.SMs) / max(1, blocks)
-	return min(max(1, want), max(1, n/piece), 1024)
+	return min(max(1, want), max(1, n/piece))
 }
 
-// lines reduces rows, columns or all elements in two launches.
+// tallParts cuts columns until there is a block for each multiprocessor, which its 8 loads a thread fill; a second launch costs more than a few idle ones.
+func tallParts(blocks, n int64, d kernel.Device) int64 {
+	return min(max(1, int64(d.SMs)/max(1, blocks)), max(1, n/piece))
+}
+
+// lines reduces rows, columns or all elements, in two launches where a line has several parts.
 func lines(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	var r *op.Reduction
 	entry, partial := "reduce_"+string(o.DType())+"_simt_", int64(8) // bytes of a part
@@ -68,24 +73,76 @@ func lines(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if count == 0 {
 		return kernel.Plan{}, kernel.Shape("no line to reduce: the output is empty")
 	}
-	first := kernel.Launch{Entry: entry + "rows" + name, Grid: [3]int64{count, parts(count, n, d), 1}, Block: [3]int64{256, 1, 1},
-		Args: []kernel.Arg{kernel.Ptr(x), kernel.Work(0), kernel.Int(n)}}
-	if r.Dim == 0 {
-		blocks := kernel.Blocks(count, 32, 0)
-		first.Entry, first.Block = entry+"cols"+name, [3]int64{32, 8, 1}
-		first.Grid = [3]int64{blocks, parts(blocks, 32*n, d), 1}
-		first.Args = append(first.Args, kernel.Int(r.Cols))
-	}
-	divisor := 1.0
-	if o.Name() == "mean" {
-		divisor = float64(n)
-	}
-	last := kernel.Launch{Entry: entry + "parts" + name, Grid: [3]int64{kernel.Blocks(count, 256, int64(8*d.SMs)), 1, 1}, Block: [3]int64{256, 1, 1},
-		Args: []kernel.Arg{kernel.Work(0), kernel.Ptr(y), kernel.Int(count), kernel.Int(first.Grid[1])}}
+	divisor := []kernel.Arg{}
 	if partial == 8 {
-		last.Args = append(last.Args, kernel.Float(divisor))
+		divisor = append(divisor, kernel.Float(1))
+		if o.Name() == "mean" {
+			divisor[0] = kernel.Float(float64(n))
+		}
 	}
-	return kernel.Plan{Launches: []kernel.Launch{first, last}, Workspace: partial * count * first.Grid[1]}, nil
+	first := kernel.Launch{Entry: entry + "rows" + name, Grid: [3]int64{count, parts(count, n, d), 1}, Block: [3]int64{rowThreads(n*o.DType().Size(), 128, 256), 1, 1},
+		Args: []kernel.Arg{kernel.Ptr(x), kernel.Work(0), kernel.Ptr(y), kernel.Int(n)}}
+	if r.Dim == 0 {
+		c := columns(r.Cols, o.DType(), d, x)
+		first.Entry, first.Block[0] = entry+"cols"+c.suffix+name, 512
+		first.Grid = [3]int64{c.blocks, tallParts(c.blocks, c.perBlock*n, d), 1}
+		first.Args = append(first.Args, kernel.Int(r.Cols), kernel.Int(c.width))
+	}
+	first.Args = append(first.Args, divisor...)
+	several := first.Grid[1]
+	if several == 1 {
+		return kernel.Plan{Launches: []kernel.Launch{first}}, nil
+	}
+	threads := int64(32) // one for each part, as far as that goes: a thread that loops waits for each
+	for threads < several && threads < 256 {
+		threads *= 2
+	}
+	last := kernel.Launch{Entry: entry + "parts" + name, Grid: [3]int64{count, 1, 1}, Block: [3]int64{threads, 1, 1},
+		Args: append([]kernel.Arg{kernel.Work(0), kernel.Ptr(y), kernel.Int(several)}, divisor...)}
+	return kernel.Plan{Launches: []kernel.Launch{first, last}, Workspace: partial * count * several}, nil
+}
+
+// heldPacks of 16 bytes are in a thread's registers (HELD of held.cuh).
+const heldPacks = 4
+
+// rowThreads is as many as hold a row of that many bytes, a power of two from least to most.
+func rowThreads(bytes, least, most int64) int64 {
+	t := least
+	for t < most && t*heldPacks*16 < bytes {
+		t *= 2
+	}
+	return t
+}
+
+// aligned says whether all begin at multiples of 16 bytes, and so do rows of cols elements.
+func aligned(cols int64, b ...kernel.Buffer) bool {
+	for _, x := range b {
+		if x.Address%16 != 0 || cols*x.Tensor.DType.Size()%16 != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// columnBlocks is who takes which columns (columns.cuh).
+type columnBlocks struct {
+	suffix                  string
+	width, perBlock, blocks int64
+}
+
+// columns gives a block 128 bytes of a row, less where that leaves multiprocessors without a block: a sector of 32 at least.
+func columns(cols int64, d record.DType, dev kernel.Device, b ...kernel.Buffer) columnBlocks {
+	if !aligned(cols, b...) {
+		return columnBlocks{"_unaligned", 32, 32, kernel.Blocks(cols, 32, 0)}
+	}
+	run := 16 / d.Size()
+	c := columnBlocks{width: 8}
+	for c.width > 2 && kernel.Blocks(cols, c.width*run, 0) < int64(dev.SMs) {
+		c.width /= 2
+	}
+	c.perBlock = c.width * run
+	c.blocks = kernel.Blocks(cols, c.perBlock, 0)
+	return c
 }
 
 func softmax(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -93,13 +150,37 @@ func softmax(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no softmax", o.Name())
 	}
-	l := kernel.Launch{Entry: "softmax_" + string(o.DType()) + "_simt_rows", Grid: [3]int64{kernel.Blocks(n.Rows, 1, 0), 1, 1}, Block: [3]int64{256, 1, 1},
-		Args: []kernel.Arg{kernel.Ptr(b[0]), kernel.Ptr(b[1]), kernel.Int(n.Rows), kernel.Int(n.Cols)}}
+	entry := "softmax_" + string(o.DType()) + "_simt_"
+	args := []kernel.Arg{kernel.Ptr(b[0]), kernel.Ptr(b[1])}
 	if n.Dim == 0 {
-		l.Entry, l.Block = "softmax_"+string(o.DType())+"_simt_cols", [3]int64{32, 8, 1}
-		l.Grid[0] = kernel.Blocks(n.Cols, 32, 0)
+		l := kernel.Launch{Args: append(args, kernel.Int(n.Rows), kernel.Int(n.Cols))}
+		c := columns(n.Cols, o.DType(), d, b...)
+		l.Entry, l.Block = entry+"cols"+c.suffix, [3]int64{512, 1, 1}
+		if held, threads := heldColumns(n, b); threads > 0 {
+			c = held
+			l.Entry, l.Block[0] = entry+"cols_held", threads
+		}
+		l.Grid, l.Args = [3]int64{c.blocks, 1, 1}, append(l.Args, kernel.Int(c.width))
+		return kernel.Plan{Launches: []kernel.Launch{l}}, nil
 	}
-	return kernel.Plan{Launches: []kernel.Launch{l}}, nil
+	return rowLaunch(entry+"rows", n.Rows, n.Cols, 1024, b, append(args, kernel.Ints(n.Rows, n.Cols)...)), nil
+}
+
+// heldColumns gives a block a sector of 32 bytes of each row and threads that hold four runs of its columns each, at most twice that; 0: they do not fit.
+func heldColumns(n *op.Norm, b []kernel.Buffer) (columnBlocks, int64) {
+	const tall, width, most = 8, 2, 512 // TALL of softmax.cuh
+	if !aligned(n.Cols, b...) {
+		return columnBlocks{}, 0
+	}
+	if n.Rows*width > most*tall {
+		return columnBlocks{}, 0
+	}
+	threads := int64(32)
+	for threads < most && threads*tall/2 < width*n.Rows {
+		threads *= 2
+	}
+	run := 16 / n.D.Size()
+	return columnBlocks{"", width, width * run, kernel.Blocks(n.Cols, width*run, 0)}, threads
 }
 
 func norm(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -107,7 +188,7 @@ func norm(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no norm", o.Name())
 	}
-	return rowsOf("norm", o, b, n.Rows, n.Cols, n.Eps), nil
+	return normPlan("norm", o, b, n.Rows, n.Cols, n.Eps, 1024), nil
 }
 
 func addNorm(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
@@ -115,16 +196,22 @@ func addNorm(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no norm of a sum", o.Name())
 	}
-	return rowsOf("add_norm", o, b, n.Rows, n.Cols, n.Eps), nil
+	return normPlan("add_norm", o, b, n.Rows, n.Cols, n.Eps, 512), nil
 }
 
-// rowsOf launches a block of 256 threads for each row.
-func rowsOf(class string, o op.Op, b []kernel.Buffer, rows, cols int64, eps float64) kernel.Plan {
+func normPlan(class string, o op.Op, b []kernel.Buffer, rows, cols int64, eps float64, most int64) kernel.Plan {
 	var args []kernel.Arg
 	for _, x := range b {
 		args = append(args, kernel.Ptr(x))
 	}
-	args = append(args, kernel.Int(rows), kernel.Int(cols), kernel.Float(eps))
-	return kernel.Plan{Launches: []kernel.Launch{{Entry: class + "_" + string(o.DType()) + "_simt_" + o.Name(),
-		Grid: [3]int64{kernel.Blocks(rows, 1, 0), 1, 1}, Block: [3]int64{256, 1, 1}, Args: args}}}
+	return rowLaunch(class+"_"+string(o.DType())+"_simt_"+o.Name(), rows, cols, most, b, append(args, kernel.Int(rows), kernel.Int(cols), kernel.Float(eps)))
+}
+
+// rowLaunch has a block for each row, which holds it where most threads can.
+func rowLaunch(entry string, rows, cols, most int64, b []kernel.Buffer, args []kernel.Arg) kernel.Plan {
+	l := kernel.Launch{Entry: entry, Grid: [3]int64{kernel.Blocks(rows, 1, 0), 1, 1}, Block: [3]int64{256, 1, 1}, Args: args}
+	if bytes := cols * b[0].Tensor.DType.Size(); aligned(cols, b...) && bytes <= most*heldPacks*16 {
+		l.Entry, l.Block[0] = entry+"_held", rowThreads(bytes, 128, most)
+	}
+	return kernel.Plan{Launches: []kernel.Launch{l}}
 }

@@ -28,12 +28,12 @@ func acceleratorPlan(o *plan.Options, a record.Device) {
 	}
 	sms := max(1, fact(a, "multiprocessors"))
 	o.Near, o.Near1 = sms*mostLocal, mostLocal
-	traffic := int64(probeTraffic)
+	o.Traffic, o.NearTraffic = probeTraffic, probeNearTraffic
 	if o.PeakChunks = warpsPerSM * sms; a.Facts[record.FactSimulated] != "" {
-		o.PeakChunks, traffic = 1, 1<<20
+		o.PeakChunks, o.Traffic, o.NearTraffic = 1, 1<<20, 1<<20
 	}
-	o.Traffic, o.Chase = traffic, mostLinks
-	o.Extra = append(extraProbes(sms, fact(a, "shared_bytes_per_block"), traffic), copyProbes(a.Facts[record.FactSimulated] != "")...)
+	o.Chase = mostLinks
+	o.Extra = append(extraProbes(sms, fact(a, "shared_bytes_per_block"), o.NearTraffic), copyProbes(a.Facts[record.FactSimulated] != "")...)
 }
 
 // acceleratorModel sets the ceilings of a device, and its results, beside its published peaks. A device that does not say what the formulas need
@@ -66,10 +66,12 @@ func fact(d record.Device, name string) int64 {
 
 const (
 	// firstLevel of the working set that each multiprocessor reads, and a buffer that one thread follows links through: well inside
-	// the 128 to 256 KiB that the first-level caches from 8.0 on have.
-	firstLevel, firstLevelChase = 48 << 10, 16 << 10
-	probeTraffic                = 64 << 20 // bytes that a launch moves at least
-	mostLinks                   = 1 << 16  // that a launch follows: 40 ms at 600 ns a link
+	// the 128 to 256 KiB that the first-level caches from 8.0 on have; as many as the kernel reads through them (32 KiB a block, four loads a thread).
+	firstLevel, firstLevelChase = 64 << 10, 16 << 10
+	// probeTraffic are the bytes that a launch moves, probeNearTraffic from first-level caches and shared memory: at 6 and 30 TB/s, an H200's, some 200 us,
+	// beside the 4 us of two launches in a graph.
+	probeTraffic, probeNearTraffic = 1 << 30, 8 << 30
+	mostLinks                      = 1 << 16 // that a launch follows: 40 ms at 600 ns a link
 	// mostLocal: no multiprocessor from 8.0 to 12.0 keeps more than this in its first-level cache, which is its shared memory too.
 	mostLocal = 256 << 10
 )

@@ -54,7 +54,7 @@ func TestTheCasesOfAnAcceleratorAreSizedByItsOwnMemory(t *testing.T) {
 // A device is probed for its first level, its scratchpads and its launches beside the levels that results are held against.
 func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 	o := plan.Options{Device: "cuda:0", Threads: 1, Ops: op.Builtin(), ProbesOnly: true, Quick: true,
-		Peaks: []plan.Peak{{ISA: "simt", DType: record.FP32}, {ISA: record.ISAMma, DType: record.BF16}, {ISA: "ex2", DType: record.FP32}}}
+		Peaks: []plan.Peak{{ISA: "simt", DType: record.FP32}, {ISA: record.ISAMma, DType: record.BF16}, {ISA: record.ISAMma, DType: record.TF32}, {ISA: "ex2", DType: record.FP32}}}
 	acceleratorPlan(&o, record.Device{ID: "cuda:0", Memory: 80 << 30, Facts: map[string]string{"l2_bytes": "52428800", "multiprocessors": "132", "shared_bytes_per_block": "232448"}})
 	p, err := plan.Build(o)
 	if err != nil {
@@ -71,11 +71,17 @@ func TestAnAcceleratorsProbesFillIt(t *testing.T) {
 		}
 	}
 	for _, of := range []string{"gemm", "copy_h2d"} { // the link to the host judges its own copies alone
-		links := map[string]int{}
+		links, compute := map[string]int{}, ""
 		for _, x := range neededProbes(p.Probes, []record.Case{{Threads: 1, Program: record.ProgramRef{Op: of, DType: record.FP32}}}) {
 			if x.Ceiling.Level == record.LevelHost {
 				links[x.Case.Program.Op]++
 			}
+			if x.Ceiling.Kind == record.CeilingCompute {
+				compute += x.Ceiling.ISA + " " + string(x.Ceiling.DType) + ", "
+			}
+		}
+		if compute != "simt fp32, mma tf32, ex2 fp32, " { // fp32 may be three products of tf32
+			t.Errorf("probes of arithmetic for %s at fp32: %s", of, compute)
 		}
 		if links["copy_d2h"] != 0 || (links["copy_h2d"] > 0) != (of == "copy_h2d") {
 			t.Errorf("probes of the link to the host for %s: %v", of, links)
@@ -212,6 +218,15 @@ func TestWhatADevicesSensorsShowedIsInTheConditions(t *testing.T) {
 	}
 }
 
+func TestTheDriversVersionIsTheMeters(t *testing.T) {
+	c := &campaign{}
+	c.doc.Devices = []record.Device{{ID: "cuda:0", Facts: map[string]string{"driver": "CUDA 13.0"}}}
+	c.toldBy(map[string]string{power.NoteDriver: "580.82.07"})
+	if f := c.doc.Devices[0].Facts; f["driver_version"] != "580.82.07" || f["driver"] != "CUDA 13.0" {
+		t.Errorf("%v", f)
+	}
+}
+
 func TestTheLinkToTheHostIsWhatTheMeterTells(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
@@ -224,7 +239,7 @@ func TestTheLinkToTheHostIsWhatTheMeterTells(t *testing.T) {
 	} {
 		c := &campaign{setting: ceiling.Setting{GPU: &ceiling.GPU{}}}
 		c.doc.Devices = []record.Device{{ID: "cuda:0"}}
-		c.linkOf(tc.notes)
+		c.toldBy(tc.notes)
 		got := c.setting.Theory(record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelHost, Access: record.AccessToHost})
 		if text := fmt.Sprintf("%.0f GB/s", got.Value); text != tc.want || (got.Value == 0) != (c.doc.Devices[0].Facts["pcie_lanes"] == "") {
 			t.Errorf("%s: %s, %v", tc.name, text, c.doc.Devices[0].Facts)

@@ -45,24 +45,27 @@ func (c *campaign) openBoard(ctx context.Context) {
 	if b.observer != nil {
 		notes = b.observer.Meter().Facts().Notes
 	}
-	c.linkOf(notes)
+	c.toldBy(notes)
 	b.beside, b.disturb = besides(*c.cfg.Accelerator, notes)
 	for _, d := range b.disturb {
 		c.cfg.View.Warn("%s: %s", c.cfg.Plan.Device, d)
 	}
 }
 
-// linkOf takes over what a meter tells of the device's link to the host.
-func (c *campaign) linkOf(notes map[string]string) {
+// toldBy takes over what a meter's notes tell of the device: the driver's version, where CUDA names its own alone, and the link to the host.
+func (c *campaign) toldBy(notes map[string]string) {
+	d := &c.doc.Devices[0]
+	if d.Facts = maps.Clone(d.Facts); d.Facts == nil {
+		d.Facts = map[string]string{}
+	}
+	if v := notes[power.NoteDriver]; v != "" {
+		d.Facts["driver_version"] = v
+	}
 	generation, lanes := notes[power.NotePCIeGeneration], notes[power.NotePCIeLanes]
 	g, err := strconv.Atoi(generation)
 	n, err2 := strconv.Atoi(lanes)
 	if err != nil || err2 != nil {
 		return // a reason, or nothing
-	}
-	d := &c.doc.Devices[0]
-	if d.Facts = maps.Clone(d.Facts); d.Facts == nil {
-		d.Facts = map[string]string{}
 	}
 	d.Facts["pcie_generation"], d.Facts["pcie_lanes"] = generation, lanes
 	if c.setting.GPU != nil {
@@ -147,7 +150,7 @@ func (b *board) fill(r *record.Result, got []power.Reading, why string) {
 		c.TemperatureC, c.Throttled = record.Unknown[float64](why), record.Unknown[string](why)
 		return
 	}
-	source := b.observer.Meter().Name()
+	source, _, _ := strings.Cut(b.observer.Meter().Name(), " ") // the library; the rest says how it counts joules
 	out := &record.Board{Source: source, Readings: len(got), Beside: append(slices.Clone(b.beside), b.disturb...)}
 	clocks := known(got, func(s power.Sensors) float64 { return s.ClockMHz })
 	if out.ClockMHz = middle(clocks); len(clocks) > 0 {

@@ -248,6 +248,9 @@ func (c *campaign) begin(ctx context.Context) error {
 		src := cfg.Source
 		src.Clock = func(load bool) (float64, error) {
 			clock := clocks[o.Threads]
+			if cfg.Accelerator != nil { // what was read is the device's clock, and the check is of the CPU's
+				return 0, errors.New("not measured: the run is not on the CPU")
+			}
 			if load && clock.LoadedUnavailable != "" {
 				return 0, errors.New(clock.LoadedUnavailable)
 			} else if load {
@@ -307,61 +310,6 @@ func withClock(d record.Device, r runner.ClockReading) record.Device {
 		d.Facts["measured_clock_under_load_mhz"] = "unavailable: " + r.LoadedUnavailable
 	}
 	return d
-}
-
-// readClocks measures the clock with all threads of the run and with one alone, by thread
-// count, and puts both into the document. A clock under load that this CPU cannot give
-// carries the reason.
-func (c *campaign) readClocks(ctx context.Context) (map[int]runner.ClockReading, error) {
-	o := &c.cfg.Plan
-	fact := func(r runner.ClockReading, source string) record.Fact[float64] {
-		if r.LoadedUnavailable != "" {
-			return record.Unknown[float64](r.LoadedUnavailable)
-		}
-		return record.Known(r.LoadedGHz, source)
-	}
-	out := map[int]runner.ClockReading{}
-	all, err := c.readClock(ctx, o.Threads)
-	if err != nil {
-		return nil, err
-	}
-	out[o.Threads] = all
-	if c.cfg.Accelerator != nil {
-		const why = "not measured: the run is not on the CPU"
-		c.doc.Host.CPU.Clock.IdleGHz, c.doc.Host.CPU.Clock.LoadedGHz = record.Unknown[float64](why), record.Unknown[float64](why)
-		return out, nil
-	}
-	to := &c.doc.Host.CPU.Clock
-	to.IdleGHz = record.Known(all.IdleGHz, "dependent-multiplication chain, otherwise idle")
-	to.LoadedGHz = fact(all, "the same while the FMA units of all threads are busy")
-	if o.Threads > 1 {
-		if out[1], err = c.readClock(ctx, 1); err != nil {
-			return nil, err
-		}
-		one := fact(out[1], "the same while the FMA units of one thread alone are busy")
-		to.LoadedOneGHz = &one
-	}
-	return out, nil
-}
-
-// clockReadings of a clock: who else uses the CPU slows a reading and nothing makes one too
-// fast, so the highest is the clock. One alone read 3.41 GHz where the probes then ran at 3.69.
-const clockReadings = 5
-
-// readClock is the highest of several readings.
-func (c *campaign) readClock(ctx context.Context, threads int) (runner.ClockReading, error) {
-	best, err := c.runner.Clock(ctx, c.cfg.Plan.Device, threads)
-	for n := 1; err == nil && n < clockReadings; n++ {
-		var r runner.ClockReading
-		if r, err = c.runner.Clock(ctx, c.cfg.Plan.Device, threads); err != nil {
-			break
-		}
-		best.IdleGHz = max(best.IdleGHz, r.IdleGHz)
-		if r.LoadedUnavailable == "" {
-			best.LoadedGHz, best.LoadedUnavailable = max(best.LoadedGHz, r.LoadedGHz), ""
-		}
-	}
-	return best, err
 }
 
 // userDType is the precision that a given arithmetic peak counts for: the one that was
@@ -430,13 +378,13 @@ func newRunID(t time.Time) string {
 }
 
 // neededProbes keeps the ceilings that can judge the cases: their thread counts, their
-// precisions (and fp32, in which 16-bit inputs may be computed), of the sweep the ends of the caches, and the link to the host for
+// precisions (and fp32, in which 16-bit inputs may be computed, and tf32, of which a device's kernels may form fp32), of the sweep the ends of the caches, and the link to the host for
 // its copies alone.
 func neededProbes(all []plan.Probe, cases []record.Case) []plan.Probe {
 	if cases == nil {
 		return all
 	}
-	threads, dtypes, ops := map[int]bool{}, map[record.DType]bool{record.FP32: true}, map[string]bool{}
+	threads, dtypes, ops := map[int]bool{}, map[record.DType]bool{record.FP32: true, record.TF32: true}, map[string]bool{}
 	for _, k := range cases {
 		threads[k.Threads], dtypes[k.Program.DType], ops[k.Program.Op] = true, true, true
 		if !k.Program.DType.Float() {

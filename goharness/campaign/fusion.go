@@ -123,7 +123,7 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 	if len(c.cfg.Plan.Fusion) == 0 {
 		return nil, nil
 	}
-	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, fusion.Limits{DispatchNS: c.dispatchNS(), Step: c.stepLimit})
+	patterns, err := fusion.Profiles(c.cfg.Plan.Fusion, c.doc.Results, c.cfg.Plan.Quick, fusion.Limits{DispatchNS: c.dispatchNS(""), GraphNS: c.dispatchNS(record.LaunchGraph), Step: c.stepLimit})
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +143,10 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 	return f, nil
 }
 
-// dispatchNS is the measured cost of one launch with all threads; 0 when it was not measured.
-func (c *campaign) dispatchNS() float64 {
+// dispatchNS is the measured cost of one launch with all threads, on a stream ("") or in a graph; 0 when it was not measured.
+func (c *campaign) dispatchNS(access string) float64 {
 	for _, x := range c.doc.Ceilings {
-		if x.Kind == record.CeilingLaunch && x.Threads == c.cfg.Plan.Threads {
+		if x.Kind == record.CeilingLaunch && x.Access == access && x.Threads == c.cfg.Plan.Threads {
 			return x.Measured.Value
 		}
 	}

@@ -313,7 +313,10 @@ func (c *campaign) warnings() []string {
 	out = append(out, c.plan.Warnings...)
 	out = append(out, c.plateauWarnings()...)
 	out = append(out, placementWarnings(c.doc.Results)...)
-	out = append(out, c.model.OddRatios()...)
+	out = append(out, queueWarnings(c.doc.Results)...)
+	if !c.simulated() {
+		out = append(out, c.model.OddRatios()...)
+	}
 	return append(out, record.PeaksTooLow(c.doc.Results, c.cfg.User)...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"ridge/goharness/record"
 )
@@ -53,12 +54,12 @@ const (
 // gpuRates has rows with a source alone: other capabilities are measured only.
 var gpuRates = []gpuRate{
 	{80, "ex2", record.FP32, 16, guide}, {86, "ex2", record.FP32, 16, guide}, {89, "ex2", record.FP32, 16, guide}, {90, "ex2", record.FP32, 16, guide},
-	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide},
+	{80, "simt", record.FP32, 128, guide}, {80, "simt", record.FP64, 64, guide}, {80, "simt", record.FP16, 512, a100},
 	{80, "tensor", record.FP64, 128, a100}, {80, "tensor", record.TF32, 1024, a100},
 	{80, "tensor", record.FP16, 2048, a100}, {80, "tensor", record.BF16, 2048, a100}, {80, "tensor", record.INT8, 4096, a100},
 	{86, "simt", record.FP32, 256, guide}, {86, "simt", record.FP64, 4, guide},
 	{89, "simt", record.FP32, 256, guide}, {89, "simt", record.FP64, 4, guide},
-	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide},
+	{90, "simt", record.FP32, 256, guide}, {90, "simt", record.FP64, 128, guide}, {90, "simt", record.FP16, 512, hopper},
 	{90, "tensor", record.FP64, 256, hopper}, {90, "tensor", record.TF32, 2048, hopper},
 	{90, "tensor", record.FP16, 4096, hopper}, {90, "tensor", record.BF16, 4096, hopper},
 	{90, "tensor", record.FP8E4M3, 8192, hopper}, {90, "tensor", record.FP8E5M2, 8192, hopper}, {90, "tensor", record.INT8, 8192, hopper},
@@ -77,35 +78,45 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 		return g.dram()
 	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelHost:
 		return g.link()
+	case c.Kind == record.CeilingBandwidth && c.Level == record.LevelShared:
+		return g.shared()
 	case c.Kind == record.CeilingBandwidth:
 		return record.Theoretical{Unavailable: "no formula: the caches' width per cycle has no published figure"}
 	}
 	return record.Theoretical{Unavailable: "no formula: latencies and the launch path have no published figure"}
 }
 
-func (g GPU) compute(c record.Ceiling, clock float64) record.Theoretical {
-	for _, r := range gpuRates {
-		if r.capability != g.Capability || r.isa != row(c.ISA) || r.dtype != dense(c.DType) {
-			continue
+// rate is the table's row; nil: none has a published figure.
+func (g GPU) rate(isa string, d record.DType) *gpuRate {
+	for i := range gpuRates {
+		if r := &gpuRates[i]; r.capability == g.Capability && r.isa == row(isa) && r.dtype == dense(d) {
+			return r
 		}
-		ops, label := r.ops, ""
-		if c.ISA == record.ISASparse {
-			ops, label = 2*ops, "with 2:4 structured sparsity, twice the dense rate"
-		}
-		which := "the clock held"
-		if clock == 0 {
-			clock, which = g.BoostGHz, "boost clock that the driver reports"
-		}
-		if clock == 0 || g.SMs == 0 {
-			return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors"}
-		}
-		return record.Theoretical{Label: label, Value: ops * clock * float64(g.SMs),
-			Formula: "operations per cycle and multiprocessor × clock × multiprocessors",
-			Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": clock, "multiprocessors": float64(g.SMs)},
-			Source:  r.source + "; " + which}
 	}
-	return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on compute capability %d.%d: measured only",
-		c.ISA, c.DType, g.Capability/10, g.Capability%10)}
+	return nil
+}
+
+func (g GPU) compute(c record.Ceiling, clock float64) record.Theoretical {
+	r := g.rate(c.ISA, c.DType)
+	if r == nil {
+		return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on compute capability %d.%d: measured only",
+			c.ISA, c.DType, g.Capability/10, g.Capability%10)}
+	}
+	ops, label := r.ops, ""
+	if c.ISA == record.ISASparse {
+		ops, label = 2*ops, "with 2:4 structured sparsity, twice the dense rate"
+	}
+	which := "the clock held"
+	if clock == 0 {
+		clock, which = g.BoostGHz, "boost clock that the driver reports"
+	}
+	if clock == 0 || g.SMs == 0 {
+		return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors"}
+	}
+	return record.Theoretical{Label: label, Value: ops * clock * float64(g.SMs),
+		Formula: "operations per cycle and multiprocessor × clock × multiprocessors",
+		Inputs:  map[string]float64{"ops_per_cycle": ops, "clock_ghz": clock, "multiprocessors": float64(g.SMs)},
+		Source:  r.source + "; " + which}
 }
 
 func (g GPU) dram() record.Theoretical {
@@ -116,6 +127,18 @@ func (g GPU) dram() record.Theoretical {
 		Formula: "2 transfers × memory clock × bus width / 8",
 		Inputs:  map[string]float64{"memory_clock_ghz": g.MemoryGHz, "bus_bits": float64(g.BusBits)},
 		Source:  "the driver's device attributes"}
+}
+
+// sharedBytes a cycle and multiprocessor: 32 banks of 32 bits.
+const sharedBytes = 128
+
+func (g GPU) shared() record.Theoretical {
+	if g.BoostGHz == 0 || g.SMs == 0 {
+		return record.Theoretical{Unavailable: "the driver reports no clock or no count of multiprocessors: measured only"}
+	}
+	return record.Theoretical{Value: sharedBytes * g.BoostGHz * float64(g.SMs), Formula: "bytes per cycle and multiprocessor × clock × multiprocessors",
+		Inputs: map[string]float64{"bytes_per_cycle": sharedBytes, "clock_ghz": g.BoostGHz, "multiprocessors": float64(g.SMs)},
+		Source: "CUDA C++ Programming Guide, 32 banks of 32 bits a cycle; boost clock that the driver reports"}
 }
 
 // pcieRates are the transfers of a lane in 10⁹ bits per second and the share of them that is data: 128b/130b from generation 3 on, of generation 6
@@ -191,31 +214,43 @@ func (g GPU) held(x record.Ceiling) *record.Held {
 	return nil
 }
 
-// diagnose is the one line on the gap between formula and probe.
-func (g GPU) diagnose(x record.Ceiling) string {
-	clock := fmt.Sprintf("at the nominal %.0f MHz", 1e3*x.Theoretical.Inputs["clock_ghz"])
+// diagnose is the one line on the gap between formula and probe. alike: every arithmetic row is exceeded by about the same factor.
+func (g GPU) diagnose(x record.Ceiling, alike bool) string {
+	nominal := 1e3 * x.Theoretical.Inputs["clock_ghz"]
+	clock := fmt.Sprintf("at the nominal %.0f MHz", nominal)
 	switch {
 	case x.Measured.Value == 0:
 		return "not measured: " + x.Measured.Unavailable
 	case x.Theoretical.Value == 0:
-		return "measured only: " + x.Theoretical.Unavailable
+		return "measured only: " + strings.TrimSuffix(x.Theoretical.Unavailable, ": measured only")
 	case x.Level == record.LevelHost:
 		return fmt.Sprintf("%.0f %% of the link: headers of packets and acknowledgements take 10 to 15 %%; the host's memory and a link that is narrower than its slot the rest", 100*x.Ratio)
+	case x.Level == record.LevelShared:
+		return fmt.Sprintf("%.0f %% of %d bytes a cycle %s: the clock held, and what the loop issues beside its loads", 100*x.Ratio, sharedBytes, clock)
 	case x.Kind == record.CeilingBandwidth:
 		return fmt.Sprintf("%.0f %% of the bus: refresh, turnarounds between reads and writes, and error correction take the rest", 100*x.Ratio)
+	case x.Ratio > 1.03 && x.Held != nil && x.Held.Ratio <= 1.03:
+		return fmt.Sprintf("measured above the row %s: the chip held %.0f MHz, more than the driver reports as its highest", clock, 1e3*x.Held.ClockGHz)
+	case x.Ratio > 1.03 && alike:
+		return fmt.Sprintf("measured above the row %s, as every row is and by about the same factor: the clock was read too low, not the rows wrong", clock)
 	case x.Ratio > 1.03:
-		return fmt.Sprintf("measured above the row %s: the row is wrong for this chip (%s), or it holds a higher clock", clock, x.Theoretical.Source)
+		return fmt.Sprintf("measured above the row %s: the row is wrong for this chip (%s), or it held a higher clock than was read", clock, x.Theoretical.Source)
 	case x.Held == nil:
 		return fmt.Sprintf("%.0f %% %s; the clock held is not known", 100*x.Ratio, clock)
 	}
 	why := "the clock is the gap"
 	switch {
-	case x.ISA == record.ISAMma && g.Capability >= 90 && x.Held.Ratio < 0.97:
+	case x.ISA == record.ISAMma && g.Capability >= 90 && x.DType != record.FP64 && x.Held.Ratio < 0.97:
 		why = "mma.sync does not reach the tensor cores' whole rate from 9.0 on"
 	case math.Abs(x.Held.Ratio-0.5) < 0.03:
 		why = "half of the row: one of two pipes"
 	case x.Held.Ratio < 0.97:
 		why = "the rest is not the clock: issue slots, latency, or the tail of a launch"
+	case x.Ratio >= 0.97:
+		why = "at the limit"
+	}
+	if math.Abs(nominal-1e3*x.Held.ClockGHz) < 0.5 {
+		return fmt.Sprintf("%.0f %% %s, which it held: %s", 100*x.Ratio, clock, why)
 	}
 	return fmt.Sprintf("%.0f %% %s, %.0f %% at the %.0f MHz held: %s", 100*x.Ratio, clock, 100*x.Held.Ratio, 1e3*x.Held.ClockGHz, why)
 }

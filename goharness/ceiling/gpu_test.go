@@ -27,6 +27,9 @@ func TestTheoreticalPeaksOfAGPUFollowFromItsCapability(t *testing.T) {
 		{"fp32", h200, compute("simt", record.FP32), 1.98, 66.9e3, "Programming Guide"},
 		{"int8", h200, compute("tensor", record.INT8), 1.83, 1978.9e3, "dense"},
 		{"memory", h200, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 0, 4916.7, "device attributes"},
+		{"shared memory", h200, record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelShared, Access: "read"}, 0, 33454, "32 banks"},
+		{"shared memory at no clock", GPU{SMs: 132}, record.Ceiling{Kind: record.CeilingBandwidth, Level: record.LevelShared}, 0, 0, "no clock"},
+		{"the first-level cache", h200, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1"}, 0, 0, "no published figure"},
 		{"unknown chip", GPU{Capability: 130, SMs: 100, BoostGHz: 2}, compute("simt", record.FP32), 2, 0, "13.0: measured only"},
 		{"no figure for a type", GPU{Capability: 120, SMs: 100, BoostGHz: 2}, compute("tensor", record.BF16), 2, 0, "12.0: measured only"},
 		{"no clock", GPU{Capability: 90, SMs: 132}, compute("simt", record.FP32), 0, 0, "no clock"},
@@ -53,6 +56,8 @@ func TestCeilingsOfAGPUStandBesideTheClockHeld(t *testing.T) {
 		{"mma.sync", record.ISAMma, record.BF16, 620e3, 0.627, "mma.sync does not reach the tensor cores' whole rate"},
 		{"half", "simt", record.FP64, 15.4e3, 0.498, "half of the row"},
 		{"no clock", "simt", record.FP32, 61e3, 0, "the clock held is not known"},
+		{"fp64 by mma.sync reaches its row elsewhere", record.ISAMma, record.FP64, 57e3, 0.922, "the rest is not the clock"},
+		{"above the row also at the clock held", "simt", record.FP32, 72e3, 1.164, "the row is wrong for this chip"},
 	} {
 		m := NewModel("cuda:0", nil, nil)
 		m.GPU = &h200
@@ -70,6 +75,33 @@ func TestCeilingsOfAGPUStandBesideTheClockHeld(t *testing.T) {
 		}
 		if got.Theoretical.Inputs["clock_ghz"] != 1.98 {
 			t.Errorf("%s: the row assumes %v GHz", tc.name, got.Theoretical.Inputs["clock_ghz"])
+		}
+	}
+}
+
+// A chip at its nominal clock has no gap that the clock explains, and one above it is no wrong row.
+func TestTheClockHeldIsWhatAGapIsJudgedBy(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		mhz  float64
+		of   map[string]float64 // GFLOP/s by instruction set; rows 66908 and 4182 at the nominal clock
+		want string             // of simt
+	}{
+		{"at the limit", 1980, map[string]float64{"simt": 66e3}, "99 % at the nominal 1980 MHz, which it held: at the limit"},
+		{"short of it", 1980, map[string]float64{"simt": 58654}, "88 % at the nominal 1980 MHz, which it held: the rest is not the clock"},
+		{"above the driver's highest", 2070, map[string]float64{"simt": 69.5e3}, "the chip held 2070 MHz, more than the driver reports"},
+		{"a low reading", 1500, map[string]float64{"simt": 75e3, "ex2": 4.7e3}, "as every row is and by about the same factor: the clock was read too low"},
+	} {
+		m := NewModel("cuda:0", nil, nil)
+		h200 := GPU{Capability: 90, SMs: 132, BoostGHz: 1.98}
+		m.GPU = &h200
+		for isa, gflops := range tc.of {
+			m.Probe(record.Ceiling{Kind: record.CeilingCompute, ISA: isa, DType: record.FP32, Threads: 1}, record.Result{Status: record.OK, FLOPs: int64(gflops * 1e6), Time: timeOf(1e6),
+				Conditions: &record.Conditions{Board: &record.Board{Source: "test", ClockMHz: tc.mhz}}}, "initial")
+		}
+		m.Diagnose(Setting{GPU: &h200})
+		if got := m.Find(record.Ceiling{Kind: record.CeilingCompute, ISA: "simt", DType: record.FP32, Threads: 1}).Diagnosis; !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
 }

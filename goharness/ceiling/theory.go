@@ -118,11 +118,49 @@ func (m *Model) Diagnose(s Setting) {
 		m.relate(x)
 		if s.GPU != nil {
 			x.Held = s.GPU.held(*x)
-			x.Diagnosis = s.GPU.diagnose(*x)
-			continue
 		}
-		x.Diagnosis = m.diagnose(x, s)
 	}
+	for i := range m.list { // with all ratios
+		if x := &m.list[i]; s.GPU != nil {
+			x.Diagnosis = s.GPU.diagnose(*x, m.allAbove(x.Threads))
+		} else {
+			x.Diagnosis = m.diagnose(x, s)
+		}
+	}
+}
+
+// aboveAlike: rows are exceeded by about the same factor where the largest is at most so many times the least.
+const aboveAlike = 1.1
+
+// allAbove reports whether the arithmetic probes of a thread count are above their rows, two and more and all by about the same factor: the clock
+// that all rows share is then what is wrong.
+func (m *Model) allAbove(threads int) bool {
+	n, lo, hi := 0, math.Inf(1), 0.0
+	for i := range m.list {
+		if x := &m.list[i]; x.Kind == record.CeilingCompute && x.Threads == threads && x.Ratio > 0 {
+			n, lo, hi = n+1, math.Min(lo, x.Ratio), math.Max(hi, x.Ratio)
+		}
+	}
+	return n > 1 && lo > 1.03 && hi <= aboveAlike*lo
+}
+
+// FarBelow reports whether a clock under load of several threads lies far below that of one: cores lower theirs by less than this, and who else uses the CPU
+// meanwhile makes a reading low.
+func FarBelow(several, one float64) bool { return several < 0.9*one }
+
+// above is the line on a probe that exceeds its row: what all rows share is doubted before the row.
+func (m *Model) above(x *record.Ceiling, s Setting) string {
+	several, one := s.LoadedGHz[x.Threads], s.LoadedGHz[1]
+	const low = "the clock was read too low, as beside another program, not the row wrong"
+	switch {
+	case s.Contradict:
+		return fmt.Sprintf("measured above the row (%s): the CPU's identity is masked and the row too low, not the measurement wrong", x.Theoretical.Source)
+	case m.allAbove(x.Threads):
+		return fmt.Sprintf("measured above the row, as every row of %d threads is and by about the same factor, at the %.2f GHz read under load: %s", x.Threads, several, low)
+	case x.Threads > 1 && FarBelow(several, one):
+		return fmt.Sprintf("measured above the row at the %.2f GHz that was read of %d threads under load, where one had %.2f: %s", several, x.Threads, one, low)
+	}
+	return fmt.Sprintf("measured above the table's row: the row is wrong for this chip (%s), not the measurement", x.Theoretical.Source)
 }
 
 func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
@@ -134,10 +172,7 @@ func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
 	}
 	switch {
 	case x.Ratio > 1.03:
-		if s.Contradict {
-			return fmt.Sprintf("measured above the row (%s): the CPU's identity is masked and the row too low, not the measurement wrong", x.Theoretical.Source)
-		}
-		return fmt.Sprintf("measured above the table's row: the row is wrong for this chip (%s), not the measurement", x.Theoretical.Source)
+		return m.above(x, s)
 	case x.Ratio >= 0.97:
 		return "at the limit"
 	}

@@ -100,6 +100,8 @@ func TestEveryGapHasItsDiagnosis(t *testing.T) {
 		{"all there", 95, 190, nil, "at the limit", "at the limit"},
 		{"above the row", 110, 220, nil, "row is wrong for this chip (row; clock measured)", "row is wrong"},
 		{"above a masked row", 110, 220, func(s *Setting) { s.Contradict = true }, "identity is masked", "identity is masked"},
+		{"above the row of a clock far below one thread's", 95, 190, func(s *Setting) { s.LoadedGHz = map[int]float64{1: 3, 2: 2.2} }, "at the 2.20 GHz that was read of 2 threads under load, where one had 3.00: the clock was read too low", "at the limit"},
+		{"above the row of a clock a little below one thread's", 95, 190, func(s *Setting) { s.LoadedGHz = map[int]float64{1: 3, 2: 2.8} }, "row is wrong", "at the limit"},
 		{"threads share", 95, 110, nil, "threads: 1.16× of one thread on 2", "at the limit"},
 		{"quota", 95, 110, func(s *Setting) { s.QuotaCPUs = 1.2 }, "quota allows 1.20 CPUs", "at the limit"},
 		{"hyperthreads at the limit of their core", 95, 95, func(s *Setting) { s.Cores = func(int) int { return 1 } }, "at the limit", "at the limit"},
@@ -144,4 +146,39 @@ func TestNeighboursShowInTheSpreadOfTheProbes(t *testing.T) {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
+}
+
+// Rows share the clock alone: what exceeds all of them by one factor is a clock that was read too low.
+func TestRowsThatAreAllExceededAlikeDoubtTheClock(t *testing.T) {
+	for _, tc := range []struct {
+		name      string
+		avx2, sse float64 // of 192 and 96 at 3 GHz
+		want      string
+	}{
+		{"alike", 249, 124, "as every row of 2 threads is and by about the same factor, at the 3.00 GHz read under load"},
+		{"one alone", 249, 96, "row is wrong for this chip"},
+		{"by other factors", 249, 160, "row is wrong for this chip"},
+	} {
+		m := twoCores()
+		compute(m, "avx2", record.FP32, 2, tc.avx2)
+		compute(m, "sse", record.FP32, 2, tc.sse)
+		compute(m, "avx2", record.FP32, 1, 95) // its clock was read well
+		m.Diagnose(Setting{Chip: wider{}, LoadedGHz: busy})
+		if got := m.Ceilings()[0].Diagnosis; !strings.Contains(got, tc.want) {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+		if got := m.Ceilings()[2].Diagnosis; got != "at the limit" {
+			t.Errorf("%s: one thread: %q", tc.name, got)
+		}
+	}
+}
+
+// wider has a row for sse too.
+type wider struct{ chip }
+
+func (w wider) OpsPerCycle(isa string, d record.DType) (float64, string, bool) {
+	if isa == "sse" {
+		return 16, "row", true
+	}
+	return w.chip.OpsPerCycle(isa, d)
 }

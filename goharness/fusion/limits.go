@@ -11,8 +11,8 @@ import (
 
 // Limits are the ceilings of the device that explain and predict a speed-up.
 type Limits struct {
-	// DispatchNS is what one launch costs, 0 when it was not measured.
-	DispatchNS float64
+	// DispatchNS is what one launch costs, GraphNS what one in a graph does; 0 when it was not measured.
+	DispatchNS, GraphNS float64
 	// Step is the least time of a step in a case at the measured ceilings; nil: none were measured.
 	Step func(s Step, r *record.Result) *record.ResultCeiling
 }
@@ -33,12 +33,25 @@ const misfit = 1.25
 // beyondLimit: a program above so much of its limits found its data nearer than the model has them.
 const beyondLimit = 1.05
 
+// launch is what a launch costs on the way that the samples of a comparison took.
+func (l Limits) launch(r *record.Result) float64 {
+	if r.Conditions == nil || len(r.Conditions.Launching) == 0 || l.GraphNS == 0 {
+		return l.DispatchNS
+	}
+	for _, x := range r.Conditions.Launching {
+		if x.Path != record.LaunchGraph {
+			return l.DispatchNS
+		}
+	}
+	return l.GraphNS
+}
+
 // program is what the ceilings say of a program: its steps one after another, each at its limit.
 func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.FusionLimit {
 	if l.Step == nil {
 		return nil
 	}
-	out := &record.FusionLimit{DispatchNS: l.DispatchNS * float64(len(p.Steps))}
+	out := &record.FusionLimit{DispatchNS: l.launch(r) * float64(len(p.Steps))}
 	longest := out.DispatchNS
 	of := *r
 	of.Computes = a.Computes // the result's is the first arm's

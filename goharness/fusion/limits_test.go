@@ -69,6 +69,36 @@ func TestLimitsPredictTheSpeedup(t *testing.T) {
 	}
 }
 
+// A launch in a graph costs less than one on a stream: what counts is the way that the samples of both programs took.
+func TestLaunchesCostWhatTheirPathDoes(t *testing.T) {
+	pair := build(t, "Add_ReLU", record.FP32, map[string]string{"rows": "4", "cols": "4096"})
+	of := func(paths ...string) *record.Result {
+		r := &record.Result{Arms: []record.Arm{{}, {}}, Conditions: &record.Conditions{}}
+		for _, p := range paths {
+			r.Conditions.Launching = append(r.Conditions.Launching, record.Launching{Path: p})
+		}
+		return r
+	}
+	for _, c := range []struct {
+		name   string
+		graph  float64
+		result *record.Result
+		want   float64
+	}{
+		{"of the host", 900, &record.Result{Arms: []record.Arm{{}, {}}}, 4000},
+		{"on a stream", 900, of(record.LaunchStream, record.LaunchStream), 4000},
+		{"in a graph", 900, of(record.LaunchGraph, record.LaunchGraph), 900},
+		{"one arm in a graph", 900, of(record.LaunchStream, record.LaunchGraph), 4000},
+		{"in a graph that was not probed", 0, of(record.LaunchGraph, record.LaunchGraph), 4000},
+	} {
+		l := limitsOf(4000, 1e6)
+		l.GraphNS = c.graph
+		if got := l.program(pair.Unfused[0], c.result.Arms[0], c.result).DispatchNS; got != 2*c.want {
+			t.Errorf("%s: two launches cost %v ns, want %v", c.name, got, 2*c.want)
+		}
+	}
+}
+
 func TestAProgramWithAnUnknownLimitHasNoPrediction(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	r := record.Result{Arms: []record.Arm{{}, {}}}

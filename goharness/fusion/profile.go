@@ -90,7 +90,7 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	}
 	s.energy(u.Energy, f.Energy)
 	limits.apply(&s.FusionShape, unfused, pair.Fused, &r)
-	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(pair.Fused.Steps), limits.DispatchNS)
+	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(pair.Fused.Steps), limits.launch(&r))
 	return s, nil
 }
 

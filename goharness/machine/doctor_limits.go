@@ -203,7 +203,7 @@ func checkGPUUsers(ctx context.Context, src Source, users func(context.Context) 
 		if _, ok := findNVML(src); !ok {
 			return skipped(name, "no NVML library on this machine")
 		}
-		return skipped(name, "this build has no GPU platform to ask")
+		return skipped(name, "not asked here: a run on a GPU looks for other processes there itself, and warns of them")
 	}
 	list, err := users(ctx)
 	if err != nil {

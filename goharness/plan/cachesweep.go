@@ -83,7 +83,7 @@ func (b *builder) sweep(threads []int) (out []Probe, warnings []string, err erro
 		return nil
 	}
 	read := func(n int64) error {
-		return add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n, leastTraffic)}, all, slices.Contains(edges, n))
+		return add(record.ProgramRef{Op: "bandwidth", DType: record.FP32, Params: bandwidthParams("read", n, b.o.traffic(n))}, all, slices.Contains(edges, n))
 	}
 	for _, n := range edges {
 		if slices.Contains(sizes, n) && !(b.o.Quick && n > b.o.quickSweep()) {

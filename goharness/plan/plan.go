@@ -40,8 +40,9 @@ type Options struct {
 	Memory int64
 	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
 	PeakChunks int64
-	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB.
-	Traffic int64
+	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB. NearTraffic: of a working set of at most
+	// a quarter of Near, where it is more.
+	Traffic, NearTraffic int64
 	// Chase is the links that a launch of a latency probe follows at most, at least 16384; 0: 2^19.
 	Chase int64
 	// Extra are probes that the levels do not give.
@@ -379,7 +380,7 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	}
 	b.seen[c.ID] = true
 	if !slices.Contains(spec.DTypes, d) || b.lacks(d) {
-		c.SkipReason, c.Unsupported = noPrecision(d), true
+		c.SkipReason, c.Unsupported = b.noPrecision(d), true
 		b.cases = append(b.cases, c)
 		return nil
 	}
@@ -405,8 +406,11 @@ func (b *builder) lacks(d record.DType) bool {
 	return b.onCPU() && b.o.Kernel == "" && (d == record.TF32 || d == record.FP8E4M3)
 }
 
-// noPrecision says why no CPU has a precision.
-func noPrecision(d record.DType) string {
+// noPrecision says why there is nothing of a precision: ridge has no kernels of it for a device, and no CPU has an instruction.
+func (b *builder) noPrecision(d record.DType) string {
+	if !b.onCPU() {
+		return "ridge has no " + string(d) + " form of this op"
+	}
 	switch d {
 	case record.TF32:
 		return "tf32 is a tensor-core format of GPUs; CPUs compute fp32"

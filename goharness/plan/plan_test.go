@@ -229,6 +229,21 @@ func TestPrecisionsThatNoCPUHasAreRowsWithTheirReason(t *testing.T) {
 	}
 }
 
+// What a GPU lacks has no reason of a CPU.
+func TestPrecisionsThatAreMissingOnAGPUSayNothingOfCPUs(t *testing.T) {
+	n := 0
+	for _, c := range build(t, func(o *Options) { o.Device = "cuda:0" }).Cases {
+		if c.Unsupported {
+			if n++; c.SkipReason != "ridge has no "+string(c.Program.DType)+" form of this op" {
+				t.Errorf("%s: %q", c.ID, c.SkipReason)
+			}
+		}
+	}
+	if n == 0 {
+		t.Error("no precision is missing: fp8_e5m2 and int4 have no kernels")
+	}
+}
+
 func TestCasesBeyondTheMemoryAreSkippedWithTheirNeed(t *testing.T) {
 	skipped := 0
 	for _, c := range build(t, func(o *Options) { o.Memory = 1 << 30 }).Cases {

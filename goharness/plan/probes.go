@@ -70,10 +70,13 @@ func (b *builder) probes() ([]Probe, []string, error) {
 			if bytes == 0 {
 				continue
 			}
+			if l.Name == ceiling.DRAM && bytes < b.o.Traffic && b.o.Traffic <= b.o.Memory/10*8 {
+				bytes = b.o.Traffic / 12288 * 12288 // in one pass, so that nothing of it is read again
+			}
 			for _, a := range accessesOf(l.Name, b.o.Device) {
 				c := record.Ceiling{Kind: record.CeilingBandwidth, Level: l.Name, Access: a, Unit: "GB/s", CapacityBytes: l.Capacity}
 				main := l.Name == ceiling.DRAM && slices.Contains([]string{"read", "triad", "nt_triad"}, a)
-				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes, max(b.o.Traffic, leastTraffic)), t, main, skip); err != nil {
+				if err := add(c, "bandwidth", record.FP32, bandwidthParams(a, bytes, b.o.traffic(bytes)), t, main, skip); err != nil {
 					return nil, nil, err
 				}
 			}
@@ -196,6 +199,14 @@ func (b *builder) probeBytes(l ceiling.Level, threads int) (n int64, skip string
 
 // leastTraffic are the bytes that a bandwidth probe moves at least.
 const leastTraffic = 8 << 20
+
+// traffic of a launch over a working set.
+func (o Options) traffic(bytes int64) int64 {
+	if bytes <= o.Near/4 {
+		return max(o.NearTraffic, o.Traffic, leastTraffic)
+	}
+	return max(o.Traffic, leastTraffic)
+}
 
 // bandwidthParams repeats small working sets so that a launch moves about so much traffic: half of it at least.
 func bandwidthParams(access string, bytes, traffic int64) map[string]string {

@@ -1,9 +1,11 @@
 package plan
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
+	"ridge/goharness/ceiling"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -74,4 +76,24 @@ func FuzzFromID(f *testing.F) {
 			t.Fatalf("%q gave %q, which gives %q (%v)", text, c.ID, again.ID, err)
 		}
 	})
+}
+
+// A device's probes move Traffic in a launch: caches again and again, DRAM in one pass where there is memory for it; small working sets more.
+func TestBandwidthProbesOfADeviceMoveItsTraffic(t *testing.T) {
+	for _, tc := range []struct {
+		memory int64
+		dram   string
+	}{{128 << 30, "bytes=1073737728"}, {1 << 30, "bytes=268443648,passes=3"}} {
+		p := build(t, func(o *Options) {
+			o.Device, o.Threads, o.LLC, o.Memory, o.Quick = "cuda:0", 1, 60<<20, tc.memory, false
+			o.Levels = []ceiling.Level{{Name: "L2", Capacity: 60 << 20}, {Name: ceiling.DRAM}}
+			o.Levels1, o.Near, o.Traffic, o.NearTraffic = o.Levels, 33<<20, 1<<30, 8<<30
+		})
+		for _, want := range []string{"access=write,bytes=31457280,passes=34/", "access=triad," + tc.dram + "/", "access=read,bytes=8192,passes=1048576/", "access=read,bytes=8388608,passes=1024/",
+			"access=read,bytes=16777216,passes=64/", "chase/int64/bytes=268443648,"} {
+			if !slices.ContainsFunc(p.Probes, func(x Probe) bool { return strings.Contains(x.Case.ID, want) }) {
+				t.Errorf("%d bytes of memory: no probe has %s", tc.memory, want)
+			}
+		}
+	}
 }

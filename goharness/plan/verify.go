@@ -23,14 +23,17 @@ func reduced(dims ...string) []string {
 }
 
 // checkShapes are the parameters that verify asks of each op, small and with tails; what stands behind "int8:" or "float:"
-// is of such precisions alone. An op that is not here and declares rows, cols or n has those of its kind (see CheckShapes).
+// is of such precisions alone. Every kernel takes one of them: those whose operands lie at multiples of 16 bytes (k of bytes and words along it, tb=1),
+// those that split a long k of few tiles, or a convolution's window, those that transpose B for many rows, 65 channels and more in bytes. An op that is not here and declares rows, cols or n has those of its kind (see CheckShapes).
 var checkShapes = map[string][]string{
-	"gemm":                {"m=37,n=45,k=67", "m=1,n=129,k=64", "m=130,n=136,k=40,batch=2", "m=128,n=128,k=64", "float:m=64,n=64,k=64,tb=1,beta=1", "float:m=37,n=45,k=67,packed=1"},
-	"linear":              {"float:m=37,n=45,k=67,act=gelu", "m=5,n=129,k=64,bias=0", "m=128,n=128,k=64", "int8:m=37,n=45,k=68,act=relu,requant=1"},
-	"swiglu":              {"m=37,n=45,k=67", "m=130,n=64,k=64"},
-	"mlp":                 {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu"},
-	"conv2d":              {"n=2,c=6,h=9,w=11,k=7,pad=1", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=64,pad=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc,packed=1", "n=1,c=8,h=9,w=9,k=8,stride=2,pad=1,groups=8", "float:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu", "int8:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu,requant=1"},
-	"attention":           {"b=2,heads=3,sq=37,d=20", "b=1,heads=4,kv_heads=2,sq=33,skv=70,d=64,causal=1", "b=1,heads=2,sq=1,skv=65,d=128", "b=1,heads=1,sq=128,d=64", "b=1,heads=1,sq=64,d=128,causal=1"},
+	"gemm": {"m=37,n=45,k=67", "m=1,n=129,k=64", "m=130,n=136,k=40,batch=2", "m=128,n=128,k=64", "float:m=64,n=64,k=64,tb=1,beta=1", "float:m=37,n=45,k=67,packed=1",
+		"m=130,n=136,k=144,tb=1", "m=130,n=144,k=144", "m=5,n=80,k=1296", "m=5,n=80,k=1296,tb=1", "m=770,n=80,k=48"},
+	"linear": {"float:m=37,n=45,k=67,act=gelu", "m=5,n=129,k=64,bias=0", "m=128,n=128,k=64", "int8:m=37,n=45,k=68,act=relu,requant=1", "float:m=5,n=80,k=1296,act=gelu", "int8:m=5,n=80,k=1296,requant=1"},
+	"swiglu": {"m=37,n=45,k=67", "m=130,n=64,k=64"},
+	"mlp":    {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu"},
+	"conv2d": {"n=2,c=6,h=9,w=11,k=7,pad=1", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=64,pad=1,layout=nhwc", "n=1,c=32,h=8,w=8,k=40,r=1,layout=nhwc,packed=1", "n=1,c=8,h=9,w=9,k=8,stride=2,pad=1,groups=8", "float:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu", "int8:n=1,c=16,h=10,w=10,k=16,pad=2,dilation=2,bias=1,act=relu,requant=1", "n=1,c=64,h=8,w=8,k=72,pad=1,layout=nhwc", "int8:n=1,c=80,h=9,w=7,k=80,stride=2,pad=1,layout=nhwc,act=relu,requant=1",
+		"n=1,c=256,h=8,w=8,k=72,pad=1,layout=nhwc"},
+	"attention":           {"b=2,heads=3,sq=37,d=20", "b=1,heads=4,kv_heads=2,sq=33,skv=70,d=64,causal=1", "b=1,heads=2,sq=1,skv=65,d=128", "b=1,heads=1,sq=128,d=64", "b=1,heads=1,sq=64,d=128,causal=1", "b=1,heads=1,sq=33,skv=70,d=256", "b=1,heads=1,sq=70,skv=1000,d=64", "b=1,heads=1,sq=70,skv=700,d=128"},
 	"batch_norm":          {"n=2,c=6,h=5,w=7", "n=2,c=6,h=5,w=7,layout=nhwc"},
 	"requantize":          {"rows=37,cols=45", "rows=2,cols=6,inner=35,act=relu"},
 	"gemv":                {"m=37,n=263", "m=1,n=1"},
@@ -41,7 +44,7 @@ var checkShapes = map[string][]string{
 	"max":                 reduced("all", "0", "1"),
 	"min":                 reduced("all", "0", "1"),
 	"chase":               {"bytes=4160,steps=100"},
-	"bandwidth":           {"access=read,bytes=40012,passes=3", "access=write,bytes=40012,passes=3", "access=nt_write,bytes=40012,passes=3", "access=copy,bytes=40016,passes=3", "access=nt_copy,bytes=40016,passes=3", "access=triad,bytes=40020,passes=3", "access=nt_triad,bytes=40020,passes=3", "access=update,bytes=40012,passes=3"},
+	"bandwidth":           {"access=read,bytes=40012,passes=3", "access=write,bytes=40012,passes=3", "access=nt_write,bytes=40012,passes=3", "access=copy,bytes=40016,passes=3", "access=copy,bytes=40016,passes=1", "access=nt_copy,bytes=40016,passes=3", "access=triad,bytes=40020,passes=3", "access=triad,bytes=40020,passes=1", "access=nt_triad,bytes=40020,passes=3", "access=update,bytes=40012,passes=3"},
 	"copy_h2d":            {"bytes=40012", "bytes=4"},
 	"copy_d2h":            {"bytes=40012", "bytes=4"},
 	"layout":              {"n=2,c=6,h=5,w=7", "n=2,c=6,h=5,w=7,to=nchw"},

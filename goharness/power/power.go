@@ -110,8 +110,9 @@ func (s Sensors) plausible(most float64) Sensors {
 	return s
 }
 
-// Notes that say what a device's link to the host can do at most: whole numbers, or why they are not known.
+// Notes that say which driver it was, and what a device's link to the host can do at most: whole numbers, or why they are not known.
 const (
+	NoteDriver         = "driver"
 	NotePCIeGeneration = "pcie generation"
 	NotePCIeLanes      = "pcie lanes"
 )

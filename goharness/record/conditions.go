@@ -107,6 +107,9 @@ const (
 	LaunchPriority = "priority"
 )
 
+// QueueNotFilled begins Launching.Queue where the device was not held while its queue was filled; the reason follows.
+const QueueNotFilled = "not filled beforehand: "
+
 // Launching is how samples reached a device that runs what is enqueued to it.
 type Launching struct {
 	Path  string `json:"path" jsonschema:"enum=stream,enum=graph,enum=resident,enum=priority"`

@@ -17,8 +17,9 @@ type limit struct {
 	Unit        string  `json:"unit"`
 	Detail      string  `json:"detail"` // how it was measured
 	// Shared marks a precision that has no instructions of its own here: its kernels stand against another's ceiling.
-	Shared  bool `json:"shared,omitempty"`
-	ceiling *record.Ceiling
+	Shared   bool `json:"shared,omitempty"`
+	ceiling  *record.Ceiling
+	products float64 // above 1: operations of the ceiling for one of this precision
 }
 
 // roof are the limits of one device: of compute by precision, of bandwidth by level.
@@ -76,15 +77,18 @@ func roofOf(d *record.Calibration, device string) roof {
 			continue
 		}
 		l := limitOf(c, clean(string(c.DType)), c.ISA)
-		if by := judged[c.DType]; by != nil && by.Measured.Value > c.Measured.Value {
-			l = limitOf(by, l.Name, by.ISA)
+		if by := judged[c.DType]; by.value() > c.Measured.Value {
+			l = by.limit(l.Name)
 		}
 		r.Compute = append(r.Compute, l)
 	}
 	for dtype, by := range judged {
 		if best["c"+string(dtype)] == nil {
-			l := limitOf(by, clean(string(dtype)), by.ISA)
-			l.Detail, l.Shared = "computed as "+clean(string(by.DType))+", "+l.Detail, true
+			l := by.limit(clean(string(dtype)))
+			if by.products == 1 {
+				l.Detail = "computed as " + clean(string(by.ceiling.DType)) + ", " + l.Detail
+			}
+			l.Shared = true
 			r.Compute = append(r.Compute, l)
 		}
 	}
@@ -118,21 +122,54 @@ func limitOf(c *record.Ceiling, name, how string) limit {
 	return l
 }
 
+// judge is a compute ceiling by which results of a precision are judged, and how many operations they execute for one that they count: 3 by 3×TF32.
+type judge struct {
+	ceiling  *record.Ceiling
+	products float64
+}
+
+// value is the ceiling in operations that count; 0 without one.
+func (j judge) value() float64 {
+	if j.ceiling == nil {
+		return 0
+	}
+	return j.ceiling.Measured.Value / j.products
+}
+
+func (j judge) limit(name string) limit {
+	how := j.ceiling.ISA
+	if j.products != 1 {
+		how = strconv.FormatFloat(j.products, 'g', 3, 64) + " operations of " + string(j.ceiling.DType) + " for one, " + how
+	}
+	l := limitOf(j.ceiling, name, how)
+	l.Value, l.Theoretical, l.products = l.Value/j.products, l.Theoretical/j.products, j.products
+	return l
+}
+
+// products are the operations that a result executes for one that it counts, where they are more.
+func products(r *record.Result) float64 {
+	if r.FLOPs <= 0 {
+		return 1
+	}
+	return max(1, float64(r.Executed())/float64(r.FLOPs))
+}
+
 // judgedBy are the compute ceilings by which the results of a precision are judged, the highest where there are several.
-func judgedBy(d *record.Calibration, device string, threads int) map[record.DType]*record.Ceiling {
-	highest := map[record.DType]float64{}
+func judgedBy(d *record.Calibration, device string, threads int) map[record.DType]judge {
+	out := map[record.DType]judge{}
 	for i := range d.Results {
 		r := &d.Results[i]
-		if r.Device == device && r.Threads == threads && !r.Probe() && r.Status.Counts() && r.Ceiling != nil && r.Ceiling.Source == "measured" {
-			highest[r.DType] = max(highest[r.DType], r.Ceiling.ComputeGFLOPS)
+		if r.Device != device || r.Threads != threads || r.Probe() || !r.Status.Counts() || r.Ceiling == nil || r.Ceiling.Source != "measured" {
+			continue
 		}
-	}
-	out := map[record.DType]*record.Ceiling{}
-	for dtype, value := range highest {
-		for i := range d.Ceilings {
-			c := &d.Ceilings[i]
-			if c.Kind == record.CeilingCompute && c.Device == device && c.Threads == threads && measurable(c) && math.Abs(c.Measured.Value/value-1) < 1e-9 {
-				out[dtype] = c
+		many := products(r)
+		if value := r.Ceiling.ComputeGFLOPS; value <= 0 || value/many <= out[r.DType].value() {
+			continue
+		}
+		for n := range d.Ceilings {
+			c := &d.Ceilings[n]
+			if c.Kind == record.CeilingCompute && c.Device == device && c.Threads == threads && measurable(c) && math.Abs(c.Measured.Value/r.Ceiling.ComputeGFLOPS-1) < 1e-9 {
+				out[r.DType] = judge{c, many}
 				break
 			}
 		}
@@ -214,15 +251,16 @@ func overTime(rate float64, t *record.Time) (low, high float64) {
 
 // onRoofline reports whether a result is a point of the roofline, and where: its executed operations per byte and per
 // nanosecond. Where fewer operations are needed than are counted (Winograd, padding) it stands at what must be executed, as the
-// ceilings judge them. What was verified and launched once has no figure to stand at.
+// ceilings judge them; where more (3×TF32), at what counts, below a limit in the same terms. What was verified and launched once has no figure to stand at.
 func onRoofline(r *record.Result) (intensity, gflops float64, ok bool) {
 	if r.Probe() || r.UseCase == record.UseCaseVerification || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
 		return 0, 0, false
 	}
-	return float64(r.Executed()) / float64(r.Bytes), float64(r.Executed()) / r.Time.MedianNS, true
+	n := float64(min(r.Executed(), r.FLOPs))
+	return n / float64(r.Bytes), n / r.Time.MedianNS, true
 }
 
-// labels name the documents: machine, and the run where several have the same machine.
+// labels name the documents: machine, its device where only one was measured and that is no CPU, and the run where several have the same name.
 func labels(docs []record.Calibration) []string {
 	var out []string
 	count := map[string]int{}
@@ -234,8 +272,8 @@ func labels(docs []record.Calibration) []string {
 				name = s
 			}
 		}
-		if name == "" && len(docs[i].Devices) > 0 {
-			name = docs[i].Devices[0].Name
+		if list := docs[i].Devices; len(list) > 0 && list[0].Name != "" && (name == "" || len(list) == 1 && list[0].Platform != "cpu" && list[0].Platform != "" && h.Name == "") {
+			name = list[0].Name
 		}
 		if name == "" {
 			name = "machine"

@@ -299,10 +299,13 @@ func ceilingText(c *record.Ceiling) string {
 			out = append(out, clean(s))
 		}
 	}
-	if len(out) == 0 {
-		return none
+	switch {
+	case len(out) > 0:
+		return strings.Join(out, " ")
+	case c.Kind == record.CeilingLaunch && c.Device != "cpu": // beside those in a graph and of a kernel that stays
+		return "stream"
 	}
-	return strings.Join(out, " ")
+	return none
 }
 
 // theoretical and measured show a ceiling's two values.

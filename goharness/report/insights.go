@@ -57,8 +57,11 @@ func deviceInsights(b *strings.Builder, d *record.Calibration, device string) {
 			continue
 		}
 		fmt.Fprintf(b, "  %s: %s %s measured", l.Name, digits(l.Value), l.Unit)
+		if l.products > 1 {
+			b.WriteString(" by " + l.Detail)
+		}
 		if l.ceiling.Ratio > 0 {
-			fmt.Fprintf(b, ", %s of the theoretical %s", percent(l.ceiling.Ratio), theoretical(l.ceiling))
+			fmt.Fprintf(b, ", %s of the theoretical %s", percent(l.ceiling.Ratio), digits(l.Theoretical))
 		}
 		if dram != nil {
 			fmt.Fprintf(b, "; ridge point %s operations per byte", digits(l.Value/dram.Value))

@@ -202,7 +202,7 @@ func (t *stringTable) row(r *record.Result, verdict string) pageRow {
 	num(p.half)
 	fraction, peak, bytes := 0.0, 0.0, float64(r.Bytes)
 	if r.Ceiling != nil && r.Status.Counts() {
-		fraction, peak = r.Ceiling.Fraction, r.Ceiling.ComputeGFLOPS
+		fraction, peak = r.Ceiling.Fraction, r.Ceiling.ComputeGFLOPS/products(r)
 	}
 	num(fraction)
 	text(bound(r))

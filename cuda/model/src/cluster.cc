@@ -57,4 +57,13 @@ uintptr_t ridge_model_cluster_map(uintptr_t at, unsigned rank) {
   if (rank >= cluster_blocks()) fail(719, "mapa: the cluster has no block " + std::to_string(rank));
   return (uintptr_t)shared_at_offset(rank, shared_offset((void *)at));
 }
+
+void ridge_model_store_cluster(uintptr_t to, unsigned word) {
+  if (!is_arena((void *)to)) fail(716, "st.shared::cluster: this is no address of shared memory");
+  const unsigned block = arena_of((void *)to);
+  cluster_alive(block, "st.shared::cluster");
+  access_cluster((void *)to, sizeof word, WRITE, sizeof word);
+  if (block != own_block()) cluster_used(block, running() + 1, order_who(running(), 0).time);
+  *(unsigned *)to = word;
+}
 }

@@ -15,7 +15,7 @@
 //   RIDGE_FAKE_LOST=I           device I is there and nothing can be done with it
 //   RIDGE_FAKE_FAULT=LIST       separated by commas: graph (none can be made), event:N (the Nth event from then on says a second
 //                               too early), queue:N (at most N operations wait in the stream; the call after them returns
-//                               when those have run)
+//                               when those have run), copies:N (the launch of a graph with more than N returns when it has run)
 //
 // Streams are asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full, that of the greatest
 // priority first.
@@ -421,11 +421,15 @@ API int cuGraphLaunch(void *g, void *stream) { CALL; // one operation of the que
   std::lock_guard<std::mutex> hold(lock);
   if (int rc = ready()) return rc;
   std::vector<Launch> all = ((Graph *)g)->launches;
-  for (Launch &l : all)
+  int copies = 0;
+  for (Launch &l : all) {
+    copies += !l.f;
     if (l.f && (l.ordered = ordered(l.f->kernel->name)) == "oom") return report.clear(), failure(l.ordered, l.f->kernel->name);
+  }
   put(stream, [all] {
     for (const Launch &l : all) run(l);
   });
+  if (int most = fault_ordered("copies"); most && copies > most) drain();
   return SUCCESS;
 }
 

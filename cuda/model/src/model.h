@@ -84,6 +84,7 @@ void ridge_model_tma_load_multicast(uintptr_t to, const void *map, uintptr_t bar
 unsigned ridge_model_cluster_rank(void);
 uintptr_t ridge_model_cluster_map(uintptr_t at, unsigned rank);
 void ridge_model_cluster_barrier(const char *file, int line);
+void ridge_model_store_cluster(uintptr_t to, unsigned word);
 // Of ptx_wgmma.cuh.
 enum ridge_wgmma { RIDGE_WGMMA_BF16, RIDGE_WGMMA_FP16, RIDGE_WGMMA_TF32, RIDGE_WGMMA_S8, RIDGE_WGMMA_U8S8, RIDGE_WGMMA_E4M3 };
 void ridge_model_wgmma(ridge_wgmma kind, int n, void *sums, uint64_t a, uint64_t b, int across, int keep, const char *file, int line);

@@ -94,6 +94,11 @@ FAULTY(fault_hopper_cluster_no_last_barrier, BOTH, BEGIN, FREE, STAGE, 3, READY,
 FAULTY(fault_hopper_cluster_part_of_a_warp, BOTH, BEGIN, FREE, STAGE, 3, READY, NOTHING, RELEASE, if (lane < 16) END)
 FAULTY(fault_hopper_cluster_arrive_of_block, BOTH, BEGIN, FREE, STAGE, 3, READY, NOTHING, if (lane < 2) mbarrier_arrive(cluster_map(empty + 8 * slot, lane)), END)
 FAULTY(fault_hopper_cluster_store_of_block, BOTH, BEGIN; if (tid == 5) *(volatile unsigned *)cluster_map(shared_address(wrong), 1 - rank) = 0, FREE, STAGE, 3, READY, NOTHING, RELEASE, END)
+// A word for the other block, and the barrier before its threads read it; without that one; and with no block there.
+#define STORED(rank) if (tid == 5) store_shared_cluster(cluster_map(shared_address(wrong), rank), 0)
+FAULTY(fault_none_hopper_cluster_store, BOTH, BEGIN; STORED(1 - rank); __syncwarp(); BEGIN, FREE, STAGE, 3, READY, NOTHING, RELEASE, END)
+FAULTY(fault_hopper_cluster_store_not_ordered, BOTH, BEGIN; STORED(1 - rank), FREE, STAGE, 3, READY, NOTHING, RELEASE, END)
+FAULTY(fault_hopper_cluster_store_beyond, BOTH, BEGIN; STORED(2), FREE, STAGE, 3, READY, NOTHING, RELEASE, END)
 FAULTY(fault_hopper_cluster_map_beyond, BOTH, BEGIN, FREE, STAGE, 3, READY, NOTHING, if (lane < 3) mbarrier_arrive_cluster(cluster_map(empty + 8 * slot, lane)), END)
 // Launched without a cluster.
 FAULTY(fault_hopper_alone, BOTH, BEGIN, FREE, STAGE, 3, READY, NOTHING, RELEASE, END)

@@ -143,7 +143,7 @@ func (m *meter) start(own func(int) bool, d power.Device) error {
 		}
 	}
 	if v, ret := m.lib.SystemGetDriverVersion(); ret == nvml.SUCCESS {
-		m.facts.Notes["driver"] = v
+		m.facts.Notes[power.NoteDriver] = v
 	}
 	m.facts.Notes["other processes"] = m.others(own)
 	m.gpm = m.gpmWorks()
