@@ -211,12 +211,12 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 	onWinograd(t, list)
 }
 
-// The stem: sides that are no multiples of a tile's four outputs, paddings that part a pair of columns, one to four channels, blocks of tiles that a thread
+// The stem: sides that are no multiples of a tile's three outputs, paddings that part a pair of columns, three and four channels, blocks of tiles that a thread
 // has beside another, and all ends.
 func TestWinogradsStemMatchesTheExpectation(t *testing.T) {
 	var list []op.Op
 	for i, s := range []string{"n=1 c=3 h=224 w=224 k=64 pad=3 bias=1 act=relu", "n=12 c=3 h=8 w=8 k=32 pad=3 residual=1", "n=2 c=3 h=27 w=29 k=32 pad=3 act=silu", "n=1 c=4 h=37 w=31 k=96 pad=2 bias=1",
-		"n=1 c=1 h=30 w=61 k=32 pad=1 residual=1 act=relu", "n=1 c=2 h=33 w=34 k=32 pad=0 bias=1", "n=3 c=3 h=16 w=23 k=32 pad=2 bias=1 residual=1 act=gelu", "n=1 c=3 h=8 w=150 k=64 pad=3",
+		"n=1 c=4 h=30 w=61 k=32 pad=1 residual=1 act=relu", "n=1 c=3 h=33 w=34 k=32 pad=0 bias=1", "n=3 c=3 h=16 w=23 k=32 pad=2 bias=1 residual=1 act=gelu", "n=1 c=3 h=8 w=150 k=64 pad=3",
 		"n=1 c=3 h=150 w=7 k=32 pad=3 bias=1", "n=1 c=3 h=19 w=260 k=32 pad=1 bias=1 residual=1"} {
 		for l, layout := range []string{"nchw", "nhwc"} {
 			for j, d := range []record.DType{record.FP32, record.BF16} {

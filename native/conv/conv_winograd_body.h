@@ -79,7 +79,7 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
     const int c = p->class_of[pos];
     const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
     const float *v = V + pos * p->v_pos + from * depth;
-    tile t = {.taps = 1, .run = p->run, .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
+    tile t = {.taps = 1, .run = run_at(pos, p->run), .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
     for (int64_t i = 0, mr, at = 0; i < runs; i++, t.sums += mr * NR) {
       const char *row[MR];
       mr = rows / runs + (i < rows % runs);

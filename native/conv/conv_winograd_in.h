@@ -11,14 +11,15 @@
 #include "conv_winograd_turn.h"
 #endif
 
-// COPIED: inputs come by way of a window in both layouts. V of a stem's block, 57 tiles of 49 positions, stays in L2, and each thread has its own.
+// COPIED: inputs come by way of a window in both layouts. V of a stem's block, 80 tiles of 36 positions, stays in L2, and each thread has its own.
 #if defined(CONV_STEM)
-enum { COPIED = 1 };
+enum { COPIED = 1, WHOLE = STEP };
 #define CONV_VMAX (45 << 10)
 #define CONV_APART 12
 #define CONV_TS 28
 #else
-enum { COPIED = 0 };
+enum { COPIED = 0, WHOLE = 4 };
+RIDGE_INLINE int64_t run_at(int64_t pos, int64_t run) { return (void)pos, run; }
 #endif
 #ifndef CONV_VMAX
 #define CONV_VMAX (512 << 10)
@@ -39,7 +40,7 @@ typedef struct plan {
   int64_t run, depth;         // elements of a row of V that are multiplied, and that it has: C, but for a stem's phases
   int64_t last_h, last_w;     // outputs of a side of the last row's and column's tiles
   int64_t across, per, tiles; // tiles of a row, of an image, of all
-  int even;                   // all are 4x4
+  int even;                   // all are WHOLE: 4x4, a stem's 3x3
   uint8_t class_of[POS];      // of a position: 2 (wanting in the last row's tiles, which are short) + 1 (in the last column's)
   uint8_t turn_of[POS];       // of a position: that of the filters
   int apart;                  // threads have their own tiles and V
@@ -60,14 +61,14 @@ RIDGE_INLINE int64_t last_of(int64_t n, int64_t step) { return n % step == 0 ? s
 
 static plan plan_of(const ridge_conv_args *a, int nthreads) {
 #if defined(CONV_STEM)
-  plan p = {.a = a, .step = 4, .run = 4 * a->C, .depth = DEPTH, .last_h = 4, .last_w = 4};
+  plan p = {.a = a, .step = STEP, .run = 4 * a->C, .depth = DEPTH, .last_h = STEP, .last_w = STEP};
 #else
   plan p = {.a = a, .step = STRIDE == 2 ? 4 : ridge_conv_winograd_step(a), .run = a->C, .depth = a->C};
   p.last_h = last_of(a->Ho, p.step), p.last_w = last_of(a->Wo, p.step);
 #endif
   const int64_t turns = STRIDE == 2 ? TURNS : span(p.step);
   p.points = span(p.step), p.pos = p.points * p.points, p.turns = turns * turns;
-  p.even = p.step == 4 && p.last_h == 4 && p.last_w == 4, p.across = ceil_div(a->Wo, p.step);
+  p.even = p.step == WHOLE && p.last_h == WHOLE && p.last_w == WHOLE, p.across = ceil_div(a->Wo, p.step);
   p.per = p.across * ceil_div(a->Ho, p.step), p.tiles = a->N * p.per;
   for (int64_t h = 0, pos = 0; h < p.points; h++)
     for (int64_t w = 0; w < p.points; w++, pos++) {
@@ -132,7 +133,7 @@ RIDGE_INLINE RIDGE_VT mv input_at(const void *from, int64_t c, const int window)
 // Transforms the inputs of one tile of mh x mw outputs, from the pixels `at`, to v and on from position to position.
 RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS], float *v, const int mh, const int mw, const int window) {
   const int64_t row_pos = p->points * p->v_pos;
-  for (int64_t c = 0; c < p->depth; c += VL, v += VL) {
+  for (int64_t c = 0; c < p->run; c += VL, v += VL) {
     mv t[MOST][MOST];
     for (int w = 0; w < span(side(mw)); w++) {
       mv d[MOST], col[MOST];
@@ -156,7 +157,7 @@ RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS],
 // Code for each size of tile at the six points, [mh - 2][mw - 2], and for FEW's.
 #if defined(CONV_STEM)
 #define EACH_SIZE(f) \
-  { {0}, {0}, {0, 0, f(4, 4)} }
+  { {0}, {0, f(3, 3)}, {0} }
 #else
 #define EACH_SIZE(f) \
   { {f(2, 2), f(2, 3), f(2, 4)}, {f(3, 2), f(3, 3), f(3, 4)}, {f(4, 2), f(4, 3), f(4, 4)} }
@@ -166,7 +167,7 @@ RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS],
 #define FOR_EACH_SIZE(f) SHARED_SIZES(f)
 #define FEW_OR(few, other) other
 #elif defined(CONV_STEM)
-#define FOR_EACH_SIZE(f) f(4, 4)
+#define FOR_EACH_SIZE(f) f(3, 3)
 #define FEW_OR(few, other) other
 #else
 #define FOR_EACH_SIZE(f) SHARED_SIZES(f) f(1, 1)

@@ -34,9 +34,7 @@ RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
         const xt *pair = from + w * C;
         float *to = row + w / 2 * DEPTH;
         if (C == 3) copy_pairs(pair, pairs, 3, to);
-        else if (C == 4) copy_pairs(pair, pairs, 4, to);
-        else if (C == 2) copy_pairs(pair, pairs, 2, to);
-        else copy_pairs(pair, pairs, 1, to);
+        else copy_pairs(pair, pairs, 4, to);
         w += 2 * pairs;
       }
     }
