@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=16a565de1f3d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=960546ac4a91
 #include "fault.h"
 */
 import "C"

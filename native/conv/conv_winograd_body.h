@@ -70,15 +70,23 @@ static void ask(const plan *p, asking *q, int64_t call, int64_t calls, int64_t k
 // Outputs of tiles first .. first+n-1, which are rows from .. from+n-1 of V, NR channels from k.
 RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_t n, int64_t k, const float *V, const float *U,
                               float *M, float *planes) {
-  const int64_t depth = p->depth, ask_from = p->pos * 3 / 4;
+  const int64_t depth = p->depth, ask_from = p->asks ? p->pos * 3 / 4 : p->pos;
   const members of = members_of(p, first, n);
   asking q = asking_of(p, first, first + n);
   int64_t call = 0, calls = 0;
-  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[p->class_of[pos]], MR);
+  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[p->class_of[pos]], ROWS);
   for (int64_t pos = 0; pos < p->pos; pos++) {
     const int c = p->class_of[pos];
-    const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
+    const int64_t rows = of.n[c], runs = ceil_div(rows, ROWS);
     const float *v = V + pos * p->v_pos + from * depth;
+#if defined(CONV_STEM)
+    const int64_t C = p->a->C;
+    for (int64_t i = 0; i < runs; i++) {
+      const int64_t at = rows * i / runs;
+      stem_rows(rows * (i + 1) / runs - at, C, run_at(pos, p->run) / C, v + at * depth, U + pos * p->u_pos, M + pos * p->m_pos + at * NR);
+      if (pos >= ask_from) ask(p, &q, ++call, calls, k);
+    }
+#else
     tile t = {.taps = 1, .run = run_at(pos, p->run), .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
     for (int64_t i = 0, mr, at = 0; i < runs; i++, t.sums += mr * NR) {
       const char *row[MR];
@@ -88,6 +96,7 @@ RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_
       run_tile(mr, RIDGE_NV, &t);
       if (pos >= ask_from) ask(p, &q, ++call, calls, k);
     }
+#endif
   }
   for (int64_t i = 0; i < n;) {
     stretch s = stretch_of(p, first + i, first + n);
@@ -132,7 +141,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     int64_t first = t0 + tiles * b / p.blocks, n = t0 + tiles * (b + 1) / p.blocks - first, from, to, had = -1;
     ridge_share(n, 1, tid, nthreads, &from, &to);
     for (int64_t i = from; i < to; i++) {
-      if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window);
+      if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window, i > from);
       inputs(&p, first + i, i, zeros, window, V);
     }
     if (!p.apart) ridge_barrier(ctx);

@@ -13,12 +13,13 @@
 
 // COPIED: inputs come by way of a window in both layouts. V of a stem's block, 80 tiles of 36 positions, stays in L2, and each thread has its own.
 #if defined(CONV_STEM)
+#include "conv_winograd_stem_tile.h"
 enum { COPIED = 1, WHOLE = STEP };
 #define CONV_VMAX (45 << 10)
 #define CONV_APART 12
-#define CONV_TS 28
+#define CONV_TS 40
 #else
-enum { COPIED = 0, WHOLE = 4 };
+enum { COPIED = 0, WHOLE = 4, ROWS = MR };
 RIDGE_INLINE int64_t run_at(int64_t pos, int64_t run) { return (void)pos, run; }
 #endif
 #ifndef CONV_VMAX
@@ -45,6 +46,7 @@ typedef struct plan {
   uint8_t turn_of[POS];       // of a position: that of the filters
   int apart;                  // threads have their own tiles and V
   int64_t block, blocks;      // tiles of a block, blocks
+  int asks;                   // for outputs' lines: a stem's transforms wait for those in L3 less than asking takes
   int64_t kept;               // panels of filters transformed in the call that a thread has at once: one, all of a stem's
   int64_t panels, splits;     // panels of channels; parts of a block's tiles
   int64_t v_pos, u_pos, m_pos; // elements from one position to the next, a line more than they hold: whole multiples
@@ -83,6 +85,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.v_pos = p.block * p.depth + 16, p.u_pos = p.run * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (p.apart ? nthreads : 1) * ridge_apart(p.pos * p.v_pos * (int64_t)sizeof(float));
   p.wide = a->layout == 0 || COPIED ? (p.across - 1) * p.step * STRIDE + p.points : 0;
+  p.asks = !COPIED || a->N * a->K * a->Ho * a->Wo * (int64_t)sizeof(yt) > 8 << 20;
   p.kept = a->packing ? 0 : COPIED ? p.panels : 1;
   p.own = ridge_apart((p.kept * p.turns * p.u_pos + p.pos * p.m_pos + p.depth + p.points * p.wide * p.depth + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
   return p;
@@ -106,7 +109,8 @@ RIDGE_INLINE int64_t broad(const plan *p, int64_t tile) { return tile % p->acros
 
 #if !defined(CONV_STEM)
 // NCHW: copies the input rows of a row of tiles, turned, with their padding.
-RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window) {
+RIDGE_VT static void copy_rows(const plan *p, int64_t tile, float *window, int next) {
+  (void)next;
   const ridge_conv_args *a = p->a;
   int64_t top = tile % p->per / p->across * p->step * STRIDE - a->pad_h, C = a->C;
   int64_t c0 = a->pad_w < p->wide ? a->pad_w : p->wide, c1 = a->pad_w + a->W < p->wide ? a->pad_w + a->W : p->wide;
@@ -130,6 +134,29 @@ RIDGE_INLINE RIDGE_VT mv input_at(const void *from, int64_t c, const int window)
   return *(const mv_any *)((const float *)from + c);
 }
 
+// Code for each size of tile at the six points, [mh - 2][mw - 2], and for FEW's.
+#if defined(CONV_STEM)
+#define EACH_SIZE(f) \
+  { {0}, {0, f(3, 3)}, {0} }
+#else
+#define EACH_SIZE(f) \
+  { {f(2, 2), f(2, 3), f(2, 4)}, {f(3, 2), f(3, 3), f(3, 4)}, {f(4, 2), f(4, 3), f(4, 4)} }
+#endif
+#define SHARED_SIZES(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4)
+#if defined(CONV_STEP2)
+#define FOR_EACH_SIZE(f) SHARED_SIZES(f)
+#define FEW_OR(few, other) other
+#elif defined(CONV_STEM)
+#define FOR_EACH_SIZE(f) f(3, 3)
+#define FEW_OR(few, other) other
+#else
+#define FOR_EACH_SIZE(f) SHARED_SIZES(f) f(1, 1)
+#define FEW_OR(few, other) (p->step == 2 ? few : other)
+#endif
+
+#if defined(CONV_STEM)
+#include "conv_winograd_stem_in.h"
+#else
 // Transforms the inputs of one tile of mh x mw outputs, from the pixels `at`, to v and on from position to position.
 RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS], float *v, const int mh, const int mw, const int window) {
   const int64_t row_pos = p->points * p->v_pos;
@@ -153,26 +180,6 @@ RIDGE_INLINE RIDGE_VT void turn_inputs(const plan *p, const void *const at[POS],
     }
   }
 }
-
-// Code for each size of tile at the six points, [mh - 2][mw - 2], and for FEW's.
-#if defined(CONV_STEM)
-#define EACH_SIZE(f) \
-  { {0}, {0, f(3, 3)}, {0} }
-#else
-#define EACH_SIZE(f) \
-  { {f(2, 2), f(2, 3), f(2, 4)}, {f(3, 2), f(3, 3), f(3, 4)}, {f(4, 2), f(4, 3), f(4, 4)} }
-#endif
-#define SHARED_SIZES(f) f(2, 2) f(2, 3) f(2, 4) f(3, 2) f(3, 3) f(3, 4) f(4, 2) f(4, 3) f(4, 4)
-#if defined(CONV_STEP2)
-#define FOR_EACH_SIZE(f) SHARED_SIZES(f)
-#define FEW_OR(few, other) other
-#elif defined(CONV_STEM)
-#define FOR_EACH_SIZE(f) f(3, 3)
-#define FEW_OR(few, other) other
-#else
-#define FOR_EACH_SIZE(f) SHARED_SIZES(f) f(1, 1)
-#define FEW_OR(few, other) (p->step == 2 ? few : other)
-#endif
 
 #define INPUTS(mh, mw)                                                                                                            \
   __attribute__((noinline)) RIDGE_VT static void inputs_##mh##mw(const plan *p, const void *const at[POS], float *v, int window) { \
@@ -201,9 +208,6 @@ RIDGE_VT static void inputs(const plan *p, int64_t tile, int64_t i, const float 
   FEW_OR(inputs_11, of[mh - 2][mw - 2])(p, at, V + i * C, p->wide > 0);
 }
 
-#if defined(CONV_STEM)
-#include "conv_winograd_stem_in.h"
-#else
 // Transforms the filters of NR channels from k, at TURNS points or FEW's 4. Channels of NHWC come in CHUNKs, copied together first: rows and taps of a
 // power of two of channels lie whole multiples of 4 KiB apart, in few sets of L1, which would lose their lines before all four quads of each are
 // read (NCHW, whose taps are neighbours: 0.92 to 1.07 with a copy). Lines behind are asked for: these are more streams than hardware follows.

@@ -205,7 +205,11 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
   if (a->layout == 1) {
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
-      if (p->even) pixels_out(p, M + i * NR, NULL, WHOLE, WHOLE, q + w, s->rows, s->cols - w, k);
+#if defined(CONV_STEM)
+      if (s->rows < WHOLE || s->cols - w < WHOLE) pixels_33(p, M + i * NR, NULL, q + w, s->rows, s->cols - w, k);
+      else
+#endif
+      if (p->even) pixels_out(p, M + i * NR, NULL, WHOLE, WHOLE, q + w, WHOLE, WHOLE, k);
       else FEW_OR(pixels_11, pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M, off, q + w, s->rows, s->cols - w, k);
     }
     return;
