@@ -85,7 +85,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.v_pos = p.block * p.depth + 16, p.u_pos = p.run * NR + 16, p.m_pos = TS * NR + 16;
   p.shared = (p.apart ? nthreads : 1) * ridge_apart(p.pos * p.v_pos * (int64_t)sizeof(float));
   p.wide = a->layout == 0 || COPIED ? (p.across - 1) * p.step * STRIDE + p.points : 0;
-  p.asks = !COPIED || a->N * a->K * a->Ho * a->Wo * (int64_t)sizeof(yt) > 8 << 20;
+  p.asks = !COPIED || a->N * a->K * a->Ho * a->Wo * (int64_t)sizeof(yt) > 4 << 20;
   p.kept = a->packing ? 0 : COPIED ? p.panels : 1;
   p.own = ridge_apart((p.kept * p.turns * p.u_pos + p.pos * p.m_pos + p.depth + p.points * p.wide * p.depth + VL * ends_ld(LONG * 4)) * (int64_t)sizeof(float));
   return p;

@@ -2,11 +2,11 @@
 #ifndef RIDGE_CONV_WINOGRAD_STEM_IN_H
 #define RIDGE_CONV_WINOGRAD_STEM_IN_H
 
-// Copies n pairs of pixels, C elements each, next to each other in NHWC, to a window's rows.
-RIDGE_INLINE void copy_pairs(const xt *from, int64_t n, const int C, float *to) {
+// Copies n pairs of pixels, C elements each, next to each other in NHWC, to a window's rows: the first and the last four of a pair's six or eight.
+RIDGE_INLINE RIDGE_VT void copy_pairs(const xt *from, int64_t n, const int C, float *to) {
   for (int64_t j = 0; j < n; j++, from += 2 * C, to += DEPTH) {
-    if (sizeof(xt) == sizeof(float)) memcpy(to, from, 2 * (size_t)C * sizeof(float));
-    else for (int i = 0; i < 2 * C; i++) to[i] = widen(from[i]);
+    const quad first = load_quad(from), last = load_quad(from + 2 * C - 4);
+    memcpy(to, &first, sizeof(quad)), memcpy(to + 2 * C - 4, &last, sizeof(quad));
   }
 }
 

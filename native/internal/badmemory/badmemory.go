@@ -5,7 +5,7 @@
 package badmemory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=960546ac4a91
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=81b353e4014d
 #include "badmemory.h"
 */
 import "C"
