@@ -10,7 +10,9 @@
 // filters are transformed to 16 positions alone: for one image of 7x7 four times the filters would be read for four rows of products each.
 //
 // With CONV_STEP2 it is the body of conv2d_*_winograd43s2, convolutions of step 2: 9x9 inputs and 81 positions for a tile of 4x4 outputs, which share 36 positions
-// of filters (conv_winograd_phases.h). What follows counts the positions of step 1.
+// of filters (conv_winograd_phases.h). With CONV_STEM it is that of conv2d_*_winograd37s2, 7x7 convolutions of step 2 over three or four channels: tiles of 3x3
+// outputs at 36 positions (conv_winograd_stem.h), whose inputs always come by way of a window and whose products have a register tile of their own. What
+// follows counts the positions of step 1.
 //
 // Tiles (4x4 outputs) are taken in blocks whose transformed inputs V[36][tile][C] are at most VMAX floats (2 MiB: they
 // stay in L3). All threads transform a block's inputs, meet, and share the panels of NR channels: a thread

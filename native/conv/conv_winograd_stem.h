@@ -5,10 +5,10 @@
 //
 // Two neighbouring inputs of a side are one input of twice the channels, over which the convolution has step 1 and four taps. In both directions that
 // is four phases of C channels: up to 16, a vector of 16 floats. The phases meet in the transforms' domain: their products at a position add up, 36 * 4C for
-// the 9 * 49C of 3x3 outputs. The odd phases have three taps: their product at infinity, the fourth tap's, is nothing and is left out (run_at): 42C for 147C.
+// the 9 * 49C of 3x3 outputs. The odd phases have three taps: their product at infinity, the fourth tap's, is nothing and is left out (run_at): 126C.
 //
 // Points 0, +-PA, +-PB and infinity, as those of F(4x4, 3x3), whose B this is. Error, in u of sum |x*w|: of 8 sets +-a, +-b the least worst one at an image's
-// corners (kernels.def); F(4x4, 4x4), whose 12 products for 16 outputs would be 33C for the 147C, has 100 to 209 there.
+// corners (kernels.def); F(4x4, 4x4), which would have 11C products for an output's 49C where this has 14C, has 100 to 209 there.
 // PA and PB are exact, as are their squares' products; every sum has one product that is not, so that every copy of this code rounds alike.
 // Source: Lavin and Gray 2016, "Fast Algorithms for Convolutional Neural Networks"; Cook and Toom's construction, the points our own.
 #ifndef RIDGE_CONV_WINOGRAD_STEM_H

@@ -103,7 +103,7 @@ int ridge_conv_is_depthwise(const void *args) {
   RIDGE_DECLARE_PACKED(name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name##_workspace, wins)
 // Step 2: 81 products where the definition has 144.
 #define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins)
-// A stem: 378C / 9 products for 49C.
+// A stem: 126C products for 9 outputs of 49C each.
 #define WINOGRAD37S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_stem_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #define RIDGE_KERNEL_PACKED RIDGE_DECLARE_PACKED
