@@ -61,10 +61,10 @@ type PowerMetrics struct {
 	AvgWatts          float64 `json:"power_avg_watts,omitempty"`
 	MaxWatts          float64 `json:"power_max_watts,omitempty"`
 	EnergyJoules      float64 `json:"energy_joules,omitempty"`
-	GFLOPSPerWatt     float64 `json:"gflops_per_watt,omitempty" jsonschema:"description=FLOP executed / joules / 10^9 over the same window"`
+	GFLOPSPerWatt     float64 `json:"gflops_per_watt,omitempty" jsonschema:"description=FLOP of the operation that was asked for / joules / 10^9 over the same window; as gflops"`
 	OpsPerWatt        float64 `json:"ops_per_watt,omitempty"`
 	ThroughputPerWatt float64 `json:"throughput_per_watt,omitempty" jsonschema:"description=items per second and watt; which is items per joule"`
-	PJPerFLOP         float64 `json:"energy_per_flop_pj,omitempty" jsonschema:"description=gross joules over FLOP in the windows; 10^-12 J"`
+	PJPerFLOP         float64 `json:"energy_per_flop_pj,omitempty" jsonschema:"description=gross joules over the operation's FLOP in the windows; 10^-12 J; what one executed costs is the energy roofline's"`
 	PJPerByte         float64 `json:"energy_per_byte_pj,omitempty" jsonschema:"description=gross joules over modelled bytes in the windows; 10^-12 J"`
 	UncertaintyPct    float64 `json:"energy_uncertainty_percent,omitempty" jsonschema:"description=95 %; of all figures of this group but the highest power"`
 	Unavailable       string  `json:"unavailable,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Limits of a text that is worth decoding. A run of 1,000 results nests 8 deep and has a quarter of a million values
@@ -136,5 +137,9 @@ func explainIn(data []byte, err error) error {
 	if !errors.As(err, &se) {
 		return explainJSON(err)
 	}
-	return errors.New(oneLine("not JSON: " + se.Error() + position(data, se.Offset)))
+	at := se.Offset // bytes that were read
+	if at > 0 && at <= int64(len(data)) && !strings.HasPrefix(se.Error(), "unexpected end") {
+		at-- // the last of them is the one that was not expected
+	}
+	return errors.New(oneLine("not JSON: " + se.Error() + position(data, at)))
 }

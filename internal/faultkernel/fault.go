@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=81b353e4014d
 #include "fault.h"
 */
 import "C"

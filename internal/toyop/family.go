@@ -3,7 +3,7 @@
 package toyop
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=81b353e4014d
 #include "saxpby.h"
 */
 import "C"

@@ -211,6 +211,68 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 	onWinograd(t, list)
 }
 
+// The stem: sides that are no multiples of a tile's three outputs, paddings that part a pair of columns, three and four channels, blocks of tiles that a thread
+// has beside another, and all ends.
+func TestWinogradsStemMatchesTheExpectation(t *testing.T) {
+	var list []op.Op
+	for i, s := range []string{"n=1 c=3 h=224 w=224 k=64 pad=3 bias=1 act=relu", "n=12 c=3 h=8 w=8 k=32 pad=3 residual=1", "n=2 c=3 h=27 w=29 k=32 pad=3 act=silu", "n=1 c=4 h=37 w=31 k=96 pad=2 bias=1",
+		"n=1 c=4 h=30 w=61 k=32 pad=1 residual=1 act=relu", "n=1 c=3 h=33 w=34 k=32 pad=0 bias=1", "n=3 c=3 h=16 w=23 k=32 pad=2 bias=1 residual=1 act=gelu", "n=1 c=3 h=8 w=150 k=64 pad=3",
+		"n=1 c=3 h=150 w=7 k=32 pad=3 bias=1", "n=1 c=3 h=19 w=260 k=32 pad=1 bias=1 residual=1"} {
+		for l, layout := range []string{"nchw", "nhwc"} {
+			for j, d := range []record.DType{record.FP32, record.BF16} {
+				o := s + " r=7 s=7 stride=2 layout=" + layout
+				if (i+l+j)%2 == 0 {
+					o += " packed=1"
+				}
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(o)))
+			}
+		}
+	}
+	onWinograd(t, list)
+}
+
+// A stem of one or two channels has few products at a corner beside a whole tile's error; few tiles do not pay for their filters.
+func TestTheStemsWinogradTakesWhatItsBoundHoldsForAndPays(t *testing.T) {
+	for _, c := range []struct {
+		shape string
+		want  bool
+	}{
+		{"c=3 h=224 w=224 k=64 pad=3", true},
+		{"c=4 h=224 w=224 k=32 pad=0 layout=nhwc packed=1", true},
+		{"c=2 h=224 w=224 k=64 pad=3", false},
+		{"c=1 h=224 w=224 k=64 pad=3", false},
+		{"c=5 h=224 w=224 k=64 pad=3", false},
+		{"c=3 h=224 w=224 k=48 pad=3", false},
+		{"c=3 h=224 w=224 k=64 pad=4", false},
+		{"c=3 h=17 w=24 k=64 pad=3", true}, // 9x12 outputs: 3x4 tiles
+		{"c=3 h=17 w=17 k=64 pad=3", false},
+		{"n=12 c=3 h=3 w=224 k=64 pad=3", false},
+	} {
+		met := 0
+		for _, k := range conv.Family().Kernels {
+			d := record.FP32
+			if strings.Contains(k.Name, "bf16") {
+				d = record.BF16
+			}
+			if !strings.Contains(k.Name, "winograd37s2") {
+				continue
+			}
+			met++
+			args, err := conv.Bind(kerneltest.Op(t, "conv2d", d, params("n=1 r=7 s=7 stride=2 "+c.shape)), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := k.Supports(args); got != c.want {
+				t.Errorf("%s takes %s: %v, want %v", k.Name, c.shape, got, c.want)
+			}
+			kernel.Free(args)
+		}
+		if met < 2 {
+			t.Fatalf("%d kernels of the stem's Winograd", met)
+		}
+	}
+}
+
 // onWinograd runs ops that are there for the Winograd kernels: one that these refuse, as shapes below what wins are, would prove nothing.
 func onWinograd(t *testing.T, list []op.Op) {
 	t.Helper()

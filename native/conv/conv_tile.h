@@ -369,7 +369,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
 
 #if defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each size.
-__attribute__((noinline)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR, t); }
+__attribute__((noinline, unused)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR, t); }
 #else
 typedef void (*tile_fn)(const tile *);
 #define TILE(mr, nv) \

@@ -10,7 +10,9 @@
 // filters are transformed to 16 positions alone: for one image of 7x7 four times the filters would be read for four rows of products each.
 //
 // With CONV_STEP2 it is the body of conv2d_*_winograd43s2, convolutions of step 2: 9x9 inputs and 81 positions for a tile of 4x4 outputs, which share 36 positions
-// of filters (conv_winograd_phases.h). What follows counts the positions of step 1.
+// of filters (conv_winograd_phases.h). With CONV_STEM it is that of conv2d_*_winograd37s2, 7x7 convolutions of step 2 over three or four channels: tiles of 3x3
+// outputs at 36 positions (conv_winograd_stem.h), whose inputs always come by way of a window and whose products have a register tile of their own. What
+// follows counts the positions of step 1.
 //
 // Tiles (4x4 outputs) are taken in blocks whose transformed inputs V[36][tile][C] are at most VMAX floats (2 MiB: they
 // stay in L3). All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
@@ -70,24 +72,33 @@ static void ask(const plan *p, asking *q, int64_t call, int64_t calls, int64_t k
 // Outputs of tiles first .. first+n-1, which are rows from .. from+n-1 of V, NR channels from k.
 RIDGE_VT static void multiply(const plan *p, int64_t first, int64_t from, int64_t n, int64_t k, const float *V, const float *U,
                               float *M, float *planes) {
-  const int64_t C = p->a->C, ask_from = p->pos * 3 / 4;
+  const int64_t depth = p->depth, ask_from = p->asks ? p->pos * 3 / 4 : p->pos;
   const members of = members_of(p, first, n);
   asking q = asking_of(p, first, first + n);
   int64_t call = 0, calls = 0;
-  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[p->class_of[pos]], MR);
+  for (int64_t pos = ask_from; pos < p->pos; pos++) calls += ceil_div(of.n[p->class_of[pos]], ROWS);
   for (int64_t pos = 0; pos < p->pos; pos++) {
     const int c = p->class_of[pos];
-    const int64_t rows = of.n[c], runs = ceil_div(rows, MR);
-    const float *v = V + pos * p->v_pos + from * C;
-    tile t = {.taps = 1, .run = C, .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
+    const int64_t rows = of.n[c], runs = ceil_div(rows, ROWS);
+    const float *v = V + pos * p->v_pos + from * depth;
+#if defined(CONV_STEM)
+    const int64_t C = p->a->C;
+    for (int64_t i = 0; i < runs; i++) {
+      const int64_t at = rows * i / runs;
+      stem_rows(rows * (i + 1) / runs - at, C, run_at(pos, p->run) / C, v + at * depth, U + pos * p->u_pos, M + pos * p->m_pos + at * NR);
+      if (pos >= ask_from) ask(p, &q, ++call, calls, k);
+    }
+#else
+    tile t = {.taps = 1, .run = run_at(pos, p->run), .panel = U + p->turn_of[pos] * p->u_pos, .sums = M + pos * p->m_pos, .keep = 1, .a = p->a};
     for (int64_t i = 0, mr, at = 0; i < runs; i++, t.sums += mr * NR) {
       const char *row[MR];
       mr = rows / runs + (i < rows % runs);
-      for (int64_t l = 0; l < mr; l++) row[l] = (const char *)(v + of.tile[c][at++] * C);
+      for (int64_t l = 0; l < mr; l++) row[l] = (const char *)(v + of.tile[c][at++] * depth);
       t.pixel = row;
       run_tile(mr, RIDGE_NV, &t);
       if (pos >= ask_from) ask(p, &q, ++call, calls, k);
     }
+#endif
   }
   for (int64_t i = 0; i < n;) {
     stretch s = stretch_of(p, first + i, first + n);
@@ -118,8 +129,8 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   plan p = plan_of(args, ctx->nthreads);
   if (ctx->workspace_bytes < p.shared + ctx->nthreads * p.own) return RIDGE_E_WORKSPACE;
   float *V = ctx->workspace, *U = (float *)((char *)ctx->workspace + p.shared + ctx->tid * p.own);
-  float *M = U + (p.a->packing ? 0 : p.turns * p.u_pos), *zeros = M + p.pos * p.m_pos, *planes = zeros + p.a->C, *window = planes + VL * ends_ld(LONG * 4);
-  memset(zeros, 0, (size_t)p.a->C * sizeof(float));
+  float *M = U + p.kept * p.turns * p.u_pos, *zeros = M + p.pos * p.m_pos, *planes = zeros + p.depth, *window = planes + VL * ends_ld(LONG * 4);
+  memset(zeros, 0, (size_t)p.depth * sizeof(float));
   int64_t t0 = 0, tiles = p.tiles;
   int tid = ctx->tid, nthreads = ctx->nthreads;
   if (p.apart) {
@@ -127,11 +138,12 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     t0 = p.tiles * tid / nthreads, tiles = p.tiles * (tid + 1) / nthreads - t0;
     tid = 0, nthreads = 1;
   }
+  for (int64_t i = 0; p.kept > 1 && i < p.panels; i++) filters(&p, i * NR, U + i * p.turns * p.u_pos);
   for (int64_t b = 0; b < p.blocks; b++) {
     int64_t first = t0 + tiles * b / p.blocks, n = t0 + tiles * (b + 1) / p.blocks - first, from, to, had = -1;
     ridge_share(n, 1, tid, nthreads, &from, &to);
     for (int64_t i = from; i < to; i++) {
-      if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window);
+      if (p.wide > 0 && (i == from || (first + i) % p.across == 0)) copy_rows(&p, first + i, window, i > from);
       inputs(&p, first + i, i, zeros, window, V);
     }
     if (!p.apart) ridge_barrier(ctx);
@@ -140,6 +152,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
       int64_t panel = u / p.splits, part = u % p.splits, r0 = n * part / p.splits, r1 = n * (part + 1) / p.splits;
       const float *turned = U;
       if (p.a->packing) turned = (const float *)p.a->packed + panel * p.turns * p.u_pos;
+      else if (p.kept > 1) turned = U + panel * p.turns * p.u_pos;
       else if (panel != had) filters(&p, panel * NR, U), had = panel;
       for (int64_t s0 = r0, s1; s0 < r1; s0 = s1) {
         s1 = sub_end(&p, first + s0, first + r1) - first;

@@ -20,6 +20,9 @@ RIDGE_INLINE stretch stretch_of(const plan *p, int64_t first, int64_t end) {
   return s;
 }
 
+// NCHW: from a row of a stretch's outputs to the next in scratch. A tile of three outputs writes four, so that the last one's row has a place more.
+RIDGE_INLINE int64_t row_pitch(const stretch *s) { return WHOLE == 3 ? ceil_div(s->cols, 3) * 3 + 1 : s->cols; }
+
 // Into L2: L1 cannot hold the outputs of a sub-block.
 RIDGE_INLINE void fetch(const yt *from, int64_t n) {
   for (int64_t i = 0; i < n; i += 64 / (int64_t)sizeof(yt)) __builtin_prefetch(from + i, 0, 2);
@@ -56,12 +59,14 @@ RIDGE_INLINE RIDGE_VT void columns_out(const plan *p, const float *m, const int6
   }
 }
 
-// NHWC: the outputs of a tile, from pixel q of y (and of the residual), NR channels from k. Tiles of 2 outputs may have one: rows, cols.
+// NHWC: the outputs of a tile, from pixel q of y (and of the residual), NR channels from k. Tiles of 2 outputs may have one, a stem's any number: rows, cols.
 RIDGE_INLINE RIDGE_VT void pixels_out(const plan *p, const float *m, const int64_t *off, const int mh, const int mw, int64_t q, int64_t rows, int64_t cols,
                                       int64_t k) {
   const ridge_conv_args *a = p->a;
+#if !defined(CONV_STEM)
   if (mh > 2 || rows > 2) rows = side(mh);
   if (mw > 2 || cols > 2) cols = side(mw);
+#endif
   for (int v = 0; v < RIDGE_NV; v++, m += VL, k += VL) {
     mv t[4][MOST];
     columns_out(p, m, off, mh, mw, t);
@@ -131,13 +136,13 @@ RIDGE_INLINE RIDGE_VT void end_run(const float *from, int64_t n, const int bias,
 RIDGE_INLINE RIDGE_VT void end_planes(const plan *p, const stretch *s, const float *planes, int64_t ld, int64_t k, const int bias,
                                       const int residual, const int act) {
   const ridge_conv_args *a = p->a;
-  const int64_t P = a->Ho * a->Wo, whole = s->cols == a->Wo; // rows that follow each other are one
+  const int64_t P = a->Ho * a->Wo, pitch = row_pitch(s), whole = s->cols == a->Wo && s->cols == pitch; // rows that follow each other are one
   const int64_t rows = whole ? 1 : s->rows, n = whole ? s->rows * s->cols : s->cols;
   for (int64_t c = 0; c < VL; c++) {
     const float b = bias ? one_out((const yt *)a->bias + k + c) : 0;
     const int64_t at = (s->image * a->K + k + c) * P + s->at;
     for (int64_t h = 0; h < rows; h++)
-      end_run(planes + c * ld + h * s->cols, n, bias, b, residual, residual ? (const yt *)a->residual + at + h * a->Wo : 0, act,
+      end_run(planes + c * ld + h * pitch, n, bias, b, residual, residual ? (const yt *)a->residual + at + h * a->Wo : 0, act,
               (yt *)a->y + at + h * a->Wo);
   }
 }
@@ -200,18 +205,23 @@ RIDGE_VT static void outputs(const plan *p, const members *of, const stretch *s,
   if (a->layout == 1) {
     const int64_t q = s->image * a->Ho * a->Wo + s->at;
     for (int64_t l = 0, w = 0; l < tiles; l++, w += p->step, M += NR) {
-      if (p->even) pixels_out(p, M + i * NR, NULL, 4, 4, q + w, 4, 4, k);
+#if defined(CONV_STEM)
+      if (s->rows < WHOLE || s->cols - w < WHOLE) pixels_33(p, M + i * NR, NULL, q + w, s->rows, s->cols - w, k);
+      else
+#endif
+      if (p->even) pixels_out(p, M + i * NR, NULL, WHOLE, WHOLE, q + w, WHOLE, WHOLE, k);
       else FEW_OR(pixels_11, pixels_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M, off, q + w, s->rows, s->cols - w, k);
     }
     return;
   }
-  const int64_t ld = ends_ld(s->cols);
+  const int64_t ld = ends_ld(s->cols), pitch = row_pitch(s);
   for (int v = 0; v < RIDGE_NV; v++, k += VL, M += VL) {
-    // The last tile first, for it may reach into the next row.
-    for (int64_t l = tiles - 1, w = 0; w < tiles; l = w++) {
+    // The last tile first, for it may reach into the next row; those of three outputs in order, for each reaches into the next.
+    for (int64_t u = 0, l; u < tiles; u++) {
+      l = WHOLE == 3 ? u : u == 0 ? tiles - 1 : u - 1;
       float *plane = planes + l * p->step;
-      if (p->even) planes_out(p, M + (i + l) * NR, NULL, 4, 4, plane, ld, s->cols);
-      else FEW_OR(planes_11, planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M + l * NR, off, plane, ld, s->cols);
+      if (p->even) planes_out(p, M + (i + l) * NR, NULL, WHOLE, WHOLE, plane, ld, pitch);
+      else FEW_OR(planes_11, planes_of[mh - 2][(l < tiles - 1 ? p->step : end) - 2])(p, M + l * NR, off, plane, ld, pitch);
     }
     end_for(a)(p, s, planes, ld, k);
   }

@@ -69,6 +69,14 @@ int ridge_conv_winograd_step2_wins(const void *args) {
   return tiles_of(a, 4) >= 12 && 9 * pixels * 4 > at * 5;
 }
 
+// A stem: 7x7 of step 2 over three or four channels, at 36 positions of whole tiles for 9 outputs. A thread's window holds six pairs of input rows.
+// One channel, 16 products at an image's corner, would have 33 u of error, two 20 (kernels.def).
+int ridge_conv_winograd_stem_wins(const void *args) {
+  const ridge_conv_args *a = args;
+  return ridge_conv_sizes_fit(a) && a->R == 7 && a->S == 7 && a->stride_h == 2 && a->stride_w == 2 && a->dil_h == 1 && a->dil_w == 1 && a->groups == 1 &&
+         a->pad_h <= 3 && a->pad_w <= 3 && a->H >= 4 && a->W >= 4 && (a->C == 3 || a->C == 4) && a->K % 32 == 0 && a->Wo <= 1 << 13 && tiles_of(a, 3) >= 12;
+}
+
 // Positions of Winograd's tiles along a side of n outputs.
 static int64_t positions(int64_t n, int64_t step) { return n / step * (step + 2) + (n % step == 0 ? 0 : n % step == 3 ? 5 : 4); }
 
@@ -95,11 +103,14 @@ int ridge_conv_is_depthwise(const void *args) {
   RIDGE_DECLARE_PACKED(name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name##_workspace, wins)
 // Step 2: 81 products where the definition has 144.
 #define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins)
+// A stem: 126C products for 9 outputs of 49C each.
+#define WINOGRAD37S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_stem_wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
 #define RIDGE_KERNEL_PACKED RIDGE_DECLARE_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef RIDGE_KERNEL_PACKED
+#undef WINOGRAD37S2
 #undef WINOGRAD43S2
 #undef WINOGRAD43
 
@@ -109,11 +120,13 @@ static const ridge_kernel table[] = {
    share, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 36.0 / 144)
 #define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins, 81.0 / 144)
+#define WINOGRAD37S2(name, dtype, isa, rank, c) WINOGRAD(name, dtype, isa, rank, c, ridge_conv_winograd_stem_wins, 42.0 / 147)
 #define RIDGE_KERNEL RIDGE_ENTRY
 #define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED
 #include "kernels.def"
 #undef RIDGE_KERNEL
 #undef RIDGE_KERNEL_PACKED
+#undef WINOGRAD37S2
 #undef WINOGRAD43S2
 #undef WINOGRAD43
 #undef WINOGRAD

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo LDFLAGS: -lm
 #include "fill.h"
 static void *fill_fn(void) { return (void *)ridge_fill; }

@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

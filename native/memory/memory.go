@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #include "table.h"
 */

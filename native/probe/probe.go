@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }

@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

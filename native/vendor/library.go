@@ -7,7 +7,7 @@
 package vendor
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
 #cgo LDFLAGS: -ldl -lpthread
 #include <dlfcn.h>
 #include <stdlib.h>

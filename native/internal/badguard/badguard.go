@@ -5,7 +5,7 @@
 package badguard
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=81b353e4014d
 #include "badguard.h"
 */
 import "C"

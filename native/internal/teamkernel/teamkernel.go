@@ -5,7 +5,7 @@
 package teamkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=09e38b7a7cb8
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=81b353e4014d
 #include "teamkernel.h"
 */
 import "C"
