@@ -18,6 +18,8 @@ func Family() kernel.Family {
 		{Name: "attention_fp32_simt", Ops: ops, DType: record.FP32, Accumulate: record.FP32, BoundC: 5, Plan: simt},
 		{Name: "attention_bf16_simt", Ops: ops, DType: record.BF16, Accumulate: record.FP32, BoundC: 5, Plan: simt},
 		{Name: "attention_fp32_sm80_3xtf32", Ops: "attention", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 1, BoundC: 5, FLOPShare: 3, Computes: record.TF32, Plan: wide},
+		{Name: "attention_fp32_sm80_3xtf32_parts", Ops: "qk_softmax softmax_v", DType: record.FP32, Accumulate: record.FP32, Least: 80, Among: []int{80, 90}, Rank: 1, BoundC: 5, FLOPShare: 3, Computes: record.TF32, Plan: parts},
+		{Name: "attention_bf16_sm80_parts", Ops: "qk_softmax softmax_v", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, RoundedC: 8, Plan: parts},
 		{Name: "attention_bf16_sm80", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 1, BoundC: 5, RoundedC: 8, Plan: mma},
 		{Name: "attention_bf16_sm80_decode", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Least: 80, Rank: 3, BoundC: 5, RoundedC: 8, Plan: decode},
 		{Name: "attention_bf16_sm90", Ops: "attention", DType: record.BF16, Accumulate: record.FP32, Only: 90, Rank: 2, BoundC: 5, RoundedC: 8, Plan: wgmma},

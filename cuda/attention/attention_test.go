@@ -3,6 +3,7 @@
 package attention_test
 
 import (
+	"strings"
 	"testing"
 
 	"ridge/cuda"
@@ -97,6 +98,34 @@ func TestPartsOfAttentionMatchTheExpectation(t *testing.T) {
 		}
 	}
 	cudatest.All(t, cuda.New(), ops)
+}
+
+// Products' operands as lanes read them, for every dimension. Scores in registers: one to eight warps share 16 queries' keys, one to four of them 32 keys each, eight up to 64; scores
+// twice: blocks of 64 (fp32: 32) queries, whole and in part; keys that end within a warp's and before it.
+func TestPartsOfAttentionOnTensorCoresMatchTheExpectation(t *testing.T) {
+	var ops []op.Op
+	for _, dtype := range []record.DType{record.FP32, record.BF16} {
+		for _, name := range []string{"qk_softmax", "softmax_v"} {
+			for _, shape := range []string{"b=0,s=8,d=64", "b=1,s=0,d=64", "b=1,s=8,d=64", "b=1,s=128,d=64", "b=1,s=200,d=64", "b=2,s=40,d=80", "b=1,s=72,d=80", "b=1,s=264,d=96",
+				"b=2,s=16,d=96", "b=2,s=104,d=128", "b=1,s=520,d=64"} {
+				ops = append(ops, cudatest.Op(t, name, dtype, shape))
+			}
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "parts", ops)
+}
+
+// On a device that such shapes do not fill: blocks of 16 queries all the same.
+func TestFewPartsOfAttentionOnTensorCoresMatchTheExpectation(t *testing.T) {
+	t.Setenv("RIDGE_FAKE_SMS", "132")
+	var ops []op.Op
+	for _, dtype := range []record.DType{record.FP32, record.BF16} {
+		for _, shape := range []string{"qk_softmax b=1,s=520,d=80", "softmax_v b=1,s=296,d=80", "softmax_v b=1,s=264,d=128"} {
+			name, params, _ := strings.Cut(shape, " ")
+			ops = append(ops, cudatest.Op(t, name, dtype, params))
+		}
+	}
+	cudatest.Taken(t, cuda.New(), "parts", ops)
 }
 
 // One to sixteen queries of a head of k and v, in one block and in parts that a second launch puts together; warps without keys; keys that end before, at and in a tile; masks in the

@@ -54,8 +54,8 @@ var checkShapes = map[string][]string{
 	"dispatch_priority":   {""},
 	"shared_memory":       {"blocks=3,bytes=4112,passes=3", "blocks=5,bytes=49168,passes=2"},
 	"clock":               {"multiplications=1024"},
-	"qk_softmax":          {"b=2,s=37,d=20"},
-	"softmax_v":           {"b=2,s=37,d=20"},
+	"qk_softmax":          {"b=2,s=37,d=20", "b=2,s=72,d=64", "b=1,s=520,d=128"},
+	"softmax_v":           {"b=2,s=37,d=20", "b=2,s=72,d=64", "b=1,s=520,d=80"},
 	"causal_softmax":      {"b=2,s=37"},
 }
 
