@@ -1,4 +1,7 @@
 // qk_softmax and softmax_v at bf16 with fp32 sums on tensor cores: see attention_parts_qk.cuh and attention_parts_sv.cuh.
+//
+// ptxas allows attention_bf16_sm80_parts_qk_twice_64x32_d128 sm_80: 12 bytes, read once a turn of the second loop
+// ptxas allows attention_bf16_sm80_parts_qk_twice_64x32_d128 sm_100a: 8 bytes, read once a turn of the second loop
 #include "attention_parts_qk.cuh"
 #include "attention_parts_sv.cuh"
 
