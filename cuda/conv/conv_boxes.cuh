@@ -65,7 +65,7 @@ struct BoxesOf {
     const Corner at = corner(row);
     tma_load(to, residual, bar, column, at.w, at.h, at.n);
   }
-  template <int MOST> __device__ __forceinline__ void leave(TmaStores<MOST> &out, shared_at from, int row, int column) const {
+  __device__ __forceinline__ void leave(TmaStores &out, shared_at from, int row, int column) const {
     const Corner at = corner(row);
     out.store(y, from, column, at.w, at.h, at.n);
   }

@@ -57,7 +57,7 @@ struct RowsOf {
     }
   }
   __device__ __forceinline__ void fetch(shared_at to, shared_at bar, int row, int column) const { tma_load(to, residual, bar, column, row, 0); }
-  template <int MOST> __device__ __forceinline__ void leave(TmaStores<MOST> &out, shared_at from, int row, int column) const { out.store(y, from, column, row, 0); }
+  __device__ __forceinline__ void leave(TmaStores &out, shared_at from, int row, int column) const { out.store(y, from, column, row, 0); }
 };
 
 #define RIDGE_ROWS_TYPE RowsOf

@@ -205,7 +205,7 @@ template <class P, class E, int COLS, class G> struct TmaConv : WgmmaTile<P, tru
     WgmmaRing ring = {stages, full, empty, wgmma_operand(stages + (group - 1) * 8192, 16, 1024), wgmma_operand(stages + T::A_BYTES, 16, 1024), 0, 0};
     const Panels of = {panels + warp * (G::BOXES ? 2048 : RING * PANEL), residuals + (G::BOXES ? 0 : 8 * SETS * warp), lane / 4, lane % 4, lane};
     const int first_row = G::BOXES ? 0 : 16 * warp; // of a panel in its tile
-    TmaStores<RING> out;
+    TmaStores out;
     Place p(g, blockIdx.x), asked(g, blockIdx.x); // the tile, and the next one whose residual is asked for
     unsigned i = 0, ahead = 0;
     const auto ask = [&] {
