@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=81b353e4014d
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c7fe9efe5a6
 #include "fault.h"
 */
 import "C"

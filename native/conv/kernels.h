@@ -13,6 +13,7 @@ int ridge_conv_winograd_wins(const void *args);
 int ridge_conv_winograd_beats_dots(const void *args);
 int ridge_conv_winograd_step2_wins(const void *args);
 int ridge_conv_winograd_stem_wins(const void *args);
+int ridge_conv_winograd_stem_beats_dots(const void *args);
 
 #define RIDGE_CONV_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2)

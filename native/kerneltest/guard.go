@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=81b353e4014d
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
