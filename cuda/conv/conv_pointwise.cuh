@@ -289,7 +289,7 @@ template <class P, class E, int COLS> struct Pointwise : WgmmaTile<P, true, COLS
         __syncwarp();
         if (lane == 0) {
 #pragma unroll
-          for (int n = first; n < first + TOGETHER; n++) out.store(y, of.panel(i, n), p.x() + n * WIDE, p.y() + 16 * warp);
+          for (int n = first; n < first + TOGETHER; n++) out.store(y, of.panel(i, n), p.x() + n * WIDE, p.y() + 16 * warp, 0);
         }
       }
     }
