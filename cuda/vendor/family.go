@@ -32,7 +32,7 @@ func Ways() []backend.LibraryWays {
 //
 //	cublaslt_matmul_D       C = alpha·A·op(B) + beta·D                gemm, linear
 //	cublaslt_matmul_post_D  act(A·op(B) + bias) by its epilogue       linear; relu and gelu_tanh, the only GELU that it has
-//	cudnn_conv2d_D          conv(x, w), with its bias or without        conv2d
+//	cudnn_conv2d_D          conv(x, w), with its bias or without      conv2d
 //	cudnn_conv2d_post_D     act(conv(x, w) + bias + residual)         conv2d; relu or none
 //
 // Bounds: sums of tensor cores as ridge's kernels have them (package gemm); others 8, as for libraries on the CPU, which leaves room for another order; convolutions
