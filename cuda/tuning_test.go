@@ -49,13 +49,13 @@ func TestASearchTriesTheTilesOfEachKernel(t *testing.T) {
 		tiles  []string // to begin with, and clusters where there is a choice of them: not the kernel's own
 		class  string   // its end; "": nothing to search
 	}{
-		{"gemm_bf16_sm90", record.BF16, "m=256,n=256,k=512", []string{"256 cluster 1", "256 cluster 2"}, "one round of tiles, B as [K,N]"},
+		{"gemm_bf16_sm90", record.BF16, "m=256,n=256,k=512", []string{"64", "256 cluster 1", "256 cluster 2"}, "one round of tiles, B as [K,N]"},
 		{"gemm_bf16_sm80", record.BF16, "m=256,n=256,k=512", []string{"256"}, "one round of tiles, B as [K,N]"},
 		{"gemm_bf16_simt", record.BF16, "m=256,n=256,k=512", nil, "one round of tiles, B as [K,N]"},
 		{"gemm_bf16_sm80", record.BF16, "m=64,n=4096,k=256", []string{"128"}, "skinny, short k, B as [K,N]"},
-		{"gemm_bf16_sm90", record.BF16, "m=64,n=4096,k=256", []string{"128"}, "skinny, short k, B as [K,N]"}, // no neighbour for a cluster
-		{"gemm_bf16_sm90", record.BF16, "m=4096,n=64,k=512", []string{"256 cluster 1", "256 cluster 2"}, "few columns, B as [K,N]"},
-		{"gemm_bf16_sm90", record.BF16, "m=1024,n=1024,k=512,tb=1", []string{"128", "256 cluster 1"}, "more than four rounds of tiles, B as [N,K]"},
+		{"gemm_bf16_sm90", record.BF16, "m=64,n=4096,k=256", []string{"64", "128"}, "skinny, short k, B as [K,N]"}, // no neighbour for a cluster
+		{"gemm_bf16_sm90", record.BF16, "m=4096,n=64,k=512", []string{"64", "256 cluster 1", "256 cluster 2"}, "few columns, B as [K,N]"},
+		{"gemm_bf16_sm90", record.BF16, "m=1024,n=1024,k=512,tb=1", []string{"64", "128", "256 cluster 1"}, "more than four rounds of tiles, B as [N,K]"},
 		{"gemm_fp32_sm80_3xtf32", record.FP32, "m=256,n=256,k=512", []string{"64"}, "one round of tiles, B as [K,N]"},
 		{"gemm_fp32_simt", record.FP32, "m=256,n=256,k=512", nil, "one round of tiles, B as [K,N]"},
 		{"gemm_fp64_sm80", record.FP64, "m=256,n=256,k=512", nil, ""},
