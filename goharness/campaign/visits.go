@@ -96,7 +96,6 @@ func (c *campaign) revisit(ctx context.Context) error {
 			return nil
 		}
 		c.cfg.View.Round(round, len(due))
-		c.startAnew()
 		visited := 0
 		for len(due) > 0 {
 			i := c.next(due)
@@ -113,15 +112,6 @@ func (c *campaign) revisit(ctx context.Context) error {
 		if visited == 0 && round >= measure.MaxVisits {
 			return nil
 		}
-	}
-}
-
-// startAnew ends the workers, so that the round about to begin has other processes: where a process' memory lies moves the ratio of programs of a few
-// microseconds from run to run, and an interval over visits to one process alone does not know of it.
-func (c *campaign) startAnew() {
-	c.runner.Close()
-	for _, s := range c.sides {
-		s.runner.Close()
 	}
 }
 
