@@ -12,7 +12,7 @@ import (
 	"ridge/goharness/record"
 )
 
-// Quartets of a pilot, the launches before them, and the time after which it takes fewer: candidates whose
+// Quartets of a pilot, the launches before them, and the times from which it takes fewer: candidates whose
 // launches are long differ by a pass over memory beside much arithmetic. Those of short launches cost little and have the
 // most: by five quartets a chain of 11 µs was taken in five of six runs that is 5 % slower than the other, by twenty in none.
 const (
@@ -26,27 +26,32 @@ const (
 
 // shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
 func (c *campaign) shorten(k record.Case) record.Case {
-	k.Pilot, k.Trials, k.Warmup, k.Cuts = true, pilotQuartets, pilotWarmup, nil
-	if k.Quick {
-		k.Trials = pilotQuartetsQuick
-	}
-	p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0])
-	if err != nil {
-		return k // the run says what is wrong with it
-	}
+	k.Pilot, k.Cuts = true, nil
 	var launch float64
-	for _, s := range p.Steps {
-		launch += c.stepLimit(fusion.Step{Op: s.Op}, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+	if p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0]); err == nil { // else the run says what is wrong with it
+		for _, s := range p.Steps {
+			launch += c.stepLimit(fusion.Step{Op: s.Op}, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+		}
 	}
-	switch quartet := 6 * launch; {
-	case quartet*pilotQuartets > float64(pilotTime):
-		k.Trials, k.Warmup = max(1, int(float64(pilotTime)/quartet)), 1
-	case launch > 0 && k.Quick:
-		k.Trials = int(min(pilotQuartets, max(pilotQuartetsQuick, float64(pilotShort)/quartet)))
-	case launch > 0:
-		k.Trials = int(min(pilotQuartetsMost, max(pilotQuartets, float64(pilotShort)/quartet)))
-	}
+	k.Trials, k.Warmup = pilotLength(launch, k.Quick)
 	return k
+}
+
+// pilotLength is how many quartets a pilot has, and launches before them, of candidates that take launchNS each by the ceilings (0: not known).
+func pilotLength(launchNS float64, quick bool) (quartets, warmup int) {
+	least, most := pilotQuartets, pilotQuartetsMost
+	if quick {
+		least, most = pilotQuartetsQuick, pilotQuartets
+	}
+	quartet := 6 * launchNS
+	switch {
+	case launchNS <= 0:
+		return least, pilotWarmup
+	case quartet*pilotQuartets > float64(pilotTime):
+		return min(least, max(1, int(float64(pilotTime)/quartet))), 1
+	default:
+		return int(min(float64(most), max(float64(least), float64(pilotShort)/quartet))), pilotWarmup
+	}
 }
 
 // pilot decides which candidate is the baseline of a comparison, by comparing each with the best

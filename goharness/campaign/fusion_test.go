@@ -7,6 +7,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/ceiling"
@@ -182,6 +183,29 @@ func findWrongFolds(t *testing.T, dev backend.Device, ref record.ProgramRef) {
 		}
 		if v := kerneltest.Program(t, dev, p); v.Passed != (leave == "") {
 			t.Errorf("%s %s without %q: passed %v", ref.Pattern, ref.DType, leave, v.Passed)
+		}
+	}
+}
+
+func TestPilotsOfShortLaunchesHaveMoreQuartets(t *testing.T) {
+	for _, tc := range []struct {
+		launch           time.Duration // by the ceilings
+		quick            bool
+		quartets, warmup int
+	}{
+		{0, false, 5, 3}, // not known
+		{0, true, 3, 3},
+		{5 * time.Microsecond, false, 20, 3},
+		{5 * time.Microsecond, true, 5, 3},
+		{time.Millisecond, false, 10, 3},
+		{10 * time.Millisecond, false, 5, 3},
+		{10 * time.Millisecond, true, 3, 3},
+		{20 * time.Millisecond, false, 4, 1},
+		{20 * time.Millisecond, true, 3, 1},
+		{time.Second, false, 1, 1},
+	} {
+		if q, w := pilotLength(float64(tc.launch), tc.quick); q != tc.quartets || w != tc.warmup {
+			t.Errorf("launches of %v, quick %v: %d quartets after %d launches, want %d after %d", tc.launch, tc.quick, q, w, tc.quartets, tc.warmup)
 		}
 	}
 }
