@@ -124,6 +124,7 @@ type campaign struct {
 	probing     time.Duration              // spent on periodic repetitions
 	sides       []*side                    // vendor libraries in use
 	lookedUp    bool                       // whether they have been looked up
+	aside       map[string]string          // libraries that crashed or hung in this run: what they did
 	sweepLevels bool                       // the levels come from the sweep
 	laterProbes []record.ProbeEntry        // of the resumed journal
 	pilots      map[string]piloted         // comparisons with their baselines, by id
@@ -158,7 +159,7 @@ func newCampaign(cfg Config) *campaign {
 	}
 	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch, Deadline: cfg.Deadline}, done: map[string]record.Result{}, asked: map[string]record.Case{},
 		shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
-		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}}
+		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}, aside: map[string]string{}}
 }
 
 // close ends the workers and frees the device for other runs.

@@ -126,7 +126,7 @@ func (c *campaign) compare(ctx context.Context, p *piloted) (record.Result, erro
 		}
 	}
 	if r.Status.Counts() {
-		r.VendorFused, err = c.vendorFused(ctx, p.Case)
+		r.VendorFused, r.VendorTried, err = c.vendorFused(ctx, p.Case)
 	}
 	return r, err
 }
@@ -144,7 +144,7 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 		for j := range patterns[i].Shapes {
 			s := &patterns[i].Shapes[j]
 			if r, ok := c.done[s.CaseID]; ok {
-				s.Candidates, s.VendorFused = r.Candidates, r.VendorFused
+				s.Candidates, s.VendorFused, s.VendorTried = r.Candidates, r.VendorFused, r.VendorTried
 			}
 		}
 	}

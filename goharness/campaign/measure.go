@@ -265,7 +265,7 @@ func (c *campaign) gate(ctx context.Context, k record.Case, r *record.Result) er
 		if err != nil {
 			return err
 		}
-		again.VendorFused = r.VendorFused
+		again.VendorFused, again.VendorTried = r.VendorFused, r.VendorTried
 		again.Attempts = append(append(r.Attempts, record.Attempt{Kernel: r.Kernel, Status: record.Invalid, Reason: f.Reason}), again.Attempts...)
 		*r = again
 	}

@@ -39,7 +39,7 @@ func (c *campaign) ownCores(ctx context.Context, k record.Case, r *record.Result
 			c.cfg.View.Warn("measuring %s again ended %s (%s): what was measured before stands", r.ID, again.Status, again.Reason)
 			break
 		}
-		again.VendorFused = r.VendorFused
+		again.VendorFused, again.VendorTried = r.VendorFused, r.VendorTried
 		*r = again
 	}
 	if c.onOneCore(r) {

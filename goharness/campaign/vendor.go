@@ -75,9 +75,10 @@ func (c *campaign) leave(s *side, r record.Result) bool {
 	c.cfg.View.Warn("the library %s is set aside for this run: %s in %s: %s", s.Name, r.Status, r.ID, r.Reason)
 	s.runner.Close()
 	c.sides = slices.DeleteFunc(c.sides, func(x *side) bool { return x == s })
+	c.aside[s.Name] = fmt.Sprintf("set aside in this run: %s: %s", r.Status, r.Reason)
 	for i := range c.doc.Host.VendorLibraries {
 		if v := &c.doc.Host.VendorLibraries[i]; v.Name == s.Name {
-			v.Unavailable = fmt.Sprintf("set aside in this run: %s: %s", r.Status, r.Reason)
+			v.Unavailable = c.aside[s.Name]
 		}
 	}
 	return true
@@ -130,35 +131,72 @@ func candidateOf(name string, r record.Result, arm int) record.BaselineCandidate
 const vendorFusedShare = 3
 
 // vendorFused measures the libraries' own fused primitives against ridge's fused kernel and gives the
-// fastest; nil where no library has one that is right.
-func (c *campaign) vendorFused(ctx context.Context, k record.Case) (*record.VendorFused, error) {
-	var out *record.VendorFused
-	for _, s := range slices.Clone(c.sides) {
-		for _, way := range s.Fused {
+// fastest, nil where no library has one that is right, and what became of each. A library that crashed or hung earlier in this run is
+// among them, one that could not be opened is not: of that the host's description tells.
+func (c *campaign) vendorFused(ctx context.Context, k record.Case) (best *record.VendorFused, tried []record.BaselineCandidate, err error) {
+	chosen := -1
+	for _, ways := range c.cfg.Libraries {
+		for _, way := range ways.Fused {
+			s, why := c.side(ways.Name)
+			if s == nil && why != "" {
+				tried = append(tried, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: why})
+			}
+			if s == nil {
+				continue
+			}
 			vendor, trial := k.Arms[1], k
 			vendor.Name, vendor.Library = fusion.VendorFused+":"+way, way
 			trial.Arms, trial.Cuts = []record.ProgramRef{vendor, k.Arms[1]}, []float64{1}
 			trial.Quick, trial.BudgetNS = true, k.BudgetNS/vendorFusedShare
 			r, err := c.run(ctx, trial)
 			if err != nil {
-				return out, err
+				return best, tried, err
 			}
+			tried = append(tried, candidateOf(way, r, 0))
 			if c.leave(s, r) {
-				break
+				continue
 			}
 			if r.Status == record.Wrong {
 				c.cfg.View.Warn("%s by %s is wrong and not shown: %s", k.ID, way, r.Reason)
 			}
-			if !r.Status.Counts() || r.Ratio == nil || len(r.Arms) != 2 || out != nil && r.Ratio.Value >= out.Ratio {
+			if !r.Status.Counts() || r.Ratio == nil || len(r.Arms) != 2 {
 				continue
 			}
-			a := r.Arms[0]
-			out = &record.VendorFused{Library: way, Version: s.found.Version, Kernels: a.Kernels, LatencyMS: a.Time.MedianNS / 1e6,
-				Ratio: r.Ratio.Value, RatioCI95: r.Ratio.CI95, Trials: len(r.Ratio.Quartets)}
-			if len(a.Libraries) > 0 {
-				out.CodePath = strings.TrimSpace(strings.TrimPrefix(a.Libraries[0], s.Name+" "+s.found.Version))
+			if last := len(tried) - 1; best == nil || r.Ratio.Value < best.Ratio {
+				if best != nil {
+					tried[chosen].Reason = slower(best.Ratio, way, r.Ratio.Value)
+				}
+				best, chosen = shown(s, way, r), last
+			} else {
+				tried[last].Reason = slower(r.Ratio.Value, best.Library, best.Ratio)
 			}
 		}
 	}
-	return out, nil
+	return best, tried, nil
+}
+
+// slower says why a fused primitive that is right is not the one shown.
+func slower(ratio float64, than string, by float64) string {
+	return fmt.Sprintf("%.3g of ridge's fused kernel's time: %s takes %.3g", ratio, than, by)
+}
+
+// shown is a library's fused primitive as the document has it, of the comparison with ridge's.
+func shown(s *side, way string, r record.Result) *record.VendorFused {
+	a := r.Arms[0]
+	out := &record.VendorFused{Library: way, Version: s.found.Version, Kernels: a.Kernels, LatencyMS: a.Time.MedianNS / 1e6,
+		Ratio: r.Ratio.Value, RatioCI95: r.Ratio.CI95, Trials: len(r.Ratio.Quartets)}
+	if len(a.Libraries) > 0 {
+		out.CodePath = strings.TrimSpace(strings.TrimPrefix(a.Libraries[0], s.Name+" "+s.found.Version))
+	}
+	return out
+}
+
+// side is a library in use, or nil and, where it was set aside in this run, why.
+func (c *campaign) side(name string) (*side, string) {
+	for _, s := range c.sides {
+		if s.Name == name {
+			return s, ""
+		}
+	}
+	return nil, c.aside[name]
 }

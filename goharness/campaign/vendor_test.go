@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -40,7 +41,7 @@ func (l librarian) Open(id string, o backend.OpenOptions) (backend.Device, error
 type librarianDevice struct{ backend.Device }
 
 func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backend.Executable, error) {
-	if o.Library == "acme blocked" {
+	if o.Library == "acme blocked" || o.Library == "acme fused none" {
 		return nil, backend.Unsupported("acme has no kernel for any step the way %q", o.Library)
 	}
 	if o.Library != "" {
@@ -87,12 +88,16 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 		err       error
 		baseline  string
 		fusedNS   float64 // 0: no vendor_fused
+		fusedBy   string  // "": acme fused
 		aside     bool
 		status    map[string]record.Status // of candidates
+		tried     string                   // the fused primitives: name, status, what the reason says
 	}{
-		"a slower library": {ns: map[string]float64{"acme": 95, "acme packed": 91, "acme fused": 70}, baseline: "in place", fusedNS: 70,
+		"a slower library": {ns: map[string]float64{"acme": 95, "acme packed": 91, "acme fused": 70, "acme fused blocked": 75}, baseline: "in place", fusedNS: 70,
+			tried:  "acme fused ok; acme fused blocked ok 1.17; acme fused none unsupported no kernel",
 			status: map[string]record.Status{"buffers": record.OK, "in place": record.OK, "acme": record.OK, "acme packed": record.OK, "acme blocked": record.Unsupported}},
-		"the faster of its ways":   {ns: map[string]float64{"acme": 80, "acme packed": 70, "acme fused": 50}, baseline: "acme packed", fusedNS: 50},
+		"the faster of its ways": {ns: map[string]float64{"acme": 80, "acme packed": 70, "acme fused": 55, "acme fused blocked": 50}, baseline: "acme packed", fusedNS: 50, fusedBy: "acme fused blocked",
+			tried: "acme fused ok 0.917; acme fused blocked ok; acme fused none unsupported no kernel"},
 		"plain faster than packed": {ns: map[string]float64{"acme": 70, "acme packed": 80, "acme fused": 50}, baseline: "acme", fusedNS: 50},
 		// Its fused primitive is faster than everything, and still no baseline.
 		"a fast fused primitive": {ns: map[string]float64{"acme": 99, "acme packed": 99, "acme fused": 10}, baseline: "in place", fusedNS: 10},
@@ -100,10 +105,12 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 		"a crash in the pilot": {ns: map[string]float64{"acme": 10, "acme packed": 10, "acme fused": 10}, way: "acme", verb: runner.VerbMeasure, err: crash, baseline: "in place", aside: true,
 			status: map[string]record.Status{"acme": record.Crashed}},
 		"a hang in the pilot": {ns: map[string]float64{"acme": 10, "acme packed": 10, "acme fused": 10}, way: "acme packed", verb: runner.VerbVerify, err: hang, baseline: "acme", aside: true,
+			tried:  "acme fused skipped set aside in this run: timed_out; acme fused blocked skipped set aside; acme fused none skipped set aside",
 			status: map[string]record.Status{"acme": record.OK, "acme packed": record.TimedOut}},
 		"a crash after it won": {ns: map[string]float64{"acme": 10, "acme packed": 20, "acme fused": 10}, way: "acme", verb: runner.VerbMeasure, works: 1, err: crash, baseline: "in place", aside: true,
 			status: map[string]record.Status{"acme": record.Crashed}},
-		"a crash of the fused primitive": {ns: map[string]float64{"acme": 10, "acme packed": 20, "acme fused": 10}, way: "acme fused", verb: runner.VerbVerify, err: crash, baseline: "acme", aside: true},
+		"a crash of the fused primitive": {ns: map[string]float64{"acme": 10, "acme packed": 20, "acme fused": 10}, way: "acme fused", verb: runner.VerbVerify, err: crash, baseline: "acme", aside: true,
+			tried: "acme fused crashed SIGSEGV; acme fused blocked skipped set aside in this run: crashed; acme fused none skipped set aside"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, err := fusion.Select(fusion.Builtin(), []string{"Linear_Bias_ReLU"})
@@ -111,7 +118,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 				t.Fatal(err)
 			}
 			all[0].DTypes, all[0].Shapes = []record.DType{record.FP32}, []fusion.Shape{{Params: map[string]string{"m": "3", "k": "5", "n": "7"}, Quick: true}}
-			ns := map[string]float64{"buffers": 100e3, "in place": 90e3, fusion.Fused: 60e3}
+			ns := map[string]float64{"buffers": 100e3, "in place": 90e3, fusion.Fused: 60e3, "acme fused blocked": 90e3}
 			for k, v := range c.ns {
 				ns[k] = v * 1e3
 			}
@@ -125,7 +132,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 				w, err := runner.InProcess(server)(ctx)
 				return failing{w, c.way, c.verb, &c.works, c.err, &asked, &current}, err
 			}
-			cfg.Libraries = []backend.LibraryWays{{Name: "acme", Unfused: []string{"acme", "acme packed", "acme blocked"}, Fused: []string{"acme fused"}}}
+			cfg.Libraries = []backend.LibraryWays{{Name: "acme", Unfused: []string{"acme", "acme packed", "acme blocked"}, Fused: []string{"acme fused", "acme fused blocked", "acme fused none"}}}
 			levels := []ceiling.Level{{Name: "L1", Capacity: 32 << 10}}
 			cfg.NoProbes, cfg.Plan = true, plan.Options{Device: "cpu", Threads: 1, Quick: true, Trials: 8, Ops: ops, Levels: levels, Levels1: levels, ProbesOnly: true, Fusion: all}
 			doc := mustRun(t, cfg)
@@ -147,15 +154,32 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			}
 			if f := r.VendorFused; (f != nil) != (c.fusedNS > 0) {
 				t.Errorf("vendor_fused %+v", f)
-			} else if f != nil && (f.LatencyMS != c.fusedNS/1e3 || f.Library != "acme fused" || f.Version != "1.2.3" || f.Ratio < c.fusedNS/60*0.99 || f.Ratio > c.fusedNS/60*1.01) {
+			} else if f != nil && (f.LatencyMS != c.fusedNS/1e3 || f.Library != cmp.Or(c.fusedBy, "acme fused") || f.Version != "1.2.3" || f.Ratio < c.fusedNS/60*0.99 || f.Ratio > c.fusedNS/60*1.01) {
 				t.Errorf("vendor_fused %+v", f)
+			}
+			if len(r.VendorTried) > 0 == (c.missing != "") {
+				t.Errorf("fused primitives %+v", r.VendorTried)
+			}
+			for i, want := range strings.Split(c.tried, "; ") {
+				if c.tried == "" {
+					break
+				}
+				if i >= len(r.VendorTried) {
+					t.Errorf("fused primitives %+v lack %s", r.VendorTried, want)
+					continue
+				}
+				x := r.VendorTried[i]
+				head := x.Name + " " + string(x.Status)
+				if why, ok := strings.CutPrefix(want, head); !ok || !strings.Contains(x.Reason, strings.TrimSpace(why)) || (why == "") != (x.Reason == "") {
+					t.Errorf("fused primitive %+v, want %s", x, want)
+				}
 			}
 			if lib := doc.Host.VendorLibraries[0]; (lib.Unavailable != "") != (c.aside || c.missing != "") || c.aside != v.heard("the library acme is set aside") {
 				t.Errorf("library %+v, warnings %v", lib, v.warned)
 			}
 			text := string(doc.FusionProfiles[0])
 			if err := record.ValidateFusion(doc.FusionProfiles[0]); err != nil || !strings.Contains(text, `"baseline": "`+c.baseline+`"`) ||
-				strings.Contains(text, `"vendor_fused"`) != (c.fusedNS > 0) || !strings.Contains(text, `"baseline_candidates"`) {
+				strings.Contains(text, `"vendor_fused":`) != (c.fusedNS > 0) || strings.Contains(text, `"vendor_fused_candidates"`) != (c.missing == "") || !strings.Contains(text, `"baseline_candidates"`) {
 				t.Errorf("%v, profile %s", err, text)
 			}
 		})

@@ -260,7 +260,7 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	r := c.done[k.ID]
 	switch {
 	case v.Status == record.Invalid:
-		v.Candidates, v.VendorFused = r.Candidates, r.VendorFused
+		v.Candidates, v.VendorFused, v.VendorTried = r.Candidates, r.VendorFused, r.VendorTried
 		r = v
 	case !v.Status.Counts():
 		c.cfg.View.Warn("visit %d to %s ended %s (%s): what was measured before stands", round, k.ID, v.Status, v.Reason)

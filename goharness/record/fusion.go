@@ -56,9 +56,10 @@ type FusionShape struct {
 	AtLeast        string     `json:"at_least,omitempty" jsonschema:"description=the best verdict whose cut the whole interval reaches"`
 	Baseline       string     `json:"baseline,omitempty" jsonschema:"description=the unfused candidate that won the pilot"`
 	UnfusedKernels []string   `json:"unfused_kernels,omitempty"`
-	// Candidates are what the pilot chose from, VendorFused a library's own fused primitive.
+	// Candidates are what the pilot chose from, VendorFused a library's own fused primitive, VendorTried what it was chosen from.
 	Candidates      []BaselineCandidate `json:"baseline_candidates,omitempty"`
 	VendorFused     *VendorFused        `json:"vendor_fused,omitempty"`
+	VendorTried     []BaselineCandidate `json:"vendor_fused_candidates,omitempty" jsonschema:"description=the libraries' fused primitives that vendor_fused was chosen from and why the others or all are out; absent where no library could be opened (see host.vendor_libraries)"`
 	FusedKernels    []string            `json:"fused_kernels,omitempty"`
 	Explanation     string              `json:"explanation,omitempty"`
 	Predicted       float64             `json:"predicted_speedup,omitempty" jsonschema:"description=by the machine's measured ceilings: each step at its limit and a dispatch for each launch"`

@@ -108,6 +108,7 @@ type Result struct {
 
 	Candidates  []BaselineCandidate `json:"candidates,omitempty" jsonschema:"description=of a fusion pattern: what the pilot chose the first arm from"`
 	VendorFused *VendorFused        `json:"vendor_fused,omitempty" jsonschema:"description=of a fusion pattern: a vendor library's own fused primitive"`
+	VendorTried []BaselineCandidate `json:"vendor_fused_candidates,omitempty" jsonschema:"description=of a fusion pattern: the libraries' fused primitives that vendor_fused was chosen from and why the others or all are out; absent where no library could be opened (see host.vendor_libraries)"`
 
 	Conditions   *Conditions   `json:"conditions,omitempty"`
 	DeviceMemory *DeviceMemory `json:"device_memory,omitempty"`

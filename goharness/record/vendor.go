@@ -8,14 +8,14 @@ type VendorLibrary struct {
 	Unavailable string `json:"unavailable,omitempty" jsonschema:"description=why it cannot be used: then the other fields may be empty"`
 }
 
-// BaselineCandidate is a way to compute the unfused program, as the pilot found it. Its samples are thrown
-// away, so there is no time here.
+// BaselineCandidate is a way to compute the unfused program, as the pilot found it, or a library's way to compute the fused one. A
+// pilot's samples are thrown away, so there is no time here.
 type BaselineCandidate struct {
 	Name      string   `json:"name"`
 	Kernels   []string `json:"kernels,omitempty"`
 	Libraries []string `json:"libraries,omitempty" jsonschema:"description=version and code path of each kernel of a vendor library"`
-	Status    Status   `json:"status" jsonschema:"description=ok or noisy: verified and in the pilot; otherwise out of it"`
-	Reason    string   `json:"reason,omitempty"`
+	Status    Status   `json:"status" jsonschema:"description=ok or noisy: verified and compared; otherwise out of the choice"`
+	Reason    string   `json:"reason,omitempty" jsonschema:"description=why it is out of the choice; of a library's fused primitive that is ok what was faster"`
 }
 
 // VendorFused is a vendor library's own fused primitive beside ridge's fused kernel. It is never a

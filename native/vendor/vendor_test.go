@@ -268,6 +268,10 @@ func TestAFaultOfALibraryCostsItsCandidatesAlone(t *testing.T) {
 			if c.macro != "" && r.VendorFused != nil {
 				t.Errorf("vendor_fused %+v of a faulty library", r.VendorFused)
 			}
+			tried := map[record.Status]string{record.OK: "ok", record.Wrong: "wrong", record.Unsupported: "unsupported", record.Crashed: "skipped", record.TimedOut: "skipped"}[c.status]
+			if len(r.VendorTried) == 0 || string(r.VendorTried[0].Status) != tried || (r.VendorTried[0].Reason == "") != (tried == "ok") {
+				t.Errorf("fused primitives %+v, want the first %s", r.VendorTried, tried)
+			}
 			if second := doc.Results[1]; !second.Status.Counts() {
 				t.Errorf("the shape after it: %s %s", second.Status, second.Reason)
 			}
