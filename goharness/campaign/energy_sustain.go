@@ -31,6 +31,12 @@ func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []
 		} else if err != nil {
 			return nil, err.Error(), nil
 		}
+		if len(r.Arms) == 0 {
+			continue
+		}
+		if why := c.otherLibrary(a, r.Arms[0]); why != "" {
+			return nil, "its baseline is " + a.Library + ": " + why, nil
+		}
 	}
 	if err := c.energy.observer.Gone(); err != nil {
 		return nil, err.Error(), nil

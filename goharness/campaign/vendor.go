@@ -191,6 +191,34 @@ func shown(s *side, way string, r record.Result) *record.VendorFused {
 	return out
 }
 
+// otherLibrary says why a library's way cannot be measured on as it was before; "" where it can, or is ridge's own.
+func (c *campaign) otherLibrary(ref record.ProgramRef, before record.Arm) string {
+	if ref.Library == "" {
+		return ""
+	}
+	name, _, _ := strings.Cut(ref.Library, " ")
+	s, why := c.side(name)
+	switch {
+	case s != nil && !slices.Contains(s.Unfused, ref.Library):
+		return "this build knows no such way to use a library"
+	case s != nil:
+		for _, text := range before.Libraries {
+			if now := s.Name + " " + s.found.Version; !strings.HasPrefix(text+" ", now+" ") {
+				return fmt.Sprintf("it was %s, there is %s now", text, now)
+			}
+		}
+		return ""
+	case why != "":
+		return why
+	}
+	for _, v := range c.doc.Host.VendorLibraries {
+		if v.Name == name {
+			return v.Unavailable
+		}
+	}
+	return "this run looks no library of that name up"
+}
+
 // side is a library in use, or nil and, where it was set aside in this run, why.
 func (c *campaign) side(name string) (*side, string) {
 	for _, s := range c.sides {

@@ -22,6 +22,7 @@ import (
 type librarian struct {
 	*fakebackend.Backend
 	missing string // why the library cannot be opened; "": it can
+	version string // "": 1.2.3
 }
 
 func (librarian) Libraries() []backend.LibraryWays { return nil }
@@ -30,15 +31,18 @@ func (l librarian) OpenLibrary(name string, threads int) (record.VendorLibrary, 
 	if l.missing != "" {
 		return record.VendorLibrary{Name: name}, backend.Unsupported("%s", l.missing)
 	}
-	return record.VendorLibrary{Name: name, Version: "1.2.3", Path: "lib" + name + ".so"}, nil
+	return record.VendorLibrary{Name: name, Version: cmp.Or(l.version, "1.2.3"), Path: "lib" + name + ".so"}, nil
 }
 
 func (l librarian) Open(id string, o backend.OpenOptions) (backend.Device, error) {
 	d, err := l.Backend.Open(id, o)
-	return librarianDevice{d}, err
+	return librarianDevice{d, cmp.Or(l.version, "1.2.3")}, err
 }
 
-type librarianDevice struct{ backend.Device }
+type librarianDevice struct {
+	backend.Device
+	version string
+}
 
 func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backend.Executable, error) {
 	if o.Library == "acme blocked" || o.Library == "acme fused none" {
@@ -47,7 +51,23 @@ func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backen
 	if o.Library != "" {
 		p.Name = o.Library
 	}
-	return d.Device.Prepare(p, o)
+	e, err := d.Device.Prepare(p, o)
+	if err == nil && o.Library != "" {
+		e = librarianExecutable{e, "acme " + d.version + " fast"}
+	}
+	return e, err
+}
+
+// librarianExecutable has its first step by the library.
+type librarianExecutable struct {
+	backend.Executable
+	library string
+}
+
+func (e librarianExecutable) Kernels() []backend.KernelInfo {
+	all := slices.Clone(e.Executable.Kernels())
+	all[0].Library = e.library
+	return all
 }
 
 // failing is a worker that fails in a verb when a program is computed a library's way.
@@ -125,7 +145,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			fake := &fakebackend.Backend{NS: func(p op.Program, _ string) float64 { return ns[p.Name] }}
 			cfg, v := toy(t, fake, t.TempDir())
 			ops := fusion.WithPatterns(op.Builtin(), fusion.Builtin())
-			server := &runner.Server{Backends: []backend.Backend{librarian{fake, c.missing}}, Ops: op.Builtin(),
+			server := &runner.Server{Backends: []backend.Backend{librarian{fake, c.missing, ""}}, Ops: op.Builtin(),
 				Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) }}
 			asked, current := []string{}, []string{}
 			cfg.Launch = func(ctx context.Context) (runner.Worker, error) {
@@ -154,7 +174,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			}
 			if f := r.VendorFused; (f != nil) != (c.fusedNS > 0) {
 				t.Errorf("vendor_fused %+v", f)
-			} else if f != nil && (f.LatencyMS != c.fusedNS/1e3 || f.Library != cmp.Or(c.fusedBy, "acme fused") || f.Version != "1.2.3" || f.Ratio < c.fusedNS/60*0.99 || f.Ratio > c.fusedNS/60*1.01) {
+			} else if f != nil && (f.LatencyMS != c.fusedNS/1e3 || f.Library != cmp.Or(c.fusedBy, "acme fused") || f.Version != "1.2.3" || f.CodePath != "fast" || f.Ratio < c.fusedNS/60*0.99 || f.Ratio > c.fusedNS/60*1.01) {
 				t.Errorf("vendor_fused %+v", f)
 			}
 			if len(r.VendorTried) > 0 == (c.missing != "") {

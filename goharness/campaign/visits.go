@@ -171,14 +171,18 @@ func (c *campaign) due(round int) (out []piloted) {
 		}
 		p, ok := c.pilots[k.ID]
 		if !ok { // of a resumed journal
-			if len(r.Arms) != 2 || len(r.Arms[0].Libraries) > 0 {
-				continue // a library's way of its baseline is not in the result
+			if len(r.Arms) != 2 {
+				continue
 			}
-			p = piloted{Case: k, tried: r.Candidates}
-			p.Arms = slices.Clone(k.Arms)
-			p.Arms[0].Name, p.BudgetNS = r.Arms[0].Name, k.BudgetNS/int64(c.leastVisits())
-			p.LeastQuartets = measure.LeastQuartetsOfVisit
+			p = piloted{Case: askedBefore(k, r), tried: r.Candidates}
+			p.BudgetNS, p.LeastQuartets = k.BudgetNS/int64(c.leastVisits()), measure.LeastQuartetsOfVisit
 			c.pilots[k.ID] = p
+		}
+		// Beside others than its kernels, or in ridge's own worker, a library would not be what was measured before.
+		if why := c.otherLibrary(p.Arms[0], r.Arms[0]); why != "" {
+			c.cfg.View.Warn("%s is not visited again: its baseline is %s: %s", k.ID, p.Arms[0].Library, why)
+			c.left[k.ID] = true
+			continue
 		}
 		if _, timed := c.took[k.ID]; !timed {
 			c.took[k.ID] = firstGuess(r)
