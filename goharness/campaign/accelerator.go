@@ -23,6 +23,9 @@ func acceleratorPlan(o *plan.Options, a record.Device) {
 		o.Levels = []ceiling.Level{{Name: "L2", Capacity: o.LLC}, {Name: ceiling.DRAM}}
 	}
 	o.Levels1 = o.Levels
+	if o.TotalMemory == 0 {
+		o.TotalMemory = a.Memory
+	}
 	if o.Memory == 0 {
 		o.Memory = a.Memory / 10 * 9 // the driver keeps some; what is free is asked before each case
 	}

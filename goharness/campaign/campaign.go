@@ -352,6 +352,9 @@ func (c *campaign) hostPlan(wh *WorkerHost, cpus []int) {
 	if o.LLC == 0 {
 		o.LLC = wh.LLCBytes()
 	}
+	if v, ok := wh.host.Memory.TotalBytes.Get(); ok && o.TotalMemory == 0 {
+		o.TotalMemory = v
+	}
 	if o.Memory == 0 {
 		if free, _, err := wh.FreeMemory(); err == nil {
 			o.Memory = free

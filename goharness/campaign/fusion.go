@@ -27,13 +27,7 @@ const (
 // shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
 func (c *campaign) shorten(k record.Case) record.Case {
 	k.Pilot, k.Cuts = true, nil
-	var launch float64
-	if p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0]); err == nil { // else the run says what is wrong with it
-		for _, s := range p.Steps {
-			launch += c.stepLimit(fusion.Step{Op: s.Op}, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
-		}
-	}
-	k.Trials, k.Warmup = pilotLength(launch, k.Quick)
+	k.Trials, k.Warmup = pilotLength(c.launchNS(k), k.Quick)
 	return k
 }
 
@@ -54,13 +48,37 @@ func pilotLength(launchNS float64, quick bool) (quartets, warmup int) {
 	}
 }
 
+// launchNS is the shortest time that the ceilings allow the first arm of a comparison; 0 where none were measured.
+func (c *campaign) launchNS(k record.Case) (sum float64) {
+	p, err := fusion.Program(c.cfg.Plan.Fusion, k.Arms[0])
+	if err != nil {
+		return 0 // the run says what is wrong with it
+	}
+	for _, s := range p.Steps {
+		sum += c.stepLimit(fusion.Step{Op: s.Op}, &record.Result{Threads: k.Threads, Mode: k.Mode}).FloorNS
+	}
+	return sum
+}
+
+// tooLong says why a comparison is skipped that the plan measures only where its launches are short; "" where it is not.
+func (c *campaign) tooLong(k record.Case) string {
+	if k.MostLaunchNS == 0 || len(k.Arms) != 2 {
+		return ""
+	}
+	ns := c.launchNS(k)
+	if ns <= float64(k.MostLaunchNS) {
+		return ""
+	}
+	return fmt.Sprintf("a launch of the unfused program takes %.2g s by the measured ceilings, and a shape beyond the last-level cache may take %.2g s", ns/1e9, float64(k.MostLaunchNS)/1e9)
+}
+
 // pilot decides which candidate is the baseline of a comparison, by comparing each with the best
 // so far. Its samples are thrown away: a candidate that won by luck gets no credit for it. A candidate
 // that cannot run or is wrong loses; its verdict is not lost where it is the only one. Ridge's own
 // candidates come first, then the vendor libraries, each against the best of those.
 func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
 	p := piloted{Case: k}
-	if len(k.Baselines) == 0 || len(k.Arms) != 2 {
+	if len(k.Baselines) == 0 || len(k.Arms) != 2 || k.SkipReason != "" {
 		return p, nil
 	}
 	best := k.Arms[0]

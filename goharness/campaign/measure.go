@@ -65,6 +65,9 @@ func (c *campaign) measure(ctx context.Context) error {
 			if err := c.reprobeMain(ctx); err != nil {
 				return err
 			}
+			if why := c.tooLong(k); why != "" {
+				k.SkipReason = why
+			}
 		}
 		if _, err := c.ask(ctx, k, false); err != nil {
 			return err

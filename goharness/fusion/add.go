@@ -46,6 +46,7 @@ func addShapes() []Shape {
 	for i, rows := range []int{4, 16, 64, 256, 1024, 2048, 4096, 8192} {
 		out = append(out, Shape{Params: map[string]string{"rows": fmt.Sprint(rows), "cols": "4096"}, Quick: i < 2})
 	}
+	out[len(out)-1].Grow = "rows"
 	return out
 }
 

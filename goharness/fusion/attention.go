@@ -47,6 +47,7 @@ func attentionShapes() []Shape {
 	} {
 		out = append(out, Shape{Params: map[string]string{"b": fmt.Sprint(s.b), "s": fmt.Sprint(s.s), "d": fmt.Sprint(s.d)}, Quick: s.quick})
 	}
+	out[len(out)-1].Grow = "b"
 	return out
 }
 

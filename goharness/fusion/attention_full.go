@@ -2,6 +2,7 @@ package fusion
 
 import (
 	"fmt"
+	"slices"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -27,7 +28,10 @@ func fullAttentionPatterns(base Pattern) []Pattern {
 	full.Params = append(append([]op.ParamSpec(nil), base.Params...),
 		op.ParamSpec{Name: "causal", Doc: "1: a query sees the keys up to its own", Default: "0", Enum: []string{"0", "1"}})
 	longest := Shape{Params: map[string]string{"b": "1", "s": "8192", "d": "64"}, DTypes: []record.DType{record.FP32}}
-	full.Shapes = append(full.Shapes[:len(full.Shapes):len(full.Shapes)], longest)
+	full.Shapes = append(slices.Clone(full.Shapes), longest)
+	for i := range full.Shapes {
+		full.Shapes[i].Grow = "" // its fused kernel keeps the scores, and its arithmetic takes longer than memory
+	}
 	full.Build = func(v op.Values, d record.DType) (Pair, error) {
 		return fullAttention(full.Name, v, d, v.Bool("causal"))
 	}

@@ -53,6 +53,9 @@ func linearShapes(largest bool) []Shape {
 		if s.m == 4096 {
 			shape.DTypes = []record.DType{record.FP32}
 		}
+		if s.m == 65536 {
+			shape.Grow = "m"
+		}
 		out = append(out, shape)
 	}
 	return out

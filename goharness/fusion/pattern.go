@@ -46,6 +46,9 @@ type Shape struct {
 	Params map[string]string
 	Quick  bool
 	DTypes []record.DType // nil: those of the pattern
+	// Grow, of the largest shape of a sweep that moves much memory for its arithmetic, is the parameter by which it grows beyond a large
+	// last-level cache (see Grown); "": it does not.
+	Grow string
 }
 
 // Pair is both ways to compute one shape. Programs have the same reference and inputs.

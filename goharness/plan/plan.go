@@ -38,6 +38,8 @@ type Options struct {
 	LLC int64
 	// Memory that may be allocated in bytes; 0: unknown.
 	Memory int64
+	// TotalMemory of the device in bytes, in use or not; 0: unknown.
+	TotalMemory int64
 	// PeakChunks is the chunks of work of a peak probe (op.PeakRow); 0: one for each thread.
 	PeakChunks int64
 	// Traffic is about the bytes that a launch of a level's bandwidth probe moves, half of them at least; 0: 8 MiB. NearTraffic: of a working set of at most
@@ -134,7 +136,7 @@ func Build(o Options) (Plan, error) {
 	if err := b.fusions(); err != nil {
 		return Plan{}, err
 	}
-	return Plan{Probes: probes, Cases: b.cases, Warnings: warnings}, nil
+	return Plan{Probes: probes, Cases: b.cases, Warnings: append(warnings, b.warnings...)}, nil
 }
 
 // CheckSelection reports whether the operations and precisions asked for select any case,
@@ -178,9 +180,11 @@ func (o Options) checkNames() error {
 }
 
 type builder struct {
-	o     Options
-	cases []record.Case
-	seen  map[string]bool
+	o        Options
+	cases    []record.Case
+	seen     map[string]bool
+	warnings []string // of the cases
+	tooLarge []string // fusion patterns whose shape beyond the last-level cache is left out for its memory
 }
 
 // NewCase makes a complete case with its canonical id: parameters in declared order with
