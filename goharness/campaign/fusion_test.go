@@ -246,6 +246,14 @@ func TestAFusionCampaignGivesAProfile(t *testing.T) {
 	}
 	for _, p := range profiles[0].Patterns {
 		for _, s := range p.Shapes {
+			// Measured: the fused program writes its output alone, the chain at least that.
+			size, out := p.DType.Size(), s.Extra["m"]*s.Extra["n"]
+			if p.Pattern == "QK_AttentionScores" {
+				out = s.Extra["b"] * s.Extra["s"] * s.Extra["s"]
+			}
+			if s.FusedWritten != size*out || s.UnfusedWritten < s.FusedWritten || s.UnfusedWritten%s.FusedWritten != 0 {
+				t.Errorf("%s: %d and %d bytes written, the output has %d", s.CaseID, s.UnfusedWritten, s.FusedWritten, size*out)
+			}
 			if math.Abs(s.UnfusedMS/s.FusedMS/s.Speedup-1) > 1e-9 || math.Abs(s.UnfusedGFLOPS*s.UnfusedMS*1e6/float64(s.FLOPs)-1) > 1e-9 ||
 				math.Abs(s.FusedGFLOPS*s.FusedMS*1e6/float64(s.FusedFLOPs)-1) > 1e-9 || math.Abs(s.FusedGFLOPS/s.UnfusedGFLOPS-1-s.Improvement) > 1e-9 {
 				t.Errorf("%s: figures that contradict each other: %+v", s.CaseID, s)

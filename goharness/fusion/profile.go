@@ -70,6 +70,7 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	}
 	u, f := r.Arms[0], r.Arms[1]
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
+	s.UnfusedWritten, s.FusedWritten = written(u), written(f)
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
 	unfusedNS, fusedNS := measure.Undisturbed(*r.Ratio, [2]record.Time{*u.Time, *f.Time})
 	s.UnfusedMS, s.FusedMS = unfusedNS/1e6, fusedNS/1e6
@@ -108,6 +109,14 @@ func (s *sized) energy(unfused, fused *record.Energy) {
 	s.EnergyRatio = a / b
 	half := s.EnergyRatio * math.Hypot(ua/a, ub/b)
 	s.EnergyRatioCI95 = &[2]float64{max(0, s.EnergyRatio-half), s.EnergyRatio + half}
+}
+
+// written is what an arm's verification counted; 0 where it did not.
+func written(a record.Arm) int64 {
+	if a.Verification == nil {
+		return 0
+	}
+	return a.Verification.WrittenBytes
 }
 
 func reduction(unfused, fused int64) float64 {

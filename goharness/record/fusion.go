@@ -41,6 +41,8 @@ type FusionShape struct {
 	FusedBytes      int64             `json:"fused_bytes" jsonschema:"description=modelled: inputs read and output written once"`
 	Speedup         float64           `json:"speedup_factor" jsonschema:"description=time of unfused over time of fused, by quartets A B B A: of several visits the ratio of undisturbed times (the fastest third of the samples), of one the pseudo-median of the quiet half"`
 	MemoryReduction float64           `json:"memory_reduction" jsonschema:"description=1 - fused_bytes/unfused_bytes"`
+	UnfusedWritten  int64             `json:"unfused_written_bytes,omitempty" jsonschema:"description=measured at verification: distinct bytes of outputs and intermediates that the baseline wrote (a stage in place writes none beside those before it); a kernel's own scratch is not in it (see verification.written_bytes). Absent in older documents and of imported files"`
+	FusedWritten    int64             `json:"fused_written_bytes,omitempty" jsonschema:"description=measured as unfused_written_bytes: of the fused program"`
 	Improvement     float64           `json:"gflops_improvement" jsonschema:"description=(fused_gflops - unfused_gflops)/unfused_gflops: speedup_factor - 1 where both execute the same FLOP"`
 	Extra           map[string]int64  `json:"extra_params"`
 	FLOPs           int64             `json:"flops" jsonschema:"description=of the unfused chain"`

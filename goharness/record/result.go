@@ -124,16 +124,18 @@ type Result struct {
 
 // Verification says how the output was checked before timing.
 type Verification struct {
-	Passed      bool      `json:"passed"`
-	IntegerTest string    `json:"integer_test" jsonschema:"description=exact or why not done"`
-	Checked     int64     `json:"checked_elements" jsonschema:"description=elements compared with the float64 expectation"`
-	Elements    int64     `json:"elements"`
-	Projection  bool      `json:"projection,omitempty" jsonschema:"description=a Freivalds projection of the whole output was compared too"`
-	Repeatable  bool      `json:"repeatable" jsonschema:"description=a second run gave the same bits"`
-	WorstBound  float64   `json:"worst_error_over_bound" jsonschema:"description=largest error divided by its bound; at most 1 when passed"`
-	BoundC      float64   `json:"bound_constant"`
-	RoundedC    float64   `json:"rounded_constant,omitempty" jsonschema:"description=units in the last place of the precision that are allowed for operands which the kernel computes and rounds itself (attention weights) or for what tensor cores cut off sums of fp8 products; see op.Expectation"`
-	Mismatch    *Mismatch `json:"mismatch,omitempty"`
+	Passed      bool    `json:"passed"`
+	IntegerTest string  `json:"integer_test" jsonschema:"description=exact or why not done"`
+	Checked     int64   `json:"checked_elements" jsonschema:"description=elements compared with the float64 expectation"`
+	Elements    int64   `json:"elements"`
+	Projection  bool    `json:"projection,omitempty" jsonschema:"description=a Freivalds projection of the whole output was compared too"`
+	Repeatable  bool    `json:"repeatable" jsonschema:"description=a second run gave the same bits"`
+	WorstBound  float64 `json:"worst_error_over_bound" jsonschema:"description=largest error divided by its bound; at most 1 when passed"`
+	BoundC      float64 `json:"bound_constant"`
+	RoundedC    float64 `json:"rounded_constant,omitempty" jsonschema:"description=units in the last place of the precision that are allowed for operands which the kernel computes and rounds itself (attention weights) or for what tensor cores cut off sums of fp8 products; see op.Expectation"`
+	// WrittenBytes are measured: a byte counts once, however many steps write it.
+	WrittenBytes int64     `json:"written_bytes,omitempty" jsonschema:"description=measured: distinct bytes of outputs and intermediates that the program wrote; those that differ from the poison after one of two runs over two poisons. Row padding; inputs; a kernel's own scratch (packed panels and sums in its workspace) and writing a byte again are not in it. Absent where the verification did not get so far"`
+	Mismatch     *Mismatch `json:"mismatch,omitempty"`
 }
 
 // Mismatch is the first wrong element found.

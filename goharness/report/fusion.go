@@ -14,7 +14,7 @@ var adviceColumns = []column{{name: "pattern"}, {name: "recommendation"}}
 
 var fusionColumns = []column{
 	{name: "pattern"}, {name: "shape"}, {name: "precision", drop: 1}, {name: "unfused ms", right: true, drop: 4}, {name: "fused ms", right: true, drop: 3},
-	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "predicted", right: true, drop: 6}, {name: "bytes", right: true, drop: 5}, {name: "baseline", drop: 7}, {name: "verdict"},
+	{name: "speed-up", right: true}, {name: "interval", right: true, drop: 2}, {name: "predicted", right: true, drop: 6}, {name: "moved/written", right: true, drop: 5}, {name: "baseline", drop: 7}, {name: "verdict"},
 }
 
 // WriteFusion shows a fusion profile: its shapes, the recommendations, and what to do.
@@ -96,6 +96,9 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 		c[7] = times(s.Predicted, 2)
 	}
 	c[8], c[9] = less(s.MemoryReduction), orNone(s.Baseline)
+	if s.UnfusedWritten > 0 && s.FusedWritten > 0 {
+		c[8] += " / " + less(1-float64(s.FusedWritten)/float64(s.UnfusedWritten))
+	}
 	if f := s.VendorFused; f != nil {
 		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %s of ridge's fused kernel's time (%s)", f.Library, f.Version, f.LatencyMS, times(f.Ratio, 2), timesBetween(f.RatioCI95)))
 	}
@@ -147,9 +150,12 @@ func fusionLists(of map[string][]string, o Options) string {
 func less(f float64) string {
 	if v := -100 * f; finite(v) && math.Abs(v) < 1e12 {
 		if f > 0.995 && f < 1 { // not all
-			return fmt.Sprintf("-%.2g %%", -v)
+			return fmt.Sprintf("%.2g %%", v)
 		}
-		return fmt.Sprintf("-%.0f %%", -v)
+		if math.Abs(v) < 0.5 {
+			return "0 %"
+		}
+		return fmt.Sprintf("%+.0f %%", v) // more, where the fused program moves more
 	}
 	return percent(-f)
 }

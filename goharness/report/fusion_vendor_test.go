@@ -28,3 +28,27 @@ func TestTheFusionTableShowsTheBaselineAndALibrarysFusedPrimitive(t *testing.T) 
 		}
 	}
 }
+
+func TestTheFusionTableShowsModelledAndWrittenBytes(t *testing.T) {
+	for _, c := range []struct {
+		reduction      float64
+		unfused, fused int64
+		want           string
+	}{
+		{0.4, 3000, 1000, "-40 % / -67 %"},
+		{0.4, 1000, 1000, "-40 % / 0 %"}, // in place
+		{0.4, 1000, 1100, "-40 % / +10 %"},
+		{-0.1, 0, 0, "+10 %"}, // of an older document
+		{0.4, 3000, 0, "-40 %"},
+	} {
+		s := record.FusionShape{Pattern: "Add_ReLU", Status: record.OK, Trials: 8, Speedup: 1.2, SpeedupCI95: [2]float64{1.1, 1.3}, Verdict: "moderate",
+			MemoryReduction: c.reduction, UnfusedWritten: c.unfused, FusedWritten: c.fused}
+		var b strings.Builder
+		if err := WriteFusion(&b, record.Fusion{Patterns: []record.FusionPattern{{Pattern: "Add_ReLU", DType: record.FP32, Shapes: []record.FusionShape{s}}}}, Options{Width: 200}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, " "+c.want+" ") || !strings.Contains(text, "moved/written") || strings.Count(text, "%") != strings.Count(c.want, "%") {
+			t.Errorf("want %s: %s", c.want, text)
+		}
+	}
+}

@@ -4,6 +4,7 @@
 package runner
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"hash/maphash"
@@ -63,7 +64,7 @@ func Verify(ctx context.Context, e backend.Executable, p op.Program, seed uint64
 	if err := v.phase("random", false); err != nil || v.out.Mismatch != nil {
 		return v.out, err
 	}
-	v.out.Passed = true
+	v.out.Passed, v.out.WrittenBytes = true, v.written
 	return v.out, nil
 }
 
@@ -84,11 +85,14 @@ type verifier struct {
 	effort  Effort
 	acc     record.DType
 	rounded float64 // bound for one op.Expectation.Rounded
+	count   bool    // the runs are those that written is of
+	written int64
 	out     record.Verification
 }
 
 // phase runs the program on one kind of input; on random ones twice, with two poisons.
 func (v *verifier) phase(name string, integer bool) error {
+	v.count = !integer
 	if err := v.e.Fill(integer, 0); err != nil {
 		return fmt.Errorf("verify %s: fill: %w", v.p.Name, err)
 	}
@@ -264,7 +268,7 @@ func (v *verifier) padding(t op.Tensor, poison int) error {
 		}
 		return true
 	}
-	want := [2]byte{0xff, 0x7f}[poison]
+	want := poisonBytes[poison]
 	if len(before) == 0 || before[0] != want || !same(before) {
 		bad("bytes before the first element")
 		return nil
@@ -280,7 +284,32 @@ func (v *verifier) padding(t op.Tensor, poison int) error {
 			return nil
 		}
 	}
+	if v.count {
+		v.written += writtenBytes(t, mem, poison)
+	}
 	return nil
+}
+
+// poisonBytes are what backend.Executable.Poison fills memory with.
+var poisonBytes = [2]byte{0xff, 0x7f}
+
+// writtenBytes is what a run over one poison tells of the bytes of a tensor that the program wrote; both runs' sum is their number. After the run
+// over the second poison all that differ from it were written. Those that were written with just its value show in the run over the first: there a byte
+// that was not written holds the first. Both runs write the same bits, as the verification demands of outputs.
+func writtenBytes(t op.Tensor, mem []byte, poison int) (n int64) {
+	size := t.DType.Size()
+	row, ld := t.Row()*size, t.LD()*size
+	if row == ld {
+		row, ld = int64(len(mem)), int64(len(mem))
+	}
+	for at := int64(0); ld > 0 && at < int64(len(mem)); at += ld {
+		held := int64(bytes.Count(mem[at:at+row], poisonBytes[1:]))
+		if poison == 1 {
+			held = row - held
+		}
+		n += held
+	}
+	return n
 }
 
 // maxBlock bounds the elements that compare reads at once.
