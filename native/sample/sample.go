@@ -44,6 +44,16 @@ func HardwareEvents() []Event {
 	return []Event{{"cycles", 0, 0}, {"instructions", 0, 1}, {"llc_misses", 0, 3}}
 }
 
+// UsePerf puts C functions (ridge_perf in sample.h) in the place of perf_event_open(2), read(2) and close(2), for tests; nil: the
+// system's. No sampler may be at work meanwhile.
+func UsePerf(open, read, closing unsafe.Pointer) {
+	if open == nil {
+		C.ridge_sample_use_perf(nil)
+		return
+	}
+	C.ridge_sample_use_perf(&C.ridge_perf{open: (*[0]byte)(open), read: (*[0]byte)(read), close: (*[0]byte)(closing)})
+}
+
 // Tick is one interruption of a thread.
 type Tick struct {
 	AtNS   int64 // CLOCK_MONOTONIC

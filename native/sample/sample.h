@@ -11,6 +11,9 @@
 #ifndef RIDGE_SAMPLE_H
 #define RIDGE_SAMPLE_H
 
+#include <stddef.h>
+#include <sys/types.h>
+
 #include "../include/ridge.h"
 
 enum { RIDGE_SAMPLE_EVENTS = 4 };
@@ -26,6 +29,16 @@ typedef struct ridge_event {
   uint32_t type;
   uint64_t config;
 } ridge_event;
+
+// What counts them: perf_event_open(2) for the calling thread in the group of that descriptor (-1: it leads one), read(2), which the
+// signal handler calls, and close(2). Tests put others in their place.
+struct perf_event_attr;
+typedef struct ridge_perf {
+  int (*open)(struct perf_event_attr *a, int group);
+  ssize_t (*read)(int fd, void *to, size_t bytes);
+  int (*close)(int fd);
+} ridge_perf;
+void ridge_sample_use_perf(const ridge_perf *p); // NULL: the system's; not while a sampler is attached
 
 struct ridge_sampler;
 

@@ -50,6 +50,13 @@ struct ridge_sampler {
 // pointer: nothing is allocated on first use in the handler.
 static __thread ring *volatile own;
 
+static int system_open(struct perf_event_attr *a, int group) { return (int)syscall(SYS_perf_event_open, a, 0, -1, group, PERF_FLAG_FD_CLOEXEC); }
+
+static const ridge_perf from_system = {system_open, read, close};
+static ridge_perf perf = {system_open, read, close};
+
+void ridge_sample_use_perf(const ridge_perf *p) { perf = p ? *p : from_system; }
+
 static void on_tick(int sig, siginfo_t *info, void *context) {
   (void)sig;
   ring *r = own;
@@ -75,7 +82,7 @@ static void on_tick(int sig, siginfo_t *info, void *context) {
 #endif
   if (r->nevents > 0) {
     group got = {0};
-    if (read(r->fd[0], &got, sizeof got) > 0) memcpy(t->counts, got.value, sizeof t->counts);
+    if (perf.read(r->fd[0], &got, sizeof got) > 0) memcpy(t->counts, got.value, sizeof t->counts);
   }
   atomic_store_explicit(&r->head, head + 1, memory_order_release);
   errno = saved;
@@ -140,11 +147,11 @@ static void open_events(struct ridge_sampler *s, ring *r) {
     a.type = s->events[i].type, a.config = s->events[i].config;
     a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     a.exclude_kernel = 1, a.exclude_hv = 1;
-    r->fd[i] = (int)syscall(SYS_perf_event_open, &a, 0, -1, i ? r->fd[0] : -1, PERF_FLAG_FD_CLOEXEC);
+    r->fd[i] = perf.open(&a, i ? r->fd[0] : -1);
     if (r->fd[i] < 0) {
       int zero = 0;
       atomic_compare_exchange_strong(&s->event_error, &zero, errno);
-      while (i-- > 0) close(r->fd[i]);
+      while (i-- > 0) perf.close(r->fd[i]);
       return;
     }
   }
@@ -210,8 +217,8 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
   const struct timespec none = {0, 0};
   while (sigtimedwait(&set, NULL, &none) > 0) {} // a tick that was pending
   group got = {0};
-  if (r->nevents > 0 && read(r->fd[0], &got, sizeof got) > 0) r->enabled_ns = got.enabled_ns, r->counted_ns = got.counted_ns;
-  for (int i = 0; i < r->nevents; i++) close(r->fd[i]);
+  if (r->nevents > 0 && perf.read(r->fd[0], &got, sizeof got) > 0) r->enabled_ns = got.enabled_ns, r->counted_ns = got.counted_ns;
+  for (int i = 0; i < r->nevents; i++) perf.close(r->fd[i]);
   r->nevents = 0;
   return RIDGE_OK;
 }
