@@ -79,7 +79,7 @@ func (s *sampling) answers(ticks [][]sample.Tick, events []string, windows [][]b
 		if slices.ContainsFunc(w, func(b backend.Sample) bool { return s.hosted[b.StartNS] }) {
 			x = backend.CodeSamples{Unavailable: "a vendor library computes on threads of its own, which are not sampled"}
 		}
-		x.EventsUnavailable = s.s.EventsUnavailable
+		x.Refused = append(x.Refused, s.s.Refused...)
 		var err error
 		if x.Mappings, err = mappings(x.Samples); err != nil {
 			return nil, err
@@ -109,6 +109,7 @@ func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, even
 		}
 		return i >= 0 && at < windows[i].EndNS
 	}
+	shares := make([]share, len(ticks))
 	for thread, list := range ticks {
 		at := map[uint64]int{}
 		for i, t := range list {
@@ -123,17 +124,67 @@ func collect(ticks [][]sample.Tick, windows []backend.Sample, period int64, even
 			}
 			x := &out.Samples[k]
 			x.Count++
-			if i > 0 && inside(list[i-1].AtNS) && t.AtNS-list[i-1].AtNS < 2*period {
+			if i > 0 && inside(list[i-1].AtNS) && t.AtNS-list[i-1].AtNS < 2*period && shares[thread].add(list[i-1], t) {
 				for e := range x.Events {
 					x.Events[e] += int64(t.Counts[e] - list[i-1].Counts[e])
 				}
 			}
 		}
 	}
+	if why := notCounted(shares); why != "" && len(events) > 0 {
+		out.Events = nil
+		for _, e := range events {
+			out.Refused = append(out.Refused, backend.RefusedEvent{Event: e, Reason: why})
+		}
+		for i := range out.Samples {
+			out.Samples[i].Events = nil
+		}
+	}
 	slices.SortFunc(out.Samples, func(a, b backend.CodeSample) int {
 		return cmp.Or(cmp.Compare(a.Thread, b.Thread), cmp.Compare(a.Address, b.Address))
 	})
 	return out
+}
+
+// share is for how long the counters of a thread were wanted, for how long of it they counted, and for how long they could not be read.
+type share struct{ wanted, counted, unread int64 }
+
+// add takes the time from one tick to the next; false where the counters were not read at both.
+func (s *share) add(from, to sample.Tick) bool {
+	if from.EnabledNS == 0 || to.EnabledNS == 0 {
+		s.unread += to.AtNS - from.AtNS
+		return false
+	}
+	s.wanted += int64(to.EnabledNS - from.EnabledNS)
+	s.counted += int64(to.CountedNS - from.CountedNS)
+	return true
+}
+
+// leastCounted is the share of the time below which a thread's counts are refused: the rest would have to be guessed, and
+// the ticks within it would show none.
+const leastCounted = 0.99
+
+// notCounted says why the counts of a program are not shown; "" where each thread's counters counted all of the time. A thread without two
+// ticks in a row tells nothing, unless none has them.
+func notCounted(threads []share) string {
+	const what = "perf_event_open: "
+	known := false
+	for _, s := range threads {
+		all := s.wanted + s.unread
+		switch {
+		case all == 0:
+			continue
+		case float64(s.unread) > (1-leastCounted)*float64(all):
+			return fmt.Sprintf("%sthe counters could not be read in %.0f %% of the time", what, 100*float64(s.unread)/float64(all))
+		case float64(s.counted) < leastCounted*float64(all):
+			return fmt.Sprintf("%sthey counted in %.0f %% of the time, as others use the processor's counters too: end the other user (perf, the kernel's NMI watchdog: sysctl kernel.nmi_watchdog=0)", what, 100*float64(s.counted)/float64(all))
+		}
+		known = true
+	}
+	if !known {
+		return what + "no two ticks in a row lie in the samples: take more with --trials, or raise --rate"
+	}
+	return ""
 }
 
 // mappings lists the executable memory that samples lie in, the program's own first.

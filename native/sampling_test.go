@@ -3,6 +3,7 @@
 package native
 
 import (
+	"strings"
 	"testing"
 
 	"ridge/goharness/backend"
@@ -13,7 +14,7 @@ import (
 func TestTicksGoToTheProgramInWhoseWindowsTheyLie(t *testing.T) {
 	var ticks []sample.Tick
 	for at := int64(0); at < 100; at += 10 {
-		k := sample.Tick{AtNS: at, PC: uint64(0x1000 + at%20)}
+		k := sample.Tick{AtNS: at, PC: uint64(0x1000 + at%20), EnabledNS: uint64(1 + at), CountedNS: uint64(1 + at)}
 		k.Counts[0] = uint64(7 * at / 10)
 		ticks = append(ticks, k)
 	}
@@ -44,6 +45,64 @@ func TestTicksGoToTheProgramInWhoseWindowsTheyLie(t *testing.T) {
 	s.hosted[45] = true
 	if got, err = s.answers([][]sample.Tick{ticks}, nil, [][]backend.Sample{first, second}); err != nil || got[0].Unavailable != "" || got[1].Unavailable == "" || len(got[1].Samples) != 0 {
 		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// Ticks come every 1000 ns on two threads; the counters of the second are shared or cannot be read.
+func TestCountsOfAPartOfTheTimeAreRefused(t *testing.T) {
+	const n = 1000
+	whole := []backend.Sample{{StartNS: 0, EndNS: 1000 * n}}
+	for _, tc := range []struct {
+		name    string
+		window  []backend.Sample
+		perMill uint64           // for which they count from the 500th tick on
+		unread  func(i int) bool // of the second thread
+		want    string           // part of the reason; "" for counts
+	}{
+		{"alone", whole, 1000, nil, ""},
+		{"a little is missed", whole, 990, nil, ""},
+		{"a fortieth is missed in all, a twentieth of the second half", whole, 950, nil, "they counted in 98 % of the time, as others use"},
+		{"the same in a window of the second half", []backend.Sample{{StartNS: 600e3, EndNS: 700e3}}, 950, nil, "they counted in 95 % of the time"},
+		{"nothing is missed in the first half", []backend.Sample{{StartNS: 0, EndNS: 400e3}}, 0, nil, ""},
+		{"they never counted", []backend.Sample{{StartNS: 600e3, EndNS: 700e3}}, 0, nil, "they counted in 0 % of the time"},
+		{"unreadable", whole, 1000, func(int) bool { return true }, "could not be read in 100 % of the time"},
+		{"one unreadable tick", whole, 1000, func(i int) bool { return i == 7 }, ""},
+		{"a tenth unreadable", whole, 1000, func(i int) bool { return i%20 == 7 }, "could not be read in 10 % of the time"},
+		{"no two ticks in a row", []backend.Sample{{StartNS: 9500, EndNS: 10500}}, 1000, nil, "no two ticks in a row lie in the samples"},
+	} {
+		var ticks [2][]sample.Tick
+		for thread := range ticks {
+			at, counted := uint64(0), uint64(1)
+			for i := range n {
+				x := sample.Tick{AtNS: int64(1000 * i), PC: 0x1000, EnabledNS: 1 + at, CountedNS: counted}
+				x.Counts[0], x.Counts[1] = uint64(3*i), uint64(5*i)
+				if thread == 1 && tc.unread != nil && tc.unread(i) {
+					x.EnabledNS, x.CountedNS, x.Counts = 0, 0, [len(x.Counts)]uint64{}
+				}
+				ticks[thread] = append(ticks[thread], x)
+				at += 1000
+				if thread == 1 && i >= n/2 {
+					counted += tc.perMill
+				} else {
+					counted += 1000
+				}
+			}
+		}
+		got := collect(ticks[:], tc.window, 1000, []string{"cycles", "instructions"})
+		if tc.want == "" {
+			if len(got.Events) != 2 || len(got.Refused) != 0 || 3*got.Samples[0].Events[1] != 5*got.Samples[0].Events[0] || got.Samples[0].Events[0] == 0 {
+				t.Errorf("%s: %v, %+v, %+v", tc.name, got.Events, got.Refused, got.Samples)
+			}
+			continue
+		}
+		if len(got.Events) != 0 || len(got.Refused) != 2 || got.Refused[1].Event != "instructions" || !strings.Contains(got.Refused[0].Reason, tc.want) {
+			t.Errorf("%s: %v, refused %+v", tc.name, got.Events, got.Refused)
+		}
+		for _, x := range got.Samples {
+			if x.Count == 0 || len(x.Events) != 0 {
+				t.Errorf("%s: a number without its time: %+v", tc.name, x)
+			}
+		}
 	}
 }
 

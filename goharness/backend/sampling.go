@@ -19,11 +19,17 @@ type CodeSamples struct {
 	// Outside fell between or before the windows and are not among Samples. Lost found no room or came too late.
 	Outside int64 `json:"outside,omitempty"`
 	Lost    int64 `json:"lost,omitempty"`
-	// Events counted beside, in the order of CodeSample.Events, or why none are.
-	Events            []string      `json:"events,omitempty"`
-	EventsUnavailable string        `json:"events_unavailable,omitempty"`
-	Samples           []CodeSample  `json:"samples,omitempty"` // by thread and address
-	Mappings          []CodeMapping `json:"mappings,omitempty"`
+	// Events counted beside, in the order of CodeSample.Events, and such as could not be.
+	Events   []string       `json:"events,omitempty"`
+	Refused  []RefusedEvent `json:"refused,omitempty"`
+	Samples  []CodeSample   `json:"samples,omitempty"` // by thread and address
+	Mappings []CodeMapping  `json:"mappings,omitempty"`
+}
+
+// RefusedEvent is a hardware event that was not counted, why and what to do.
+type RefusedEvent struct {
+	Event  string `json:"event"`
+	Reason string `json:"reason"`
 }
 
 // CodeSample is how often a thread was found at an instruction.

@@ -50,7 +50,7 @@ type Resolver func(m backend.CodeMapping, address uint64) (Code, bool)
 // real address of each sampled instruction. The innermost function alone was sampled: what it was
 // called from stands for itself, not for a measured stack.
 func Native(doc record.Calibration, captures []Capture, locate func(string) (Source, bool), resolve Resolver) (*pprof.Profile, error) {
-	n := &native{builder: newBuilder(locate), resolve: resolve, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*placed{}}
+	n := &native{builder: newBuilder(locate), resolve: resolve, column: map[string]int{}, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*placed{}}
 	n.begin(doc, captures)
 	none := map[string]int{}
 	for _, c := range captures {
@@ -78,8 +78,17 @@ func Native(doc record.Calibration, captures []Capture, locate func(string) (Sou
 	return n.p, nil
 }
 
+// notCounted begins the comment on a hardware event of which the profile has no counts.
+const notCounted = "not counted: "
+
+// NotCounted are the hardware events that were refused to a native profile, each with why and what to do.
+func NotCounted(p *pprof.Profile) []string {
+	return slices.DeleteFunc(slices.Clone(p.Comments), func(c string) bool { return !strings.HasPrefix(c, notCounted) })
+}
+
 type native struct {
 	*builder
+	column    map[string]int // of each event in a sample's values
 	resolve   Resolver
 	mappings  map[backend.CodeMapping]*pprof.Mapping
 	addresses map[address]*placed
@@ -103,20 +112,23 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 	p.DefaultSampleType, p.PeriodType = "cpu", &pprof.ValueType{Type: "cpu", Unit: "nanoseconds"}
 	p.TimeNanos = created(doc)
 	var outside, lost int64
-	unavailable := map[string]int{}
+	refused, order := map[backend.RefusedEvent]int{}, []backend.RefusedEvent(nil)
 	for _, c := range captures {
 		p.Period = max(p.Period, c.Code.PeriodNS)
 		p.DurationNanos += c.Code.WindowNS
 		outside += c.Code.Outside
 		lost += c.Code.Lost
-		if len(c.Code.Events) > len(p.SampleType)-2 {
-			p.SampleType = p.SampleType[:2]
-			for _, e := range c.Code.Events {
+		for _, e := range c.Code.Events {
+			if _, known := n.column[e]; !known {
+				n.column[e] = len(p.SampleType)
 				p.SampleType = append(p.SampleType, &pprof.ValueType{Type: e, Unit: "count"})
 			}
 		}
-		if why := c.Code.EventsUnavailable; why != "" {
-			unavailable[why]++
+		for _, r := range c.Code.Refused {
+			if refused[r] == 0 {
+				order = append(order, r)
+			}
+			refused[r]++
 		}
 	}
 	p.Comments = append(p.Comments,
@@ -126,8 +138,12 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 	if lost > 0 {
 		p.Comments = append(p.Comments, fmt.Sprintf("%d ticks were lost: a thread did not run, or the ring was full", lost))
 	}
-	for _, why := range slices.Sorted(maps.Keys(unavailable)) {
-		p.Comments = append(p.Comments, "no hardware events: "+why)
+	for _, r := range order {
+		of := ""
+		if k := refused[r]; k < len(captures) {
+			of = fmt.Sprintf(" in %d of %d programs", k, len(captures))
+		}
+		p.Comments = append(p.Comments, notCounted+r.Event+of+": "+r.Reason)
 	}
 }
 
@@ -147,12 +163,9 @@ func (n *native) add(c Capture) {
 		if c.Arm != "" {
 			x.Label["arm"] = []string{c.Arm}
 		}
-		for i := range n.p.SampleType[2:] {
-			v := int64(0)
-			if i < len(s.Events) {
-				v = s.Events[i]
-			}
-			x.Value = append(x.Value, v)
+		x.Value = append(x.Value, make([]int64, len(n.p.SampleType)-2)...)
+		for i, v := range s.Events {
+			x.Value[n.column[c.Code.Events[i]]] = v
 		}
 		numbers(x, r)
 		x.NumLabel["thread"], x.NumUnit["thread"] = []int64{int64(s.Thread)}, []string{"count"}

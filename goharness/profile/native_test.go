@@ -21,7 +21,7 @@ func capture(t *testing.T) (record.Calibration, Capture) {
 		i++
 	}
 	return doc, Capture{Result: doc.Results[i], Kernels: []string{doc.Results[i].Kernel}, Code: backend.CodeSamples{
-		PeriodNS: 1e6, Threads: 2, WindowNS: 5e6, Outside: 3, Lost: 1, EventsUnavailable: "no counters",
+		PeriodNS: 1e6, Threads: 2, WindowNS: 5e6, Outside: 3, Lost: 1, Refused: []backend.RefusedEvent{{Event: "cycles", Reason: "no counters"}},
 		Mappings: []backend.CodeMapping{{Start: 0x400000, Limit: 0x500000, File: "/somewhere/ridge", BuildID: "abcd"}, {Start: 0x7000, Limit: 0x8000, File: "[vdso]"}},
 		Samples: []backend.CodeSample{{Thread: 0, Address: 0x400010, Count: 4}, {Thread: 0, Address: 0x400020, Count: 2}, {Thread: 1, Address: 0x400010, Count: 2},
 			{Thread: 1, Address: 0x400030, Count: 1}, {Thread: 1, Address: 0x7010, Count: 1}}}}
@@ -105,7 +105,7 @@ func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {
 		}
 	}
 	text := strings.Join(p.Comments, "\n")
-	for _, w := range []string{"3 ticks outside", "1 ticks were lost", "no hardware events: no counters"} {
+	for _, w := range []string{"3 ticks outside", "1 ticks were lost", "not counted: cycles: no counters"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("comments lack %q:\n%s", w, text)
 		}
@@ -117,7 +117,7 @@ func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {
 
 func TestEventsAreSampleTypesWhereTheyAreCounted(t *testing.T) {
 	doc, c := capture(t)
-	c.Code.Events, c.Code.EventsUnavailable = []string{"cycles", "instructions"}, ""
+	c.Code.Events, c.Code.Refused = []string{"cycles", "instructions"}, nil
 	for i := range c.Code.Samples {
 		c.Code.Samples[i].Events = []int64{100, 300}
 	}
@@ -135,6 +135,34 @@ func TestEventsAreSampleTypesWhereTheyAreCounted(t *testing.T) {
 	}
 	if v := p.Sample[len(p.Sample)-1].Value; v[2] != 0 || v[3] != 0 {
 		t.Errorf("values %v of a case without events", v)
+	}
+}
+
+// A case in which one of the events was refused keeps the others in their columns.
+func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing.T) {
+	doc, c := capture(t)
+	few, more := c, c
+	why := backend.RefusedEvent{Event: "cycles", Reason: "taken"}
+	few.Code.Events, few.Code.Refused = []string{"instructions"}, []backend.RefusedEvent{why}
+	few.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: 1, Events: []int64{30}}}
+	more.Code.Events, more.Code.Refused = []string{"cycles", "llc_misses"}, nil
+	more.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: 1, Events: []int64{7, 2}}}
+	p, err := Native(doc, []Capture{few, more}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var types []string
+	for _, x := range p.SampleType {
+		types = append(types, x.Type)
+	}
+	if want := []string{"samples", "cpu", "instructions", "cycles", "llc_misses"}; !slices.Equal(types, want) {
+		t.Fatalf("sample types %v, want %v", types, want)
+	}
+	if a, b := p.Sample[0].Value[2:], p.Sample[1].Value[2:]; !slices.Equal(a, []int64{30, 0, 0}) || !slices.Equal(b, []int64{0, 7, 2}) {
+		t.Errorf("values %v and %v", a, b)
+	}
+	if got := NotCounted(p); len(got) != 1 || got[0] != "not counted: cycles in 1 of 2 programs: taken" {
+		t.Errorf("%q", got)
 	}
 }
 

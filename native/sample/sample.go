@@ -20,6 +20,7 @@ import (
 	"syscall"
 	"unsafe"
 
+	"ridge/goharness/backend"
 	"ridge/native/team"
 )
 
@@ -56,21 +57,25 @@ func UsePerf(open, read, closing unsafe.Pointer) {
 
 // Tick is one interruption of a thread.
 type Tick struct {
-	AtNS   int64 // CLOCK_MONOTONIC
-	PC     uint64
-	Counts [C.RIDGE_SAMPLE_EVENTS]uint64 // of the thread so far, in the order of the events
+	AtNS int64 // CLOCK_MONOTONIC
+	PC   uint64
+	// EnabledNS is for how long the thread's counters were wanted so far, CountedNS for how long of it they counted: others may have the
+	// processor's counters at times. 0: they were not read at this tick.
+	EnabledNS, CountedNS uint64
+	Counts               [C.RIDGE_SAMPLE_EVENTS]uint64 // of the thread so far, in the order of Events
 }
 
 // Sampler samples one team. It is used by the goroutine that uses the team.
 type Sampler struct {
-	c      *C.struct_ridge_sampler
-	team   *team.Team
-	events []Event
-	buf    []C.ridge_tick
-	Ticks  [][]Tick // taken so far, per thread
-	// EventsUnavailable says why no events are counted; "" where they are. Only after Stop is it known whether others had the counters in between.
-	EventsUnavailable string
-	Full, Late        int64 // ticks lost to a full ring, and such as came together with the next
+	c       *C.struct_ridge_sampler
+	team    *team.Team
+	events  []Event
+	counted []int // of events: those that every thread counts
+	buf     []C.ridge_tick
+	Ticks   [][]Tick // taken so far, per thread
+	// Refused are the events that are not among Events.
+	Refused    []backend.RefusedEvent
+	Full, Late int64 // ticks lost to a full ring, and such as came together with the next
 }
 
 // Start samples the team's threads hz times a second until Stop.
@@ -94,37 +99,35 @@ func Start(t *team.Team, hz int, events []Event) (*Sampler, error) {
 		why := syscall.Errno(C.ridge_sampler_error(c))
 		return nil, errors.Join(fmt.Errorf("sample the team's threads: make a timer for each: %w (%w)", why, err), s.Stop())
 	}
-	if why := syscall.Errno(C.ridge_sampler_event_error(c)); why != 0 {
-		s.EventsUnavailable = eventReason(why)
+	for i, e := range events {
+		if why := syscall.Errno(C.ridge_sampler_event_error(c, C.int(i))); why != 0 {
+			s.Refused = append(s.Refused, backend.RefusedEvent{Event: e.Name, Reason: eventReason(why)})
+		} else {
+			s.counted = append(s.counted, i)
+		}
 	}
 	return s, nil
 }
 
-// eventReason says why hardware events cannot be counted and what to do.
+// eventReason says why a hardware event cannot be counted and what to do.
 func eventReason(why syscall.Errno) string {
 	const what = "perf_event_open: "
 	switch why {
 	case syscall.ENOENT, syscall.ENODEV, syscall.EOPNOTSUPP:
-		return what + "this processor shows no such counters, as virtual machines often do"
+		return what + "this processor shows no such counter, as virtual machines often do: run on a machine of its own"
 	case syscall.EACCES, syscall.EPERM:
 		level, _ := os.ReadFile("/proc/sys/kernel/perf_event_paranoid")
 		return what + "not permitted (kernel.perf_event_paranoid is " + strings.TrimSpace(string(level)) + "): sysctl kernel.perf_event_paranoid=2, or the capability CAP_PERFMON; containers also forbid the call by seccomp"
 	case syscall.ENOSYS:
 		return what + "this kernel is built without it (CONFIG_PERF_EVENTS), or seccomp forbids it"
+	case syscall.EINVAL, syscall.ENOSPC:
+		return what + "the processor has no counter for it beside the other events (" + why.Error() + ")"
+	case syscall.EBUSY:
+		return what + "another user has the processor's counters to itself: end it (perf, a monitoring daemon)"
+	case syscall.EMFILE, syscall.ENFILE:
+		return what + why.Error() + ": each thread needs a descriptor for each event: raise ulimit -n"
 	}
 	return what + why.Error()
-}
-
-// leastCounted is the share of the time below which a thread's counts are refused: the rest would have to be guessed, and
-// the ticks within it would show none.
-const leastCounted = 0.99
-
-// sharedReason says why counts of a share of the time are not shown; "" for all of it.
-func sharedReason(counted float64) string {
-	if counted >= leastCounted {
-		return ""
-	}
-	return fmt.Sprintf("perf_event_open: they were counted in %.0f %% of the time, as others use the processor's counters too: end the other user (perf, the kernel's NMI watchdog: sysctl kernel.nmi_watchdog=0)", 100*counted)
 }
 
 func (s *Sampler) onThreads(fn unsafe.Pointer) error {
@@ -140,9 +143,9 @@ func (s *Sampler) Drain() {
 		for {
 			n := int(C.ridge_sampler_take(s.c, C.int(i), &buf[0], C.int64_t(len(buf))))
 			for _, t := range buf[:n] {
-				x := Tick{AtNS: int64(t.at_ns), PC: uint64(t.pc)}
-				for k := range x.Counts {
-					x.Counts[k] = uint64(t.counts[k])
+				x := Tick{AtNS: int64(t.at_ns), PC: uint64(t.pc), EnabledNS: uint64(t.enabled_ns), CountedNS: uint64(t.counted_ns)}
+				for k, event := range s.counted {
+					x.Counts[k] = uint64(t.counts[event])
 				}
 				s.Ticks[i] = append(s.Ticks[i], x)
 			}
@@ -153,13 +156,11 @@ func (s *Sampler) Drain() {
 	}
 }
 
-// Events are the names of what is counted; none when they are unavailable.
+// Events are the names of what every thread counts, in the order of Tick.Counts.
 func (s *Sampler) Events() []string {
 	var out []string
-	if s.EventsUnavailable == "" {
-		for _, e := range s.events {
-			out = append(out, e.Name)
-		}
+	for _, i := range s.counted {
+		out = append(out, s.events[i].Name)
 	}
 	return out
 }
@@ -176,9 +177,6 @@ func (s *Sampler) Stop() error {
 	var full, late C.int64_t
 	C.ridge_sampler_missed(s.c, &full, &late)
 	s.Full, s.Late = int64(full), int64(late)
-	if s.EventsUnavailable == "" && len(s.events) > 0 {
-		s.EventsUnavailable = sharedReason(float64(C.ridge_sampler_counted(s.c)))
-	}
 	C.ridge_sampler_destroy(s.c)
 	s.c = nil
 	return nil

@@ -21,7 +21,8 @@ enum { RIDGE_SAMPLE_EVENTS = 4 };
 typedef struct ridge_tick {
   int64_t at_ns;                        // CLOCK_MONOTONIC
   uint64_t pc;                          // instruction that was interrupted
-  uint64_t counts[RIDGE_SAMPLE_EVENTS]; // counters of the thread so far
+  uint64_t enabled_ns, counted_ns;      // for which the thread's counters were wanted so far, and counted; 0: they were not read
+  uint64_t counts[RIDGE_SAMPLE_EVENTS]; // of the thread so far, by the event's place in the sampler's list
 } ridge_tick;
 
 // An event of perf_event_open(2).
@@ -53,11 +54,8 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx);
 
 // errno of what kept attach from working; 0.
 int ridge_sampler_error(const struct ridge_sampler *s);
-// errno of the first event that could not be counted; 0 when all are.
-int ridge_sampler_event_error(const struct ridge_sampler *s);
-// After detaching: the least share of its time for which a thread's events were counted, 0 to 1. Below 1 others had the
-// processor's counters in between. 1 where nothing is counted.
-double ridge_sampler_counted(const struct ridge_sampler *s);
+// After attaching: errno of why an event is not counted on one of the threads at least; 0 where it is on all.
+int ridge_sampler_event_error(const struct ridge_sampler *s, int event);
 // Takes up to max ticks of a thread out of its ring, oldest first.
 int64_t ridge_sampler_take(struct ridge_sampler *s, int thread, ridge_tick *out, int64_t max);
 // Ticks that found the ring full, and those that the timer could not deliver in time.

@@ -29,8 +29,8 @@ typedef struct __attribute__((aligned(128))) ring {
   ridge_tick *ticks;
   timer_t timer[2]; // in turn, each every second tick
   int armed;        // how many of them there are
-  int fd[RIDGE_SAMPLE_EVENTS], nevents; // fd[0] leads the group
-  uint64_t enabled_ns, counted_ns;      // of the group, known when the thread was detached
+  int fd[RIDGE_SAMPLE_EVENTS], nopen;   // the group, fd[0] leads it
+  int event[RIDGE_SAMPLE_EVENTS];       // which of the sampler's events each of them counts
 } ring;
 
 // What read(2) gives of a group with PERF_FORMAT_GROUP and both times.
@@ -42,7 +42,7 @@ struct ridge_sampler {
   int n, nevents;
   int64_t period_ns;
   ridge_event events[RIDGE_SAMPLE_EVENTS];
-  _Atomic int error, event_error;
+  _Atomic int error, event_error[RIDGE_SAMPLE_EVENTS];
   ring *rings;
 };
 
@@ -80,9 +80,11 @@ static void on_tick(int sig, siginfo_t *info, void *context) {
 #elif defined(__aarch64__)
   t->pc = u->uc_mcontext.pc;
 #endif
-  if (r->nevents > 0) {
+  if (r->nopen > 0) {
     group got = {0};
-    if (perf.read(r->fd[0], &got, sizeof got) > 0) memcpy(t->counts, got.value, sizeof t->counts);
+    const int whole = perf.read(r->fd[0], &got, sizeof got) > 0 && got.n == (uint64_t)r->nopen; // else enabled_ns is 0: not read
+    t->enabled_ns = whole ? got.enabled_ns : 0, t->counted_ns = whole ? got.counted_ns : 0;
+    for (int i = 0; i < r->nopen; i++) t->counts[r->event[i]] = whole ? got.value[i] : 0;
   }
   atomic_store_explicit(&r->head, head + 1, memory_order_release);
   errno = saved;
@@ -137,9 +139,10 @@ void ridge_sampler_destroy(struct ridge_sampler *s) {
   free(s);
 }
 
-// Counts the sampler's events on this thread, as one group. Only what the thread does itself.
+// Counts the sampler's events on this thread, as one group of those that can be counted: the first of them leads it. Only what the
+// thread does itself. An event that is refused keeps its first errno and leaves the others alone.
 static void open_events(struct ridge_sampler *s, ring *r) {
-  r->nevents = 0;
+  r->nopen = 0;
   for (int i = 0; i < s->nevents; i++) {
     struct perf_event_attr a;
     memset(&a, 0, sizeof a);
@@ -147,15 +150,14 @@ static void open_events(struct ridge_sampler *s, ring *r) {
     a.type = s->events[i].type, a.config = s->events[i].config;
     a.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
     a.exclude_kernel = 1, a.exclude_hv = 1;
-    r->fd[i] = perf.open(&a, i ? r->fd[0] : -1);
-    if (r->fd[i] < 0) {
+    const int fd = perf.open(&a, r->nopen > 0 ? r->fd[0] : -1);
+    if (fd < 0) {
       int zero = 0;
-      atomic_compare_exchange_strong(&s->event_error, &zero, errno);
-      while (i-- > 0) perf.close(r->fd[i]);
-      return;
+      atomic_compare_exchange_strong(&s->event_error[i], &zero, errno);
+      continue;
     }
+    r->fd[r->nopen] = fd, r->event[r->nopen++] = i;
   }
-  r->nevents = s->nevents;
 }
 
 static void allow(int how) {
@@ -216,26 +218,14 @@ int ridge_sample_detach(const void *sampler, const ridge_ctx *ctx) {
   sigaddset(&set, SAMPLE_SIGNAL);
   const struct timespec none = {0, 0};
   while (sigtimedwait(&set, NULL, &none) > 0) {} // a tick that was pending
-  group got = {0};
-  if (r->nevents > 0 && perf.read(r->fd[0], &got, sizeof got) > 0) r->enabled_ns = got.enabled_ns, r->counted_ns = got.counted_ns;
-  for (int i = 0; i < r->nevents; i++) perf.close(r->fd[i]);
-  r->nevents = 0;
+  for (int i = 0; i < r->nopen; i++) perf.close(r->fd[i]);
+  r->nopen = 0;
   return RIDGE_OK;
 }
 
 int ridge_sampler_error(const struct ridge_sampler *s) { return atomic_load(&((struct ridge_sampler *)(uintptr_t)s)->error); }
 
-int ridge_sampler_event_error(const struct ridge_sampler *s) { return atomic_load(&((struct ridge_sampler *)(uintptr_t)s)->event_error); }
-
-double ridge_sampler_counted(const struct ridge_sampler *s) {
-  double least = 1;
-  for (int i = 0; i < s->n; i++) {
-    const ring *r = &s->rings[i];
-    const double share = r->enabled_ns > 0 ? (double)r->counted_ns / (double)r->enabled_ns : 1;
-    if (share < least) least = share;
-  }
-  return least;
-}
+int ridge_sampler_event_error(const struct ridge_sampler *s, int event) { return atomic_load(&((struct ridge_sampler *)(uintptr_t)s)->event_error[event]); }
 
 int64_t ridge_sampler_take(struct ridge_sampler *s, int thread, ridge_tick *out, int64_t max) {
   ring *r = &s->rings[thread];
