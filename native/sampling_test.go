@@ -48,6 +48,33 @@ func TestTicksGoToTheProgramInWhoseWindowsTheyLie(t *testing.T) {
 	}
 }
 
+// Ticks come every 1000 ns and an event counts one each ns. What was counted while another program ran, or nothing that is timed, is nobody's,
+// also where both ticks lie in samples of one program.
+func TestCountsOfTheTimeBetweenTwoSamplesGoToNobody(t *testing.T) {
+	var list []sample.Tick
+	for at := int64(500); at < 20_000; at += 1000 {
+		k := sample.Tick{AtNS: at, PC: 0x1000, EnabledNS: uint64(at), CountedNS: uint64(at)}
+		k.Counts[0] = uint64(at)
+		list = append(list, k)
+	}
+	for _, tc := range []struct {
+		name    string
+		windows []backend.Sample
+		want    int64 // events
+	}{
+		{"one sample", []backend.Sample{{StartNS: 0, EndNS: 5000}}, 4000},
+		{"samples in a row, with the team's records between them", []backend.Sample{{StartNS: 0, EndNS: 2000}, {StartNS: 2010, EndNS: 4000}, {StartNS: 4010, EndNS: 5000}}, 4000},
+		{"short samples in a row, in any order", []backend.Sample{{StartNS: 3000, EndNS: 3290}, {StartNS: 3300, EndNS: 3590}, {StartNS: 2400, EndNS: 2690}, {StartNS: 2700, EndNS: 2995}}, 1000},
+		{"another program's short sample between two", []backend.Sample{{StartNS: 0, EndNS: 2600}, {StartNS: 3400, EndNS: 5000}}, 3000},
+		{"another program's sample, in which a tick lies", []backend.Sample{{StartNS: 0, EndNS: 2400}, {StartNS: 2600, EndNS: 5000}}, 2000},
+	} {
+		got := collect([][]sample.Tick{list}, tc.windows, 1000, []string{"cycles"})
+		if len(got.Samples) != 1 || len(got.Events) != 1 || got.Samples[0].Events[0] != tc.want {
+			t.Errorf("%s: %+v, refused %+v, want %d events", tc.name, got.Samples, got.Refused, tc.want)
+		}
+	}
+}
+
 // Ticks come every 1000 ns on two threads; the counters of the second are shared or cannot be read.
 func TestCountsOfAPartOfTheTimeAreRefused(t *testing.T) {
 	const n = 1000
