@@ -9,11 +9,17 @@ import (
 	"testing"
 )
 
+// fakeCountersEnv lets a worker count hardware events by counters of known answers (fakeCounters).
+const fakeCountersEnv = "RIDGE_TEST_COUNTERS"
+
 // TestMain lets the test binary be ridge: as the worker, because run starts os.Executable()
 // with "worker", and as a whole process for the tests that need one.
 func TestMain(m *testing.M) {
 	if toys := toyPlatform(); toys != nil {
 		extraBackends = append(extraBackends, toys)
+	}
+	if os.Getenv(fakeCountersEnv) != "" {
+		fakeCounters()
 	}
 	if os.Getenv("RIDGE_TEST_MAIN") == "1" || len(os.Args) > 1 && os.Args[1] == "worker" {
 		main()

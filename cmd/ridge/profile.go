@@ -326,6 +326,11 @@ func deliverProfile(c *cli.Context, dataDir string, doc record.Calibration, p *p
 	if err := profile.Write(&b, p); err != nil {
 		return fmt.Errorf("write the profile: %w", err)
 	}
+	if !c.Bool("quiet") {
+		for _, line := range profile.NotCounted(p) {
+			fmt.Fprintln(c.App.ErrWriter, line)
+		}
+	}
 	if name == "-" {
 		_, err := c.App.Writer.Write(b.Bytes())
 		return err
