@@ -8,11 +8,26 @@ import (
 	"ridge/goharness/fusion"
 	"ridge/goharness/machine"
 	"ridge/goharness/op"
+	"ridge/goharness/power"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 	"ridge/goharness/tune"
 	"ridge/native"
 )
+
+// controllers opens the counters of the host's memory controllers; tests put others in their place.
+var controllers = func() (runner.Traffic, error) {
+	src := machine.Source{}
+	return openTraffic(campaign.MeterEnv(src, machine.Read(src)))
+}
+
+func openTraffic(env power.Env) (runner.Traffic, error) {
+	t, err := power.OpenTraffic(env)
+	if err != nil {
+		return nil, err
+	}
+	return t, nil
+}
 
 func workerCommand() *cli.Command {
 	return &cli.Command{
@@ -32,6 +47,7 @@ func workerCommand() *cli.Command {
 			return runner.ServeProcess(&runner.Server{
 				Backends: backends(), Ops: op.Builtin(), Host: campaign.NewWorkerHost(machine.Source{}),
 				Affinity: c.String("affinity"), Tuning: tuned.Tuning(), Graphs: c.String("cuda-graphs"), Priority: runner.RaisePriority(),
+				Traffic:  controllers,
 				Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) },
 			})
 		},

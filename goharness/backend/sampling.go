@@ -20,11 +20,18 @@ type CodeSamples struct {
 	Outside int64 `json:"outside,omitempty"`
 	Lost    int64 `json:"lost,omitempty"`
 	// Events counted beside, in the order of CodeSample.Events, and such as could not be.
-	Events   []string       `json:"events,omitempty"`
-	Refused  []RefusedEvent `json:"refused,omitempty"`
-	Samples  []CodeSample   `json:"samples,omitempty"` // by thread and address
-	Mappings []CodeMapping  `json:"mappings,omitempty"`
+	Events  []string       `json:"events,omitempty"`
+	Refused []RefusedEvent `json:"refused,omitempty"`
+	// DRAMBytes were moved by the host's memory controllers, for all processes, in the calls that took the samples, the launches ahead of
+	// them included; 0: not counted, and Refused has why where it was asked for.
+	DRAMBytes int64 `json:"dram_bytes,omitempty"`
+
+	Samples  []CodeSample  `json:"samples,omitempty"` // by thread and address
+	Mappings []CodeMapping `json:"mappings,omitempty"`
 }
+
+// DRAMBytes names CodeSamples.DRAMBytes in RefusedEvent.
+const DRAMBytes = "dram_bytes"
 
 // RefusedEvent is a hardware event that was not counted, why and what to do.
 type RefusedEvent struct {

@@ -66,7 +66,7 @@ func Native(doc record.Calibration, captures []Capture, locate func(string) (Sou
 	for _, why := range slices.Sorted(maps.Keys(none)) {
 		n.p.Comments = append(n.p.Comments, fmt.Sprintf("left out: %d cases: %s", none[why], why))
 	}
-	if len(n.p.Sample) == 0 {
+	if !slices.ContainsFunc(n.p.Sample, func(s *pprof.Sample) bool { return s.Value[0] > 0 }) {
 		if len(none) > 0 {
 			return nil, fmt.Errorf("no instruction was sampled: %s", slices.Sorted(maps.Keys(none))[0])
 		}
@@ -131,6 +131,10 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 			refused[r]++
 		}
 	}
+	if slices.ContainsFunc(captures, func(c Capture) bool { return c.Code.DRAMBytes > 0 }) {
+		n.column[backend.DRAMBytes] = len(p.SampleType)
+		p.SampleType = append(p.SampleType, &pprof.ValueType{Type: backend.DRAMBytes, Unit: "bytes"})
+	}
 	p.Comments = append(p.Comments,
 		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
 		fmt.Sprintf("sampled every %d ns on each kernel thread, in the timed samples alone; %d ticks outside of them are left out", p.Period, outside),
@@ -147,30 +151,35 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 	}
 }
 
-// add adds the samples of a case.
+// add adds the samples of a case. What the memory controllers moved belongs to no instruction: it stands with the kernel.
 func (n *native) add(c Capture) {
-	r := &c.Result
-	kernel := strings.Join(c.Kernels, " + ")
 	for _, s := range c.Code.Samples {
 		m := mappingOf(c.Code.Mappings, s.Address)
 		leaf := n.addressed(m, s.Address)
-		frames := n.kernelFrames(c.Kernels, leaf.phase)
-		x := &pprof.Sample{
-			Location: append([]*pprof.Location{leaf.Location}, n.stack(caseFrames(r, c.Arm), frames)...),
-			Value:    []int64{s.Count, s.Count * c.Code.PeriodNS},
-			Label:    map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {kernel}, "case": {r.ID}},
-		}
-		if c.Arm != "" {
-			x.Label["arm"] = []string{c.Arm}
-		}
-		x.Value = append(x.Value, make([]int64, len(n.p.SampleType)-2)...)
+		x := n.sample(c, append([]*pprof.Location{leaf.Location}, n.stack(caseFrames(&c.Result, c.Arm), n.kernelFrames(c.Kernels, leaf.phase))...))
+		x.Value[0], x.Value[1] = s.Count, s.Count*c.Code.PeriodNS
 		for i, v := range s.Events {
 			x.Value[n.column[c.Code.Events[i]]] = v
 		}
-		numbers(x, r)
 		x.NumLabel["thread"], x.NumUnit["thread"] = []int64{int64(s.Thread)}, []string{"count"}
-		n.p.Sample = append(n.p.Sample, x)
 	}
+	if c.Code.DRAMBytes > 0 {
+		x := n.sample(c, n.stack(caseFrames(&c.Result, c.Arm), n.kernelFrames(c.Kernels, "")[:1]))
+		x.Value[n.column[backend.DRAMBytes]] = c.Code.DRAMBytes
+	}
+}
+
+// sample adds one of a case, without values.
+func (n *native) sample(c Capture, at []*pprof.Location) *pprof.Sample {
+	r := &c.Result
+	x := &pprof.Sample{Location: at, Value: make([]int64, len(n.p.SampleType)),
+		Label: map[string][]string{"dtype": {string(r.DType)}, "mode": {r.Mode}, "device": {r.Device}, "kernel": {strings.Join(c.Kernels, " + ")}, "case": {r.ID}}}
+	if c.Arm != "" {
+		x.Label["arm"] = []string{c.Arm}
+	}
+	numbers(x, r)
+	n.p.Sample = append(n.p.Sample, x)
+	return x
 }
 
 func mappingOf(all []backend.CodeMapping, at uint64) backend.CodeMapping {

@@ -166,6 +166,30 @@ func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing
 	}
 }
 
+// The memory controllers' bytes are of a whole case: no instruction has them, and alone they make no profile.
+func TestDRAMBytesStandWithTheKernel(t *testing.T) {
+	doc, c := capture(t)
+	c.Code.Events = []string{"cycles"}
+	c.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: 3, Events: []int64{7}}}
+	counted := c
+	counted.Code.DRAMBytes, counted.Arm = 640, "fused"
+	p, err := Native(doc, []Capture{c, counted}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if x := p.SampleType; len(x) != 4 || x[3].Type != backend.DRAMBytes || x[3].Unit != "bytes" {
+		t.Fatalf("sample types %v", x)
+	}
+	last := p.Sample[len(p.Sample)-1]
+	if len(p.Sample) != 3 || !slices.Equal(last.Value, []int64{0, 0, 0, 640}) || last.Location[0].Line[0].Function.Name != c.Kernels[0] || last.Label["arm"][0] != "fused" {
+		t.Errorf("%d samples, %+v", len(p.Sample), last)
+	}
+	counted.Code.Samples = nil
+	if _, err := Native(doc, []Capture{counted}, nil, resolver); err == nil {
+		t.Error("a profile without a tick")
+	}
+}
+
 func TestANativeProfileWithoutSamplesSaysWhy(t *testing.T) {
 	doc, c := capture(t)
 	c.Code = backend.CodeSamples{Unavailable: "device cuda:0 cannot tell"}

@@ -49,6 +49,8 @@ type Server struct {
 	Tuning backend.Tuning
 	// Graphs is OpenOptions.Graphs of every device.
 	Graphs string
+	// Traffic opens the counters of the host's memory controllers, which are read where threads are sampled; nil: they are not.
+	Traffic func() (Traffic, error)
 
 	dev    backend.Device
 	devKey string

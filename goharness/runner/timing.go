@@ -49,6 +49,8 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 	}
 	stopSampling := s.sample(q.SampleHz)
 	defer stopSampling() // where the measurement fails
+	traffic := s.moved(q.SampleHz)
+	defer traffic.close()
 	steal0, stealErr := s.steal()
 	loud := quiet()
 	defer loud()
@@ -61,7 +63,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		if c.Verified && onHost(c.Device) {
 			warm = min(warm, warmAgain)
 		}
-		r, err := measure.Compare(ctx, s.cur.arms[0].e, s.cur.arms[1].e, measure.CompareOptions{
+		r, err := measure.Compare(ctx, traffic.watch(s.cur.arms[0].e), traffic.watch(s.cur.arms[1].e), measure.CompareOptions{
 			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), LeastQuartets: c.LeastQuartets, Cold: c.Mode == record.Cold || s.leavesNothing(),
 			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts})
 		if err != nil {
@@ -75,7 +77,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		if c.UseCase == record.UseCaseVerification {
 			o.Launches = 1 // no figure: under a tool that watches every access a sample's launches would take its time
 		}
-		t, tr, err := measure.Run(ctx, s.cur.arms[0].e, o)
+		t, tr, err := measure.Run(ctx, traffic.watch(s.cur.arms[0].e), o)
 		if err != nil {
 			return nil, err
 		}
@@ -83,6 +85,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		samples, arms = tr.Samples, [][]backend.Sample{tr.Samples}
 	}
 	out.Code = stopSampling(arms...)
+	traffic.tell(out.Code, arms)
 	for i := range s.cur.arms {
 		s.cur.arms[i].launches = out.Times[i].Launches
 	}
