@@ -13,9 +13,11 @@ static struct {
   int n, per_mille, read_err;
 } script;
 
-// The counters in the order of their opening. A thread opens and reads its own alone.
+// The counters in the order of their opening. A thread opens, reads and closes its own alone; where others look for theirs they see the
+// leader, 0 until the counter is there.
 static struct {
-  int rule, leader, closed;
+  int rule, closed;
+  _Atomic int leader; // its place, from 1
   uint64_t reads;
 } counter[FAKEPERF_OPEN];
 static _Atomic int counters, open_now;
@@ -42,7 +44,7 @@ int fakeperf_open(struct perf_event_attr *a, int group) {
     errno = u->err;
     return -1;
   }
-  if (group != -1 && (group < FIRST || group >= FIRST + atomic_load(&counters) || counter[group - FIRST].leader != group - FIRST || counter[group - FIRST].closed)) {
+  if (group != -1 && (group < FIRST || group >= FIRST + atomic_load(&counters) || counter[group - FIRST].leader != group - FIRST + 1 || counter[group - FIRST].closed)) {
     errno = EBADF;
     return -1;
   }
@@ -51,7 +53,7 @@ int fakeperf_open(struct perf_event_attr *a, int group) {
     errno = EMFILE;
     return -1;
   }
-  counter[i].rule = k, counter[i].leader = group == -1 ? i : group - FIRST;
+  counter[i].rule = k, counter[i].leader = (group == -1 ? i : group - FIRST) + 1;
   atomic_fetch_add(&open_now, 1);
   return FIRST + i;
 }
@@ -67,7 +69,7 @@ ssize_t fakeperf_read(int fd, void *to, size_t bytes) {
   const uint64_t reads = ++counter[i].reads;
   const int all = atomic_load(&counters);
   for (int k = i; k < all && out[0] < FAKEPERF_RULES; k++)
-    if (counter[k].leader == i && !counter[k].closed) out[3 + out[0]++] = reads * script.rule[counter[k].rule].step;
+    if (counter[k].leader == i + 1 && !counter[k].closed) out[3 + out[0]++] = reads * script.rule[counter[k].rule].step;
   out[1] = reads * 1000000, out[2] = reads * 1000 * (uint64_t)script.per_mille;
   const size_t size = (3 + out[0]) * sizeof *out;
   if (bytes < size) {
