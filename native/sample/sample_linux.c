@@ -84,7 +84,7 @@ static void on_tick(int sig, siginfo_t *info, void *context) {
     group got = {0};
     const int whole = perf.read(r->fd[0], &got, sizeof got) > 0 && got.n == (uint64_t)r->nopen; // else enabled_ns is 0: not read
     t->enabled_ns = whole ? got.enabled_ns : 0, t->counted_ns = whole ? got.counted_ns : 0;
-    for (int i = 0; i < r->nopen; i++) t->counts[r->event[i]] = whole ? got.value[i] : 0;
+    for (int i = 0; i < r->nopen; i++) t->counts[r->event[i]] = got.value[i];
   }
   atomic_store_explicit(&r->head, head + 1, memory_order_release);
   errno = saved;
