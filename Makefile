@@ -142,7 +142,8 @@ stamp:
 	$(GO) run ./internal/stamp/cmd
 
 # The peers go into build/peers; without them the rows have no peer. PEERS holds flags of the
-# program: -only REGEXP, -threads 1,2, -rounds N, -ms N, -update, -out FILE, -list.
+# program: -only REGEXP, -threads 1,2, -rounds N, -ms N, -update, -out FILE, -list. Without a peer and measuring
+# nothing, go run ./internal/benchpeers -render -chip FOLDER writes docs/benchmarks/FOLDER/peers.md again from its data.
 PEERS ?=
 bench-peers: compiler
 	@test -e build/peers/installed || scripts/peers

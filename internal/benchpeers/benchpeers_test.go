@@ -168,8 +168,8 @@ func TestRowComparesWithTheBestPeerAndTheProbe(t *testing.T) {
 	if res.OfProbe == nil || *res.OfProbe != (interval{0.5, 0.5, 0.5}) {
 		t.Errorf("of the probe %+v, want 0.5", res.OfProbe)
 	}
-	if res.goal() != "met" || len(res.Peers) != 3 || len(res.Refused) != 0 || res.StealShare != -1 {
-		t.Errorf("goal %s, peers %d, refused %v, steal %v", res.goal(), len(res.Peers), res.Refused, res.StealShare)
+	if res.againstPeer() != faster || len(res.Peers) != 3 || len(res.Refused) != 0 || res.StealShare != -1 {
+		t.Errorf("%s, peers %d, refused %v, steal %v", res.againstPeer(), len(res.Peers), res.Refused, res.StealShare)
 	}
 	for name, want := range map[string]struct {
 		rounds int

@@ -130,12 +130,15 @@ func run(args []string) error {
 			return err
 		}
 	}
+	if *render {
+		if len(d.rows) == 0 {
+			return fmt.Errorf("-render: %s has no rows: name the folder of a chip that was measured with -chip, or a file with -out", d.data())
+		}
+		return d.render()
+	}
 	ordered, err := table(campaign.Peaks(native.New().Kernels()), d.threads(counts)) // rows of other thread counts keep their place
 	if err != nil {
 		return err
-	}
-	if *render {
-		return d.write(ordered)
 	}
 	if *missing {
 		chosen = slices.DeleteFunc(chosen, d.has)

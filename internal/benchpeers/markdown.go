@@ -18,6 +18,8 @@ func (d *document) markdown() []byte {
 	fmt.Fprintf(&w, "# CPU kernels, peers and probes\n\nWritten by `make bench-peers`; the data, with every sample, is beside this file. ")
 	w.WriteString("How it is measured and what the columns mean: [bench-peers](../bench-peers.md).\n\n")
 	fmt.Fprintf(&w, "- Chip: %s; %s\n- System: %s\n", h.Chip, strings.Join(h.Features, ", "), h.System)
+	d.summary(&w)
+	w.WriteString("\n## Clocks, libraries and settings\n\n")
 	for _, n := range slices.Sorted(maps.Keys(h.LoadedGHz)) {
 		fmt.Fprintf(&w, "- Clock with busy vector units, %d threads: %.2f GHz (idle %.2f GHz)\n", n, h.LoadedGHz[n], h.IdleGHz)
 	}
@@ -29,33 +31,97 @@ func (d *document) markdown() []byte {
 	}
 	d.noise(&w)
 	d.networks(&w)
-	for i := 0; i < len(d.rows); {
-		j := i
-		for j < len(d.rows) && d.rows[j].Group == d.rows[i].Group && d.rows[j].Threads == d.rows[i].Threads {
-			j++
-		}
-		d.group(&w, d.rows[i:j])
-		i = j
+	for _, rows := range d.groups() {
+		d.group(&w, rows)
 	}
 	return w.Bytes()
 }
 
-// noise counts goals and tells the steal time of the rows.
+// groups are the rows of a group at a thread count, in the document's order.
+func (d *document) groups() [][]result {
+	var out [][]result
+	for i, r := range d.rows {
+		if i == 0 || r.Group != d.rows[i-1].Group || r.Threads != d.rows[i-1].Threads {
+			out = append(out, nil)
+		}
+		out[len(out)-1] = append(out[len(out)-1], r)
+	}
+	return out
+}
+
+// title is a group's name with its threads.
+func title(rows []result) string {
+	if rows[0].Threads == 1 {
+		return rows[0].Group + ", 1 thread"
+	}
+	return fmt.Sprintf("%s, %d threads", rows[0].Group, rows[0].Threads)
+}
+
+// summary counts how ours stands against the best peer in each group. The rows where it is slower are named, and the group that has the
+// slowest one stands first.
+func (d *document) summary(w *bytes.Buffer) {
+	if len(d.rows) == 0 {
+		return
+	}
+	type line struct {
+		title  string
+		counts map[string]int
+		slower []result // the slowest first
+	}
+	total, lines := map[string]int{}, []line{}
+	for _, rows := range d.groups() {
+		at := slices.IndexFunc(lines, func(l line) bool { return l.title == title(rows) }) // a group's rows may stand in several places
+		if at < 0 {
+			at, lines = len(lines), append(lines, line{title: title(rows), counts: map[string]int{}})
+		}
+		l := &lines[at]
+		for _, r := range rows {
+			is := r.againstPeer()
+			l.counts[is]++
+			total[is]++
+			if is == slower {
+				l.slower = append(l.slower, r)
+			}
+		}
+		slices.SortStableFunc(l.slower, func(a, b result) int { return cmp.Compare(a.Ratio.Median, b.Ratio.Median) })
+	}
+	worst := func(l line) float64 {
+		if len(l.slower) == 0 {
+			return 1
+		}
+		return l.slower[0].Ratio.Median
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(worst(a), worst(b)) })
+	fmt.Fprintf(w, "\n## Against the best peer\n\n%d rows: %d slower than the best peer, %d even, %d faster, %d without a peer. The 95 %% interval of the ratio (the best peer's time over ours) decides, "+
+		"as it was before rounding:\n\n", len(d.rows), total[slower], total[even], total[faster], total[noPeer])
+	fmt.Fprintf(w, "- **%s**: all of it is below 1.\n- %s: it contains 1.\n- %s: all of it is above 1; by how much the ratio says, no margin is asked for.\n"+
+		"- %s: no library took the case with right outputs.\n\n", slower, even, faster, noPeer)
+	fmt.Fprintf(w, "| group | slower | even | faster | no peer | the slower rows, with their ratio |\n|---|---|---|---|---|---|\n")
+	for _, l := range lines {
+		var names []string
+		for _, r := range l.slower {
+			names = append(names, fmt.Sprintf("%s: %.2f", r.name(), r.Ratio.Median))
+			if r.disturbed() {
+				names[len(names)-1] += " (disturbed)"
+			}
+		}
+		fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %s |\n", l.title, l.counts[slower], l.counts[even], l.counts[faster], l.counts[noPeer], strings.Join(names, "; "))
+	}
+}
+
+// noise tells what was measured, how, and the steal time of the rows.
 func (d *document) noise(w *bytes.Buffer) {
 	if len(d.rows) == 0 {
 		return
 	}
-	goals, steal, revisions, settings := map[string]int{}, []float64{}, map[string]bool{}, map[string]bool{}
+	steal, revisions, settings := []float64{}, map[string]bool{}, map[string]bool{}
 	for _, r := range d.rows {
-		goals[strings.Trim(r.goal(), "*")]++
 		steal = append(steal, r.StealShare)
 		revisions[r.Version], settings[r.Settings] = true, true
 	}
 	slices.Sort(steal)
 	fmt.Fprintf(w, "- Revisions: %s\n- Settings: %s\n", strings.Join(slices.Sorted(maps.Keys(revisions)), ", "), strings.Join(slices.Sorted(maps.Keys(settings)), " | "))
 	fmt.Fprintf(w, "- Steal by the hypervisor: median row %.1f %%, worst %.1f %% of the CPU time\n", 100*steal[len(steal)/2], 100*steal[len(steal)-1])
-	fmt.Fprintf(w, "\n%d rows: faster than the best peer in %d, even in %d, slower in %d, without a peer %d.\n",
-		len(d.rows), goals["met"], goals["even"], goals["missed"], goals["no peer"])
 }
 
 func unit(metric string) string {
@@ -68,12 +134,8 @@ func (r result) both(f figures) string {
 }
 
 func (d *document) group(w *bytes.Buffer, rows []result) {
-	threads := "threads"
-	if rows[0].Threads == 1 {
-		threads = "thread"
-	}
-	fmt.Fprintf(w, "\n## %s, %d %s\n\n", rows[0].Group, rows[0].Threads, threads)
-	fmt.Fprintf(w, "| %s | ours | best peer | its | ratio [95 %%] | of the limit | goal | other contenders | refused | date |\n|---|---|---|---|---|---|---|---|---|---|\n", unit(rows[0].Metric))
+	fmt.Fprintf(w, "\n## %s\n\n", title(rows))
+	fmt.Fprintf(w, "| %s | ours | best peer | its | ratio [95 %%] | of the limit | against the best peer | other contenders | refused | date |\n|---|---|---|---|---|---|---|---|---|---|\n", unit(rows[0].Metric))
 	for _, r := range rows {
 		best, its := "–", "–"
 		var others []string
@@ -98,13 +160,12 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		for _, name := range slices.Sorted(maps.Keys(r.Refused)) {
 			refused = append(refused, name+": "+strings.ReplaceAll(r.Refused[name], "|", "\\|"))
 		}
-		label := r.Label
-		if r.Count > 1 {
-			label += fmt.Sprintf(" (×%d)", r.Count)
+		against := r.againstPeer()
+		if against == slower {
+			against = "**" + against + "**"
 		}
-		goal := r.goal()
 		if r.disturbed() {
-			goal += ", disturbed"
+			against += ", disturbed"
 		}
 		kernel := r.Ours.Kernel
 		if strings.Contains(r.Ours.Name, "packed") {
@@ -113,10 +174,18 @@ func (d *document) group(w *bytes.Buffer, rows []result) {
 		if l := r.layout(r.Ours.Name); l != "" {
 			kernel = l + ", " + kernel
 		}
-		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", label, r.both(r.Ours), kernel, best, its,
-			ratioText(r.Ratio), shareText(r.OfProbe), goal, strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
+		fmt.Fprintf(w, "| %s | %s (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", r.name(), r.both(r.Ours), kernel, best, its,
+			ratioText(r.Ratio), shareText(r.OfProbe), against, strings.Join(others, ", "), strings.Join(refused, "; "), r.Date)
 	}
 	layouts(w, rows)
+}
+
+// name is the row's label, with how often its network has it.
+func (r result) name() string {
+	if r.Count > 1 {
+		return fmt.Sprintf("%s (×%d)", r.Label, r.Count)
+	}
+	return r.Label
 }
 
 // layout is the order of x and y in which a contender computed a convolution, "" of other ops. Peers are asked for NHWC; what

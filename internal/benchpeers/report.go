@@ -129,8 +129,11 @@ func (d *document) write(order []row) error {
 	if err := os.WriteFile(d.data(), out.Bytes(), 0o644); err != nil {
 		return err
 	}
-	return os.WriteFile(d.path, d.markdown(), 0o644)
+	return d.render()
 }
+
+// render saves the Markdown alone.
+func (d *document) render() error { return os.WriteFile(d.path, d.markdown(), 0o644) }
 
 // header reads what the machine is and measures its clock; versions and clocks of an earlier
 // header stay.
@@ -187,17 +190,25 @@ func figure(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// goal says whether ours is faster than the best peer: the interval of the ratio decides.
-func (r result) goal() string {
+// What a row says of ours and the best peer.
+const (
+	faster = "faster"
+	even   = "even"
+	slower = "slower"
+	noPeer = "no peer"
+)
+
+// againstPeer is how ours stands against the best peer. The 95 % interval of the ratio decides, not a margin.
+func (r result) againstPeer() string {
 	switch {
 	case r.Ratio == nil:
-		return "no peer"
+		return noPeer
 	case r.Ratio.Lo > 1:
-		return "met"
+		return faster
 	case r.Ratio.Hi < 1:
-		return "**missed**"
+		return slower
 	}
-	return "even"
+	return even
 }
 
 func ratioText(i *interval) string {
@@ -229,6 +240,6 @@ func (r result) line() string {
 		best = r.Peers[0].Name + " " + r.rate(r.Peers[0].NS.Median)
 	}
 	return fmt.Sprintf("%s, %s, %d threads: %s %s %s, best peer %s, ratio %s, of probe %s, steal %.1f %%, %.0f s, %s%s", r.Group, r.Label, r.Threads,
-		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.Seconds, r.goal(),
+		r.rate(r.Ours.NS.Median), r.Metric, spread(r.Ours), best, ratioText(r.Ratio), shareText(r.OfProbe), 100*r.StealShare, r.Seconds, r.againstPeer(),
 		map[bool]string{true: ", disturbed"}[r.disturbed()])
 }

@@ -66,7 +66,7 @@ func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(b)
-	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**missed**, disturbed", "q: wrong output", "slower in 1"} {
+	for _, want := range []string{"test chip", "2026-01-01", "2026-01-02", "**slower**, disturbed", "q: wrong output", "2 rows: 1 slower", "| g, 1 thread | 1 | 0 | 0 | 1 | a: 0.90 (disturbed) |"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -79,6 +79,78 @@ func TestDocumentKeepsRowsThatAreNotMeasuredAgain(t *testing.T) {
 	}
 	if err := (&document{path: path}).read(); err == nil {
 		t.Error("a file of another schema was read")
+	}
+}
+
+func TestTheIntervalDecidesAgainstThePeer(t *testing.T) {
+	for want, ratio := range map[string]*interval{noPeer: nil, faster: {1.02, 1.001, 1.04}, slower: {0.98, 0.96, 0.999}, even: {1.2, 0.99, 1.3}} {
+		if got := (result{Ratio: ratio}).againstPeer(); got != want {
+			t.Errorf("ratio %v: %s, want %s", ratio, got, want)
+		}
+	}
+	for _, edge := range []interval{{1.1, 1, 1.2}, {0.9, 0.8, 1}} {
+		if got := (result{Ratio: &edge}).againstPeer(); got != even {
+			t.Errorf("ratio %v: %s, for its interval contains 1", edge, got)
+		}
+	}
+}
+
+// The group with the slowest row stands first, and its slowest row first in it; groups where nothing is slower keep their order. A group whose rows
+// stand in two places has one line.
+func TestTheSummaryShowsTheSlowestFirst(t *testing.T) {
+	d := &document{}
+	for _, r := range []struct {
+		group   string
+		threads int
+		label   string
+		lo, hi  float64
+	}{{"equal", 1, "a", 0.9, 1.1}, {"good", 1, "a", 1.1, 1.3}, {"bad", 1, "a", 0.9, 0.96}, {"bad", 2, "a", 1.2, 1.4}, {"bad", 2, "b", 0.7, 0.9}, {"bad", 2, "c", 0.6, 0.7},
+		{"equal", 1, "b", 0.8, 1.2}} {
+		ratio := interval{(r.lo + r.hi) / 2, r.lo, r.hi}
+		d.rows = append(d.rows, result{Group: r.group, Threads: r.threads, Label: r.label, Count: 3, Ratio: &ratio, Peers: []figures{{Name: "p"}}})
+	}
+	text := string(d.markdown())
+	from := 0
+	for _, want := range []string{"7 rows: 3 slower than the best peer, 2 even, 2 faster, 0 without a peer.", "| bad, 2 threads | 2 | 0 | 1 | 0 | c (×3): 0.65; b (×3): 0.80 |",
+		"| bad, 1 thread | 1 | 0 | 0 | 0 | a (×3): 0.93 |", "| equal, 1 thread | 0 | 2 | 0 | 0 |  |", "| good, 1 thread | 0 | 0 | 1 | 0 |  |", "## equal, 1 thread"} {
+		at := strings.Index(text[from:], want)
+		if at < 0 {
+			t.Fatalf("no %q after the line before it in\n%s", want, text)
+		}
+		from += at
+	}
+}
+
+func TestRenderWritesTheMarkdownAloneAndRefusesWhatWasNotMeasured(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "peers.md")
+	one := interval{1, 1, 1}
+	d := &document{path: path, header: header{Chip: "test chip"}}
+	d.put(result{ID: "a", Group: "g", Label: "a", Threads: 3, Metric: "ns", Ours: figures{NS: one}, Version: "of then"})
+	if err := d.write(nil); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(d.data())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := run([]string{"-render", "-out", path}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(path); err != nil || string(got) != string(want) {
+		t.Errorf("%v, rendered again:\n%s\nwant\n%s", err, got, want)
+	}
+	if got, err := os.ReadFile(d.data()); err != nil || string(got) != string(data) {
+		t.Errorf("%v: the data changed to\n%s", err, got)
+	}
+	if err := run([]string{"-render", "-out", filepath.Join(t.TempDir(), "other.md")}); err == nil || !strings.Contains(err.Error(), "no rows") {
+		t.Errorf("error %v of a document that is not there", err)
 	}
 }
 
