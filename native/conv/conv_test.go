@@ -25,6 +25,14 @@ func params(text string) map[string]string {
 	return p
 }
 
+// ended is a shape with the end that a precision has: sums of integers have no activation.
+func ended(d record.DType, shape string) string {
+	if d.Float() {
+		return shape
+	}
+	return strings.NewReplacer(" act=relu", "", " act=gelu", "").Replace(shape)
+}
+
 // shapes covers strides, padding, dilation, groups, kernel sizes and channel counts around
 // every tile edge (6, 8, 16, 48), in images smaller and larger than a vector.
 var shapes = []string{
@@ -58,10 +66,7 @@ func TestTilesMatchTheExpectation(t *testing.T) {
 	var list []op.Op
 	for _, d := range []record.DType{record.BF16, record.INT8} {
 		for i, s := range tiles {
-			if !d.Float() {
-				s = strings.NewReplacer(" act=relu", "", " act=gelu", "").Replace(s)
-			}
-			s += " layout=nhwc"
+			s = ended(d, s) + " layout=nhwc"
 			list = append(list, kerneltest.Op(t, "conv2d", d, params(s)))
 			if i%2 == 0 {
 				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1")))
@@ -151,18 +156,12 @@ func TestConvKernelsMatchInBothLayouts(t *testing.T) {
 	var list []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 		for _, s := range slices.Concat(channelwise, long) {
-			if !d.Float() {
-				s = strings.ReplaceAll(s, " act=relu", "")
-			}
 			for _, layout := range []string{"nchw", "nhwc"} {
-				list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout="+layout)))
+				list = append(list, kerneltest.Op(t, "conv2d", d, params(ended(d, s)+" layout="+layout)))
 			}
 		}
 		for _, s := range blocks {
-			if !d.Float() {
-				s = strings.ReplaceAll(s, " act=relu", "")
-			}
-			list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" layout=nhwc")))
+			list = append(list, kerneltest.Op(t, "conv2d", d, params(ended(d, s)+" layout=nhwc")))
 		}
 	}
 	kerneltest.All(t, native.New(), list)
@@ -212,12 +211,14 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 }
 
 // The stem: sides that are no multiples of a tile's three outputs, paddings that part a pair of columns, three and four channels, blocks of tiles that a thread
-// has beside another, and all ends.
+// has beside another, and all ends. Of several images also those that a batch norm leaves, which is in the filters and the bias by then: alone, before a ReLU, and before
+// an addition and a ReLU.
 func TestWinogradsStemMatchesTheExpectation(t *testing.T) {
 	var list []op.Op
 	for i, s := range []string{"n=1 c=3 h=224 w=224 k=64 pad=3 bias=1 act=relu", "n=12 c=3 h=8 w=8 k=32 pad=3 residual=1", "n=2 c=3 h=27 w=29 k=32 pad=3 act=silu", "n=1 c=4 h=37 w=31 k=96 pad=2 bias=1",
 		"n=1 c=4 h=30 w=61 k=32 pad=1 residual=1 act=relu", "n=1 c=3 h=33 w=34 k=32 pad=0 bias=1", "n=3 c=3 h=16 w=23 k=32 pad=2 bias=1 residual=1 act=gelu", "n=1 c=3 h=8 w=150 k=64 pad=3",
-		"n=1 c=3 h=150 w=7 k=32 pad=3 bias=1", "n=1 c=3 h=19 w=260 k=32 pad=1 bias=1 residual=1"} {
+		"n=1 c=3 h=150 w=7 k=32 pad=3 bias=1", "n=1 c=3 h=19 w=260 k=32 pad=1 bias=1 residual=1",
+		"n=3 c=3 h=21 w=26 k=64 pad=3 bias=1", "n=3 c=3 h=21 w=26 k=64 pad=3 bias=1 act=relu", "n=3 c=4 h=22 w=25 k=32 pad=3 bias=1 residual=1 act=relu"} {
 		for l, layout := range []string{"nchw", "nhwc"} {
 			for j, d := range []record.DType{record.FP32, record.BF16} {
 				o := s + " r=7 s=7 stride=2 layout=" + layout
@@ -250,32 +251,39 @@ func TestTheStemsWinogradTakesWhatItsBoundHoldsForAndPays(t *testing.T) {
 		{"c=3 h=17 w=17 k=64 pad=3", false, false},
 		{"n=12 c=3 h=3 w=224 k=64 pad=3", false, false},
 	} {
-		met := 0
-		for _, k := range conv.Family().Kernels {
-			d := record.FP32
-			if strings.Contains(k.Name, "bf16") {
-				d = record.BF16
+		winogradTakes(t, "winograd37s2", "r=7 s=7 stride=2 "+c.shape, func(kernel string) bool {
+			if strings.Contains(kernel, "avx512bf16") {
+				return c.dots
 			}
-			if !strings.Contains(k.Name, "winograd37s2") {
-				continue
-			}
-			met++
-			args, err := conv.Bind(kerneltest.Op(t, "conv2d", d, params("n=1 r=7 s=7 stride=2 "+c.shape)), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := c.wins
-			if strings.Contains(k.Name, "avx512bf16") {
-				want = c.dots
-			}
-			if got := k.Supports(args); got != want {
-				t.Errorf("%s takes %s: %v, want %v", k.Name, c.shape, got, want)
-			}
-			kernel.Free(args)
+			return c.wins
+		})
+	}
+}
+
+// winogradTakes asks the kernels that have name in theirs whether they take a shape of one image, unless it says how many, and holds it against want.
+func winogradTakes(t *testing.T, name, shape string, want func(kernel string) bool) {
+	t.Helper()
+	asked := 0
+	for _, k := range conv.Family().Kernels {
+		if !strings.Contains(k.Name, name) {
+			continue
 		}
-		if met < 2 {
-			t.Fatalf("%d kernels of the stem's Winograd", met)
+		asked++
+		d := record.FP32
+		if strings.Contains(k.Name, "bf16") {
+			d = record.BF16
 		}
+		args, err := conv.Bind(kerneltest.Op(t, "conv2d", d, params("n=1 "+shape)), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := k.Supports(args); got != want(k.Name) {
+			t.Errorf("%s takes %s: %v, want %v", k.Name, shape, got, want(k.Name))
+		}
+		kernel.Free(args)
+	}
+	if asked < 2 {
+		t.Fatalf("%d kernels have %s in their names", asked, name)
 	}
 }
 
@@ -322,35 +330,15 @@ func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
 		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
 	} {
-		met := 0
-		for _, k := range conv.Family().Kernels {
-			d := record.FP32
-			if strings.Contains(k.Name, "bf16") {
-				d = record.BF16
+		winogradTakes(t, "winograd43", c.shape, func(kernel string) bool {
+			switch {
+			case strings.Contains(kernel, "avx512bf16"):
+				return c.dots
+			case strings.Contains(kernel, "winograd43s2"):
+				return c.step2
 			}
-			if !strings.Contains(k.Name, "winograd43") {
-				continue
-			}
-			met++
-			args, err := conv.Bind(kerneltest.Op(t, "conv2d", d, params("n=1 "+c.shape)), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := c.wins
-			if strings.Contains(k.Name, "winograd43s2") {
-				want = c.step2
-			}
-			if strings.Contains(k.Name, "avx512bf16") {
-				want = c.dots
-			}
-			if got := k.Supports(args); got != want {
-				t.Errorf("%s takes %s: %v, want %v", k.Name, c.shape, got, want)
-			}
-			kernel.Free(args)
-		}
-		if met < 2 {
-			t.Fatalf("%d kernels of Winograd", met)
-		}
+			return c.wins
+		})
 	}
 }
 
@@ -400,12 +388,9 @@ func TestFiltersPackedBeforehandMatchTheExpectation(t *testing.T) {
 	var list []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 		for i, s := range slices.Concat(shapes, epilogues, long, given) {
-			if !d.Float() {
-				s = strings.ReplaceAll(strings.ReplaceAll(s, " act=relu", ""), " act=gelu", "")
-			}
 			for l, layout := range []string{"nchw", "nhwc"} {
-				if len(s) > 0 && (l == i%2 || l == 1) { // NHWC, whose loops differ, always
-					list = append(list, kerneltest.Op(t, "conv2d", d, params(s+" packed=1 layout="+layout)))
+				if l == i%2 || l == 1 { // NHWC, whose loops differ, always
+					list = append(list, kerneltest.Op(t, "conv2d", d, params(ended(d, s)+" packed=1 layout="+layout)))
 				}
 			}
 		}

@@ -3,6 +3,7 @@
 package conv_test
 
 import (
+	"fmt"
 	"testing"
 
 	"ridge/native/internal/objtest"
@@ -39,6 +40,13 @@ func unrolled(l objtest.Loop) objtest.Loop {
 	return l
 }
 
+// stem is the loop of a full tile of the stem's products at a position (conv_winograd_stem_tile.h): a turn is a phase, of as many elements as there are channels,
+// each with nv vectors of U and a broadcast of every row of V.
+func stem(file, load string, mr, nv, channels, others int) objtest.Loop {
+	return objtest.Loop{File: file, Symbol: fmt.Sprintf("stem_%d_%d", mr, channels), Main: map[string]int{"vfmadd231ps|vfmadd132ps|vfmadd213ps": mr * nv * channels},
+		Loads: map[string]int{load + "/m": nv * channels, "vbroadcastss/m": mr * channels}, Others: others, Units: 1}
+}
+
 func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles the tiles with every compiler")
@@ -58,5 +66,10 @@ func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		whole("conv2d_bf16_avx512bf16_indirect_amd64.c", ints, "vdpbf16ps"),
 		edges("conv2d_bf16_avx512bf16_indirect_amd64.c", "vdpbf16ps"),
 		tile("conv2d_bf16_avx512bf16_amd64.c", "ridge_micro_8_3", ints, dups, 8, 3, 11, "vdpbf16ps"), // clang steps eight pointers
+
+		stem("conv2d_fp32_avx512_winograd37s2_amd64.c", floats, 10, 2, 3, 10), // gcc moves six sums from register to register
+		stem("conv2d_fp32_avx512_winograd37s2_amd64.c", floats, 10, 2, 4, 9),
+		stem("conv2d_fp32_avx2_winograd37s2_amd64.c", floats, 6, 2, 3, 5), // of four channels gcc keeps one sum of twelve on the stack
+		stem("conv2d_bf16_avx512bf16_winograd37s2_amd64.c", floats, 10, 2, 3, 10),
 	})
 }
