@@ -20,7 +20,7 @@
 // Streams are asynchronous: what is enqueued runs when somebody waits for it, or when the queue is full, that of the greatest
 // priority first.
 //
-// What it is ordered to do is read in fakeorders.cc. Every function but those of errors and of the version begins with CALL, which
+// What it is ordered to do is read in fakeorders.cc, what the device is said to be stands in fakedevice.cc. Every function but those of errors and of the version begins with CALL, which
 // RIDGE_FAKE_CALL counts.
 //
 // A fault that the model finds gives the CUresult a device would, and its report is appended to
@@ -55,13 +55,15 @@ int call_ordered(const char *name);
 
 extern std::string report; // fakeerrors.cc: of the last fault, for the error's text
 
-int called(const char *name); // here; faketensormap.cc calls it too
+size_t device_memory(); // fakedevice.cc
+
+int called(const char *name); // here; fakedevice.cc and faketensormap.cc call it too
 } // namespace ridge_model
 
 namespace {
 
 typedef uint64_t Pointer;
-constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NO_DEVICE = 100, INVALID_DEVICE = 101, INVALID_CONTEXT = 201,
+constexpr int SUCCESS = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, INVALID_CONTEXT = 201,
               INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, OUT_OF_RESOURCES = 701, NOT_SUPPORTED = 801, INVALID_CLUSTER_SIZE = 912;
 
 struct Function {
@@ -115,9 +117,6 @@ size_t enqueued;                              // in all streams
 int late;                      // an error that the next wait tells
 
 std::map<std::string, int> held; // by the caller: streams, events …
-
-int devices() { return (int)number("RIDGE_FAKE_DEVICES", 1); }
-size_t memory() { return (size_t)number("RIDGE_FAKE_MEMORY", 1l << 30); }
 
 int ready() { return sticky ? sticky : current ? SUCCESS : INVALID_CONTEXT; }
 
@@ -225,29 +224,6 @@ int ridge_model::called(const char *name) {
 #define CALL \
   if (int rc_ = called(__func__)) return rc_
 
-API const char *ridge_fake_driver(void) { return "fake driver of the tests: kernels run in the CPU execution model"; }
-
-API int cuInit(unsigned) { CALL; return devices() ? SUCCESS : NO_DEVICE; }
-API int cuDriverGetVersion(int *v) { return *v = 13000, SUCCESS; }
-API int cuDeviceGetCount(int *n) { CALL; return *n = devices(), SUCCESS; }
-API int cuDeviceGet(int *d, int i) { CALL; return i < devices() ? (*d = i, SUCCESS) : INVALID_DEVICE; }
-API int cuDeviceGetName(char *s, int n, int) { CALL; return snprintf(s, (size_t)n, "fake device of the tests (no GPU)"), SUCCESS; }
-API int cuDeviceTotalMem_v2(size_t *n, int) { CALL; return *n = memory(), SUCCESS; }
-API int cuDeviceGetAttribute(int *v, int what, int d) {
-  CALL;
-  int major = 9, minor = 0;
-  if (const char *s = getenv("RIDGE_FAKE_CAPABILITY")) sscanf(s, "%d.%d", &major, &minor);
-  static const std::map<int, int> values = {{1, 1024},    {8, 49152},   {10, 32},       {12, 65536}, {13, 1980000},
-                                            {36, 3201000}, {37, 6144}, {38, 4 << 20}, {39, 2048},  {97, 232448}, {19, 0},
-                                            {33, 0x41},   {34, 0},     {50, 1}};
-  if (what == 16) return *v = (int)number("RIDGE_FAKE_SMS", 4), SUCCESS;
-  if (what == 75) return *v = major, SUCCESS;
-  if (what == 76) return *v = minor, SUCCESS;
-  auto it = values.find(what);
-  *v = it == values.end() ? 0 : it->second;
-  if (what == 33) *v += d; // each has its own bus
-  return SUCCESS;
-}
 API int cuDevicePrimaryCtxRetain(void **c, int d) {
   CALL;
   if (sticky) return sticky;
@@ -295,7 +271,7 @@ API int cuMemAlloc_v2(Pointer *p, size_t n) {
   std::lock_guard<std::mutex> hold(lock);
   void *mem = nullptr;
   if (n == 0) return INVALID_VALUE;
-  if (n > memory() - used || posix_memalign(&mem, 512, n)) return OUT_OF_MEMORY;
+  if (n > device_memory() - used || posix_memalign(&mem, 512, n)) return OUT_OF_MEMORY;
   used += n, allocations[(Pointer)mem] = n;
   memory_add(mem, n);
   return *p = (Pointer)mem, SUCCESS;
@@ -311,7 +287,7 @@ API int cuMemFree_v2(Pointer p) {
   memory_remove((void *)p);
   return free((void *)p), SUCCESS;
 }
-API int cuMemGetInfo_v2(size_t *left, size_t *total) { CALL; return *total = memory(), *left = memory() - used, ready(); }
+API int cuMemGetInfo_v2(size_t *left, size_t *total) { CALL; return *total = device_memory(), *left = device_memory() - used, ready(); }
 // Kernels reach page-locked memory at its address; the host writes it unseen.
 API int cuMemHostAlloc(void **p, size_t n, unsigned) {
   CALL;

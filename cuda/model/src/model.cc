@@ -3,7 +3,6 @@
 // random:SEED. Everything a thread does wrong ends the launch with a report.
 #include "model.h"
 
-#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +18,9 @@
 #include "inner.h"
 
 namespace ridge_model {
+
+bool in_library(const void *p); // kernels.cc
+
 namespace {
 
 #if defined(__x86_64__)
@@ -321,32 +323,6 @@ void run_cluster(Order &order, unsigned b, const unsigned (&cluster)[3], const u
   self = &fibers[0];
 }
 
-std::map<std::string, Kernel> &kernels() {
-  static std::map<std::string, Kernel> m;
-  return m;
-}
-
-// Image is where this library lies in memory.
-struct Image {
-  char *begin = nullptr, *end = nullptr;
-  Image() {
-    dl_iterate_phdr(
-        [](dl_phdr_info *info, size_t, void *self) {
-          char *lo = (char *)UINTPTR_MAX, *hi = nullptr, *here = (char *)&fault;
-          for (int i = 0; i < info->dlpi_phnum; i++) {
-            const ElfW(Phdr) &h = info->dlpi_phdr[i];
-            if (h.p_type != PT_LOAD) continue;
-            char *at = (char *)info->dlpi_addr + h.p_vaddr;
-            lo = std::min(lo, at), hi = std::max(hi, at + h.p_memsz);
-          }
-          if (here < lo || here >= hi) return 0;
-          ((Image *)self)->begin = lo, ((Image *)self)->end = hi;
-          return 1;
-        },
-        this);
-  }
-};
-
 } // namespace
 
 void access(void *p, size_t n, Access kind, size_t align) {
@@ -358,8 +334,7 @@ void access_cluster(void *p, size_t n, Access kind, size_t align) {
   if (!self) return;
   char *a = (char *)p;
   if (a >= self->stack && a < self->stack + stack_size) return;
-  static const Image image;
-  if (kind == READ && a >= image.begin && a < image.end && !is_arena(p)) return; // a constant of the kernels
+  if (kind == READ && in_library(p) && !is_arena(p)) return; // a constant of the kernels
   const Who me = order_who(running(), self->sync);
   Fault f = check_access(p, n, align, kind, me, now());
   if (f.code) fail(f.code, f.report);
@@ -405,15 +380,6 @@ void warp_together(void *mine, void (*f)(void *const lanes[32]), const char *wha
   for (unsigned i = 0; i < 32; i++) lanes[i] = (void *)(uintptr_t)fibers[first + i].value;
   f(lanes);
   for (unsigned i = 0; i < 32; i++) fibers[first + i].state = READY;
-}
-
-Entry::Entry(const char *name, unsigned max_threads, const std::vector<unsigned> &params, void (*call)(void **)) {
-  kernels()[name] = {name, max_threads, params, call};
-}
-
-const Kernel *find(const char *name) {
-  auto it = kernels().find(name);
-  return it == kernels().end() ? nullptr : &it->second;
 }
 
 Fault launch(const Kernel &k, const unsigned grid[3], const unsigned block[3], const unsigned together[3], unsigned dynamic, void **params) {
