@@ -6,6 +6,7 @@ package fatbin
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -13,11 +14,14 @@ import (
 //go:embed bin/*.fatbin bin/compiler.txt
 var images embed.FS
 
-// Image is the fat binary of the source file name.cu.
+// ErrNotBuilt is the error of a kernel that was added since the images were made.
+var ErrNotBuilt = errors.New("run make cuda")
+
+// Image is the fat binary of the source file name.cu, or an error that is ErrNotBuilt.
 func Image(name string) ([]byte, error) {
 	b, err := images.ReadFile("bin/" + name + ".fatbin")
 	if err != nil {
-		return nil, fmt.Errorf("no image of %s.cu is in this binary: run make cuda", name)
+		return nil, fmt.Errorf("no image of %s.cu is in this binary: %w", name, ErrNotBuilt)
 	}
 	return b, nil
 }
