@@ -292,6 +292,13 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_hopper_store_no_last_wait", "the thread ends before its stores by TMA have read shared memory"},
 		{"fault_hopper_store_other_swizzle", "[-1 -1"},
 		{"fault_hopper_store_read_at_once", "of a device allocation (49152 bytes): an asynchronous copy to it has not been waited for"},
+		{"fault_none_hopper_store_replaced", "[" + good + "] <nil>"},
+		{"fault_hopper_store_replaced_no_wait", "an asynchronous copy from it has not been waited for"},
+		{"fault_hopper_store_replaced_no_barrier", "of shared array dynamic (33792 bytes): a"},  // read while it leaves, or not ordered
+		{"fault_hopper_store_replaced_late_reader", "of shared array dynamic (33792 bytes): a"}, // not ordered, or the next tile is on its way there
+		{"fault_none_hopper_handed_on", "[" + good + "] <nil>"},
+		{"fault_hopper_handed_on_to_one_alone", "of shared array words (256 bytes): a race: "},
+		{"fault_hopper_handed_on_past_one", "of shared array words (256 bytes): a race: "},
 	} {
 		for _, order := range cudatest.Orders {
 			c := exec.Command(exe)

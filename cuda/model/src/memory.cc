@@ -202,7 +202,7 @@ Fault check_access(void *address, size_t n, size_t align, Access kind, const Who
       x.writer = me.thread, x.write_epoch = t.epoch, x.write_sync = me.sync, x.write_time = me.time;
     } else if (x.reader != NONE && x.read_epoch >= t.joined && (x.reader == ANY || rank_of(x.reader) != rank_of(me.thread))) {
       x.reader = ANY, x.read_epoch = t.epoch; // another block of the cluster reads it too
-    } else if (x.read_epoch != t.epoch || x.reader == NONE || x.reader == me.thread) {
+    } else if (x.read_epoch != t.epoch || x.reader == me.thread || !conflict(x.reader, x.read_epoch, x.read_sync, x.read_time, me, t)) { // who is behind this one is behind those before it
       x.reader = me.thread, x.read_epoch = t.epoch, x.read_sync = me.sync, x.read_time = me.time;
     } else if (x.reader < MANY && (x.reader - 1) / 32 == (me.thread - 1) / 32) {
       x.reader = me.thread, x.read_sync = x.read_sync > me.sync ? x.read_sync : me.sync, x.read_time = me.time;
