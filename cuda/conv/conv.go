@@ -30,6 +30,9 @@ func Family() kernel.Family {
 		{Name: "conv2d_bf16_sm90_pointwise", Rank: 5, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Only: 90, BoundC: 24, IntExact: true, Plan: pointwise},
 		{Name: "conv2d_int8_sm90_pointwise", Rank: 5, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, Plan: pointwise},
 		{Name: "conv2d_fp32_sm90_3xtf32_pointwise", Rank: 5, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Only: 90, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: pointwise},
+		{Name: "conv2d_bf16_sm90_boxes", Rank: -1, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Only: 90, BoundC: 24, IntExact: true, Plan: boxes}, // until both ends are measured
+		{Name: "conv2d_int8_sm90_boxes", Rank: -1, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Only: 90, IntExact: true, Plan: boxes},
+		{Name: "conv2d_fp32_sm90_3xtf32_boxes", Rank: -1, Ops: "conv2d", DType: record.FP32, Accumulate: record.FP32, Only: 90, BoundC: 6, IntExact: true, FLOPShare: 3, Computes: record.TF32, Plan: boxes},
 		{Name: "conv2d_int8_sm80", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: mma},
 		{Name: "conv2d_bf16_sm80_packed", Rank: 2, Ops: "conv2d", DType: record.BF16, Accumulate: record.FP32, Least: 80, BoundC: 24, IntExact: true, Plan: packed},
 		{Name: "conv2d_int8_sm80_packed", Rank: 2, Ops: "conv2d", DType: record.INT8, Accumulate: record.INT32, Least: 80, IntExact: true, Plan: packed},

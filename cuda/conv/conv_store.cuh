@@ -7,9 +7,13 @@
 // The stores of a thread, each a group of its own. A tile must lie there for tensor cores and copies (proxy_fence) and stay until a wait says that it has been read, also at the kernel's
 // end.
 struct TmaStores {
-  // A tile from a multiple of 1024 bytes on to element (x, y, z) of a tensor.
+  // A tile from a multiple of 1024 bytes on to element (x, y, z), or (x, y, z, w), of a tensor.
   __device__ __forceinline__ void store(const ridge_tensor_map &map, shared_at from, int x, int y, int z) {
     tma_store(map, from, x, y, z);
+    tma_store_commit();
+  }
+  __device__ __forceinline__ void store(const ridge_tensor_map &map, shared_at from, int x, int y, int z, int w) {
+    tma_store(map, from, x, y, z, w);
     tma_store_commit();
   }
   // Until at most PENDING groups, the youngest, have not been read.

@@ -30,8 +30,9 @@
 // 3. `plain`: 21.1 (1.13), 15.1 (1.12), 20.0 (0.89), 20.7 (0.85), 9.5 (0.80); 128 3x3 28² 18.1 (0.97) and from 56² 17.8 (0.95), 1x1 64>256 56² 28.8 (0.80), 256>1024 14² 12.8 (0.66), 2048>512 7² 10.0 (0.91),
 //    256>512 from 56² 20.4 (0.95): 0.88 on average (geometric, of these and 512>128 28² by 128 channels, 11.7, 0.69; by 64, which is taken since, 10.9). fp32, 64 3x3 56²: 154 us (1.77). One image: 512 3x3 7² 6.6 us,
 //    256 3x3 14² 6.1, 128 3x3 28² 5.6, 64 3x3 56² 5.3, 1x1 2048>512 7² 5.7, 1024>256 14² 5.2 (cuDNN in the call before: 11.8, 8.5, 6.5, 6.3, 5.4, 4.2).
-//    One tile of one stage: 3.3, 4.3 and 6.0 us. The end of 64 columns has some 200 instructions a warp (disassembled) and still takes 0.8 us, far more than they do: what it waits for is not known. 1x1 layers,
-//    of few stages, are the slowest beside cuDNN. Next: the end of a tile under the next one's products; a residual in `plain`; filters of few tiles in one cluster.
+//    One tile of one stage: 3.3, 4.3 and 6.0 us. The end of 64 columns has some 200 instructions a warp (disassembled) and still takes 0.8 us. Counted again, 128 channels have 799
+//    at the end of a tile (bias by the element, and its predicates without bias too) and 197 before the first wgmma, seven divisions among them, which two warps a scheduler do not hide. 1x1 layers, of few stages, are the slowest
+//    beside cuDNN. Where y's pixels are multiples of 16 bytes one tap goes by conv_pointwise.cuh since; conv_boxes.cuh has whole windows, by name alone until it is measured. Next: filters of few tiles in one cluster.
 #ifndef RIDGE_CONV_WGMMA_CUH
 #define RIDGE_CONV_WGMMA_CUH
 

@@ -54,16 +54,26 @@ type pixelView struct {
 
 // wgmma plans conv2d on Hopper's tensor cores.
 func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o), wgmmaWhole[o.DType()], nil, o, b, d)
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o), wgmmaWhole[o.DType()], nil, false, o, b, d)
 }
 
 // wgmmaSplitK plans it for few tiles, whose windows the blocks of a cluster share; what whole tiles do sooner is refused.
 func wgmmaSplitK(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
-	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o)+"_splitk", wgmmaParts[o.DType()], wgmmaWhole[o.DType()], o, b, d)
+	return wgmmaPlan("conv2d_"+string(o.DType())+"_sm90"+products(o)+"_splitk", wgmmaParts[o.DType()], wgmmaWhole[o.DType()], false, o, b, d)
 }
 
-// wgmmaPlan is one launch of an entry kernel_nhwc[_requant][tile]; a tile of rivals that is done sooner is left to them.
-func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+// boxes plans whole windows whose y leaves by TMA (conv_boxes.cuh): 16 bytes of output channels or a multiple, all tensors at multiples of 16 bytes.
+func boxes(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
+	c, ok := o.(*op.Conv)
+	if !ok {
+		return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
+	}
+	tiles, _, _ := leaving(c)
+	return wgmmaPlan("conv2d_"+string(c.D)+"_sm90"+products(o)+"_boxes", tiles, nil, true, o, b, d)
+}
+
+// wgmmaPlan is one launch of an entry kernel_nhwc[_requant][tile] or, where y leaves by TMA, kernel[_requant][tile]; a tile of rivals that is done sooner is left to them.
+func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, leaves bool, o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	c, ok := o.(*op.Conv)
 	if !ok {
 		return kernel.Plan{}, fmt.Errorf("op %s is no convolution", o.Name())
@@ -72,8 +82,9 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	size, most := c.D.Size(), int64(math.MaxInt32)
 	// Fewer channels would leave more than half of a stage or of a tile empty: the tier below takes them.
 	leastIn, leastOut := wgmmaDepth/size/2, int64(33)
-	if c.D == record.INT8 {
-		leastOut = 65 // at 64 the tier below took half the time on an H200
+	_, out, copies := leaving(c)
+	if c.D == record.INT8 && (!leaves || c.Requant) {
+		leastOut = 65 // at 64 the tier below took half the time on an H200; sums of bytes that leave by TMA have tiles of 64 channels
 	}
 	switch {
 	case !c.NHWC:
@@ -88,6 +99,8 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 		return kernel.Plan{}, kernel.Shape("stride=2 on an image of %d x %d: there are no odd pixels", c.H, c.W)
 	case c.C < leastIn || c.C*size%16 != 0:
 		return kernel.Plan{}, kernel.Shape("c=%d: %d and more are taken, in multiples of 16 bytes", c.C, leastIn)
+	case leaves && (c.K < leastOut || c.K*out%16 != 0):
+		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken, in multiples of 16 bytes of y", c.K, leastOut)
 	case c.K < leastOut:
 		return kernel.Plan{}, kernel.Shape("k=%d: %d and more are taken", c.K, leastOut)
 	case op.Product(c.N, c.H, c.W, c.C) >= 1<<38 || op.Product(c.K, c.R, c.S, c.C) >= 1<<38:
@@ -100,8 +113,8 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	case wgmmaShared+wgmmaBarriers > d.SharedMax:
 		return kernel.Plan{}, kernel.Shape("a block takes %d bytes of shared memory, this device gives %d", wgmmaShared+wgmmaBarriers, d.SharedMax)
 	}
-	for _, x := range b[:2] {
-		if x.Address%16 != 0 {
+	for i, x := range b {
+		if (i < 2 || leaves) && x.Address%16 != 0 {
 			return kernel.Plan{}, kernel.Shape("%s lies at address %#x: a multiple of 16 is needed", x.Tensor.Name, x.Address)
 		}
 	}
@@ -117,6 +130,11 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	bn, bh, bw, down := box(p.n, p.h, p.w)
 	stages := c.R * c.S * ((c.C*size + wgmmaDepth - 1) / wgmmaDepth)
 	tile, time := wgmmaPick(tiles, down, c.K, stages, d)
+	shared := int64(wgmmaShared)
+	if leaves {
+		tile, time = leavingPick(tiles, down, stages, c, out, d)
+		shared = leavingShared(tile, copies)
+	}
 	if tile.cols == 0 {
 		return kernel.Plan{}, kernel.Shape("there is no tile of %d columns for %d tiles of pixels of %d stages on %d multiprocessors", d.TileCols, down, stages, d.SMs)
 	}
@@ -151,16 +169,37 @@ func wgmmaPlan(kernelName string, tiles, rivals []wgmmaTile, o op.Op, b []kernel
 	if tile.parts > 1 {
 		parts = kernel.Work(0)
 	}
-	args = append(args, parts)
-	entry, added := kernelName+"_nhwc", ptr["residual"]
+	entry, added := kernelName, ptr["residual"]
+	if !leaves {
+		entry, args = entry+"_nhwc", append(args, parts)
+	}
 	if c.Requant {
 		entry, added = entry+"_requant", ptr["scale"]
 	}
-	if c.D.Float() || c.Requant {
-		args = append(args, kernel.Int(int64(slices.Index(op.Activations, c.Act))))
+	act := kernel.Int(int64(slices.Index(op.Activations, c.Act)))
+	if leaves {
+		named := map[string]kernel.Buffer{}
+		for _, t := range b {
+			named[t.Tensor.Name] = t
+		}
+		y := func(t kernel.Buffer) kernel.Arg {
+			pixel := uint64(c.K * out)
+			return kernel.Map(kernel.TensorMap{DType: t.Tensor.DType, Address: t.Address, Dims: []uint64{uint64(c.K), uint64(p.w), uint64(p.h), uint64(p.n)},
+				Strides: []uint64{pixel, uint64(p.w) * pixel, uint64(p.h*p.w) * pixel}, Box: []uint32{uint32(leavingPanel / out), uint32(bw), uint32(bh), uint32(bn)}})
+		}
+		maps := []kernel.Arg{y(named["y"]), y(named["y"])} // the second one's place stays unused without a residual
+		if c.Residual {
+			maps[1] = y(named["residual"])
+		}
+		args = slices.Insert(args, 5, maps...)
+		args = append(args, leavingEnd(c, act, ptr)...)
+	} else {
+		if c.D.Float() || c.Requant {
+			args = append(args, act)
+		}
+		args = append(args, ptr["bias"], added, ptr["y"])
 	}
-	args = append(args, ptr["bias"], added, ptr["y"])
-	l := kernel.Launch{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1}, Block: [3]int64{wgmmaThreads, 1, 1}, Shared: wgmmaShared, Args: args}
+	l := kernel.Launch{Entry: entry + tile.suffix, Grid: [3]int64{blocks, 1, 1}, Block: [3]int64{wgmmaThreads, 1, 1}, Shared: shared, Args: args}
 	if tile.parts > 1 {
 		l.Cluster = [3]int64{tile.parts, 1, 1}
 	}

@@ -72,6 +72,15 @@ __device__ __forceinline__ void tma_store(const ridge_tensor_map &map, shared_at
   asm volatile("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%0, {%2, %3, %4}], [%1];" ::"l"(&map), "r"(from), "r"(x), "r"(y), "r"(z) : "memory");
 #endif
 }
+// The same of a 4-dimensional tensor.
+__device__ __forceinline__ void tma_store(const ridge_tensor_map &map, shared_at from, int x, int y, int z, int w) {
+#if defined(RIDGE_MODEL)
+  const int at[4] = {x, y, z, w};
+  ridge_model_tma_store(&map, from, at, 4);
+#else
+  asm volatile("cp.async.bulk.tensor.4d.global.shared::cta.bulk_group [%0, {%2, %3, %4, %5}], [%1];" ::"l"(&map), "r"(from), "r"(x), "r"(y), "r"(z), "r"(w) : "memory");
+#endif
+}
 // Ends a group of this thread's stores.
 __device__ __forceinline__ void tma_store_commit() {
 #if defined(RIDGE_MODEL)
