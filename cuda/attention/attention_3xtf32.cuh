@@ -11,9 +11,10 @@
 //   mma.m16n8k8             192 (384), 6.9 cycles each of one of four tensor cores on 9.0: 1325 (2650); two warps a scheduler
 //   issue slots             splitting k and v 384 (768), q 96 (192), weights 48; sums 256 (512); mma 192 (384); fragments 160 (320); softmax some 150
 // so tensor cores bind where two warps and more a scheduler fill the time of the rest: 103 TFLOP/s at 1980 MHz, 1.54 of the fp32 pipe.
+// Disassembled (9.0) all of it is 1734 (2988) instructions, two warps 3468 (5976) beside 2650 (5300) cycles of mma: issuing binds. By cvt.rna, counted as one instruction (it is four), it was 2091 (3680).
 // Shared memory 78 KB (152 KB): two blocks a multiprocessor of 228 KB (one).
 // H200: 8 heads of 512, d = 64: 23.1 us (23.3 TFLOP/s); attention_fp32_simt 127, SDPA's efficient backend 55.2. 16 heads of 2048, causal: 308 us (27.9 TFLOP/s); 1055 and 419. Predicted was
-// 0.5 to 0.6 of the 103 for long ones, it is 0.27: what holds it has not been looked at.
+// 0.5 to 0.6 of the 103 for long ones, it is 0.27, where issuing with cvt.rna would leave 0.63 (0.72): what else holds it has not been looked at.
 #ifndef RIDGE_ATTENTION_3XTF32_CUH
 #define RIDGE_ATTENTION_3XTF32_CUH
 

@@ -9,7 +9,7 @@
 // Counts (sm_90a, d = 64, an H200 at 1.75 GHz; instructions of a warp without what lies behind branches that are seldom taken):
 //   bf16 16 × 32 and 16 × 64 once       16 and 32 mma, 36 and 52 ex2, 12 and 20 loads of 16 bytes at once, 620 and 870 instructions, 64 and 68 registers
 //   bf16 64 × 32 twice, a turn          first 64 mma, 72 ex2, 476 instructions, then 64, 64 and 531: ex2 binds, 2180 cycles of a multiprocessor for both; 170 registers
-//   fp32 32 × 32 twice, a turn          192 mma of tf32 and some 1500 instructions in each of both, a quarter of them what cvt.rna.tf32 becomes (four) for k, which each warp splits itself
+//   fp32 32 × 32 twice, a turn          192 mma of tf32, for half of them 479 instructions of the first loop (604 by cvt.rna), 192 of them to split k and q, which each warp does itself
 //   shape          blocks    bytes        predicted: bf16, fp32 (the fused kernel of the portable tier and the chain of three, measured on an H200)
 //   1 × 128        8         64 KB        3 to 4 us, 3 to 5 (bf16 23.8 and 11.0, fp32 23.7 and 10.3): a start and one way to memory
 //   4 × 256        64        768 KB       3 to 4, 4 to 5 (46.4 and 8.2, 48 and 11.3)

@@ -9,7 +9,7 @@
 // Counts (sm_90a, d = 64, an H200 at 1.75 GHz), a warp's turn:
 //   bf16, 16 queries × 32 keys       16 mma, 18 ex2, 32 to pair v, 10 loads of 16 bytes, 281 instructions; 98 registers, two blocks a multiprocessor
 //   bf16, 32 × 32                    32 mma, 36 ex2, 12 loads, 488 instructions; 172 registers
-//   fp32, 16 × 16                    48 mma of tf32, 10 ex2, 10 loads, 500 instructions, of which 160 are cvt.rna.tf32; 100 registers
+//   fp32, 16 × 16                    48 mma of tf32, 10 ex2, 10 loads, 406 instructions, of which 120 split (484 and 200 by cvt.rna); 138 registers
 //   shape          blocks    bytes        predicted: bf16, fp32 (the fused kernel of the portable tier and the chain of two, measured on an H200)
 //   1 × 128        8         64 KB        3 to 4 us, 3 to 5 (bf16 25.7 and 9.6, fp32 24.6 and 17.5)
 //   4 × 256        64        768 KB       3 to 5, 4 to 6 (48.9 and 7.5, 46.7 and 18.5)

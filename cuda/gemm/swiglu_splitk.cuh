@@ -3,8 +3,8 @@
 // splitk_mma.cuh's tiles and parts, of both weights side by side; a second launch adds the parts of an element in their order and multiplies: the same bits every time. Up to 64 rows may
 // have one part alone: tiles of 32 and 64 rows waste less than swiglu_mma.cuh's of 128.
 // FLOP: 4·M·N·K + 6·M·N, of whole tiles of rows. Bytes: both weights once where M ≤ 128, X once a column of tiles, Y once, and 16·parts·M·N of sums to L2 and back.
-// Tiles of four warps lie twice on a multiprocessor, of eight once; swiglu.go gives it eight warps. Disassembled (sm_80), a stage and warp: bf16 as splitk_mma.cuh; fp32 48 mma of 378 instructions (32
-// rows), 48 of 359 (64), 96 of 608 (128). 148, 140 and 210 registers; of bf16 118, 166 and 250. No spill. The sum: 32 registers.
+// Tiles of four warps lie twice on a multiprocessor, of eight once; swiglu.go gives it eight warps. Disassembled (sm_80), a stage and warp: bf16 as splitk_mma.cuh; fp32 48 mma of 347 instructions (32
+// rows), 48 of 326 (64), 96 of 574 (128). 148, 140 and 212 registers; of bf16 118, 166 and 250. No spill. The sum: 32 registers.
 // Predicted on an H200 at K = 1024, N = 2816: fp32 M = 64 15 µs (132 blocks of 22 stages at some 850 cycles, 10.5; 8.6 MB of sums to L2 and back and the second launch 3; the first stages 1.5), where the
 // chain of linear layers took 35 and swiglu_fp32_simt 149; M = 128 21. On an A100 bf16 M = 64 11. not yet measured.
 //

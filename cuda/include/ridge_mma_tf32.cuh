@@ -1,8 +1,8 @@
 // Operands of fp32 for the main loop of ridge_mma_tile.cuh: rounded to tf32, or split into two tf32 each, where fragments are used.
 //
 // Per warp and step of 32 bytes (8 k), beside the mma:
-//   ProductTf32     64 × 32   16 mma, 24 cvt.rna (each number once)
-//   Product3xTf32   64 × 32   48 mma, 24 numbers split by cvt, and, subtract: 72 instructions, and 64 additions
+//   ProductTf32     64 × 32   16 mma, 24 cvt.rna (each number once; four instructions each)
+//   Product3xTf32   64 × 32   48 mma, 24 numbers split: A's 16 by cvt.rna (five instructions), B's 8 by tf32_split (three): 104, and 64 additions
 //
 // 3×TF32: x·y = big·big + (big·small + small·big), where small·small, at most 2^-22 of it, is left out. A tensor core cuts sums off, which
 // over K = 4096 costs 13 u·Σ|a||b| at one product and 46 at three (calculated), so each 8 k start at 0, the small products first, and are added to the
@@ -40,7 +40,10 @@ struct Product3xTf32 : ProductCutOff {
 #pragma unroll
     for (int i = 0; i < RM; i++)
 #pragma unroll
-      for (int e = 0; e < 4; e++) tf32_split(__uint_as_float(a[i][e]), a[i][e], a_small[i][e]);
+      for (int e = 0; e < 4; e++) { // as tf32_split, by cvt.rna: with that alone, which takes no predicates, ptxas splits all at once, and kernels of 255 registers spill
+        const float x = __uint_as_float(a[i][e]);
+        a[i][e] = tf32_of(x), a_small[i][e] = __float_as_uint(x - tf32_value(a[i][e]));
+      }
 #pragma unroll
     for (int j = 0; j < RN; j++) {
       unsigned big[2], small[2];

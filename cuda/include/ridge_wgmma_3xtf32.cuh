@@ -9,8 +9,8 @@
 //
 // Counts a stage with 128 × 128: 3 · 1.05 MFLOP, 1536 cycles of the tensor cores (2048 FLOP a cycle). Shared memory: TMA writes 32 KB, the splitting of B reads 16
 // and writes 32, ldmatrix reads 16, wgmma reads B three times for either warpgroup, 96: 192 KB, 125 bytes a cycle of 128. With A in shared memory too it would
-// be 48 more to read and 32 to write: 1.4 times what there is. L2: 21 bytes a cycle of 64. Issue, a scheduler: 220 slots to split B (11 pieces of 16 bytes a thread, 20 instructions each), two
-// warps of 48 to split A, 64 additions and some 40: 530 of 1536. A warpgroup's wgmma take 768 cycles, its loads, splitting and additions some 300, under the other one's wgmma.
+// be 48 more to read and 32 to write: 1.4 times what there is. L2: 21 bytes a cycle of 64. Issue, a scheduler: 190 slots to split B (11 pieces of 16 bytes a thread, 17 instructions each; 29 by cvt.rna), two
+// warps of 192 (disassembled: 48 to split A, 64 additions, 80 others; 240 by cvt.rna): 570 of 1536. A warpgroup's wgmma take 768 cycles, its loads, splitting and additions some 300, under the other one's wgmma.
 // Registers: 64 sums, 64 of the stage, 32 of A.
 #ifndef RIDGE_WGMMA_3XTF32_CUH
 #define RIDGE_WGMMA_3XTF32_CUH

@@ -209,6 +209,9 @@ func TestTheModelFindsEveryPlantedFaultAndNoOther(t *testing.T) {
 		{"fault_none_rounded", "[" + good + "] <nil>"},
 		{"fault_not_rounded", "[-1 -1"},
 		{"fault_low_bits_of_tf32", "[-1 -1"},
+		{"fault_none_split", "[" + good + "] <nil>"},
+		{"fault_split_cut_off", "64 -1"},
+		{"fault_split_without_nan", "[64 64 -1 -1"},
 		{"fault_none_hopper", "[" + good + "] <nil>"},
 		{"fault_none_hopper_written", "[" + good + "] <nil>"},
 		{"fault_hopper_no_full_wait", "read of 16 bytes at byte"},                           // uninitialised, on its way, or not ordered

@@ -88,3 +88,24 @@ FAULTY(fault_copy_left, 16, RIGHT, copy_wait<0>(), __syncthreads(), RIGHT_F, NOT
 ROUNDED(fault_none_rounded, tf32_of(v), tf32_value(big))
 ROUNDED(fault_not_rounded, __float_as_uint(v), tf32_value(tf32_of(v)))
 ROUNDED(fault_low_bits_of_tf32, tf32_of(v), __uint_as_float(big))
+
+// Two tf32 of numbers to and from the ends, of what is not finite, and others: big as tf32_of has it and small the rest; of what is not finite a NaN that the upper bits of one of them show.
+#define SPLIT(name, DO)                                                                                                 \
+  RIDGE_KERNEL(name, 64)(const float *x, float *y, int64_t n) {                                                         \
+    const unsigned ends[24] = {0x7f800000u, 0xff800000u, 0x7fffffffu, 0xffffffffu, 0x7f800001u, 0xff800001u, 0x7ffff000u, 0x7fc00000u, 0u, 0x80000000u, 1u, 0xfffu, 0x1000u, 0x807fffffu, 0x00800000u, 0x7f7fefffu, \
+                               0xff7fefffu, 0x3f800fffu, 0x3f801000u, 0x3f801001u, 0x3f803000u, 0x3fffefffu, 0x3ffff000u, 0xbfffffffu};                                                                          \
+    const unsigned i = 64 * blockIdx.x + threadIdx.x, u = i < 24 ? ends[i] : i * 0x9e3779b9u & 0xbfffffffu, quiet = 0xffffe000u;                                                                               \
+    const float v = __uint_as_float(u);                                                                                 \
+    unsigned big, small;                                                                                                \
+    DO;                                                                                                                 \
+    const bool finite = (u & 0x7f800000u) != 0x7f800000u, nan = (big & quiet & 0x7fffffffu) > 0x7f800000u || (small & quiet & 0x7fffffffu) > 0x7f800000u;  \
+    const float whole = tf32_value(tf32_of(v));                                                                         \
+    const bool right = finite ? big == __float_as_uint(whole) && __uint_as_float(small) == v - whole : nan;              \
+    (void)n;                                                                                                            \
+    y[i] = right && x[i] == 1 ? 64.0f : -1.0f;                                                                          \
+  }                                                                                                                     \
+  RIDGE_ENTRY(name)
+
+SPLIT(fault_none_split, tf32_split(v, big, small))
+SPLIT(fault_split_cut_off, big = u & quiet; small = __float_as_uint(v - __uint_as_float(big)))
+SPLIT(fault_split_without_nan, tf32_split(v, big, small); if (v != v) small = 0)
