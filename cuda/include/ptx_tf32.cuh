@@ -25,7 +25,8 @@ __device__ __forceinline__ float tf32_value(unsigned rounded) { return __uint_as
 // three products has it.
 //
 // To cut big off would be two instructions, but leaves a small of up to 2^-10 of x, of one sign. At K = 1 (calculated, all a and b of [1, 1 + 2^-10), of the product): both rounded 8.0 u, one cut off 16.0, both 27.9, and of random
-// numbers of [1, 2) -1.2 and -4.3 u on average, which no K averages away, where rounding has 0.0. The bound of fp32 by three products of tf32 is 6 u·Σ|a||b| and 1 u of the result.
+// numbers of [1, 2) -1.2 and -4.3 u on average, which no K averages away, where rounding has 0.0. The bound of fp32 by three products of tf32 is 6 u·Σ|a||b| and 1 u of the result: of numbers as a
+// verification draws them (at most 4.5 at K = 1, ridge_wgmma_3xtf32.cuh), which those chosen for their low bits exceed by 1 u at K = 1.
 __device__ __forceinline__ void tf32_split(float x, unsigned &big, unsigned &small) {
   big = (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
   small = __float_as_uint(x - __uint_as_float(big));
