@@ -17,7 +17,7 @@ func TestLibrariesOlderThanTheChipUseItsInstructions(t *testing.T) {
 		{"Zen 5 whose host hides bf16", record.CPU{Vendor: "AuthenticAMD", Family: 26, Features: []string{"avx512f"}}, []string{"OPENBLAS_CORETYPE=SkylakeX", "BLIS_ARCH_TYPE=0"}},
 		{"Zen 5 whose host hides AVX-512", record.CPU{Vendor: "AuthenticAMD", Family: 26, Features: []string{"avx2"}}, nil},
 		{"Zen 4, known to both", record.CPU{Vendor: "AuthenticAMD", Family: 25, Features: []string{"avx512f", "avx512bf16"}}, nil},
-		{"Intel, whose units BLIS knows by product names", record.CPU{Vendor: "GenuineIntel", Family: 6, Features: []string{"avx512f", "avx512bf16"}}, []string{"BLIS_ARCH_TYPE=0"}},
+		{"Intel, whose units BLIS knows by product names", record.CPU{Vendor: "GenuineIntel", Family: 6, Features: []string{"avx512f", "avx512bf16"}}, []string{"OPENBLAS_CORETYPE=SkylakeX", "BLIS_ARCH_TYPE=0"}},
 		{"Intel without AVX-512", record.CPU{Vendor: "GenuineIntel", Family: 6, Features: []string{"avx2"}}, nil},
 	} {
 		if got := newerThanPeers(c.cpu); !slices.Equal(got, c.want) {

@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=2acfc3a0d6c2
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -32,11 +32,20 @@ func Family() kernel.Family {
 }
 
 // Ranked adapts the ranks of the table to the CPU's features: VDPBF16PS runs twice as fast as fp32 multiply-adds on AMD's Zen 4
-// and 5, but slower than those on Intel's cores with AVX512-FP16. There its kernels rank just below the ones that widen to fp32.
+// and 5, but slower than those on Intel's cores with AVX512-FP16. There its kernels rank just below the ones that widen to fp32, and
+// Winograd of step 2 in fp32 below the indirect kernel, which reaches 0.95 of the multiply-adds' peak on them (Emerald Rapids, with
+// filters as stored and packed beforehand: one thread 0.6 and 0.63 of it at 512 channels, 0.98 and 1.2 at 256, 1.3 and 1.05 at 128;
+// two threads 0.51 and 0.83, 0.69 and 0.9, 0.95 and 0.87: what two cores read of the filters' positions from L3 bounds it).
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
+	if !have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+		return table
+	}
 	for i, k := range table {
-		if strings.Contains(k.Name, "_avx512bf16") && k.Rank > 29 && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+		switch {
+		case strings.Contains(k.Name, "_avx512bf16") && k.Rank > 29:
 			table[i].Rank = 29
+		case strings.HasSuffix(k.Name, "_fp32_avx512_winograd43s2"):
+			table[i].Rank = 31
 		}
 	}
 	return table

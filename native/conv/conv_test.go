@@ -308,32 +308,36 @@ func onWinograd(t *testing.T, list []op.Op) {
 // Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner; step 2 has kernels of its own.
 func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 	for _, c := range []struct {
-		shape             string
-		wins, dots, step2 bool
+		shape                   string
+		wins, dots, step2, wide bool // wide: step 2 of bf16 on 512-bit registers
 	}{
-		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true, false},
-		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true, false},
-		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false, false},
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false, false}, // tiles of 2x2
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false, false},
-		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false, false}, // nine of them
-		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false, false},
-		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, true},
-		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nchw", false, false, true},
-		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // nine tiles
-		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
-		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // 5x5 outputs: 196 products for 225
-		{"c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false},
-		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
-		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true, false, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true, false, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false, false, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true, false, false},
+		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true, false, false},
+		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false, false, false},
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false, false, false}, // tiles of 2x2
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false, false, false},
+		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false, false, false}, // nine of them
+		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false, false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, true, true},
+		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nchw", false, false, true, false},
+		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false}, // nine tiles
+		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true, true},
+		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false}, // 5x5 outputs: 196 products for 225
+		{"c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false},
+		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nhwc packed=1", false, false, true, true},
+		{"c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nchw", false, false, true, true},
+		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true, false},
+		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false, false},
 	} {
 		winogradTakes(t, "winograd43", c.shape, func(kernel string) bool {
 			switch {
 			case strings.Contains(kernel, "avx512bf16"):
 				return c.dots
+			case strings.Contains(kernel, "bf16_avx512_winograd43s2"):
+				return c.wide
 			case strings.Contains(kernel, "winograd43s2"):
 				return c.step2
 			}
@@ -351,8 +355,8 @@ func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
 	kerneltest.All(t, native.New(), list)
 }
 
-// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first.
-func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first, and the indirect kernel before Winograd of step 2.
+func TestKernelsRankByTheCoresThatRunThemWell(t *testing.T) {
 	kerneltest.NeedModels(t) // on arm64 only the model has the name
 	var slow kernel.Mask
 	for b := range 64 {
@@ -371,6 +375,18 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 		got := conv.Ranked(table, c.have)
 		if above := got[2].Rank > got[0].Rank; above != c.above || above != (got[2].Rank > got[1].Rank) || got[3].Rank != -1 {
 			t.Errorf("%s: ranks %d, %d, %d, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank)
+		}
+	}
+	for _, c := range []struct {
+		name  string
+		have  kernel.Mask
+		above bool
+	}{{"Zen 4", 0, true}, {"Sapphire Rapids", slow, false}} {
+		table := []kernel.Kernel{{Name: "conv2d_fp32_avx512_indirect", Rank: 32}, {Name: "conv2d_fp32_avx512_winograd43s2", Rank: 34},
+			{Name: "conv2d_fp32_avx512_winograd43", Rank: 34}, {Name: "conv2d_fp32_avx512_winograd43s2_model", Rank: -1}}
+		got := conv.Ranked(table, c.have)
+		if got[1].Rank > got[0].Rank != c.above || got[2].Rank != 34 || got[3].Rank != -1 {
+			t.Errorf("%s: Winograd of step 2 %d beside %d, of step 1 %d, model %d", c.name, got[1].Rank, got[0].Rank, got[2].Rank, got[3].Rank)
 		}
 	}
 	for _, k := range conv.Family().Kernels { // or the rank would silently stay
