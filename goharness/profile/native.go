@@ -142,12 +142,21 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 	if lost > 0 {
 		p.Comments = append(p.Comments, fmt.Sprintf("%d ticks were lost: a thread did not run, or the ring was full", lost))
 	}
-	for _, r := range order {
+	// Events that were refused for one reason, as often, share a line: a virtual machine without counters refuses all of them alike.
+	for len(order) > 0 {
+		first, events := order[0], []string(nil)
+		order = slices.DeleteFunc(order, func(r backend.RefusedEvent) bool {
+			alike := r.Reason == first.Reason && refused[r] == refused[first]
+			if alike {
+				events = append(events, r.Event)
+			}
+			return alike
+		})
 		of := ""
-		if k := refused[r]; k < len(captures) {
+		if k := refused[first]; k < len(captures) {
 			of = fmt.Sprintf(" in %d of %d programs", k, len(captures))
 		}
-		p.Comments = append(p.Comments, notCounted+r.Event+of+": "+r.Reason)
+		p.Comments = append(p.Comments, notCounted+strings.Join(events, ", ")+of+": "+first.Reason)
 	}
 }
 

@@ -166,6 +166,23 @@ func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing
 	}
 }
 
+// Events share a line where one reason refused them in as many programs, and only there.
+func TestEventsRefusedAlikeShareALine(t *testing.T) {
+	doc, c := capture(t)
+	refuse := func(event, reason string) backend.RefusedEvent { return backend.RefusedEvent{Event: event, Reason: reason} }
+	few, more := c, c
+	few.Code.Refused = []backend.RefusedEvent{refuse("cycles", "none"), refuse("llc_misses", "taken"), refuse("instructions", "none"), refuse("branches", "none")}
+	more.Code.Refused = []backend.RefusedEvent{refuse("cycles", "none"), refuse("instructions", "none")}
+	p, err := Native(doc, []Capture{few, more}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"not counted: cycles, instructions: none", "not counted: llc_misses in 1 of 2 programs: taken", "not counted: branches in 1 of 2 programs: none"}
+	if got := NotCounted(p); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // The memory controllers' bytes are of a whole case: no instruction has them, and alone they make no profile.
 func TestDRAMBytesStandWithTheKernel(t *testing.T) {
 	doc, c := capture(t)
