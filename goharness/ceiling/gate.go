@@ -38,6 +38,11 @@ func (m *Model) Judge(r *record.Result) Finding {
 			if isa == "" {
 				isa = r.ISA // a document from before arms had their own
 			}
+			// An arm's instruction set is that of one of its kernels: others may widen to a format that is multiplied faster (VDPBF16PS of
+			// Emerald Rapids is half as fast as fp32), so that the best probe of all bounds their sum.
+			if len(a.Kernels) > 1 && !record.TensorISA(isa) {
+				isa = ""
+			}
 			arms = append(arms, work{isa, a.ComputedIn(r.DType), a.Time.MedianNS, a.Executed(), a.Bytes})
 		}
 	}

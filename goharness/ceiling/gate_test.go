@@ -85,6 +85,28 @@ func TestEachArmIsJudgedByItsOwnInstructionSet(t *testing.T) {
 	}
 }
 
+// Dot products of bf16 may be slower than the fp32 arithmetic that the arm's other kernel widens to: the faster probe bounds the two together.
+func TestAnArmOfSeveralKernelsIsJudgedByTheBestProbe(t *testing.T) {
+	m := probed() // avx2 fp32: 200
+	compute(m, "avx512bf16", record.BF16, 2, 100)
+	for _, tc := range []struct {
+		kernels []string
+		flops   int64
+		suspect string
+	}{
+		{[]string{"gemm_bf16_avx2", "attention_bf16_avx512bf16"}, 150e6, ""},
+		{[]string{"gemm_bf16_avx2", "attention_bf16_avx512bf16"}, 220e6, "avx2 fp32 probe"},
+		{[]string{"attention_bf16_avx512bf16"}, 150e6, "avx512bf16 bf16 probe"},
+	} {
+		r := result(100e6, 0, 0, 1e6)
+		r.DType = record.BF16
+		r.Arms = []record.Arm{{Name: "unfused", ISA: "avx512bf16", Kernels: tc.kernels, Time: timeOf(1e6), FLOPs: tc.flops}}
+		if f := m.Judge(&r); f.Suspect != (tc.suspect != "") || !strings.Contains(f.Reason, tc.suspect) {
+			t.Errorf("%v, %d FLOP: suspect %v, reason %q; want %q", tc.kernels, tc.flops, f.Suspect, f.Reason, tc.suspect)
+		}
+	}
+}
+
 func TestPeaksOfTheUserAndTheoryNeverJudge(t *testing.T) {
 	m := twoCores()
 	m.Add(record.Ceiling{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 2, Theoretical: record.Theoretical{Value: 1, Source: "user"}})

@@ -4,11 +4,14 @@ package attention_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/attention"
+	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -35,4 +38,29 @@ func TestAttentionKernelsMatchTheExpectation(t *testing.T) {
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+}
+
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernel that widens to fp32 comes first, but not before tiles.
+func TestDotProductsOfBF16RankByTheCoresThatRunThemWell(t *testing.T) {
+	kerneltest.NeedModels(t) // on arm64 only the model has the name
+	var slow kernel.Mask
+	for b := range 64 {
+		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
+			slow = m
+		}
+	}
+	for _, c := range []struct {
+		name string
+		have kernel.Mask
+		dots int
+	}{{"Zen 4", 0, 40}, {"Emerald Rapids without AMX", slow, 29}} {
+		got := attention.Ranked([]kernel.Kernel{{Name: "attention_bf16_avx512", Rank: 30}, {Name: "attention_bf16_avx512bf16", Rank: 40},
+			{Name: "attention_bf16_amx", Rank: 50}, {Name: "attention_bf16_avx512bf16_model", Rank: -1}}, c.have)
+		if got[0].Rank != 30 || got[1].Rank != c.dots || got[2].Rank != 50 || got[3].Rank != -1 {
+			t.Errorf("%s: ranks %d, %d, %d, %d; want 30, %d, 50, -1", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank, c.dots)
+		}
+	}
+	if !slices.ContainsFunc(attention.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == "attention_bf16_avx512bf16_model" }) {
+		t.Error("no kernel has the name: was it renamed?")
+	}
 }
