@@ -169,7 +169,9 @@ func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing
 // Events share a line where one reason refused them in as many programs, and only there.
 func TestEventsRefusedAlikeShareALine(t *testing.T) {
 	doc, c := capture(t)
-	refuse := func(event, reason string) backend.RefusedEvent { return backend.RefusedEvent{Event: event, Reason: reason} }
+	refuse := func(event, reason string) backend.RefusedEvent {
+		return backend.RefusedEvent{Event: event, Reason: reason}
+	}
 	few, more := c, c
 	few.Code.Refused = []backend.RefusedEvent{refuse("cycles", "none"), refuse("llc_misses", "taken"), refuse("instructions", "none"), refuse("branches", "none")}
 	more.Code.Refused = []backend.RefusedEvent{refuse("cycles", "none"), refuse("instructions", "none")}
