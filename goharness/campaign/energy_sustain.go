@@ -194,6 +194,8 @@ func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launch
 			e.Domains = append(e.Domains, record.EnergyDomain{Name: d.Name, Watts: w, InTotal: !d.Apart && out[d.Name] == ""})
 		}
 	}
+	e.ClockMinMHz, e.ClockAvgMHz, e.ClockMaxMHz = t.Clock.Min, t.Clock.Avg, t.Clock.Max
+	e.TemperatureMinC, e.TemperatureAvgC, e.TemperatureMaxC = t.Temperature.Min, t.Temperature.Avg, t.Temperature.Max
 	if t.ClockMHz[0] > 0 {
 		e.ClockMHz = &t.ClockMHz
 	}

@@ -104,6 +104,9 @@ func TestEnergyGoesFromTheMeterIntoTheDocument(t *testing.T) {
 		if p.EnergyJoules != e.Joules || p.MaxWatts < p.AvgWatts || math.Abs(p.GFLOPSPerWatt-perWatt) > 1e-9*perWatt || p.PJPerByte <= 0 || p.UncertaintyPct <= 0 {
 			t.Errorf("%s: power metrics %+v", id, p)
 		}
+		if e.ClockMinMHz != 3600 || e.ClockAvgMHz != 3600 || e.ClockMaxMHz != 3600 || e.TemperatureMinC != 55 || e.TemperatureAvgC != 55 || e.TemperatureMaxC != 55 {
+			t.Errorf("%s: clock and temperature %+v", id, e)
+		}
 		if e.DRAMShare == nil || e.DRAMShare.Unavailable == "" {
 			t.Errorf("%s: DRAM share %+v", id, e.DRAMShare)
 		}

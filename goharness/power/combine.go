@@ -25,6 +25,12 @@ func (o *Observer) phase() time.Duration { return max(o.slowest(), 20*time.Milli
 
 // Measure takes a plan's windows while a load runs. random gives numbers from 0 to 1.
 func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) ([]Window, error) {
+	o.begin()
+	if o.unit() == Watts { // what it shows before the load, or as it begins
+		if _, err := o.Read(ctx); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.clock.Sleep(ctx, o.Lead()); err != nil {
 		return nil, err
 	}
@@ -43,6 +49,7 @@ func (o *Observer) Measure(ctx context.Context, p Plan, random func() float64) (
 	if err := o.frozen(); err != nil {
 		return nil, err
 	}
+	o.settle()
 	share, why := end()
 	rate, noRate := moved()
 	for i := range out {
@@ -132,6 +139,7 @@ func (o *Observer) readControllers(m *Traffic) ([]uint64, error) {
 // Idle is the baseline: one window without a load. A counter other than a package's that never moves
 // (the DRAM of many desktops) is left out from here on, and the answer says so.
 func (o *Observer) Idle(ctx context.Context, length time.Duration) (Window, map[string]string, error) {
+	o.begin()
 	first, err := o.Read(ctx)
 	if err != nil {
 		return Window{}, nil, err
@@ -163,6 +171,10 @@ func (o *Observer) Idle(ctx context.Context, length time.Duration) (Window, map[
 		}
 	}
 	w, err := o.Window(ctx, length)
+	if err == nil {
+		err = o.awoken()
+	}
+	o.settle()
 	return w, o.LeftOut(), err
 }
 
@@ -190,6 +202,7 @@ type Total struct {
 	// PowerWatts is the mean of a second sensor; 0: none.
 	PowerWatts, PowerError float64
 	ClockMHz, TemperatureC [2]float64
+	Clock, Temperature     Range
 	Throttled              []string
 	Watts                  []float64 // by domain
 }
@@ -203,6 +216,7 @@ func (t Total) MeanWatts() float64 { return t.Joules / t.Seconds }
 func Combine(ws []Window) Total {
 	var t Total
 	var sq, psq, sensed, lo, hi float64
+	var clock, temperature ranges
 	lo = math.Inf(1)
 	for i, w := range ws {
 		t.Joules += w.Joules
@@ -219,6 +233,8 @@ func Combine(ws []Window) Total {
 			t.ClockMHz[0], t.TemperatureC[0] = w.ClockMHz[0], w.TemperatureC[0]
 			t.Watts = make([]float64, len(w.Watts))
 		}
+		clock.add(w.Clock, w.Seconds())
+		temperature.add(w.Temperature, w.Seconds())
 		t.ClockMHz[1], t.TemperatureC[1] = w.ClockMHz[1], w.TemperatureC[1]
 		for k, v := range w.Watts {
 			t.Watts[k] += v * w.Seconds()
@@ -233,6 +249,7 @@ func Combine(ws []Window) Total {
 		return t
 	}
 	slices.Sort(t.Throttled)
+	t.Clock, t.Temperature = clock.of(), temperature.of()
 	for k := range t.Watts {
 		t.Watts[k] /= t.Seconds
 	}

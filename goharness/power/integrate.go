@@ -8,7 +8,7 @@ import (
 
 // integrate measures by sensors of watts. A sensor that shows the mean of the last A, updated every I,
 // shows the power of A/2 + I/2 ago on average; readings are taken that much later than the window, which
-// cancels the lag for any power that changes evenly.
+// cancels the lag for any power that changes evenly. I is what was seen before the window, or the stated one where that is longer or nothing was.
 func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window, error) {
 	averaging, interval := o.averaging(), o.slowest()
 	lag := averaging/2 + interval/2
@@ -19,9 +19,8 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 		return w, err
 	}
 	poll := min(max(interval/4, 2*time.Millisecond), 50*time.Millisecond)
-	var total mean
-	means := make([]mean, len(o.domains))
-	lowest := math.Inf(1)
+	var all series
+	of := make([]series, len(o.domains))
 	for first := true; ; first = false {
 		r, err := o.Read(ctx)
 		if err != nil {
@@ -33,7 +32,7 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 			if d.Unit != Watts || v > plausibleWatts {
 				v = math.NaN()
 			}
-			means[i].add(v)
+			of[i].add(r, v)
 		}
 		for _, i := range o.main() {
 			if v := float64(r.Counts[i]) * o.domains[i].Scale; !(v > 0 && v <= o.mostWatts()) {
@@ -41,10 +40,11 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 			}
 			sum += float64(r.Counts[i]) * o.domains[i].Scale
 		}
-		total.add(sum)
-		lowest = min(lowest, sum)
-		w.MaxWatts = max(w.MaxWatts, sum)
+		all.add(r, sum)
 		w.see(r, first)
+		if err := o.stuck(); err != nil {
+			return w, err
+		}
 		left := to + lag - o.clock.Now()
 		if left <= 0 {
 			break
@@ -53,66 +53,24 @@ func (o *Observer) integrate(ctx context.Context, length time.Duration) (Window,
 			return w, err
 		}
 	}
-	for i := range means {
-		w.Watts[i] = means[i].value()
+	interval = max(interval, o.pace()) // as it is known now
+	seconds, least, long := length.Seconds(), max(averaging, interval), heldUpdates*interval
+	repeats := !o.fine()
+	total := all.over(from+lag, to+lag, least, long, repeats)
+	w.Joules, w.MaxWatts = total.mean*seconds, total.max
+	quantum, held := 0.0, 0.0
+	for i := range of {
+		x := of[i].over(from+lag, to+lag, least, long, repeats)
+		w.Watts[i] = x.mean
+		if o.counts(i) {
+			total.independent = min(total.independent, x.independent)
+			quantum += o.quantum(i) * seconds
+			held += o.doubt(i, x.held, interval)
+		}
 	}
-	seconds := length.Seconds()
-	w.Joules = total.value() * seconds
-	// Readings closer together than the averaging (or the update) say the same again; a slow meter gives fewer.
-	independent := min(seconds/max(averaging, interval).Seconds(), float64(total.n))
-	spread := student(independent-1) * total.std() / math.Sqrt(max(1, independent)) * seconds
-	// The sensor's lag is not known better than to half an update, and its averaging blurs the edges.
-	edges := (w.MaxWatts - lowest) * (averaging + interval).Seconds() / 2
-	quantum := 0.0
-	for _, i := range o.main() {
-		quantum += o.domains[i].Scale * seconds
-	}
-	w.Uncertainty = math.Hypot(spread, edges) + quantum
+	// Its averaging blurs the edges. Its lag is not known better than to half an update, and that is the same for all that it shows.
+	edges, lags := (total.max-total.min)*averaging.Seconds()/2, (total.max-total.min)*interval.Seconds()/2
+	w.Uncertainty = math.Hypot(total.error95()*seconds, edges) + lags + quantum + held
+	w.sum()
 	return w, o.sane(w)
-}
-
-// mean gathers values.
-type mean struct {
-	n        int
-	sum, sq  float64
-	min, max float64
-}
-
-func (m *mean) add(v float64) {
-	if m.n == 0 {
-		m.min, m.max = v, v
-	}
-	m.min, m.max = min(m.min, v), max(m.max, v)
-	m.n, m.sum, m.sq = m.n+1, m.sum+v, m.sq+v*v
-}
-
-// value is 0 without any.
-func (m *mean) value() float64 { return m.sum / max(1, float64(m.n)) }
-
-func (m *mean) std() float64 {
-	if m.n < 2 {
-		return 0
-	}
-	v := m.value()
-	return math.Sqrt(max(0, (m.sq-float64(m.n)*v*v)/float64(m.n-1)))
-}
-
-// error95 of the mean; the range where there are few.
-func (m *mean) error95() float64 {
-	if m.n < 2 {
-		return m.value()
-	}
-	return student(float64(m.n-1)) * m.std() / math.Sqrt(float64(m.n))
-}
-
-// student is the factor of a 95 % interval for nu degrees of freedom, rounded down to a whole number.
-func student(nu float64) float64 {
-	table := []float64{12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228}
-	if !(nu >= 1) {
-		return table[0]
-	}
-	if n := int(nu); n <= len(table) {
-		return table[n-1]
-	}
-	return 1.96 + 2.7/math.Floor(nu)
 }

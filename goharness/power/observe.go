@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -57,11 +58,15 @@ type Observer struct {
 	// first is what each domain showed first, moved whether it ever showed anything else.
 	first []uint64
 	moved []bool
+	// span is what they have shown since a load or a baseline began, rested that of the latest baseline, loaded what the latest load ended with.
+	span, rested, loaded span
+	pulses               []pulse      // by domain
+	paced                atomic.Int64 // the interval of the slowest sensor as it was last settled, ns
 }
 
 // NewObserver takes over a meter. listen, when not nil, hears every reading.
 func NewObserver(m Meter, c Clock, listen func(Reading)) *Observer {
-	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, late: 50 * time.Millisecond, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains()))}
+	return &Observer{meter: m, clock: c, domains: m.Domains(), stall: stallAfter, late: 50 * time.Millisecond, listen: listen, still: map[int]string{}, failed: map[int]string{}, moved: make([]bool, len(m.Domains())), pulses: make([]pulse, len(m.Domains()))}
 }
 
 // sensorsEvery is how often sensors beside the meter are read: the files of a large machine take a millisecond.
@@ -158,7 +163,9 @@ func (o *Observer) read(ctx context.Context, sensors bool) (Reading, error) {
 	}
 	for i, c := range r.Counts {
 		o.moved[i] = o.moved[i] || c != o.first[i]
+		o.pulses[i].see(time.Duration(r.AtNS), c)
 	}
+	o.span.see(r.Counts)
 	if o.beside != nil {
 		if sensors && (o.asked == 0 || after-o.asked >= sensorsEvery) {
 			o.cached, o.asked = o.sense(), after
@@ -232,18 +239,6 @@ func (o *Observer) mostWatts() float64 {
 	return plausibleWatts
 }
 
-// frozen names a sensor of watts that has shown the same value, idle and under load, ever since it was opened.
-func (o *Observer) frozen() error {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, i := range o.main() {
-		if d := o.domains[i]; d.Unit == Watts && o.first != nil && !o.moved[i] {
-			return noData("sensor %s has shown %.4g W ever since it was opened, idle and under load: it stalled", d.Name, float64(o.first[i])*d.Scale)
-		}
-	}
-	return nil
-}
-
 // main lists the domains whose sum is the device's power.
 func (o *Observer) main() []int {
 	var out []int
@@ -265,15 +260,14 @@ func (o *Observer) unit() Unit {
 	return Joules
 }
 
-// slowest is the longest interval between updates of a main domain.
+// counts reports whether a domain is in the total.
+func (o *Observer) counts(i int) bool { return slices.Contains(o.main(), i) }
+
+// slowest is the longest interval between updates of a main domain: as stated, or as it was last settled.
 func (o *Observer) slowest() time.Duration {
-	var out time.Duration
+	out := time.Duration(o.paced.Load())
 	for _, i := range o.main() {
-		d := o.domains[i].Interval
-		if d == 0 {
-			d = 100 * time.Millisecond
-		}
-		out = max(out, d)
+		out = max(out, o.domains[i].stated())
 	}
 	return out
 }

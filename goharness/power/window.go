@@ -17,6 +17,7 @@ type Window struct {
 	PowerWatts, PowerError float64
 	Watts                  []float64 // by domain; NaN where it moved in no sensible way
 	ClockMHz, TemperatureC [2]float64
+	Clock, Temperature     Range          // MHz, °C
 	Throttled              map[string]int // readings by reason
 	// DRAMShare is the share of DRAM's bandwidth that counters saw in use over the load, 0 to 1, or NoDRAMShare why there is none.
 	DRAMShare   float64
@@ -24,6 +25,8 @@ type Window struct {
 	// DRAMBytes is what the host's memory controllers moved per second over the load, or NoDRAMBytes why that is not known.
 	DRAMBytes   float64
 	NoDRAMBytes string
+
+	clocks, temperatures series // until the window ends
 }
 
 // Seconds is the window's length.
@@ -148,8 +151,7 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 	}
 	w := Window{Throttled: map[string]int{}}
 	w.see(from, true)
-	var power mean
-	var trail []point
+	var power, trail series
 	poll := min(max(20*o.slowest(), 50*time.Millisecond), within(o.domains)/2, 100*time.Millisecond, max(length/4, time.Millisecond))
 	last := from
 	moved := make([]int64, len(o.domains)) // when each was last seen to move
@@ -177,11 +179,9 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 				return w, noData("counter %s did not move for %v within a window: it stalled", o.domains[i].Name, stood.Round(time.Millisecond))
 			}
 		}
-		trail = append(trail, point{time.Duration(r.AtNS), total})
+		trail.add(r, total)
 		w.MaxWatts = max(w.MaxWatts, steepest(trail, 20*o.slowest()), r.PowerWatts)
-		if r.PowerWatts > 0 {
-			power.add(r.PowerWatts)
-		}
+		power.known(r, r.PowerWatts)
 		w.see(r, false)
 		last = r
 	}
@@ -225,7 +225,8 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 	w.StartNS, w.EndNS = int64(begin), int64(end)
 	w.Joules, w.Uncertainty = watts*seconds, slack
 	w.MaxWatts = max(w.MaxWatts, watts)
-	w.PowerWatts, w.PowerError = power.value(), power.error95()
+	w.PowerWatts, w.PowerError = power.second()
+	w.sum()
 	return w, o.sane(w)
 }
 
@@ -245,18 +246,12 @@ func (o *Observer) sane(w Window) error {
 	return nil
 }
 
-// point is the energy so far at a time.
-type point struct {
-	at     time.Duration
-	joules float64
-}
-
 // steepest is the mean power from the latest earlier point at least d back to the last one; 0 without.
-func steepest(trail []point, d time.Duration) float64 {
+func steepest(trail series, d time.Duration) float64 {
 	last := trail[len(trail)-1]
 	for i := len(trail) - 2; i >= 0; i-- {
 		if dt := last.at - trail[i].at; dt >= d {
-			return (last.joules - trail[i].joules) / dt.Seconds()
+			return (last.value - trail[i].value) / dt.Seconds()
 		}
 	}
 	return 0
@@ -268,7 +263,15 @@ func (w *Window) see(r Reading, first bool) {
 		w.ClockMHz[0], w.TemperatureC[0] = r.ClockMHz, r.TemperatureC
 	}
 	w.ClockMHz[1], w.TemperatureC[1] = r.ClockMHz, r.TemperatureC
+	w.clocks.known(r, r.ClockMHz)
+	w.temperatures.known(r, r.TemperatureC)
 	if r.Throttled != "" {
 		w.Throttled[r.Throttled]++
 	}
+}
+
+// sum ends what see kept.
+func (w *Window) sum() {
+	w.Clock, w.Temperature = w.clocks.rangeOf(), w.temperatures.rangeOf()
+	w.clocks, w.temperatures = nil, nil
 }

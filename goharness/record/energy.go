@@ -18,8 +18,16 @@ type Energy struct {
 	Domains      []EnergyDomain `json:"domains,omitempty"`
 	ClockMHz     *[2]float64    `json:"clock_mhz,omitempty" jsonschema:"description=at the start of the first window and the end of the last"`
 	TemperatureC *[2]float64    `json:"temperature_c,omitempty" jsonschema:"description=at the start of the first window and the end of the last"`
-	Throttled    []string       `json:"throttled,omitempty" jsonschema:"description=reasons seen in the windows why the clock was held"`
-	DRAMShare    *Fact[float64] `json:"dram_utilization,omitempty" jsonschema:"description=share of DRAM bandwidth in use by counters (0..1)"`
+
+	ClockMinMHz     float64 `json:"clock_min_mhz,omitempty" jsonschema:"description=of the readings in all windows"`
+	ClockAvgMHz     float64 `json:"clock_avg_mhz,omitempty" jsonschema:"description=of the readings in all windows, each by the time that it stands for"`
+	ClockMaxMHz     float64 `json:"clock_max_mhz,omitempty" jsonschema:"description=of the readings in all windows"`
+	TemperatureMinC float64 `json:"temperature_min_c,omitempty" jsonschema:"description=of the readings in all windows"`
+	TemperatureAvgC float64 `json:"temperature_avg_c,omitempty" jsonschema:"description=of the readings in all windows, each by the time that it stands for"`
+	TemperatureMaxC float64 `json:"temperature_max_c,omitempty" jsonschema:"description=of the readings in all windows"`
+
+	Throttled []string       `json:"throttled,omitempty" jsonschema:"description=reasons seen in the windows why the clock was held"`
+	DRAMShare *Fact[float64] `json:"dram_utilization,omitempty" jsonschema:"description=share of DRAM bandwidth in use by counters (0..1)"`
 	// MeasuredBytes are of one launch, beside the modelled bytes of the result.
 	MeasuredBytes *Fact[float64] `json:"measured_bytes,omitempty" jsonschema:"description=bytes of one launch between DRAM and the host's memory controllers, by their counters; of all processes"`
 	Warnings      []string       `json:"warnings,omitempty"`
