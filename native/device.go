@@ -62,7 +62,7 @@ func (d *device) Info() record.Device {
 
 // Kernels that this CPU can run for the op, the preferred first.
 func (d *device) Kernels(o op.Op) ([]backend.KernelInfo, error) {
-	all := d.b.candidates(o, "")
+	all := d.b.candidates(o, "", d.team.Size())
 	if len(all) == 0 {
 		return nil, d.b.noKernel(o)
 	}

@@ -214,12 +214,12 @@ func (e *executable) prefer(all []candidate, o op.Op) {
 // before it that are set aside.
 func (e *executable) pick(st op.Step) (candidate, []string, error) {
 	forced := e.opts.Kernel
-	all := e.d.b.candidates(st.Op, forced)
+	all := e.d.b.candidates(st.Op, forced, e.d.team.Size())
 	if forced == "" && e.opts.Library != "" {
 		all = append(e.d.b.hosted(st.Op, e.opts.Library), all...)
 	}
 	if len(all) == 0 && forced != "" && len(e.p.Steps) > 1 {
-		all = e.d.b.candidates(st.Op, "") // the forced kernel is for another step
+		all = e.d.b.candidates(st.Op, "", e.d.team.Size()) // the forced kernel is for another step
 	}
 	if len(all) == 0 {
 		if forced != "" {

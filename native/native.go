@@ -162,7 +162,7 @@ func (c candidate) class(o op.Op) string {
 
 // Space says what a search may try for a kernel (backend.Tuner).
 func (b *Backend) Space(o op.Op, kernelName string, caches backend.Caches, threads int) (backend.Space, bool) {
-	for _, c := range b.candidates(o, kernelName) {
+	for _, c := range b.candidates(o, kernelName, threads) {
 		if c.family.Tuning != nil {
 			return c.family.Tuning.Space(c.Kernel, o, caches, threads)
 		}
@@ -170,9 +170,9 @@ func (b *Backend) Space(o op.Op, kernelName string, caches backend.Caches, threa
 	return backend.Space{}, false
 }
 
-// candidates lists the kernels registered for the op, the preferred first. With a forced
+// candidates lists the kernels registered for the op, those preferred on so many threads first. With a forced
 // name only that kernel.
-func (b *Backend) candidates(o op.Op, forced string) []candidate {
+func (b *Backend) candidates(o op.Op, forced string, threads int) []candidate {
 	var out []candidate
 	all := b.Families
 	if forced != "" {
@@ -186,7 +186,7 @@ func (b *Backend) candidates(o op.Op, forced string) []candidate {
 			out = append(out, candidate{k, f})
 		}
 	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].Rank > out[j].Rank })
+	sort.SliceStable(out, func(i, j int) bool { return out[i].RankOn(o, threads) > out[j].RankOn(o, threads) })
 	return out
 }
 

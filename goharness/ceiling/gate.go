@@ -28,7 +28,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 	if !r.Status.Counts() || r.Time == nil {
 		return Finding{}
 	}
-	arms := []work{{r.ISA, r.ComputedIn(), r.Time.MedianNS, r.Executed(), r.Bytes}}
+	arms := []work{{[]string{r.ISA}, r.ComputedIn(), r.Time.MedianNS, r.Executed(), r.Bytes}}
 	if len(r.Arms) > 0 {
 		arms = nil // Time is that of the first arm
 	}
@@ -38,12 +38,11 @@ func (m *Model) Judge(r *record.Result) Finding {
 			if isa == "" {
 				isa = r.ISA // a document from before arms had their own
 			}
-			// An arm's instruction set is that of one of its kernels: others may widen to a format that is multiplied faster (VDPBF16PS of
-			// Emerald Rapids is half as fast as fp32), so that the best probe of all bounds their sum.
-			if len(a.Kernels) > 1 && !record.TensorISA(isa) {
-				isa = ""
+			isas := a.ISAs
+			if len(isas) == 0 {
+				isas = []string{isa}
 			}
-			arms = append(arms, work{isa, a.ComputedIn(r.DType), a.Time.MedianNS, a.Executed(), a.Bytes})
+			arms = append(arms, work{isas, a.ComputedIn(r.DType), a.Time.MedianNS, a.Executed(), a.Bytes})
 		}
 	}
 	for _, w := range arms {
@@ -62,7 +61,7 @@ func (m *Model) Judge(r *record.Result) Finding {
 
 // work of one launch, the precision that it multiplies in, and its time.
 type work struct {
-	isa          string
+	isas         []string // of its kernels
 	dtype        record.DType
 	ns           float64
 	flops, bytes int64
@@ -99,7 +98,15 @@ func (m *Model) judgeCompute(r *record.Result, w work) Finding {
 	if w.flops == 0 || r.Suite == "peak" {
 		return Finding{}
 	}
-	c, factor := m.computeLimit(w.isa, w.dtype, r.Threads)
+	// Of several kernels the fastest one's limit bounds all: a program's product may widen bf16 to fp32, which Emerald Rapids multiplies twice
+	// as fast as the bf16 pairs of its attention.
+	var c *record.Ceiling
+	factor := 0.0
+	for _, isa := range w.isas {
+		if x, f := m.computeLimit(isa, w.dtype, r.Threads); x != nil && (c == nil || f*x.Measured.Value > factor*c.Measured.Value) {
+			c, factor = x, f
+		}
+	}
 	if c == nil {
 		return Finding{}
 	}

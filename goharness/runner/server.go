@@ -269,6 +269,9 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			}
 			pa.Kernels, pa.Ops = append(pa.Kernels, k.Name), append(pa.Ops, k.Op)
 			pa.PassedOver = append(pa.PassedOver, k.PassedOver...)
+			if tag := ISATag(k.ISA); !slices.Contains(pa.ISAs, tag) {
+				pa.ISAs = append(pa.ISAs, tag)
+			}
 			if len(k.ISA) > len(pa.ISA) {
 				pa.ISA = k.ISA
 			}

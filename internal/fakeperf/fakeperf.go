@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2acfc3a0d6c2
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c7fe9efe5a6
 #include "fakeperf.h"
 */
 import "C"

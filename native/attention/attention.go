@@ -4,7 +4,7 @@
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=2acfc3a0d6c2
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -28,13 +28,25 @@ func Family() kernel.Family {
 	}
 }
 
-// Ranked adapts the ranks of the table to the CPU's features: on Intel's cores with AVX512-FP16 the kernel of VDPBF16PS, which runs
-// at half the rate of fp32 multiply-adds there and bounds it, ranks just below the one that widens to fp32 (Emerald Rapids, 4 heads of 2048
-// times 128: 74 and 126 GFLOP/s on one thread).
+// Ranked adapts the ranks of the table to the CPU's features: on Intel's cores with AVX512-FP16, where VDPBF16PS runs at half the rate of fp32
+// multiply-adds, its kernel ranks just below the one that widens to fp32 where products bound both. Emerald Rapids, the widening kernel's
+// speed of that one's on one and two threads: 12 heads of 128 x 64 1.87 and 1.46, parts (8 heads of 128) 1.29 to 1.41 and 1.28 to 1.74; of 24
+// queries beside 2048 keys 1.25 and 1.16. Few queries, whose keys and values come from memory, have 0.65 to 0.99 and 0.72 to 1.03 of it,
+// 16 queries a key's head 0.75 and 0.81, causal_softmax, which multiplies nothing, 0.84 and 0.79.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
+	if !have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+		return table
+	}
+	const belowWide, few = 29, 16
 	for i, k := range table {
-		if k.Name == "attention_bf16_avx512bf16" && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
-			table[i].Rank = 29
+		if k.Name != "attention_bf16_avx512bf16" {
+			continue
+		}
+		table[i].RankFor = func(o op.Op, _ int) int {
+			if a, ok := o.(*op.Attention); ok && a.H/max(1, a.HKV)*a.Sq <= few || o.Name() == "causal_softmax" {
+				return k.Rank
+			}
+			return belowWide
 		}
 	}
 	return table

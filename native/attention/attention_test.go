@@ -40,24 +40,40 @@ func TestAttentionKernelsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
-// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernel that widens to fp32 comes first, but not before tiles.
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernel that widens to fp32 comes first where products bound both; tiles always do.
 func TestDotProductsOfBF16RankByTheCoresThatRunThemWell(t *testing.T) {
 	kerneltest.NeedModels(t) // on arm64 only the model has the name
-	var slow kernel.Mask
-	for b := range 64 {
-		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
-			slow = m
-		}
+	table := func() []kernel.Kernel {
+		return []kernel.Kernel{{Name: "attention_bf16_avx512", Rank: 30}, {Name: "attention_bf16_avx512bf16", Rank: 40},
+			{Name: "attention_bf16_amx", Rank: 50}, {Name: "attention_bf16_avx512bf16_model", Rank: -1}}
 	}
+	part := map[string]string{"b": "8", "s": "128", "d": "64"}
 	for _, c := range []struct {
 		name string
-		have kernel.Mask
-		dots int
-	}{{"Zen 4", 0, 40}, {"Emerald Rapids without AMX", slow, 29}} {
-		got := attention.Ranked([]kernel.Kernel{{Name: "attention_bf16_avx512", Rank: 30}, {Name: "attention_bf16_avx512bf16", Rank: 40},
-			{Name: "attention_bf16_amx", Rank: 50}, {Name: "attention_bf16_avx512bf16_model", Rank: -1}}, c.have)
-		if got[0].Rank != 30 || got[1].Rank != c.dots || got[2].Rank != 50 || got[3].Rank != -1 {
-			t.Errorf("%s: ranks %d, %d, %d, %d; want 30, %d, 50, -1", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank, c.dots)
+		o    op.Op
+		dots int // on Emerald Rapids without AMX
+	}{
+		{"prefill", kerneltest.Op(t, "attention", record.BF16, shape(1, 12, 0, 128, 0, 64, 0)), 29},
+		{"seventeen queries", kerneltest.Op(t, "attention", record.BF16, shape(1, 8, 0, 17, 2048, 128, 0)), 29},
+		{"sixteen", kerneltest.Op(t, "attention", record.BF16, shape(1, 8, 0, 16, 2048, 128, 0)), 40},
+		{"four for each of eight heads that share keys", kerneltest.Op(t, "attention", record.BF16, shape(1, 8, 1, 4, 2048, 128, 0)), 29},
+		{"decoding with shared keys", kerneltest.Op(t, "attention", record.BF16, shape(1, 32, 8, 1, 4096, 128, 0)), 40},
+		{"scores", kerneltest.Op(t, "qk_softmax", record.BF16, part), 29},
+		{"weighted sum", kerneltest.Op(t, "softmax_v", record.BF16, part), 29},
+		{"softmax alone", kerneltest.Op(t, "causal_softmax", record.BF16, map[string]string{"b": "8", "s": "128"}), 40},
+	} {
+		for _, cpu := range []struct {
+			name string
+			have kernel.Mask
+			dots int
+		}{{"Zen 4", 0, 40}, {"Emerald Rapids without AMX", kerneltest.Feature(t, "avx512fp16"), c.dots}} {
+			var got []int
+			for _, k := range attention.Ranked(table(), cpu.have) {
+				got = append(got, k.RankOn(c.o, 2))
+			}
+			if want := []int{30, cpu.dots, 50, -1}; !slices.Equal(got, want) {
+				t.Errorf("%s on %s: ranks %v, want %v", c.name, cpu.name, got, want)
+			}
 		}
 	}
 	if !slices.ContainsFunc(attention.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == "attention_bf16_avx512bf16_model" }) {

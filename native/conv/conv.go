@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=2acfc3a0d6c2
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -18,6 +18,7 @@ import (
 	"unsafe"
 
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/native/kernel"
 )
 
@@ -33,22 +34,46 @@ func Family() kernel.Family {
 
 // Ranked adapts the ranks of the table to the CPU's features: VDPBF16PS runs twice as fast as fp32 multiply-adds on AMD's Zen 4
 // and 5, but slower than those on Intel's cores with AVX512-FP16. There its kernels rank just below the ones that widen to fp32, and
-// Winograd of step 2 in fp32 below the indirect kernel, which reaches 0.95 of the multiply-adds' peak on them (Emerald Rapids, with
-// filters as stored and packed beforehand: one thread 0.6 and 0.63 of it at 512 channels, 0.98 and 1.2 at 256, 1.3 and 1.05 at 128;
-// two threads 0.51 and 0.83, 0.69 and 0.9, 0.95 and 0.87: what two cores read of the filters' positions from L3 bounds it).
+// Winograd of step 2 below the indirect kernel but where stepTwoWins.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	if !have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
 		return table
 	}
 	for i, k := range table {
 		switch {
-		case strings.Contains(k.Name, "_avx512bf16") && k.Rank > 29:
-			table[i].Rank = 29
-		case strings.HasSuffix(k.Name, "_fp32_avx512_winograd43s2"):
-			table[i].Rank = 31
+		case strings.Contains(k.Name, "_avx512bf16") && k.Rank > belowWide:
+			table[i].Rank = belowWide
+		case strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
+			table[i].RankFor = func(o op.Op, threads int) int {
+				if c, ok := o.(*op.Conv); ok && !stepTwoWins(c, threads) {
+					return belowIndirect
+				}
+				return k.Rank
+			}
 		}
 	}
 	return table
+}
+
+// Ranks just below the kernels that widen bf16 (30 to 32), and just below conv2d_*_avx512_indirect (32).
+const belowWide, belowIndirect = 29, 31
+
+// stepTwoWins is where Winograd of step 2 is ahead of the indirect kernel on Intel's cores with AVX512-FP16: of few filters, in fp32 on
+// one thread. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
+// 128 (single runs of A B B A):
+//
+//	fp32, one thread   0.62, 0.98, 1.09 to 1.3; packed beforehand 0.65, 1.18 to 1.2, 1.05 to 1.14
+//	fp32, two threads  0.51, 0.69, 0.94 to 0.96; 0.94, 0.9 to 0.93, 0.83 to 0.88
+//	bf16, one thread   0.68, 0.94 to 1.13, 1.26; 0.87, 1.27, 1.33
+//	bf16, two threads  0.71, 0.75 to 0.92, 0.91; 0.95, 1.09 to 1.1, 1.1
+//
+// It reads 36 positions of filters for nine taps; that these reads are what holds it back was not measured.
+func stepTwoWins(c *op.Conv, threads int) bool {
+	most := int64(1 << 14)
+	if c.Packed {
+		most = 1 << 16
+	}
+	return c.C*c.K <= most && (c.D != record.FP32 || threads == 1)
 }
 
 // Bind makes the C arguments of a convolution.

@@ -308,36 +308,32 @@ func onWinograd(t *testing.T, list []op.Op) {
 // Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner; step 2 has kernels of its own.
 func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 	for _, c := range []struct {
-		shape                   string
-		wins, dots, step2, wide bool // wide: step 2 of bf16 on 512-bit registers
+		shape             string
+		wins, dots, step2 bool
 	}{
-		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true, false, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true, false, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false, false, false},
-		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true, false, false},
-		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true, false, false},
-		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false, false, false},
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false, false, false}, // tiles of 2x2
-		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false, false, false},
-		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false, false, false}, // nine of them
-		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false, false, false},
-		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, true, true},
-		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nchw", false, false, true, false},
-		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false}, // nine tiles
-		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true, true},
-		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false}, // 5x5 outputs: 196 products for 225
-		{"c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false, false},
-		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nhwc packed=1", false, false, true, true},
-		{"c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nchw", false, false, true, true},
-		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true, false},
-		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 layout=nhwc", true, true, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc packed=1", true, true, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nhwc", true, false, false},
+		{"c=256 h=14 w=14 k=256 pad=1 layout=nchw", true, true, false},
+		{"n=16 c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, true, false},
+		{"n=16 c=256 h=5 w=5 k=256 pad=1 layout=nhwc packed=1", true, false, false},
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc packed=1", true, false, false}, // tiles of 2x2
+		{"c=512 h=7 w=7 k=512 pad=1 layout=nhwc", false, false, false},
+		{"c=512 h=6 w=6 k=512 pad=1 layout=nhwc packed=1", false, false, false}, // nine of them
+		{"c=72 h=56 w=56 k=64 pad=1 layout=nhwc", false, false, false},
+		{"c=64 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, true},
+		{"c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nchw", false, false, true},
+		{"c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // nine tiles
+		{"n=2 c=128 h=17 w=17 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
+		{"n=16 c=128 h=9 w=9 k=128 pad=1 stride=2 layout=nhwc packed=1", false, false, false}, // 5x5 outputs: 196 products for 225
+		{"c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, false},
+		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
+		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
 	} {
 		winogradTakes(t, "winograd43", c.shape, func(kernel string) bool {
 			switch {
 			case strings.Contains(kernel, "avx512bf16"):
 				return c.dots
-			case strings.Contains(kernel, "bf16_avx512_winograd43s2"):
-				return c.wide
 			case strings.Contains(kernel, "winograd43s2"):
 				return c.step2
 			}
@@ -355,15 +351,10 @@ func TestConvKernelsSplitLongReductionsAndManyChannels(t *testing.T) {
 	kerneltest.All(t, native.New(), list)
 }
 
-// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first, and the indirect kernel before Winograd of step 2.
-func TestKernelsRankByTheCoresThatRunThemWell(t *testing.T) {
+// Where VDPBF16PS is slow (cores with AVX512-FP16) the kernels that widen to fp32 come first.
+func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 	kerneltest.NeedModels(t) // on arm64 only the model has the name
-	var slow kernel.Mask
-	for b := range 64 {
-		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), "avx512fp16") {
-			slow = m
-		}
-	}
+	slow := kerneltest.Feature(t, "avx512fp16")
 	dots := 0
 	for _, c := range []struct {
 		name  string
@@ -377,18 +368,6 @@ func TestKernelsRankByTheCoresThatRunThemWell(t *testing.T) {
 			t.Errorf("%s: ranks %d, %d, %d, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank)
 		}
 	}
-	for _, c := range []struct {
-		name  string
-		have  kernel.Mask
-		above bool
-	}{{"Zen 4", 0, true}, {"Sapphire Rapids", slow, false}} {
-		table := []kernel.Kernel{{Name: "conv2d_fp32_avx512_indirect", Rank: 32}, {Name: "conv2d_fp32_avx512_winograd43s2", Rank: 34},
-			{Name: "conv2d_fp32_avx512_winograd43", Rank: 34}, {Name: "conv2d_fp32_avx512_winograd43s2_model", Rank: -1}}
-		got := conv.Ranked(table, c.have)
-		if got[1].Rank > got[0].Rank != c.above || got[2].Rank != 34 || got[3].Rank != -1 {
-			t.Errorf("%s: Winograd of step 2 %d beside %d, of step 1 %d, model %d", c.name, got[1].Rank, got[0].Rank, got[2].Rank, got[3].Rank)
-		}
-	}
 	for _, k := range conv.Family().Kernels { // or the rank would silently stay
 		if strings.HasPrefix(k.Name, "conv2d_bf16_avx512bf16_indirect") {
 			dots++
@@ -396,6 +375,33 @@ func TestKernelsRankByTheCoresThatRunThemWell(t *testing.T) {
 	}
 	if dots == 0 {
 		t.Error("no kernel has the name")
+	}
+}
+
+// On the same cores Winograd of step 2 comes before the indirect kernel where filters are few, in fp32 on one thread; elsewhere always.
+func TestStepTwoOfWinogradRanksByChannelsAndThreads(t *testing.T) {
+	table := func() []kernel.Kernel {
+		return []kernel.Kernel{{Name: "conv2d_fp32_avx512_winograd43s2", Rank: 34}, {Name: "conv2d_bf16_avx512_winograd43s2", Rank: 33},
+			{Name: "conv2d_fp32_avx512_winograd43", Rank: 34}, {Name: "conv2d_fp32_avx512_winograd43s2_model", Rank: -1}}
+	}
+	here, slow := conv.Ranked(table(), 0), conv.Ranked(table(), kerneltest.Feature(t, "avx512fp16"))
+	for _, c := range []struct {
+		shape                string
+		fp32, fp32Two, wide2 int // on one thread, on two; bf16 on two
+	}{
+		{"n=16 c=512 h=14 w=14 k=512 pad=1 stride=2 packed=1 layout=nhwc", 31, 31, 31},
+		{"n=1 c=256 h=28 w=28 k=256 pad=1 stride=2 packed=1 layout=nhwc", 34, 31, 33},
+		{"n=1 c=256 h=28 w=28 k=256 pad=1 stride=2 layout=nhwc", 31, 31, 31},
+		{"n=1 c=128 h=56 w=56 k=128 pad=1 stride=2 layout=nchw", 34, 31, 33},
+	} {
+		o, wide := kerneltest.Op(t, "conv2d", record.FP32, params(c.shape)), kerneltest.Op(t, "conv2d", record.BF16, params(c.shape))
+		got := [3]int{slow[0].RankOn(o, 1), slow[0].RankOn(o, 2), slow[1].RankOn(wide, 2)}
+		if want := [3]int{c.fp32, c.fp32Two, c.wide2}; got != want {
+			t.Errorf("%s: ranks %v, want %v", c.shape, got, want)
+		}
+		if here[0].RankOn(o, 2) != 34 || here[1].RankOn(wide, 2) != 33 || slow[2].RankOn(o, 2) != 34 || slow[3].RankOn(o, 2) != -1 {
+			t.Errorf("%s: ranks of other cores, of step 1 or of the model changed", c.shape)
+		}
 	}
 }
 

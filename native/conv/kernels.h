@@ -12,7 +12,6 @@ int ridge_conv_tiles_win_int8(const void *args);
 int ridge_conv_winograd_wins(const void *args);
 int ridge_conv_winograd_beats_dots(const void *args);
 int ridge_conv_winograd_step2_wins(const void *args);
-int ridge_conv_winograd_step2_beats_wide(const void *args);
 int ridge_conv_winograd_stem_wins(const void *args);
 int ridge_conv_winograd_stem_beats_dots(const void *args);
 

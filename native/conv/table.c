@@ -69,14 +69,6 @@ int ridge_conv_winograd_step2_wins(const void *args) {
   return tiles_of(a, 4) >= 12 && 9 * pixels * 4 > at * 5;
 }
 
-// bf16 widened to fp32 on 512-bit registers, which VDPBF16PS replaces on Zen 4 and 5: Intel's cores are what chooses here. Emerald Rapids, of the indirect
-// kernel's speed on one and two threads: 512x512 filters of 14x14 inputs 0.69 and 0.71, packed beforehand 0.87 and 0.95; 256x256 of 28x28 0.95 to 1.13 and 0.75
-// to 0.92, packed 1.2 to 1.29 and 1.1; 128x128 of 56x56 1.26 and 0.91, packed 1.33 and 1.1. Their 36 positions stream from L3 once for each sub-block of tiles.
-int ridge_conv_winograd_step2_beats_wide(const void *args) {
-  const ridge_conv_args *a = args;
-  return ridge_conv_winograd_step2_wins(args) && a->C * a->K <= (a->packing ? 1 << 16 : 1 << 14);
-}
-
 // A stem: 7x7 of step 2 over three or four channels, at 36 positions of whole tiles for 9 outputs. A thread's window holds six pairs of input rows.
 // One channel, 16 products at an image's corner, would have 33 u of error, two 20 (kernels.def).
 int ridge_conv_winograd_stem_wins(const void *args) {
@@ -116,7 +108,7 @@ int ridge_conv_is_depthwise(const void *args) {
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) \
   RIDGE_DECLARE_PACKED(name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name##_workspace, wins)
 // Step 2: 81 products where the definition has 144.
-#define WINOGRAD43S2(name, dtype, isa, rank, c, wins) WINOGRAD43(name, dtype, isa, rank, c, wins)
+#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins)
 // A stem: 126C products for 9 outputs of 49C each.
 #define WINOGRAD37S2(name, dtype, isa, rank, c, wins) WINOGRAD43(name, dtype, isa, rank, c, wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
@@ -133,7 +125,7 @@ static const ridge_kernel table[] = {
   {#name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, wins, \
    share, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 36.0 / 144)
-#define WINOGRAD43S2(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 81.0 / 144)
+#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins, 81.0 / 144)
 #define WINOGRAD37S2(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 42.0 / 147)
 #define RIDGE_KERNEL RIDGE_ENTRY
 #define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED

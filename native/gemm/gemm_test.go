@@ -227,25 +227,16 @@ func TestTheBoundHoldsForTheWorstSingleChains(t *testing.T) {
 }
 
 func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
-	bit := func(name string) kernel.Mask {
-		for b := range 64 {
-			if m := kernel.Mask(1) << b; slices.Contains(m.Names(), name) {
-				return m
-			}
-		}
-		t.Fatalf("no feature %q", name)
-		return 0
-	}
 	table := func() []kernel.Kernel {
 		return []kernel.Kernel{{Name: "gemm_bf16_avx512_14x32", Rank: 30}, {Name: "gemm_bf16_avx512bf16_14x32", Rank: 40}, {Name: "gemm_bf16_amx_32x32", Rank: 50},
 			{Name: "mlp_bf16_avx512bf16_14x32", Rank: 40}}
 	}
-	zen4 := bit("avx512f") | bit("avx512bf16")
+	zen4 := kerneltest.Feature(t, "avx512f") | kerneltest.Feature(t, "avx512bf16")
 	for _, c := range []struct {
 		name string
 		have kernel.Mask
 		dot  int
-	}{{"Zen 4", zen4, 40}, {"Sapphire Rapids without AMX", zen4 | bit("avx512fp16"), 29}} {
+	}{{"Zen 4", zen4, 40}, {"Sapphire Rapids without AMX", zen4 | kerneltest.Feature(t, "avx512fp16"), 29}} {
 		got := gemm.Ranked(table(), c.have)
 		if got[0].Rank != 30 || got[1].Rank != c.dot || got[2].Rank != 50 || got[3].Rank != c.dot {
 			t.Errorf("%s: ranks %d, %d, %d, %d; want 30, %d, 50, %d", c.name, got[0].Rank, got[1].Rank, got[2].Rank, got[3].Rank, c.dot, c.dot)

@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2acfc3a0d6c2
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -31,13 +31,15 @@ type Kernel struct {
 	Accumulate record.DType
 	ISA        Mask
 	Rank       int // preferred first; negative: only when forced by name
-	BoundC     float64
-	RoundedC   float64 // c of op.Expectation.Rounded; 0: no computed operand is rounded
-	IntExact   bool
-	FLOPShare  float64        // of the op's FLOP, what the algorithm executes at least; 1: all of it
-	Fn         unsafe.Pointer // ridge_kernel_fn
-	workspace  C.ridge_workspace_fn
-	supports   C.ridge_supports_fn
+	// RankFor, where not nil, is the rank for an op on so many threads, in place of Rank: on some cores what is fastest depends on the sizes.
+	RankFor   func(o op.Op, threads int) int
+	BoundC    float64
+	RoundedC  float64 // c of op.Expectation.Rounded; 0: no computed operand is rounded
+	IntExact  bool
+	FLOPShare float64        // of the op's FLOP, what the algorithm executes at least; 1: all of it
+	Fn        unsafe.Pointer // ridge_kernel_fn
+	workspace C.ridge_workspace_fn
+	supports  C.ridge_supports_fn
 	// Pack, where not nil, is a ridge_kernel_fn that packs a constant operand beforehand.
 	Pack   unsafe.Pointer
 	packed C.ridge_workspace_fn
@@ -76,6 +78,14 @@ func (k Kernel) Implements(opName string, d record.DType) bool {
 		}
 	}
 	return false
+}
+
+// RankOn is the kernel's rank for an op on so many threads.
+func (k Kernel) RankOn(o op.Op, threads int) int {
+	if k.RankFor != nil {
+		return k.RankFor(o, threads)
+	}
+	return k.Rank
 }
 
 // Supports asks the kernel's predicate about C arguments.

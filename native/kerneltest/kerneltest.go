@@ -117,6 +117,18 @@ func sparseGuard(name string) bool {
 	return sparse() && (runtime.GOARCH == "amd64" || strings.HasSuffix(name, "_portable"))
 }
 
+// Feature is the mask of a CPU feature by its name.
+func Feature(t *testing.T, name string) kernel.Mask {
+	t.Helper()
+	for b := range 64 {
+		if m := kernel.Mask(1) << b; slices.Contains(m.Names(), name) {
+			return m
+		}
+	}
+	t.Fatalf("no feature %q", name)
+	return 0
+}
+
 // NeedModels skips a test of the models where they are not compiled in.
 func NeedModels(t *testing.T) {
 	t.Helper()

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2acfc3a0d6c2
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0c7fe9efe5a6
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
