@@ -10,6 +10,7 @@ import (
 
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/native/fill"
 	"ridge/native/kernel"
 	"ridge/native/team"
@@ -241,6 +242,10 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 				why = append(why, err.Error())
 				continue
 			}
+		}
+		if k.Accumulate == record.FP16 && st.Op.Accumulate() != record.FP16 {
+			why = append(why, k.Name+": keeps short sums in fp16, which acc=fp16 allows")
+			continue
 		}
 		if err := k.Packs(st.Op); err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))

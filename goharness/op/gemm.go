@@ -25,6 +25,7 @@ type Gemm struct {
 	Act           string
 	Packed        bool // B is packed beforehand
 	Requant       bool // int8 alone: C is int8, round(scale[N]·sum)
+	Short         bool // fp16 alone: short sums may be kept in fp16 (acc=fp16)
 	D             record.DType
 	params        []record.Param
 }
@@ -61,13 +62,17 @@ func GemmSpec() Spec {
 			{Name: "tb", Doc: "1: B is stored [N,K]", Default: "0", Enum: []string{"0", "1"}},
 			{Name: "batch", Doc: "products of this shape, their matrices one after another", Default: "1", Min: 1, Max: maxDim},
 			{Name: "packed", Doc: "1: B is packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
+			{Name: "acc", Doc: "fp16 (at fp16 alone): short sums may be kept in fp16, those in fp32; full: all in the accumulator of the precision", Default: "full", Enum: []string{"full", "fp16"}},
 		},
 		DTypes: []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8, record.TF32, record.FP8E4M3},
 		New: func(v Values, d record.DType) (Op, error) {
 			g := &Gemm{opName: "gemm", M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), LDA: v.Int("lda"), LDB: v.Int("ldb"),
-				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch"), Packed: v.Bool("packed")}
+				LDC: v.Int("ldc"), Alpha: float64(v.Int("alpha")), Beta: v.Int("beta"), TransB: v.Bool("tb"), Act: "none", D: d, params: v.List(), Batch: v.Int("batch"), Packed: v.Bool("packed"), Short: v.Str("acc") == "fp16"}
 			if g.Packed && g.Batch > 1 {
 				return nil, fmt.Errorf("packed=1 with batch=%d: one matrix B is packed beforehand, not one for each product", g.Batch)
+			}
+			if g.Short && d != record.FP16 {
+				return nil, fmt.Errorf("acc=fp16 at %s: only products of fp16 have sums in fp16", d)
 			}
 			if !d.Float() && (g.Alpha != 1 || g.Beta != 0) {
 				return nil, fmt.Errorf("alpha=%g beta=%d: integer GEMM has alpha 1 and beta 0", g.Alpha, g.Beta)
@@ -117,10 +122,17 @@ func NewGemm(batch, m, n, k int64, transB bool, alpha float64, d record.DType) (
 	return g, checkSizes(g)
 }
 
-func (g *Gemm) Name() string             { return g.opName }
-func (g *Gemm) Params() []record.Param   { return g.params }
-func (g *Gemm) DType() record.DType      { return g.D }
-func (g *Gemm) Accumulate() record.DType { return gemmDTypes[g.D][3] }
+func (g *Gemm) Name() string           { return g.opName }
+func (g *Gemm) Params() []record.Param { return g.params }
+func (g *Gemm) DType() record.DType    { return g.D }
+
+// Accumulate is the coarsest format that sums may be kept in.
+func (g *Gemm) Accumulate() record.DType {
+	if g.Short {
+		return record.FP16
+	}
+	return gemmDTypes[g.D][3]
+}
 func (g *Gemm) Items() int64 {
 	if g.opName == "linear" {
 		return g.M
@@ -278,12 +290,21 @@ func (g *Gemm) Expect(in *Inputs, out int, i int64) Expectation {
 	if ties != 0 {
 		e.Tiny = steepest * ties
 	}
+	e.Tiny += g.lostBelow()
 	lost.step()
 	e.Rounded = lost.rounded() * math.Abs(g.Alpha)
 	if g.Act != "none" && g.Act != "relu" {
 		e.Rounded *= steepest
 	}
 	return e
+}
+
+// lostBelow is what sums in fp16 lose where they are subnormal: half a step for each of K products.
+func (g *Gemm) lostBelow() float64 {
+	if !g.Short {
+		return 0
+	}
+	return float64(g.K) * record.FP16.Floor() * math.Abs(g.Alpha)
 }
 
 // narrow sums up one dot product of formats whose products lose more than their rounding: tf32's ties, what fp8's adder cuts off (lost).
@@ -375,7 +396,7 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 			}
 		}
 		lost.stepSquares()
-		res[m] = Expectation{Value: s, Magnitude: a, Rounded: lost.rounded() * math.Abs(g.Alpha), Tiny: ties * math.Abs(g.Alpha)}
+		res[m] = Expectation{Value: s, Magnitude: a, Rounded: lost.rounded() * math.Abs(g.Alpha), Tiny: ties*math.Abs(g.Alpha) + float64(g.N)*g.lostBelow()}
 	}
 	return res
 }

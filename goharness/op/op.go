@@ -132,10 +132,10 @@ func (t Tensor) Coordinates(i int64) []int64 {
 
 // Expectation of one output element. A kernel's value v is right when
 //
-//	|v − Value| ≤ c·u(acc)·Magnitude + r·u(dtype)·Rounded + u(out)·|Value| + Tiny
+//	|v − Value| ≤ c·u(acc)·Magnitude + r·u(dtype)·Rounded + max(u(out)·|Value|, floor(out)) + Tiny
 //
 // with c the kernel's declared constant, r that of a kernel which rounds an operand that it computed itself or adds fp8 products up on tensor cores (cutoff.go; 0 for all others), u(acc) the unit roundoff of its accumulator and
-// u(out) that of the output's dtype. For a dot product Magnitude is Σ|a||b|; for a
+// u(out) that of the output's dtype, floor(out) half the step of its subnormals. For a dot product Magnitude is Σ|a||b|; for a
 // function f it is |f(x)| plus |x·f'(x)| where the argument is computed.
 type Expectation struct {
 	Value     float64

@@ -262,7 +262,7 @@ func (b *builder) suites() error {
 	var ops []string             // the selected
 	found := false
 	for _, r := range rows() {
-		if b.o.Quick && !r.quick || r.tensor && b.onCPU() || !b.wanted(r.suite, r.op) {
+		if b.o.Quick && !r.quick || r.tensor && b.onCPU() || !b.wanted(r.suite, r.op) || r.isa != "" && !b.has(r) {
 			continue
 		}
 		spec, ok := b.o.Ops.Spec(r.op)
@@ -400,6 +400,11 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	}
 	b.cases = append(b.cases, c)
 	return nil
+}
+
+// has reports whether the device has the instruction set that a row asks for, at its first precision.
+func (b *builder) has(r row) bool {
+	return slices.ContainsFunc(b.o.Peaks, func(p Peak) bool { return p.ISA == r.isa && p.DType == r.dtypes[0] })
 }
 
 func (b *builder) onCPU() bool { return b.o.Device == "cpu" }

@@ -229,6 +229,24 @@ func TestPrecisionsThatNoCPUHasAreRowsWithTheirReason(t *testing.T) {
 	}
 }
 
+// Short sums in fp16 are measured where an instruction set has them, and not as a second row of the same kernel elsewhere.
+func TestShortSumsAreMeasuredWhereTheirInstructionsAre(t *testing.T) {
+	for _, isa := range []string{"avx2", "avx512fp16"} {
+		n, d := 0, record.FP32
+		if isa == "avx512fp16" {
+			d = record.FP16
+		}
+		for _, c := range build(t, func(o *Options) { o.Peaks = []Peak{{ISA: isa, DType: d}} }).Cases {
+			if c.Program.Params["acc"] == "fp16" {
+				n++
+			}
+		}
+		if want := map[string]int{"avx2": 0, "avx512fp16": 2}[isa]; n != want {
+			t.Errorf("%s: %d cases with acc=fp16, want %d", isa, n, want)
+		}
+	}
+}
+
 // What a GPU lacks has no reason of a CPU.
 func TestPrecisionsThatAreMissingOnAGPUSayNothingOfCPUs(t *testing.T) {
 	n := 0

@@ -12,10 +12,11 @@ type row struct {
 	params         func(Options) string
 	dtypes         []record.DType // nil: all of the op
 	quick          bool
-	unsupported    bool // also list the precisions that no CPU has
-	tensor         bool // of precisions that CPUs lack: left out there
-	dram           bool // sized by the last-level cache: skipped where that is unknown
-	one            bool // at one thread too
+	unsupported    bool   // also list the precisions that no CPU has
+	tensor         bool   // of precisions that CPUs lack: left out there
+	dram           bool   // sized by the last-level cache: skipped where that is unknown
+	one            bool   // at one thread too
+	isa            string // of CPUs with its probe at the row's precision alone
 }
 
 func fixed(format string, a ...any) func(Options) string {
@@ -79,6 +80,10 @@ func gemmSuite() []row {
 	cube(4096, fp32, false)
 	cube(4096, other, false)
 	cube(8192, fp32, false)
+	for _, n := range []int64{512, 2048} {
+		out = append(out, row{suite: "gemm", op: "gemm", use: fmt.Sprintf("square %d, short sums in fp16", n), dtypes: []record.DType{record.FP16}, isa: "avx512fp16",
+			params: fixed("m=%d,n=%d,k=%d,acc=fp16", n, n, n)})
+	}
 	for _, n := range []int64{2048, 4096, 8192} {
 		cube(n, units, n == 4096)
 		out[len(out)-1].tensor = true

@@ -22,12 +22,13 @@ func reduced(dims ...string) []string {
 	return out
 }
 
-// checkShapes are the parameters that verify asks of each op, small and with tails; what stands behind "int8:" or "float:"
-// is of such precisions alone. Every kernel takes one of them: those whose operands lie at multiples of 16 bytes (k of bytes and words along it, tb=1),
+// checkShapes are the parameters that verify asks of each op, small and with tails; what stands behind "int8:" (bytes and words), "float:"
+// or a precision's name is of such precisions alone. Every kernel takes one of them: those whose operands lie at multiples of 16 bytes (k of bytes and words along it, tb=1),
 // those that split a long k of few tiles, or a convolution's window, those that transpose B for many rows, 65 channels and more in bytes. An op that is not here and declares rows, cols or n has those of its kind (see CheckShapes).
 var checkShapes = map[string][]string{
 	"gemm": {"m=37,n=45,k=67", "m=1,n=129,k=64", "m=130,n=136,k=40,batch=2", "m=128,n=128,k=64", "float:m=64,n=64,k=64,tb=1,beta=1", "float:m=37,n=45,k=67,packed=1",
-		"m=130,n=136,k=144,tb=1", "m=130,n=144,k=144", "m=5,n=80,k=1296", "m=5,n=80,k=1296,tb=1", "m=770,n=80,k=48"},
+		"m=130,n=136,k=144,tb=1", "m=130,n=144,k=144", "m=5,n=80,k=1296", "m=5,n=80,k=1296,tb=1", "m=770,n=80,k=48",
+		"fp16:m=37,n=45,k=67,acc=fp16", "fp16:m=130,n=136,k=144,tb=1,acc=fp16", "fp16:m=37,n=45,k=600,packed=1,acc=fp16"},
 	"linear": {"float:m=37,n=45,k=67,act=gelu", "m=5,n=129,k=64,bias=0", "m=128,n=128,k=64", "int8:m=37,n=45,k=68,act=relu,requant=1", "float:m=5,n=80,k=1296,act=gelu", "int8:m=5,n=80,k=1296,requant=1"},
 	"swiglu": {"m=37,n=45,k=67", "m=130,n=64,k=64", "m=5,n=40,k=72", "m=37,n=40,k=1296"},
 	"mlp":    {"m=37,k=33,h=70,n=45", "m=130,k=64,h=64,n=64,act=relu", "m=5,k=72,h=136,n=45"},
@@ -78,7 +79,7 @@ func CheckShapes(spec op.Spec, d record.DType) []string {
 			if !only {
 				params = s
 			}
-			if !only || (of == "float") == d.Float() {
+			if !only || of == string(d) || of == "float" && d.Float() || of == "int8" && !d.Float() {
 				out = append(out, params)
 			}
 		}

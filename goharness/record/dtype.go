@@ -66,6 +66,22 @@ func (d DType) Unit() float64 {
 	return 0
 }
 
+// Floor is the largest rounding error of the smallest numbers of the format: half the step between its subnormals. Where that is no error of a
+// product of this project's inputs (fp32 and fp64: below 2^-149) and for integers it is 0.
+func (d DType) Floor() float64 {
+	switch d {
+	case FP16:
+		return 0x1p-25
+	case BF16:
+		return 0x1p-134
+	case FP8E4M3:
+		return 0x1p-10
+	case FP8E5M2:
+		return 0x1p-17
+	}
+	return 0
+}
+
 // Float reports whether the format is a floating-point one.
 func (d DType) Float() bool { return d.Unit() != 0 || d == FP8 || d == FP4 }
 

@@ -385,8 +385,11 @@ func (v *verifier) bound(t op.Tensor, e op.Expectation, integer bool) float64 {
 	if integer {
 		return 0
 	}
-	return v.out.BoundC*v.acc.Unit()*e.Magnitude + v.rounded*e.Rounded + t.DType.Unit()*math.Abs(e.Value) + e.Tiny
+	return v.out.BoundC*v.acc.Unit()*e.Magnitude + v.rounded*e.Rounded + rounding(t.DType, e.Value) + e.Tiny
 }
+
+// rounding is the largest error of rounding x to a format.
+func rounding(d record.DType, x float64) float64 { return max(d.Unit()*math.Abs(x), d.Floor()) }
 
 // Deviation is the error of got over its bound; above 1 (or NaN) is wrong. In integer mode
 // the value must be the exact one rounded once to the output's format.
@@ -460,12 +463,12 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 		if err := v.e.Read(t.Name, int64(r)*t.Row(), t.Row(), row); err != nil {
 			return fmt.Errorf("verify %s: %w", v.p.Name, err)
 		}
-		var got, rounding float64
+		var got, rounded float64
 		for i, y := range row {
 			got += y * x[i]
-			rounding += math.Abs(y)
+			rounded += rounding(t.DType, y)
 		}
-		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + v.rounded*want[r].Rounded + t.DType.Unit()*rounding + want[r].Tiny
+		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + v.rounded*want[r].Rounded + rounded + want[r].Tiny
 		if d := math.Abs(got - want[r].Value); !(d <= bound) {
 			v.out.Mismatch = mismatch(t, int64(r)*t.Row(), got, want[r].Value, bound, "projection")
 			return nil

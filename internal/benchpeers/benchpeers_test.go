@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -438,19 +439,42 @@ func askPeer(t *testing.T, so string, q request) reply {
 	return c.answer(q)
 }
 
-func TestSignedBytesAreHeldAgainstDotProducts(t *testing.T) {
-	o, err := op.Builtin().New("gemm", map[string]string{"m": "8", "n": "8", "k": "8"}, record.INT8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	peaks := []plan.Peak{{ISA: "avx512", DType: record.INT8}, {ISA: "avx512vnni", DType: record.U8S8}, {ISA: "avx512", DType: record.FP32}}
+func TestTheLimitIsThePeakThatTheOpsKernelsMayReach(t *testing.T) {
+	amd := []plan.Peak{{ISA: "avx512", DType: record.INT8}, {ISA: "avx512vnni", DType: record.U8S8}, {ISA: "avx512", DType: record.FP32}}
+	cove := []plan.Peak{{ISA: "avx512", DType: record.FP32}, {ISA: "avx512fp16", DType: record.FP16}, {ISA: "avx512bf16", DType: record.BF16}}
+	tiles := append([]plan.Peak{{ISA: "amx", DType: record.FP16}, {ISA: "amx", DType: record.BF16}}, cove...)
 	for _, c := range []struct {
+		name  string
+		dtype record.DType
+		acc   string
 		peaks []plan.Peak
-		want  string
-	}{{peaks, "avx512vnni u8s8 peak"}, {peaks[:1], "avx512 int8 peak"}, {peaks[2:], "avx512 fp32 peak"}} {
-		e, ok, err := probeOf(compute, o, record.INT8, c.peaks, 1)
-		if err != nil || !ok || e.name != c.want {
-			t.Errorf("%v: %q %v %v, want %q", c.peaks, e.name, ok, err, c.want)
+		want  []string
+	}{
+		{"signed bytes by instructions for unsigned ones", record.INT8, "", amd, []string{"avx512vnni u8s8 peak"}},
+		{"signed bytes", record.INT8, "", amd[:1], []string{"avx512 int8 peak"}},
+		{"signed bytes widened", record.INT8, "", amd[2:], []string{"avx512 fp32 peak"}},
+		{"fp32", record.FP32, "", cove, []string{"avx512 fp32 peak"}},
+		{"bf16 may be widened", record.BF16, "", cove, []string{"avx512bf16 bf16 peak", "avx512 fp32 peak"}},
+		{"fp16 sums are too coarse", record.FP16, "", cove, []string{"avx512 fp32 peak"}},
+		{"fp16 sums allowed", record.FP16, "fp16", cove, []string{"avx512fp16 fp16 peak", "avx512 fp32 peak"}},
+		{"fp16 tiles", record.FP16, "", tiles, []string{"amx fp16 peak"}},
+		{"bf16 tiles", record.BF16, "", tiles, []string{"amx bf16 peak"}},
+	} {
+		p := map[string]string{"m": "8", "n": "8", "k": "8"}
+		if c.acc != "" {
+			p["acc"] = c.acc
+		}
+		o, err := op.Builtin().New("gemm", p, c.dtype)
+		if err != nil {
+			t.Fatal(err)
+		}
+		probes, err := probesOf(compute, o, c.dtype, c.peaks, 1)
+		var got []string
+		for _, e := range probes {
+			got = append(got, e.name)
+		}
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q %v, want %q", c.name, got, err, c.want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,10 +27,23 @@ import (
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	err := run(os.Args[1:])
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
 		fmt.Fprintln(os.Stderr, "benchpeers:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// usage is an error in what was asked for: exit code 2.
+type usage struct{ error }
+
+func exitCode(err error) int {
+	if u := (usage{}); errors.As(err, &u) {
+		return 2
+	}
+	return 1
 }
 
 func run(args []string) error {
@@ -56,8 +70,13 @@ func run(args []string) error {
 	lib := f.String("contend", "", "be a contender: ridge, or an adapter library (used by the program itself)")
 	cpuList := f.String("cpus", "", "with -contend: CPUs")
 	llc := f.Int64("llc", 0, "with -contend: bytes of last-level cache reached")
-	if err := f.Parse(args); err != nil {
+	f.SetOutput(io.Discard)
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		f.SetOutput(os.Stdout)
+		f.Usage()
 		return err
+	} else if err != nil {
+		return usage{fmt.Errorf("%w (-h lists the flags)", err)}
 	}
 	if *lib != "" {
 		cpus, err := ints(*cpuList)
@@ -67,7 +86,7 @@ func run(args []string) error {
 		return contend(strings.TrimPrefix(*lib, "ridge"), cpus, *llc)
 	}
 	if s.Rounds < leastRounds || s.Pilot < 1 || *ms < 1 {
-		return errors.New("-rounds must be at least 7, -pilot and -ms at least 1")
+		return usage{errors.New("-rounds must be at least 7, -pilot and -ms at least 1")}
 	}
 	s.Slow = 10 * time.Second
 	s.Budget = time.Duration(*budget * float64(time.Second))
@@ -75,11 +94,11 @@ func run(args []string) error {
 	s.Hopeless = 10
 	match, err := regexp.Compile(*only)
 	if err != nil {
-		return fmt.Errorf("-only: %w", err)
+		return usage{fmt.Errorf("-only: %w", err)}
 	}
 	wanted, err := regexp.Compile(*with)
 	if err != nil {
-		return fmt.Errorf("-with: %w", err)
+		return usage{fmt.Errorf("-with: %w", err)}
 	}
 	host := campaign.NewWorkerHost(machine.Source{})
 	if *threads == "" {
@@ -94,7 +113,7 @@ func run(args []string) error {
 	}
 	counts, err := ints(*threads)
 	if err != nil {
-		return err
+		return usage{fmt.Errorf("-threads: %w", err)}
 	}
 	all, err := table(campaign.Peaks(native.New().Kernels()), counts)
 	if err != nil {

@@ -102,13 +102,11 @@ func (r *row) fill(peaks []plan.Peak) error {
 		return err
 	}
 	for _, limit := range r.limits {
-		e, ok, err := probeOf(limit, o, r.dtype, peaks, r.threads)
+		probes, err := probesOf(limit, o, r.dtype, peaks, r.threads)
 		if err != nil {
 			return err
 		}
-		if ok {
-			r.entries = append(r.entries, e)
-		}
+		r.entries = append(r.entries, probes...)
 	}
 	ask := func(variant string, more map[string]string) request {
 		p := map[string]string{}
@@ -147,64 +145,79 @@ func (r *row) fill(peaks []plan.Peak) error {
 	return nil
 }
 
-// probeOf is the probe of a limit: the best arithmetic peak of the precision (of fp32 where the
-// chip has no arithmetic of that precision, as kernels then widen), or a stream of the given
-// access over a working set of the row's bytes.
-func probeOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads int) (entry, bool, error) {
-	e := entry{role: probe, maker: "ridge"}
+// probesOf are the probes of a limit, of which the fastest counts: the arithmetic peaks that the op's kernels may reach (peaksOf), or a stream
+// of the given access over a working set of the row's bytes.
+func probesOf(limit string, o op.Op, d record.DType, peaks []plan.Peak, threads int) ([]entry, error) {
 	if limit != compute {
-		e.name, e.limit, e.work = limit+" stream", memory, float64(o.Bytes())
+		e := entry{role: probe, maker: "ridge", name: limit + " stream", limit: memory, work: float64(o.Bytes())}
 		e.ask = request{Op: "bandwidth", DType: record.FP32, Params: map[string]string{"access": limit, "bytes": strconv.FormatInt(o.Bytes(), 10)}}
-	} else {
-		best, most := plan.Peak{}, int64(0)
-		want := [][]record.DType{{d}, {record.FP32}}
-		if !d.Float() { // signed bytes are multiplied by the instructions for unsigned ones too, with an offset
-			want[0] = []record.DType{record.INT8, record.U8S8}
+		p, err := op.Builtin().New(e.ask.Op, e.ask.Params, e.ask.DType)
+		if err != nil {
+			return nil, err
 		}
-		for _, of := range want {
-			for _, p := range peaks {
-				if n := opsOf(p); slices.Contains(of, p.DType) && n > most {
-					best, most = p, n
-				}
-			}
-			if most > 0 {
-				break
-			}
-		}
-		if most == 0 {
-			return e, false, nil
-		}
+		e.probeWork = float64(p.Bytes())
+		return []entry{e}, nil
+	}
+	var out []entry
+	for _, best := range peaksOf(o, d, peaks) {
 		chunk, err := op.FindPeak(best.ISA, best.DType)
 		if err != nil {
-			return e, false, err
+			return nil, err
 		}
-		e.name, e.limit, e.work = fmt.Sprintf("%s %s peak", best.ISA, best.DType), compute, float64(op.LeastFLOPs(o))
+		e := entry{role: probe, maker: "ridge", name: fmt.Sprintf("%s %s peak", best.ISA, best.DType), limit: compute, work: float64(op.LeastFLOPs(o))}
 		e.ask = request{Op: "peak", DType: best.DType, Params: map[string]string{"isa": best.ISA, "instructions": fmt.Sprint(chunk.Chunk * int64(threads))}}
 		if best.VL > 0 {
 			e.ask.Params["vl"] = fmt.Sprint(best.VL)
 		}
-	}
-	p, err := op.Builtin().New(e.ask.Op, e.ask.Params, e.ask.DType)
-	if err != nil {
-		return e, false, err
-	}
-	e.probeWork = float64(p.Bytes())
-	if limit == compute {
+		p, err := op.Builtin().New(e.ask.Op, e.ask.Params, e.ask.DType)
+		if err != nil {
+			return nil, err
+		}
 		e.probeWork = float64(p.FLOPs())
+		out = append(out, e)
 	}
-	return e, true, nil
+	return out, nil
 }
 
-func opsOf(p plan.Peak) int64 {
+// peaksOf are the arithmetic peaks that bound an op: the best of its own precision whose sums are no coarser than the op allows, and of
+// 16-bit floats without tiles that of fp32 too, for kernels may widen, which is faster where VDPBF16PS has half of its rate.
+func peaksOf(o op.Op, d record.DType, peaks []plan.Peak) []plan.Peak {
+	best := func(of ...record.DType) []plan.Peak {
+		var out []plan.Peak
+		most := int64(0)
+		for _, p := range peaks {
+			probe := newPeak(p)
+			if !slices.Contains(of, p.DType) || probe == nil || d.Float() && probe.Accumulate().Unit() > o.Accumulate().Unit() {
+				continue
+			}
+			if n := probe.FLOPs() / probe.Items(); n > most {
+				out, most = []plan.Peak{p}, n
+			}
+		}
+		return out
+	}
+	own := []record.DType{d}
+	if !d.Float() { // signed bytes are multiplied by the instructions for unsigned ones too, with an offset
+		own = []record.DType{record.INT8, record.U8S8}
+	}
+	out := best(own...)
+	if len(out) == 0 || d.Float() && d.Size() < 4 && out[0].ISA != "amx" {
+		out = append(out, best(record.FP32)...)
+	}
+	return out
+}
+
+// newPeak is the probe of a peak, nil where there is none.
+func newPeak(p plan.Peak) op.Op {
 	params := map[string]string{"isa": p.ISA}
 	if p.VL > 0 {
 		params["vl"] = fmt.Sprint(p.VL)
 	}
 	o, err := op.Builtin().New("peak", params, p.DType)
 	if err != nil {
-		return 0
+		return nil
 	}
-	return o.FLOPs() / o.Items()
+	return o
 }
 
 // params reads "m=1,n=2".
@@ -257,6 +270,11 @@ func rows() []row {
 		for _, n := range []int64{512, 1024, 2048} {
 			gemm("GEMM "+string(d), d, arithmetic, n, n, n)
 		}
+	}
+	// Short sums in fp16, which no library here has: its peers keep all in fp32.
+	for _, n := range []int64{512, 1024, 2048} {
+		gemm("GEMM fp16, short sums in fp16", record.FP16, arithmetic, n, n, n)
+		out[len(out)-1].params["acc"] = "fp16"
 	}
 	for _, s := range [][3]int64{{8, 8, 8}, {16, 16, 16}, {24, 24, 24}, {32, 32, 32}, {48, 48, 48}, {64, 64, 64}, {5, 7, 9}, {33, 33, 33}} {
 		gemm("GEMM small fp32", record.FP32, arithmetic, s[0], s[1], s[2])

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c7fe9efe5a6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=04a93f13f1f0
 #include "fault.h"
 */
 import "C"

@@ -29,6 +29,7 @@
 #define GEMM_BF512 7
 #define GEMM_AMX_BF16 8
 #define GEMM_AMX_FP16 9
+#define GEMM_FP512 10
 
 typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes of any type
 

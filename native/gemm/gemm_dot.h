@@ -7,7 +7,7 @@
 //   GEMM_MADD256   int8 widened to int16 while packing, vpmaddwd: exact, unlike vpmaddubsw
 //   GEMM_VNNI256/512  vpdpbusd, u8 x s8
 //   GEMM_SDOT      sdot, s8 x s8;  GEMM_USDOT usdot, u8 x s8
-//   GEMM_BF512     vdpbf16ps
+//   GEMM_BF512     vdpbf16ps;  GEMM_FP512 vfmadd231ph, short sums in fp16 (gemm_chain.h)
 //   GEMM_AMX_BF16/FP16/INT8  tiles (gemm_amx.h)
 // Where the instruction has the other signedness of A, packing flips A's top bit (A + 128 or
 // A - 128 in the other format) and every accumulator starts at -+128 times the column's sum
@@ -36,7 +36,7 @@
 #endif
 #define GEMM_LANES (GEMM_VEC / 4)
 
-#if GEMM_KIND == GEMM_AMX_FP16
+#if GEMM_KIND == GEMM_AMX_FP16 || GEMM_KIND == GEMM_FP512
 #define GEMM_HALF GEMM_IS_FP16
 #elif GEMM_FLOAT
 #define GEMM_HALF GEMM_IS_BF16
@@ -98,7 +98,7 @@ typedef GEMM_S GEMM_F(vecu) __attribute__((vector_size(GEMM_VEC), aligned(1), ma
 #include "gemm_pack.h"
 #include "gemm_epilogue.h"
 
-#if !GEMM_TILES && !(GEMM_KIND == GEMM_SDOT && !GEMM_A_SIGNED) // sdot has no u8, and would need the sums of B's columns
+#if !GEMM_TILES && GEMM_KIND != GEMM_FP512 && !(GEMM_KIND == GEMM_SDOT && !GEMM_A_SIGNED) // sdot has no u8, and would need the sums of B's columns
 #include "gemm_dots.h"
 #endif
 
@@ -123,15 +123,24 @@ typedef int16_t GEMM_F(w16) __attribute__((vector_size(32), aligned(1), may_alia
 GEMM_INLINE void GEMM_F(stage_a)(uint32_t *dst, const void *src, int64_t n) { GEMM_STAGE(GEMM_TA); }
 GEMM_INLINE void GEMM_F(stage_b)(uint32_t *dst, const void *src, int64_t n) { GEMM_STAGE(GEMM_TB); }
 
-// w rows of kc elements (rows of them present) to dst[unit*w + row].
+// Where column j of a panel lies in it.
+#if GEMM_KIND == GEMM_FP512 // as unpacking 16-bit numbers of two vectors leaves them: of each eight columns four in either vector
+#define GEMM_COL(j) (((j) & 4) * 4 + (j) / 8 * 4 + ((j) & 3))
+#else
+#define GEMM_COL(j) (j)
+#endif
+
+// w rows of kc elements (rows of them present) to dst[unit*w + row]; columns of B where they lie in a panel.
 #define GEMM_PACK_ROWS(w, src, T, stage)                                                    \
   do {                                                                                      \
     enum { KB = 64, PITCH = KB + 16 }; /* units; a pitch off the powers of two */           \
     uint32_t t[(w) * PITCH] __attribute__((aligned(64)));                                   \
+    const int64_t there = GEMM_COL(1) + GEMM_COL(4) == 5 ? rows : (w); /* elsewhere missing ones lie in between */ \
+    if (there > rows) memset(t, 0, sizeof t);                                               \
     for (int64_t k = 0; k < kc; k += KB * GEMM_PK) {                                        \
       int64_t n = gemm_min(KB * GEMM_PK, kc - k);                                           \
-      for (int i = 0; i < rows; i++) stage(t + i * PITCH, (src) + i * ld + k, n);           \
-      GEMM_F(transpose32)(dst + k / GEMM_PK * (w), t, PITCH * 4, w, rows, (n + GEMM_PK - 1) / GEMM_PK); \
+      for (int i = 0; i < rows; i++) stage(t + GEMM_COL(i) * PITCH, (src) + i * ld + k, n); \
+      GEMM_F(transpose32)(dst + k / GEMM_PK * (w), t, PITCH * 4, w, there, (n + GEMM_PK - 1) / GEMM_PK); \
     }                                                                                       \
     for (int64_t u = (kc + GEMM_PK - 1) / GEMM_PK * (w); u < units * (w); u++) dst[u] = 0;  \
   } while (0)
@@ -171,7 +180,7 @@ GEMM_INLINE void GEMM_F(interleave_edge)(uint32_t *dst, const GEMM_TB *b, int64_
     if (j < cols)
       for (int q = 0; q < GEMM_PK && q < ks; q++)
         u |= ((uint32_t)b[q * ld + j] & (0xffffffffu >> (32 - 32 / GEMM_PK))) << q * (32 / GEMM_PK);
-    dst[j] = GEMM_EXACT && GEMM_A_SIGNED ? u ^ 0x80808080u : u;
+    dst[GEMM_COL(j)] = GEMM_EXACT && GEMM_A_SIGNED ? u ^ 0x80808080u : u;
   }
 }
 
@@ -255,6 +264,7 @@ int GEMM_PASTE(ridge, GEMM_MLP)(const void *args, const ridge_ctx *ctx) { return
 #undef GEMM_STAGE
 #undef GEMM_PACK_ROWS
 #undef GEMM_FLIP_B
+#undef GEMM_COL
 #undef GEMM_KIND
 #undef GEMM_A_SIGNED
 #include "gemm_undef.h"

@@ -5,7 +5,9 @@
 
 #define GEMM_UNIT uint32_t
 #define GEMM_BROADCAST "vpbroadcastd"
-#if GEMM_FLOAT
+#if GEMM_KIND == GEMM_FP512 // gemm_chain.h has its own
+#define GEMM_FLIP_B 0
+#elif GEMM_FLOAT
 #define GEMM_MADD(a, b, s) "vdpbf16ps " b ", " a ", " s
 #define GEMM_FLIP_B 0
 #elif GEMM_A_SIGNED
@@ -18,7 +20,9 @@
 #endif
 #define GEMM_A_HEAD (GEMM_FLIP_B ? 64 : 0) // bytes of row sums before a panel of A
 
+#if GEMM_KIND != GEMM_FP512
 GEMM_INLINE void GEMM_F(madd)(GEMM_F(vec) *s, uint32_t a, const GEMM_F(vec) *b) { GEMM_F(dot)(s, a, b); }
+#endif
 
 typedef uint16_t GEMM_F(h32) __attribute__((vector_size(64), may_alias));
 typedef uint16_t GEMM_F(h32u) __attribute__((vector_size(64), aligned(1), may_alias));
@@ -32,6 +36,12 @@ GEMM_INLINE void GEMM_F(zip)(GEMM_F(vec) *v, const GEMM_F(h32) *x, const GEMM_F(
                                            57, 26, 58, 27, 59, 28, 60, 29, 61, 30, 62, 31, 63);
   v[0] = (GEMM_F(vec))lo, v[1] = (GEMM_F(vec))hi;
 }
+
+#if GEMM_KIND == GEMM_FP512
+#define GEMM_UNZIPPED(x, y, lo) \
+  __builtin_shufflevector(x, y, lo, lo + 32, lo + 1, lo + 33, lo + 2, lo + 34, lo + 3, lo + 35, lo + 8, lo + 40, lo + 9, lo + 41, lo + 10, lo + 42, lo + 11, lo + 43, \
+                          lo + 16, lo + 48, lo + 17, lo + 49, lo + 18, lo + 50, lo + 19, lo + 51, lo + 24, lo + 56, lo + 25, lo + 57, lo + 26, lo + 58, lo + 27, lo + 59)
+#endif
 
 // The units of PK rows of B, all 32 columns present.
 GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld) {
@@ -48,7 +58,11 @@ GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld)
   GEMM_F(h32) x = r[0] | r[1] << 8, y = r[2] | r[3] << 8;
   if (GEMM_FLIP_B) x ^= 0x8080, y ^= 0x8080;
 #endif
+#if GEMM_KIND == GEMM_FP512 // in GEMM_COL's order
+  v[0] = (GEMM_F(vec))GEMM_UNZIPPED(x, y, 0), v[1] = (GEMM_F(vec))GEMM_UNZIPPED(x, y, 4);
+#else
   GEMM_F(zip)(v, &x, &y);
+#endif
 }
 
 GEMM_INLINE void GEMM_F(beside_row)(GEMM_F(vec) *v, const GEMM_TB *b, int64_t ld) { GEMM_F(fresh_row)(v, b, ld); }

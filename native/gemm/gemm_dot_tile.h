@@ -1,6 +1,7 @@
 // The register tile on vector dot-product instructions (part of gemm_dot.h): per unit of K
 // NV loads of B, MR broadcasts of A, MR*NV dot products into MR*NV accumulators.
 
+#if GEMM_KIND != GEMM_FP512
 // s += a . b in every lane, a one unit for all lanes.
 GEMM_INLINE void GEMM_F(dot)(GEMM_F(vec) *s, uint32_t a, const GEMM_F(vec) *b) {
 #if defined(GEMM_MODEL)
@@ -30,6 +31,7 @@ GEMM_INLINE void GEMM_F(dot)(GEMM_F(vec) *s, uint32_t a, const GEMM_F(vec) *b) {
   *s = (GEMM_F(vec))vusdotq_s32((int32x4_t)*s, vreinterpretq_u8_u32(vdupq_n_u32(a)), (int8x16_t)*b);
 #endif
 }
+#endif
 
 #if GEMM_EXACT
 #include "gemm_dot_exact.h"

@@ -35,6 +35,20 @@ typedef struct GEMM_F(source) {
 // Tiles of so many rows have room beside their multiply-adds.
 #define GEMM_BESIDE_ROWS (GEMM_MR == 14 ? 10 : 4)
 
+// One vector of a packed panel that no tile reads soon. By another instruction than a tile's own loads and stores, which loop_test.go counts.
+GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
+#if defined(GEMM_MODEL)
+  *(GEMM_F(vec) *)to = *v;
+#else
+#if GEMM_VEC == 64
+  __asm__("vmovdqa32 %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "v"(*v));
+#else
+  __asm__("vmovdqa %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "x"(*v));
+#endif
+#endif
+}
+
+#ifndef GEMM_CHAIN
 // One row of a step: sums += unit of A . vectors of B. One piece of assembly, because gcc otherwise loads several
 // units ahead or writes sums over factors, runs out of registers and spills.
 GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(vec) *b) {
@@ -117,19 +131,6 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
 }
 #endif
 
-// One vector of a packed panel that no tile reads soon. By another instruction than a tile's own loads and stores, which loop_test.go counts.
-GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
-#if defined(GEMM_MODEL)
-  *(GEMM_F(vec) *)to = *v;
-#else
-#if GEMM_VEC == 64
-  __asm__("vmovdqa32 %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "v"(*v));
-#else
-  __asm__("vmovdqa %1, %0" : "=m"(*(GEMM_F(vec) *)to) : "x"(*v));
-#endif
-#endif
-}
-
 // A unit's vectors of B by way of general registers: on Zen 4 a store of a vector that was just loaded takes a multiply-add's place (two of 512 bits
 // 2 to 3 cycles of 28), one of a general register none.
 // (bf16 pairs interleaved by pdep: 0.995 of the rate of two shuffles.) On Granite Rapids vectors are faster: 256^3 1.037, 512^3 1.025.
@@ -170,6 +171,8 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], a + (q) * h + i, bv);             \
   } while (0)
 
+#endif
+
 #if GEMM_MR == 6 // one line a row, all asked for before the tile
 #define GEMM_EXACT_SOON \
   do {                  \
@@ -184,6 +187,9 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
   } while (0)
 #endif
 
+#ifdef GEMM_CHAIN
+#include "gemm_chain.h"
+#else
 // Asks for `units` units of packed B in the time of four.
 #define GEMM_EXACT_ASKING(units)                                                                      \
   for (const char *p = (const char *)next; n > 0; n--) {                                              \
@@ -285,6 +291,8 @@ GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside,
   }
   GEMM_F(tile_end)(&s[0][0], h, GEMM_NV, c, ldc, add, end);
 }
+
+#endif
 
 #if GEMM_MR == 6
 #define GEMM_EXACT_RUNS

@@ -41,6 +41,13 @@ func low(name, load, broadcast string, math string) []objtest.Loop {
 	return loops
 }
 
+// chained is the loop of four units of a tile of 14 rows on gemm_chain.h: beside its multiply-adds and broadcasts 2 loads of B a unit, 3
+// instructions of the chain before, and what the compilers need for pointers and counts (gcc 7 in all, clang 13).
+func chained(name, math string) objtest.Loop {
+	return objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_14_" + name, Main: map[string]int{math: 28},
+		Loads: map[string]int{dups + "/m": 14}, Others: 13, Least: 4}
+}
+
 // amx is the loop over 64 bytes of K of a tile of 32 x 32: four loads and four products.
 func amx(name, product string) objtest.Loop {
 	return objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_" + name, Main: map[string]int{product: 4},
@@ -81,6 +88,7 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		low("gemm_fp32_avx2_6x16", floats, "vbroadcastss", "vfmadd231ps"),
 		low("gemm_fp64_avx2_6x8", floats+"|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
 		[]objtest.Loop{
+			chained("gemm_fp16_avx512fp16_14x32", "vfmadd231ph"),
 			small("gemm_fp32_avx2_6x16", 6, 2),
 			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
 			tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),

@@ -13,6 +13,7 @@
 #include "gemm_fp64_avx512fp16_14x16_amd64.c"
 #include "gemm_bf16_avx512_14x32_amd64.c"
 #include "gemm_fp16_avx512_14x32_amd64.c"
+#include "gemm_fp16_avx512fp16_14x32_amd64.c"
 #include "gemm_int8_avxvnni_6x16_amd64.c"
 #include "gemm_int8_avx512vnni_14x32_amd64.c"
 #include "gemm_int8_amx_32x32_amd64.c"

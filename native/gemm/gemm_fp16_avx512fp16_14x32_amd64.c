@@ -1,0 +1,23 @@
+// gemm_fp16_avx512fp16_14x32: fp16 GEMM with AVX512-FP16, short sums kept in fp16.
+//
+// C[M,N] = act(alpha*A[M,K]*op(B) + beta*D + bias) + residual, row-major, any shape (M > 3 where B is not packed), pitch and alignment;
+// C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
+// Accumulation: at most GEMM_CHAIN products in fp16 (a sum beyond 65504 becomes infinite, steps below 2^-24 are lost), those sums in fp32.
+// So it is picked where a case allows that (acc=fp16), and by name.
+// Limit: two multiply-adds of 32 fp16 numbers a cycle, twice the fp32 rate; a chain's end is counted in gemm_chain.h.
+// Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM for the instructions; Higham, Accuracy and
+// Stability of Numerical Algorithms, 2nd ed., 4.2-4.3 for sums in blocks.
+#include "variant.h"
+#define GEMM_NAME GEMM_KERNEL(gemm_fp16_avx512fp16_14x32)
+#define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+#define GEMM_KIND GEMM_FP512
+#define GEMM_CHAIN 128
+#define GEMM_COVE
+#define GEMM_VEC 64
+#define GEMM_MR 14
+#define GEMM_EXACT 1
+#define GEMM_NV 2
+#define GEMM_MC 256
+#define GEMM_KC 1024
+#define GEMM_NC 4096
+#include "gemm_dot.h"
