@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=04a93f13f1f0
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a74723aa6ec6
 #include "fakeperf.h"
 */
 import "C"

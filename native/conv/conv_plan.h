@@ -17,7 +17,10 @@
 #define CONV_GIVEN (256 << 10) // bytes of panels packed beforehand that a tile goes over: they stay in L2
 #endif
 #ifndef CONV_FAR
-#define CONV_FAR (1 << 20) // bytes of a thread's share of x, and twice of y, from which on the next tile's are asked for
+#define CONV_FAR (1 << 20) // bytes of a thread's share of x from which on the next tile's are asked for
+#endif
+#ifndef CONV_FAR_Y
+#define CONV_FAR_Y (2 * CONV_FAR) // the same of y
 #endif
 enum { PB = CONV_PB, KC = CONV_KC, KB = 512 }; // KB: channels of a task
 // One convolution, as every thread sees it.
@@ -163,7 +166,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   const int64_t size = sizeof(yt);
 #endif
   const int64_t far = nthreads * (int64_t)CONV_FAR;
-  s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= 2 * far;
+  s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= nthreads * (int64_t)CONV_FAR_Y;
   s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
   s.taps = s.merged ? a->R : a->R * a->S, s.listed = s.merged ? 1 : s.taps, s.len = s.merged ? a->S * s.px : s.cg;
 #if defined(CONV_HALVES)

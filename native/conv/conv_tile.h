@@ -105,6 +105,19 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
                                         const int half, mv acc[RIDGE_MR][RIDGE_NV]) {
   mv bv[RIDGE_NV];
 #if defined(RIDGE_MAC_MEMORY)
+  if (RIDGE_MR * nv == 24 && nv == 4) { // four vectors of the panel and up to four pixels have registers
+    RIDGE_UNROLL_ALL
+    for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + v * VL));
+    RIDGE_UNROLL_ALL
+    for (int i = lo; i < hi; i++) {
+      mv x;
+      RIDGE_SPREAD(x, ((const me_any *)p[i])[e]);
+      if (half) RIDGE_LOWER_HALF(x);
+      RIDGE_UNROLL_ALL
+      for (int v = 0; v < nv; v++) RIDGE_MAC_REGISTER(acc[i][v], bv[v], x);
+    }
+    return;
+  }
   if (RIDGE_MR * nv > 26) { // all 32 registers: the panel's last vector comes from memory, and in the order written
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv - 1; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + v * VL));
@@ -137,7 +150,7 @@ RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int n
   const char *p[RIDGE_MR];
   // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0. Empty instructions hide it, and the pointers,
   // from compilers that would make as many of their own, which move.
-  const int64_t first = RIDGE_MR > 6 ? -run : 0;
+  const int64_t first = RIDGE_MR > 6 || asks ? -run : 0;
   RIDGE_UNROLL_ALL
   for (int i = lo; i < hi; i++) p[i] = pixel[i] + offset - first * (int64_t)sizeof(me);
   int64_t e = first;

@@ -29,6 +29,12 @@ int ridge_conv_window_wins(const void *args) {
   return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1 || a->packing);
 }
 
+// Windows of one tap, where pixels are read in place.
+int ridge_conv_one_tap(const void *args) {
+  const ridge_conv_args *a = args;
+  return ridge_conv_window_wins(args) && a->R * a->S == 1;
+}
+
 // On matrix tiles: a panel's 32 channels and a unit of 64 bytes of a tap's channels are multiplied whole. Where they hold less than an eighth of what
 // is asked for (depthwise, groups of few channels) vectors are faster. A thread copies a row of outputs' input at least: 16 MiB.
 static int tiles_win(const ridge_conv_args *a, int64_t unit) {

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=04a93f13f1f0
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a74723aa6ec6
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

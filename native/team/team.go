@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=04a93f13f1f0
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a74723aa6ec6
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
