@@ -126,6 +126,9 @@ func run(args []string) error {
 			chosen = append(chosen, r)
 		}
 	}
+	if len(chosen) == 0 && !*render {
+		return usage{fmt.Errorf("-only %q -threads %s: no row matches (-list shows them all)", *only, *threads)}
+	}
 	if *list {
 		for _, r := range chosen {
 			fmt.Printf("%-28s %-36s %d threads\n", r.group, r.label, r.threads)

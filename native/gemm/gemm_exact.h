@@ -51,9 +51,15 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 #ifndef GEMM_CHAIN
 // One row of a step: sums += unit of A . vectors of B. One piece of assembly, because gcc otherwise loads several
 // units ahead or writes sums over factors, runs out of registers and spills.
+// Where a core does two loads a cycle beside its multiply-adds (GEMM_FROM_MEMORY) both take the unit from memory, spread by the load: two instructions for
+// three, of which a thread beside another on its core gets half as many a cycle.
 GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(vec) *b) {
 #if defined(GEMM_MODEL)
   for (int j = 0; j < GEMM_NV; j++) GEMM_F(madd)(&s[j], *a, &b[j]);
+#elif defined(GEMM_FROM_MEMORY)
+  __asm__(GEMM_MADD("%3", "%2" GEMM_FROM_MEMORY, "%0") "\n\t" GEMM_MADD("%4", "%2" GEMM_FROM_MEMORY, "%1")
+          : "+&v"(s[0]), "+&v"(s[1])
+          : "m"(*a), "v"(b[0]), "v"(b[1]));
 #else
   _Static_assert(GEMM_NV == 2, "the assembly has two vectors");
   GEMM_F(vec) x;

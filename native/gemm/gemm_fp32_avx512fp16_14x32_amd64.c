@@ -13,6 +13,7 @@
 #define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
 #define GEMM_S float
 #define GEMM_COVE
+#define GEMM_FROM_MEMORY "%{1to16%}"
 #define GEMM_VEC 64
 #define GEMM_MR 14
 #define GEMM_EXACT 1

@@ -11,6 +11,7 @@
 #define GEMM_DOUBLE
 #define GEMM_NO_ACT
 #define GEMM_COVE
+#define GEMM_FROM_MEMORY "%{1to8%}"
 #define GEMM_VEC 64
 #define GEMM_MR 14
 #define GEMM_EXACT 1

@@ -41,6 +41,12 @@ func low(name, load, broadcast string, math string) []objtest.Loop {
 	return loops
 }
 
+// spread is the loop of a tile of 14 rows whose multiply-adds all take A from memory.
+func spread(name, load, math string) objtest.Loop {
+	return objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_14_" + name, Main: map[string]int{math + "/m": 28},
+		Loads: map[string]int{load + "/m": 2}, Others: 7}
+}
+
 // chained is the loop of four units of a tile of 14 rows on gemm_chain.h: beside its multiply-adds and broadcasts 2 loads of B a unit, 3
 // instructions of the chain before, and what the compilers need for pointers and counts (gcc 7 in all, clang 13).
 func chained(name, math string) objtest.Loop {
@@ -81,7 +87,6 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 	}
 	objtest.AMD64(t, slices.Concat(
 		exact("gemm_fp32_avx512_14x32", floats, "vbroadcastss", 14, "vfmadd231ps"),
-		exact("gemm_fp32_avx512fp16_14x32", floats, "vbroadcastss", 14, "vfmadd231ps")[:1], // the others copy B by vectors
 		exact("gemm_fp64_avx512_14x16", "vmovaps|vmovups|vmovapd|vmovupd", "vbroadcastsd", 14, "vfmadd231pd"),
 		exact("gemm_bf16_avx512bf16_14x32", bytes+"|vmovaps|vmovdqa32", dups, 14, "vdpbf16ps")[:1],
 		exact("gemm_int8_avx512vnni_14x32", bytes+"|vmovaps|vmovdqa32", dups, 14, "vpdpbusd")[:1],
@@ -89,6 +94,8 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		low("gemm_fp64_avx2_6x8", floats+"|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
 		[]objtest.Loop{
 			chained("gemm_fp16_avx512fp16_14x32", "vfmadd231ph"),
+			spread("gemm_fp32_avx512fp16_14x32", floats, "vfmadd231ps"),
+			spread("gemm_fp64_avx512fp16_14x16", floats+"|vmovapd|vmovupd", "vfmadd231pd"),
 			small("gemm_fp32_avx2_6x16", 6, 2),
 			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
 			tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
