@@ -10,7 +10,6 @@ import (
 
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
-	"ridge/goharness/record"
 	"ridge/native/fill"
 	"ridge/native/kernel"
 	"ridge/native/team"
@@ -243,8 +242,8 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 				continue
 			}
 		}
-		if k.Accumulate == record.FP16 && st.Op.Accumulate() != record.FP16 {
-			why = append(why, k.Name+": keeps short sums in fp16, which acc=fp16 allows")
+		if err := k.Sums(st.Op); err != nil { // it was forced
+			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
 		if err := k.Packs(st.Op); err != nil {

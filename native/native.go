@@ -180,7 +180,7 @@ func (b *Backend) candidates(o op.Op, forced string, threads int) []candidate {
 	}
 	for _, f := range all {
 		for _, k := range f.Kernels {
-			if !k.Implements(o.Name(), o.DType()) || (forced == "" && k.RankOn(o, threads) < 0) || (forced != "" && k.Name != forced) {
+			if !k.Implements(o.Name(), o.DType()) || (forced == "" && (k.Rank < 0 || k.Sums(o) != nil)) || (forced != "" && k.Name != forced) {
 				continue
 			}
 			out = append(out, candidate{k, f})

@@ -478,3 +478,14 @@ func TestTheLimitIsThePeakThatTheOpsKernelsMayReach(t *testing.T) {
 		}
 	}
 }
+
+func TestFlagsThatMakeNoSenseAreUsageErrors(t *testing.T) {
+	for _, args := range [][]string{{"-nonsense"}, {"-rounds", "2"}, {"-only", "("}, {"-with", "("}, {"-threads", "x"}, {"-threads", "1", "-only", "no such row"}} {
+		if err := run(args); err == nil || exitCode(err) != 2 {
+			t.Errorf("%q: %v, exit code %d; want an error and 2", args, err, exitCode(err))
+		}
+	}
+	if got := exitCode(errors.New("the measurement failed")); got != 1 {
+		t.Errorf("another error: exit code %d, want 1", got)
+	}
+}

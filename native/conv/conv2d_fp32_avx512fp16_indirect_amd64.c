@@ -5,10 +5,10 @@
 // any alignment. FLOP 2*N*Ho*Wo*K*(C/groups); bytes x, w and y once. AVX512-FP16 is how such cores are told (Intel since Sapphire Rapids);
 // nothing of it is used. Limit: arithmetic; 12 cycles for an element's 24 multiply-adds, 10 loads beside them (7x64: 14 cycles, 17 loads).
 // One thread of Emerald Rapids, all in L1 or L2, of the FMA probe, best of 400: 64 channels to 256 0.96 (7x64 0.935), 256 to 256 0.985 (0.936),
-// 512 to 256 0.975 (0.927): tiles with many loads have the state that docs/kernels/gemm.md, Granite Rapids, describes. Beside a thread on the other half of
-// the core all kernels fall to 0.65 to 0.8 of the probe, for they get half of the instructions a cycle: there each instruction of the loop counts.
+// 512 to 256 0.975 (0.927): tiles with many loads have the state that docs/kernels/gemm.md, Granite Rapids, describes. Where all kernels have 0.65 to 0.8 of the
+// probe, probably beside a busy thread on the other half of the core, each instruction of the loop counts.
 // Lines of y are asked for from 16 MiB on alone: 64x56x56 to 256 1.03 to 1.06.
-// Versions: 1, an element a turn. 2, four a turn: beside a neighbour 1.03 to 1.06, alone 1.00. (All factors from memory, as in gemm_exact.h: 28 loads in 12
+// Versions: 1, an element a turn. 2, four a turn: there 1.03 to 1.06, else 1.00. (All factors from memory, as in gemm_exact.h: 28 loads in 12
 // cycles, 0.91 to 0.95 of version 1; those of two or three pixels: as version 2.)
 #include "../include/ridge.h"
 

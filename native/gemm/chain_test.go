@@ -48,32 +48,47 @@ func TestShortSumsInFP16MatchTheExpectation(t *testing.T) {
 }
 
 func TestShortSumsInFP16AreForCasesThatAllowThemAlone(t *testing.T) {
-	var table []kernel.Kernel
-	for _, k := range gemm.Family().Kernels {
-		if k.Accumulate == record.FP16 && !strings.HasSuffix(k.Name, "_model") {
-			table = append(table, k)
-		}
-	}
-	if len(table) == 0 {
-		t.Skip("no kernel of this architecture keeps sums in fp16")
-	}
 	full, allowed := kerneltest.Op(t, "gemm", record.FP16, shape(64, 64, 64)), short(t, shape(64, 64, 64))[0]
-	for _, k := range table {
-		if got := k.RankOn(full, 1); got >= 0 {
-			t.Errorf("%s has rank %d for %s; want a negative one", k.Name, got, kerneltest.Describe(full))
-		}
-		if got := k.RankOn(allowed, 1); got != k.Rank || got <= 30 {
-			t.Errorf("%s has rank %d for acc=fp16; want its own, %d, above the kernels that widen", k.Name, got, k.Rank)
-		}
-	}
-	// Forced by name it says why not.
 	b := native.New()
 	dev := open(t, b, 1)
-	names := slices.DeleteFunc(kerneltest.Names(b, full), func(n string) bool { return !strings.Contains(n, "fp16_avx512fp16") })
-	for _, name := range names {
-		_, err := dev.Prepare(op.Single(full), backend.PrepareOptions{Kernel: name})
-		if err == nil || !strings.Contains(err.Error(), "acc=fp16 allows") {
-			t.Errorf("%s without acc=fp16: %v; want a reason that names acc=fp16", name, err)
+	coarse := 0
+	for _, k := range gemm.Family().Kernels {
+		if k.DType != record.FP16 {
+			continue
+		}
+		if err := k.Sums(allowed); err != nil {
+			t.Errorf("%s for acc=fp16: %v; want none, for finer sums are right too", k.Name, err)
+		}
+		if err := k.Sums(full); (err != nil) != (k.Accumulate == record.FP16) {
+			t.Errorf("%s, sums in %s, for sums in fp32: %v", k.Name, k.Accumulate, err)
+		}
+		if k.Accumulate != record.FP16 || !slices.Contains(kerneltest.Names(b, full), k.Name) {
+			continue
+		}
+		coarse++ // asked for by name it says why not
+		if _, err := dev.Prepare(op.Single(full), backend.PrepareOptions{Kernel: k.Name}); err == nil || !strings.Contains(err.Error(), "acc=fp16 allows") {
+			t.Errorf("%s without acc=fp16: %v; want a reason that names acc=fp16", k.Name, err)
+		}
+	}
+	if coarse == 0 {
+		t.Skip("no kernel here keeps sums in fp16")
+	}
+	for _, c := range []struct {
+		o    op.Op
+		want record.DType
+	}{{full, record.FP32}, {allowed, record.FP16}} {
+		if c.want == record.FP16 && !kernel.Detect().Has(kerneltest.Feature(t, "avx512fp16")) {
+			continue // the model alone, which is never picked
+		}
+		e, err := dev.Prepare(op.Single(c.o), backend.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k := e.Kernels()[0]; k.Accumulate != c.want && !strings.Contains(k.Name, "_amx_") {
+			t.Errorf("%s is picked for %s, with sums in %s; want %s", k.Name, kerneltest.Describe(c.o), k.Accumulate, c.want)
+		}
+		if err := e.Release(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"unsafe"
 
 	"ridge/goharness/op"
-	"ridge/goharness/record"
 	"ridge/native/kernel"
 )
 
@@ -37,27 +36,14 @@ func Family() kernel.Family {
 // Ranked adapts the ranks of the table to the CPU's features. VDPBF16PS is twice as fast as
 // fp32 multiply-adds on AMD's Zen 4 and 5, but runs at half their rate on Intel's Sapphire
 // Rapids and later, which AVX512-FP16 tells apart: there its kernels rank just below the one
-// that widens to fp32. Kernels whose sums are coarser than a case allows run when they are forced.
+// that widens to fp32.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	for i := range table {
 		if strings.HasSuffix(table[i].Name, "_bf16_avx512bf16_14x32") && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
 			table[i].Rank = 29
 		}
-		if table[i].Accumulate == record.FP16 {
-			table[i].RankFor = shortSums(table[i].Rank)
-		}
 	}
 	return table
-}
-
-// shortSums ranks a kernel that keeps short sums in fp16.
-func shortSums(rank int) func(o op.Op, threads int) int {
-	return func(o op.Op, _ int) int {
-		if o.Accumulate() == record.FP16 {
-			return rank
-		}
-		return -1
-	}
 }
 
 func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {

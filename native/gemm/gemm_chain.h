@@ -8,7 +8,7 @@
 // 28 sums become 56 vectors of fp32, of which registers hold none: they lie in L1 (3.5 KiB). Adding a chain to them takes 2 conversions, 2 additions
 // and 2 stores a sum, 56 cycles of those ports in all. By vectors in registers it takes 98, for a conversion from a register is two
 // instructions and its upper half a third; so the sums are stored, and converted as they are loaded, one for each unit of the
-// next chain: behind the chain 112 stores would hold up the multiply-adds. A chain of 64 units costs 6 % so, of 128 units 3 %.
+// next chain: behind the chain 112 stores would hold up the multiply-adds. Counted so, a chain of 64 units costs 6 %, of 128 units 3 %.
 //
 // Given by the includer besides what gemm_exact.h says: GEMM_CHAIN, at least 4 and a multiple of 4.
 

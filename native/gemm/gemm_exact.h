@@ -52,7 +52,7 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 // One row of a step: sums += unit of A . vectors of B. One piece of assembly, because gcc otherwise loads several
 // units ahead or writes sums over factors, runs out of registers and spills.
 // Where a core does two loads a cycle beside its multiply-adds (GEMM_FROM_MEMORY) both take the unit from memory, spread by the load: two instructions for
-// three, of which a thread beside another on its core gets half as many a cycle.
+// three, which count where another thread takes some of the core's (docs/kernels/gemm.md, Emerald Rapids).
 GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(vec) *b) {
 #if defined(GEMM_MODEL)
   for (int j = 0; j < GEMM_NV; j++) GEMM_F(madd)(&s[j], *a, &b[j]);

@@ -2,8 +2,8 @@
 //
 // The tile, the loops and the contract of gemm_fp32_avx512_14x32, with what Granite Rapids wants otherwise (GEMM_COVE). AVX512-FP16 is
 // how such cores are told (Intel since Sapphire Rapids); nothing of it is used. Per k 28 multiply-adds (14 cycles) that
-// take A from memory, and 2 loads: 30 instructions (with broadcasts 44; beside a busy thread on the core 1.02 to 1.07 times as fast, alone 1.00 to 1.01:
-// docs/kernels/gemm.md, Emerald Rapids).
+// take A from memory, and 2 loads: 30 instructions (with broadcasts 44; in the slow state of docs/kernels/gemm.md 1.02 to 1.07 times as fast, else 1.00 to 1.01:
+// Emerald Rapids).
 // Limit: a tile in L1 or L2 has 0.98 to 0.99 of the FMA probe in cycles, but the clock is 3 % lower under it than under the probe; packing writes
 // to L2 at 17 bytes a cycle. A block of A 256 KiB, two groups of B 256 KiB in an L2 of 2 MiB.
 // Against the kernel for Zen, one thread on Granite Rapids (docs/kernels/gemm.md): packing beside by vectors, not by general registers,

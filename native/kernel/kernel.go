@@ -104,6 +104,14 @@ func (k Kernel) Packs(o op.Op) error {
 	return nil
 }
 
+// Sums says why the kernel is not for an op whose sums have to be finer than its own; nil: it is.
+func (k Kernel) Sums(o op.Op) error {
+	if k.Accumulate == record.FP16 && o.Accumulate() != record.FP16 {
+		return fmt.Errorf("keeps short sums in fp16, which acc=fp16 allows")
+	}
+	return nil
+}
+
 // PackedBytes asks for the bytes that Pack writes.
 func (k Kernel) PackedBytes(args unsafe.Pointer, threads int) int64 {
 	return int64(C.call_workspace(k.packed, args, C.int32_t(threads)))
