@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6cb4999e0008
 #include "fakeperf.h"
 */
 import "C"

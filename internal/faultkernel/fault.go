@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6cb4999e0008
 #include "fault.h"
 */
 import "C"

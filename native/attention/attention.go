@@ -4,7 +4,7 @@
 package attention
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"

@@ -89,6 +89,10 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 #define GEMM_LONG_ROWS 0
 #define GEMM_LONG_KC GEMM_KC
 #endif
+// K up to which many rows have one block of it, where sums of several would go through the workspace.
+#ifndef GEMM_WHOLE_KC
+#define GEMM_WHOLE_KC 0
+#endif
 enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS), GEMM_F(STRIPS) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
@@ -111,7 +115,8 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
   GEMM_F(plan) p;
   const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
   p.mc = gemm_block(g->M, mc, GEMM_MR);
-  p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : g->packing && g->M <= GEMM_LONG_ROWS ? GEMM_LONG_KC : GEMM_KC, GEMM_KU);
+  const int64_t own = g->packing && g->M <= GEMM_LONG_ROWS ? GEMM_LONG_KC : g->K <= GEMM_WHOLE_KC && g->M > GEMM_MC ? GEMM_WHOLE_KC : GEMM_KC;
+  p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : own, GEMM_KU);
   p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);
   p.a_panel = GEMM_A_PANEL(p.kc);
   p.b_panel = GEMM_B_PANEL(p.kc);

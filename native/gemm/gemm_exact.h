@@ -57,7 +57,7 @@ GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(ve
 #if defined(GEMM_MODEL)
   for (int j = 0; j < GEMM_NV; j++) GEMM_F(madd)(&s[j], *a, &b[j]);
 #elif defined(GEMM_FROM_MEMORY)
-  __asm__(GEMM_MADD("%3", "%2" GEMM_FROM_MEMORY, "%0") "\n\t" GEMM_MADD("%4", "%2" GEMM_FROM_MEMORY, "%1")
+  __asm__(GEMM_MADD_OF("%2" GEMM_FROM_MEMORY, "%3", "%0") "\n\t" GEMM_MADD_OF("%2" GEMM_FROM_MEMORY, "%4", "%1")
           : "+&v"(s[0]), "+&v"(s[1])
           : "m"(*a), "v"(b[0]), "v"(b[1]));
 #else

@@ -96,9 +96,11 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
 #ifdef GEMM_DOUBLE
 #define GEMM_BROADCAST "vbroadcastsd"
 #define GEMM_MADD(a, b, s) "vfmadd231pd " b ", " a ", " s
+#define GEMM_MADD_OF(a, b, s) "vfmadd231pd " a ", " b ", " s // a may be in memory
 #else
 #define GEMM_BROADCAST "vbroadcastss"
 #define GEMM_MADD(a, b, s) "vfmadd231ps " b ", " a ", " s
+#define GEMM_MADD_OF(a, b, s) "vfmadd231ps " a ", " b ", " s
 #endif
 GEMM_INLINE void GEMM_F(madd)(GEMM_F(vec) *s, GEMM_S a, const GEMM_F(vec) *b) { *s = a * *b + *s; }
 GEMM_INLINE void GEMM_F(fresh_row)(GEMM_F(vec) *v, const GEMM_T *b, int64_t ldb) {
@@ -204,14 +206,31 @@ RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   return GEMM_F(run)(g, ctx);
 }
 
-int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
-  const ridge_gemm_args *g = args;
+GEMM_NOINLINE int GEMM_F(any)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
 #ifdef GEMM_LAYERS
   if (g->layers) return GEMM_F(layers)(g, ctx);
 #endif
   if (!g->packing && GEMM_F(is_small)(g, ctx->nthreads)) return GEMM_F(small)(g, ctx);
   if (g->batch <= 1) return GEMM_F(one)(g, ctx);
   GEMM_BATCH(g, ctx, GEMM_F(batch_slice)(g, ctx->nthreads), GEMM_F(one));
+}
+
+int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+#if GEMM_SAME
+  const ridge_gemm_args *g = args;
+  if (GEMM_F(bare)(g)) {
+    const GEMM_F(one_fn) only = GEMM_F(only_tile)(g, ctx->nthreads);
+    if (only) {
+      if (ctx->tid == 0) only(g);
+      return RIDGE_OK;
+    }
+    if (ctx->nthreads == 1 && GEMM_F(is_small)(g, 1)) {
+      GEMM_F(small_direct)(g, 0, (int32_t)g->M, 0, (int32_t)g->N);
+      return RIDGE_OK;
+    }
+  }
+#endif
+  return GEMM_F(any)(args, ctx);
 }
 #endif
 

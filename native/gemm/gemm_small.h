@@ -38,22 +38,38 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #if GEMM_VEC == 32
 #define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
 #define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_6(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
+  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
+#define GEMM_SMALL_PART GEMM_SMALL_8
+#define GEMM_SMALL_ONE GEMM_SMALL_12
+#define GEMM_SMALL_TWO GEMM_SMALL_6
 #elif defined(GEMM_COVE) // two multiply-adds a cycle: higher tiles and whole vectors
 #define GEMM_SMALL_ROWS {16, 16, 12, 8, 6}
 #define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_16(X, 0) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
+  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
+#define GEMM_SMALL_PART GEMM_SMALL_16
+#define GEMM_SMALL_ONE GEMM_SMALL_16
+#define GEMM_SMALL_TWO GEMM_SMALL_12
 #else
 #define GEMM_SMALL_ROWS {8, 12, 8, 6, 4}
 #define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_8(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_8(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
+  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
+#define GEMM_SMALL_PART GEMM_SMALL_8
+#define GEMM_SMALL_ONE GEMM_SMALL_12
+#define GEMM_SMALL_TWO GEMM_SMALL_8
+#endif
+
+#if GEMM_SAME && GEMM_VEC == 64
+#define GEMM_SMALL_COLUMN
+#ifndef GEMM_SMALL_DOT
+#define GEMM_SMALL_DOT 16 // elements of K from which a single column is cheaper as dot products
+#endif
 #endif
 
 // Which lanes of a vector lie inside the matrix: the first n.
 #if defined(GEMM_MODEL) || !defined(__x86_64__)
 #define GEMM_LANES_OF int64_t
 #elif GEMM_VEC == 64
-#define GEMM_LANES_OF uint32_t
+#define GEMM_LANES_OF __mmask16
 #else
 #define GEMM_LANES_OF __m256i
 #endif
@@ -62,7 +78,7 @@ GEMM_INLINE GEMM_LANES_OF GEMM_F(lanes_of)(int64_t n) {
 #if defined(GEMM_MODEL) || !defined(__x86_64__)
   return n;
 #elif GEMM_VEC == 64
-  return (1u << n) - 1;
+  return (__mmask16)((1u << n) - 1);
 #else
   const int32_t l = (int32_t)n * (int32_t)(sizeof(GEMM_S) / 4);
   return _mm256_cmpgt_epi32(_mm256_set1_epi32(l), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -75,19 +91,20 @@ GEMM_INLINE void GEMM_F(load_lanes)(GEMM_F(vec) *v, const GEMM_S *p, GEMM_LANES_
   for (int64_t l = 0; l < in; l++) (*v)[l] = p[l];
 #elif GEMM_VEC == 64
   *v = sizeof(GEMM_S) == 8 ? (GEMM_F(vec))_mm512_maskz_loadu_pd((__mmask8)in, p)
-                           : (GEMM_F(vec))_mm512_maskz_loadu_ps((__mmask16)in, p);
+                           : (GEMM_F(vec))_mm512_maskz_loadu_ps(in, p);
 #else
   *v = (GEMM_F(vec))_mm256_maskload_ps((const float *)p, in);
 #endif
 }
 
 // The first n lanes, in pieces of halves: AVX2's store under a mask takes 42 operations on Zen 3.
-GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n) {
+GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n, GEMM_LANES_OF in) {
+  (void)in;
 #if defined(GEMM_COVE) && !defined(GEMM_MODEL)
   if (sizeof(GEMM_S) == 8)
-    _mm512_mask_storeu_pd(c, (__mmask8)GEMM_F(lanes_of)(n), (__m512d)*v);
+    _mm512_mask_storeu_pd(c, (__mmask8)in, (__m512d)*v);
   else
-    _mm512_mask_storeu_ps(c, (__mmask16)GEMM_F(lanes_of)(n), (__m512)*v);
+    _mm512_mask_storeu_ps(c, in, (__m512)*v);
   return;
 #endif
   GEMM_S t[GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
@@ -97,67 +114,13 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n)
     if (n & w) memcpy(c + at, t + at, (size_t)w * sizeof(GEMM_S)), at += w;
 }
 
-// c[r x v vectors] = alpha (NULL: 1) * a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
-// vector; with v = 0, part of one vector, how many columns there are. The compiler is kept from
-// seeing through pointers and strides: it would derive a dozen addresses and spill them.
-GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
-                                    int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
-  typedef GEMM_F(vec) V;
-  enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
-  const int w = v ? v : 1;
-  const GEMM_LANES_OF in = GEMM_F(lanes_of)(v ? 0 : last);
-  const char *p[16], *pb = (const char *)b; // A by groups of rows
-  int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S, right = last * S;
-  __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
-  V s[16][4];
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
-  }
-#define GEMM_SMALL_STEP                                                                              \
-  V bv[4];                                                                                           \
-  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {                                                    \
-    if (v == 0)                                                                                      \
-      GEMM_F(load_lanes)(&bv[j], (const GEMM_S *)pb, in);                                            \
-    else                                                                                             \
-      bv[j] = *(const GEMM_F(vecu) *)(pb + (j > 0 && j == w - 1 ? right : j * L * S));               \
-  }                                                                                                  \
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
-    const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
-  }                                                                                                  \
-  pb += down;                                                                                        \
-  __asm__("" : "+r"(pb))
-#define GEMM_SMALL_ADVANCE(n)                                                                        \
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                 \
-    p[i / G] += (n) * S;                                                                             \
-    __asm__("" : "+r"(p[i / G]));                                                                    \
-  }
-  int64_t k = kc;
-  for (; k >= 4; k -= 4) {
-    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
-    GEMM_SMALL_ADVANCE(4)
-  }
-  for (; k > 0; k--) {
-    const int q = 0;
-    GEMM_SMALL_STEP;
-    GEMM_SMALL_ADVANCE(1)
-  }
-#undef GEMM_SMALL_STEP
-#undef GEMM_SMALL_ADVANCE
-  if (alpha) { // from memory: in a register it would cost the tile of 6x2 a sum
-    const V factor = (V){0} + *alpha;
-    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++)
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] *= factor;
-  }
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
-    if (v == 0)
-      GEMM_F(store_lanes)(c, &s[i][0], last);
-    else
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
-        *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
-  }
-}
+#ifdef GEMM_DOUBLE
+#define GEMM_SMALL_SIZE "8"
+#else
+#define GEMM_SMALL_SIZE "4"
+#endif
+#include "gemm_small_tile.h"
+#undef GEMM_SMALL_SIZE
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
@@ -166,6 +129,40 @@ GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, i
   }
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
+
+#if GEMM_SAME
+// A whole product that is one tile of at most two vectors, C just the product: the tile takes what it needs from the arguments itself. 8x8x8 has half its time before
+// and after its multiply-adds, so such products are asked for first and by few instructions.
+#define GEMM_ONE_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
+#define GEMM_ONE_DEFINE(r, v)                                                                                                           \
+  GEMM_NOINLINE void GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                  \
+    GEMM_F(small_tile)(r, v, g->A, g->lda, g->B, g->ldb, g->K, v ? g->N - GEMM_LANES : g->N, NULL, g->C, g->ldc);                       \
+  }
+GEMM_ONE_TILES(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+typedef void (*GEMM_F(one_fn))(const ridge_gemm_args *);
+static const GEMM_F(one_fn) GEMM_F(ones)[3][17] = {
+#define GEMM_ONE_ENTRY(r, v) [v][r] = GEMM_F(one_##v##_##r),
+    GEMM_ONE_TILES(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+};
+
+// Whether C is just the product, of one matrix, with nothing asked for of how.
+RIDGE_INLINE int GEMM_F(bare)(const ridge_gemm_args *g) {
+  return (g->packing | g->layers | g->trans_b | g->act | g->mc | g->kc | g->nc) == 0 && g->batch <= 1 && g->alpha == 1 && g->beta == 0 &&
+         ((uintptr_t)g->bias | (uintptr_t)g->residual | (uintptr_t)g->scale) == 0;
+}
+
+// The tile of a bare product, or NULL where it takes more than one.
+RIDGE_INLINE GEMM_F(one_fn) GEMM_F(only_tile)(const ridge_gemm_args *g, int nthreads) {
+  if ((uint64_t)g->M > 16 || (uint64_t)g->N - 1 >= 2 * GEMM_LANES || (uint64_t)g->K > GEMM_SMALL_K) return NULL;
+#ifdef GEMM_SMALL_COLUMN
+  if (g->N == GEMM_LANES + 1 && g->K >= GEMM_SMALL_DOT) return NULL; // the last column goes by dot products, as where threads share the product
+#endif
+  if (nthreads > 1 && g->M * g->N * g->K >= GEMM_SMALL_SHARE) return NULL; // two have a share of it
+  return GEMM_F(ones)[(g->N >= GEMM_LANES) + (g->N > GEMM_LANES)][g->M];
+}
+#endif
 
 typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, const GEMM_S *,
                                   GEMM_S *, int64_t);
@@ -180,9 +177,6 @@ static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
 // The last columns as half a vector, which takes half the time where a 512-bit multiply-add has two turns. Zen 4, one thread, fp32: 20 cubed
 // 1.20, 24 cubed 1.22, 33 cubed 1.10, 40 cubed 1.10 times as fast, 33x23x17 1.2; alone (8 cubed) 0.79.
 #define GEMM_SMALL_HALF
-#ifndef GEMM_SMALL_DOT
-#define GEMM_SMALL_DOT 16 // elements of K from which a single column is cheaper as dot products
-#endif
 typedef GEMM_S GEMM_F(half) __attribute__((vector_size(GEMM_VEC / 2), may_alias));
 typedef GEMM_S GEMM_F(halfu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1), may_alias));
 
@@ -248,6 +242,9 @@ GEMM_NOINLINE void GEMM_F(half_panel)(const ridge_gemm_args *g, int direct, cons
   }
 }
 
+#endif
+
+#ifdef GEMM_SMALL_COLUMN
 // m rows from i0 of the single column j of C, b its column of B, as dot products of the rows of A where they lie, four at a time: a vector of columns, of which one counts, is K
 // multiply-adds a row, these are K/16 and four rows' sums of lanes some 13 instructions.
 // Zen 4, one thread, fp32, 33 cubed: 98.1 GFLOP/s for 85.4 by half a vector.
@@ -346,12 +343,15 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   enum { L = GEMM_LANES };
   const int direct = GEMM_F(only_scaled)(g);
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
-#ifdef GEMM_SMALL_HALF
+#ifdef GEMM_SMALL_COLUMN
   const int32_t rest = n % L;
   if (rest == 1 && g->N > L && g->K >= GEMM_SMALL_DOT && j0 + n == g->N) { // by the whole matrix's width, so that no number of threads changes a sum
     GEMM_F(small_column)(g, direct, a, b + n - 1, i0, m, j0 + n - 1);
     n--;
-  } else if (rest > 0 && rest <= L / 2 && n > L && n < 4 * L) { // moved back like a whole vector; alone or among more columns it gains nothing
+  }
+#endif
+#ifdef GEMM_SMALL_HALF
+  else if (rest > 0 && rest <= L / 2 && n > L && n < 4 * L) { // moved back like a whole vector; alone or among more columns it gains nothing
     GEMM_F(half_panel)(g, direct, a, b + n - L / 2, i0, m, j0 + n - L / 2);
     n -= rest;
   }

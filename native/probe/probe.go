@@ -5,7 +5,7 @@
 package probe
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
 #include "table.h"
 #if !defined(__aarch64__)
 int32_t ridge_sve_bits(void) { return 0; }

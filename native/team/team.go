@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -5,7 +5,7 @@
 package badgemm
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=6cb4999e0008
 #include "badgemm.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package badreduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=a74723aa6ec6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=6cb4999e0008
 #include "bad.h"
 */
 import "C"

@@ -1,0 +1,23 @@
+// gemm_fp16_avx512fp16_widened: fp16 GEMM with sums in fp32 for cores with two multiply-adds, two loads and one store of 512 bits a cycle.
+//
+// The contract and the loops of gemm_fp16_avx512_14x32, the tile of gemm_fp32_avx512fp16_14x32: A and B become fp32 while they are packed
+// (vcvtph2ps), the multiply-adds take A from memory (30 instructions a k for 44). AVX512-FP16 is how such cores are told; nothing of it
+// is used: sums in fp16 are gemm_fp16_avx512fp16_14x32's. Limit: the fp32 FMA units.
+// Against gemm_fp16_avx512_14x32, one thread on Emerald Rapids, slow state (docs/kernels/gemm.md): 512^3 1.11, 1024^3 1.09, 2048^3 1.07; in the fast
+// one 1.01 to 1.05. MC 224, KC 512; sums of more blocks of K than one go through the workspace, so where rows are many a K of up to 1024 is one
+// block: 1024^3 1.07.
+#include "variant.h"
+#define GEMM_NAME GEMM_KERNEL(gemm_fp16_avx512fp16_widened)
+#define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+#define GEMM_HALF GEMM_IS_FP16
+#define GEMM_COVE
+#define GEMM_FROM_MEMORY "%{1to16%}"
+#define GEMM_VEC 64
+#define GEMM_MR 14
+#define GEMM_EXACT 1
+#define GEMM_NV 2
+#define GEMM_MC 224
+#define GEMM_KC 512
+#define GEMM_WHOLE_KC 1024
+#define GEMM_NC 4096
+#include "gemm_fma.h"

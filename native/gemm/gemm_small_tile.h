@@ -1,0 +1,112 @@
+// The register tile of small products (template, in gemm_small.h): A by broadcast and rows of B, both where they lie.
+
+// c[r x v vectors] = alpha (NULL: 1) * a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
+// vector; with v = 0, part of one vector, how many columns there are.
+//
+// Two ways to the same sums, in the same order:
+//
+// GEMM_FROM_MEMORY (cores with AVX512-FP16): up to two vectors wide the multiply-adds read A, at no index: Intel's cores split a multiply-add whose
+// address has one in two (Emerald Rapids, slow state: 14 x 2 vectors 0.50 of the probe with an index, 0.85 without; docs/kernels/gemm.md). So one
+// pointer walks down the rows, and some steps of k go row by row, their vectors of B in registers, to move it less often.
+// Otherwise three rows share a pointer and two strides; the compiler is kept from seeing through them: it would derive a dozen
+// addresses and spill them.
+GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
+                                    int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
+  typedef GEMM_F(vec) V;
+  enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
+  const int w = v ? v : 1;
+  const GEMM_LANES_OF in = GEMM_F(lanes_of)(v ? 0 : last);
+  const char *pb = (const char *)b;
+  int64_t down = ldb * S, right = last * S;
+  V s[16][4];
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
+  }
+#define GEMM_SMALL_B(bv)                                                                             \
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {                                                    \
+    if (v == 0)                                                                                      \
+      GEMM_F(load_lanes)(&bv[j], (const GEMM_S *)pb, in);                                            \
+    else                                                                                             \
+      bv[j] = *(const GEMM_F(vecu) *)(pb + (j > 0 && j == w - 1 ? right : j * L * S));               \
+  }
+#if defined(GEMM_FROM_MEMORY) && !defined(GEMM_MODEL)
+  enum { Q = 4 };
+  const int steps = v > 3 ? 1 : v > 1 ? 2 : 4; // of k that go row by row: vectors of B held
+  const char *pa = (const char *)a;
+  const int64_t by = lda * S, back = r * by;
+#define GEMM_SMALL_STEPS(n)                                                                                          \
+  {                                                                                                                  \
+    V bv[Q][4];                                                                                                      \
+    RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                  \
+      GEMM_SMALL_B(bv[q])                                                                                            \
+      pb += down;                                                                                                    \
+      __asm__("" : "+r"(pb));                                                                                        \
+    }                                                                                                                \
+    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                                  \
+      RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                \
+        V x;                                                                                                         \
+        if (w > 2) __asm__(GEMM_BROADCAST " %[a], %[x]" : [x] "=v"(x) : [a] "m"(*(const GEMM_F(one_u) *)(pa + q * S))); \
+        RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)                                                                \
+          if (w > 2)                                                                                                 \
+            __asm__(GEMM_MADD("%[a]", "%[b]", "%[s]") : [s] "+v"(s[i][j]) : [b] "v"(bv[q][j]), [a] "v"(x));          \
+          else                                                                                                       \
+            __asm__(GEMM_MADD_OF("%[a]" GEMM_FROM_MEMORY, "%[b]", "%[s]")                                            \
+                    : [s] "+v"(s[i][j])                                                                              \
+                    : [b] "v"(bv[q][j]), [a] "m"(*(const GEMM_F(one_u) *)(pa + q * S)));                             \
+      }                                                                                                              \
+      pa += by;                                                                                                      \
+      __asm__("" : "+r"(pa));                                                                                        \
+    }                                                                                                                \
+    pa += (n) * S - back;                                                                                            \
+    __asm__("" : "+r"(pa));                                                                                          \
+  }
+  int64_t k = kc;
+  for (; k >= steps; k -= steps) GEMM_SMALL_STEPS(steps)
+  for (; k > 0; k--) GEMM_SMALL_STEPS(1)
+#undef GEMM_SMALL_STEPS
+#else
+  const char *p[16]; // A by groups of rows
+  int64_t stride[3] = {0, lda * S, 2 * lda * S};
+  __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down), "+r"(right));
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
+#define GEMM_SMALL_STEP                                                                              \
+  V bv[4];                                                                                           \
+  GEMM_SMALL_B(bv)                                                                                   \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
+    const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
+  }                                                                                                  \
+  pb += down;                                                                                        \
+  __asm__("" : "+r"(pb))
+#define GEMM_SMALL_ADVANCE(n)                                                                        \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                 \
+    p[i / G] += (n) * S;                                                                             \
+    __asm__("" : "+r"(p[i / G]));                                                                    \
+  }
+  int64_t k = kc;
+  for (; k >= 4; k -= 4) {
+    RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
+    GEMM_SMALL_ADVANCE(4)
+  }
+  for (; k > 0; k--) {
+    const int q = 0;
+    GEMM_SMALL_STEP;
+    GEMM_SMALL_ADVANCE(1)
+  }
+#endif
+#undef GEMM_SMALL_B
+#undef GEMM_SMALL_STEP
+#undef GEMM_SMALL_ADVANCE
+  if (alpha) { // from memory: in a register it would cost the tile of 6x2 a sum
+    const V factor = (V){0} + *alpha;
+    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++)
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] *= factor;
+  }
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
+    if (v == 0)
+      GEMM_F(store_lanes)(c, &s[i][0], last, in);
+    else
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
+        *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
+  }
+}

@@ -1,0 +1,20 @@
+// gemm_u8s8_avx512fp16_14x32: u8 x s8 GEMM with int32 sums for cores with two dot products, two loads and one store of 512 bits a cycle.
+//
+// The tile, the loops and the contract of gemm_u8s8_avx512vnni_14x32, with what Intel's wide cores want otherwise (GEMM_COVE): packing beside the products by
+// vectors, Goto's loops from fewer rows on. vpdpbusd takes its signed factor alone from memory, which is B here: 44 instructions a unit of K.
+// AVX512-FP16 is how such cores are told; nothing of it is used.
+// Limit: vpdpbusd, 64 products each. Against the kernel for Zen, one thread on Emerald Rapids (docs/kernels/gemm.md): 512^3 1.03, 1024^3 1.09, 2048^3 1.13.
+#include "variant.h"
+#define GEMM_NAME GEMM_KERNEL(gemm_u8s8_avx512fp16_14x32)
+#define GEMM_TARGET GEMM_ON("avx512vnni,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")
+#define GEMM_KIND GEMM_VNNI512
+#define GEMM_A_SIGNED 0
+#define GEMM_COVE
+#define GEMM_VEC 64
+#define GEMM_MR 14
+#define GEMM_EXACT 1
+#define GEMM_NV 2
+#define GEMM_MC 256
+#define GEMM_KC 1024
+#define GEMM_NC 4096
+#include "gemm_dot.h"
