@@ -114,13 +114,7 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n,
     if (n & w) memcpy(c + at, t + at, (size_t)w * sizeof(GEMM_S)), at += w;
 }
 
-#ifdef GEMM_DOUBLE
-#define GEMM_SMALL_SIZE "8"
-#else
-#define GEMM_SMALL_SIZE "4"
-#endif
 #include "gemm_small_tile.h"
-#undef GEMM_SMALL_SIZE
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
@@ -131,8 +125,8 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
 
 #if GEMM_SAME
-// A whole product that is one tile of at most two vectors, C just the product: the tile takes what it needs from the arguments itself. 8x8x8 has half its time before
-// and after its multiply-adds, so such products are asked for first and by few instructions.
+// A whole product that is one tile of at most two vectors, C just the product: the tile takes what it needs from the arguments itself. 8x8x8 had half
+// its time before and after its multiply-adds, so such products are asked for first and by few instructions.
 #define GEMM_ONE_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
 #define GEMM_ONE_DEFINE(r, v)                                                                                                           \
   GEMM_NOINLINE void GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                  \
