@@ -67,7 +67,7 @@ func TestSweepsOfStreamingPatternsReachFourTimesTheLastLevelCache(t *testing.T) 
 			}
 			grown[k.Program.Op+" "+string(k.Program.DType)]++
 			last := p.Cases[i-1]
-			if k.MostLaunchNS != 5e8 || last.Program.Op != k.Program.Op || last.Program.DType != k.Program.DType || unfusedBytes(t, last.Program) >= 4*llc || unfusedBytes(t, k.Program) < 4*llc {
+			if k.MostLaunchNS != 1e8 || last.Program.Op != k.Program.Op || last.Program.DType != k.Program.DType || unfusedBytes(t, last.Program) >= 4*llc || unfusedBytes(t, k.Program) < 4*llc {
 				t.Errorf("LLC of %d bytes: %s (%d bytes, at most %d ns) after %s (%d bytes)", llc, k.ID, unfusedBytes(t, k.Program), k.MostLaunchNS, last.ID, unfusedBytes(t, last.Program))
 			}
 			differ := 0
