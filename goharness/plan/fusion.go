@@ -86,7 +86,7 @@ func (b *builder) fusion(p fusion.Pattern, d record.DType, s fusion.Shape, mostN
 // Bounds of a shape beyond the last-level cache. A launch is bounded by the ceilings, which a plan does not know: the campaign skips it.
 const (
 	mostLaunchNS = 1e8 // all that is done with such a shape takes some 200 launches
-	memoryShare  = 2 // of the whole memory, both programs' tensors: what is free differs from run to run, and a resumed run needs the same plan
+	memoryShare  = 2   // of the whole memory, both programs' tensors: what is free differs from run to run, and a resumed run needs the same plan
 )
 
 // beyondLLC is the shape that follows the last of a sweep in a full run, where all of the sweep's traffic may stay in the last-level cache: its unfused
