@@ -85,7 +85,7 @@ func (b *builder) fusion(p fusion.Pattern, d record.DType, s fusion.Shape, mostN
 
 // Bounds of a shape beyond the last-level cache. A launch is bounded by the ceilings, which a plan does not know: the campaign skips it.
 const (
-	mostLaunchNS = 1e8 // all that is done with such a shape takes some 200 launches
+	mostLaunchNS = 1e8 // preparing, choosing and verifying take the time of 100 to 300 launches
 	memoryShare  = 2   // of the whole memory, both programs' tensors: what is free differs from run to run, and a resumed run needs the same plan
 )
 
