@@ -84,6 +84,32 @@ func (e *executable) raw(t *testing.T, set int, name string) []byte {
 	return nil
 }
 
+// A product gives the same bits whether one thread has it, as one tile or by the small way, or two share it.
+func TestSmallProductsHaveTheSameBitsForOneAndTwoThreads(t *testing.T) {
+	one, err := New().Open("cpu", backend.OpenOptions{CPUs: []int{-1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = one.Close() })
+	two := openTwo(t)
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, s := range [][3]string{{"12", "17", "32"}, {"16", "9", "40"}, {"12", "32", "33"}, {"33", "33", "33"}, {"24", "24", "24"}} {
+			params := map[string]string{"m": s[0], "n": s[1], "k": s[2]}
+			alone := prepared(t, one.(*device), "gemm", d, params, "0", backend.PrepareOptions{})
+			shared := prepared(t, two, "gemm", d, params, "0", backend.PrepareOptions{Kernel: alone.kernels[0].Name})
+			for _, x := range []*executable{alone, shared} {
+				if err := x.Run(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := alone.p.Tensors[len(alone.p.Tensors)-1].Name
+			if !bytes.Equal(alone.raw(t, 0, out), shared.raw(t, 0, out)) {
+				t.Errorf("%s of %s, %v: other bits with two threads", alone.kernels[0].Name, d, s)
+			}
+		}
+	}
+}
+
 // A launch reads the packed copy alone: with the operand overwritten it gives the bits of the same kernel without packing. It writes
 // neither the copy nor panels of its own: the workspace stays free of what the unpacked launch writes there.
 func TestAPackedLaunchReadsItsCopyAndPacksNothing(t *testing.T) {

@@ -9,7 +9,6 @@
 #define GEMM_FLIP_B 0
 #elif GEMM_FLOAT
 #define GEMM_MADD(a, b, s) "vdpbf16ps " b ", " a ", " s
-#define GEMM_MADD_OF(a, b, s) "vdpbf16ps " a ", " b ", " s // a may be in memory
 #define GEMM_FLIP_B 0
 #elif GEMM_A_SIGNED
 #define GEMM_MADD(a, b, s) "vpdpbusd " a ", " b ", " s

@@ -87,6 +87,31 @@ func TestSmallProductsOfEveryHeightAndWidth(t *testing.T) {
 	}
 }
 
+// Products that are one tile and go straight to it: all heights of a part of a vector, one and two vectors (of 4, 8 and 16 elements), with
+// steps of K that go row by row and what is left of them. One row more is two tiles; a 17th column of 16 may go by dot products.
+func TestProductsOfOneTile(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32} {
+		var ops []op.Op
+		for m := 1; m <= 17; m++ {
+			for i, n := range []int{4, 7, 8, 16, 17, 32} {
+				k := 1 + (m+3*i)%11
+				if n == 17 && m%2 == 0 {
+					k += 16
+				}
+				ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, n, k, "lda", fmt.Sprint(k+m%3), "ldb", fmt.Sprint(n+m%2), "ldc", fmt.Sprint(n+m%4))))
+			}
+		}
+		kerneltest.All(t, native.New(), ops)
+	}
+}
+
+// A K between one block and GEMM_WHOLE_KC of the kernels that have one, in one block where rows are many.
+func TestManyRowsTakeALongerKInOneBlock(t *testing.T) {
+	for _, d := range []record.DType{record.FP16, record.BF16} {
+		kerneltest.All(t, native.New(), []op.Op{kerneltest.Op(t, "gemm", d, shape(239, 37, 701))})
+	}
+}
+
 func TestBatchesOfProducts(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
