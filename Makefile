@@ -37,8 +37,9 @@ compiler:
 	test "$${v##* }" -ge $$need 2>/dev/null || { echo "ridge needs gcc 12 or clang 14 or later, with binutils 2.38 or later, and '$(CC)' is $${v:-neither}: choose another with make CC=gcc-12 or make CC=clang"; exit 1; }
 	@command -v $(GO) >/dev/null 2>&1 || { echo "ridge needs Go 1.26 or later and '$(GO)' is not there: see https://go.dev/dl"; exit 1; }
 
+# The portable models of variants that a machine may lack serve the tests: they take gcc three minutes and are not built here.
 build: compiler
-	CGO_ENABLED=1 CC=$(CC) $(GO) build -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -tags nomodels -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
 
 # The NVIDIA platform: nvcc and cuda.h are found or brought (build/cuda), the kernels become fat
 # binaries in cuda/fatbin/bin, and the binary embeds them. Starts on machines without a driver too.
@@ -46,7 +47,7 @@ build: compiler
 CHIPS ?= 80,90a,100a,120
 CUDA_ENV = . build/cuda/env; export $$CUDA_BUILD; export CGO_ENABLED=1 CC=$(CC);
 cuda: cuda-toolkit
-	$(CUDA_ENV) $(GO) build -tags cuda -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
+	$(CUDA_ENV) $(GO) build -tags cuda,nomodels -ldflags "$(LDFLAGS)" -o bin/ridge ./cmd/ridge
 	@if nm -D bin/ridge | grep ' U cu[A-Z]'; then echo "bin/ridge would not start without these functions of the driver: run scripts/cuda-symbols.sh"; rm bin/ridge; exit 1; fi
 
 cuda-toolkit: compiler
@@ -148,7 +149,7 @@ PEERS ?=
 bench-peers: compiler
 	@test -e build/peers/installed || scripts/peers
 	@scripts/peers adapters # they share the kernels' structs: older ones would crash
-	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/benchpeers ./internal/benchpeers
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -tags nomodels -o build/benchpeers ./internal/benchpeers
 	build/benchpeers -revision $(VERSION) $(PEERS)
 
 readme:
@@ -164,13 +165,13 @@ watch-cost: build
 # Real comparisons of two builds: one with itself, and with one that does 5 % more work. They add up in build/interleave.jsonl.
 INTERLEAVE ?=
 bench-interleave: build
-	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/slowworker ./internal/slowworker
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -tags nomodels -o build/slowworker ./internal/slowworker
 	$(GO) build -o build/interleavebench ./internal/interleavebench
 	build/interleavebench $(INTERLEAVE)
 # Flags: -rate 500 (that of ridge profile --native in a virtual machine; default 1000) -budget 40s.
 OVERHEAD ?=
 profile-overhead: compiler
-	CGO_ENABLED=1 CC=$(CC) $(GO) build -o build/sampleoverhead ./internal/sampleoverhead
+	CGO_ENABLED=1 CC=$(CC) $(GO) build -tags nomodels -o build/sampleoverhead ./internal/sampleoverhead
 	build/sampleoverhead $(OVERHEAD)
 
 fuzz:

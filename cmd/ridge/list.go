@@ -24,7 +24,7 @@ func listCommand() *cli.Command {
 		Name: "list", Usage: "list kernels, ops, cases, devices or fusion patterns", ArgsUsage: "kernels|ops|cases|devices|patterns",
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "cases of the quick run"},
-			&cli.BoolFlag{Name: "all", Usage: "kernels: those too that only tests use"},
+			&cli.BoolFlag{Name: "all", Usage: "kernels: those too that only tests use, in a build that has them (go build; make build leaves them out)"},
 		},
 		Action: func(c *cli.Context) error {
 			if c.NArg() != 1 {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"syscall"
 	"testing"
+	"time"
 	"unsafe"
 
 	"ridge/goharness/backend"
@@ -23,6 +24,8 @@ func TestATinyCampaignOnThisMachine(t *testing.T) {
 	levels := []ceiling.Level{{Name: "L1", Capacity: 32 << 10}}
 	cfg := Config{SkipPreflight: true, DataDir: t.TempDir(), Command: []string{"test"}, Affinity: "scatter",
 		Launch: runner.InProcess(&runner.Server{Backends: []backend.Backend{native.New()}, Ops: op.Builtin(), Host: host, Affinity: "scatter", Priority: "inherited"}),
+		// Beside the raised workers of other tests this one, which is not raised, has a tenth of a CPU.
+		Deadline: func(runner.Request, record.Case, *runner.Prepared) time.Duration { return 10 * time.Minute },
 		Plan: plan.Options{Device: "cpu", Threads: 1, Quick: true, Ops: op.Builtin(), Levels: levels, Levels1: levels,
 			Peaks: []plan.Peak{{ISA: "portable", DType: record.FP32}}}}
 	// The cold one is large enough to rotate over twice any last-level cache within the sets that a rotation may have.

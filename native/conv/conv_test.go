@@ -76,7 +76,7 @@ func TestTilesMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	kerneltest.All(t, kerneltest.Sparse(native.New(), "indirect"), list)
+	kerneltest.All(t, kerneltest.Only(native.New(), "indirect"), list)
 }
 
 // depthwise: groups = c, with one and with two outputs per channel.
@@ -302,7 +302,7 @@ func onWinograd(t *testing.T, list []op.Op) {
 		}
 		kernel.Free(args)
 	}
-	kerneltest.All(t, kerneltest.Sparse(native.New(), "winograd"), list)
+	kerneltest.All(t, kerneltest.Only(native.New(), "winograd"), list)
 }
 
 // Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner; step 2 has kernels of its own.

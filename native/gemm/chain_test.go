@@ -97,6 +97,6 @@ func TestShortSumsInFP16AreForCasesThatAllowThemAlone(t *testing.T) {
 // half of one, more than u of itself. Correct kernels were called wrong for it.
 func TestResultsBelowTheNormalNumbersOfFP16AreRight(t *testing.T) {
 	ops := []op.Op{kerneltest.Op(t, "gemm", record.FP16, shape(130, 700, 1)), kerneltest.Op(t, "gemm", record.FP16, shape(3, 2000, 2)), short(t, shape(130, 700, 2))[0]}
-	b := kerneltest.Sparse(native.New(), "fp16")
+	b := kerneltest.Only(native.New(), "fp16")
 	kerneltest.All(t, b, ops)
 }
