@@ -202,7 +202,7 @@ func TestPilotsOfShortLaunchesHaveMoreQuartets(t *testing.T) {
 		{10 * time.Millisecond, true, 3, 3},
 		{20 * time.Millisecond, false, 4, 1},
 		{20 * time.Millisecond, true, 3, 1},
-		{time.Second, false, 1, 1},
+		{time.Second, false, 2, 1},
 	} {
 		if q, w := pilotLength(float64(tc.launch), tc.quick); q != tc.quartets || w != tc.warmup {
 			t.Errorf("launches of %v, quick %v: %d quartets after %d launches, want %d after %d", tc.launch, tc.quick, q, w, tc.quartets, tc.warmup)

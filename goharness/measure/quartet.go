@@ -46,6 +46,8 @@ type CompareOptions struct {
 	// Refill is the longest that loading into the caches what the other arm displaced can take. They are left out too
 	// where a launch of either arm lasts 50 times as long: half of each arm's samples are then slower by 2 % at most.
 	Refill time.Duration
+	// Clear, above 1, ends a fixed number of Quartets early: from two on, once the whole interval is above Clear or below 1/Clear. 0: never.
+	Clear float64
 }
 
 // refills is the least length of a launch in refills of the caches for which no untimed launch goes before a sample.
@@ -120,6 +122,9 @@ func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*compar
 	if o.LeastQuartets < 1 || o.LeastQuartets > MinQuartets {
 		return nil, fmt.Errorf("compare options: LeastQuartets is %d: expected 1 to %d", o.LeastQuartets, MinQuartets)
 	}
+	if o.Clear != 0 && !(o.Clear > 1) {
+		return nil, fmt.Errorf("compare options: Clear is %v: expected 0 or a ratio above 1", o.Clear)
+	}
 	if o.MaxQuartets < MinQuartets {
 		return nil, fmt.Errorf("compare options: MaxQuartets is %d: expected at least %d", o.MaxQuartets, MinQuartets)
 	}
@@ -159,6 +164,10 @@ func (c *comparison) run() error {
 			if err := c.quartet(); err != nil {
 				return err
 			}
+			if clear, err := c.clear(); err != nil || clear {
+				c.stop = StopTrials
+				return err
+			}
 		}
 		c.stop = StopTrials
 		return nil
@@ -194,6 +203,18 @@ func (c *comparison) run() error {
 			return nil
 		}
 	}
+}
+
+// clear reports whether the quartets so far are beyond CompareOptions.Clear.
+func (c *comparison) clear() (bool, error) {
+	if c.o.Clear == 0 || len(c.quartets) < 2 {
+		return false, nil
+	}
+	s, err := SummarizeQuartets(c.quartets, c.level)
+	if err != nil {
+		return false, fmt.Errorf("summarising the quartets: %w", err)
+	}
+	return s.Lo > c.o.Clear || s.Hi < 1/c.o.Clear, nil
 }
 
 // level is the confidence of each of the looks at 8, 16, 32, … quartets up to most: all together hold at 95 %.

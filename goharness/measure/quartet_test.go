@@ -174,10 +174,34 @@ func TestQuartetsAskedForReplaceTheRule(t *testing.T) {
 	}
 }
 
+// Fixed quartets end early where the whole interval is beyond Clear, either way, and not where one quartet alone or a wide interval says so.
+func TestClearRatiosNeedFewOfTheQuartetsAskedFor(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		a, b     []time.Duration // of launches, in turn
+		clear    float64
+		quartets int
+	}{
+		{"b twice as fast", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 1.15, 2},
+		{"a twice as fast", []time.Duration{time.Second}, []time.Duration{2 * time.Second}, 1.15, 2},
+		{"10 %", []time.Duration{1100 * time.Millisecond}, []time.Duration{time.Second}, 1.15, 11},
+		{"not asked for", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 0, 11},
+		{"wide", []time.Duration{time.Second, 4 * time.Second, 2 * time.Second, time.Second, 5 * time.Second}, []time.Duration{time.Second}, 1.15, 11},
+	} {
+		m := &machine{}
+		calls := 0
+		varied := onMachine{m, 0, func(*machine) time.Duration { calls++; return tc.a[calls%len(tc.a)] }}
+		x, err := Compare(context.Background(), varied, steadyArm(m, 1, tc.b[0]), CompareOptions{Now: m.Now, Quartets: 11, Warmup: 1, Clear: tc.clear})
+		if err != nil || len(x.Ratio.Quartets) != tc.quartets || x.Times[0].StopRule != StopTrials {
+			t.Errorf("%s: %d quartets, rule %s, want %d (%v)", tc.name, len(x.Ratio.Quartets), x.Times[0].StopRule, tc.quartets, err)
+		}
+	}
+}
+
 func TestBadComparisonsAreRefused(t *testing.T) {
 	m := &machine{}
 	a := steadyArm(m, 0, time.Millisecond)
-	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Quartets: -1}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}} {
+	for _, o := range []CompareOptions{{MaxQuartets: 4}, {Quartets: -1}, {Cuts: []float64{math.NaN()}}, {Cuts: []float64{-1}}, {Budget: -1}, {Clear: 1}, {Clear: math.NaN()}} {
 		o.Now = m.Now
 		if _, err := Compare(context.Background(), a, a, o); err == nil {
 			t.Errorf("%+v was accepted", o)

@@ -49,6 +49,8 @@ type Case struct {
 	// Pilot: the samples only choose a baseline and are thrown away; the winner is verified before it
 	// is measured, so the pilot is not.
 	Pilot bool `json:"pilot,omitempty"`
+	// Clear ends the quartets of a comparison with fixed counts early, where its interval is wholly beyond this ratio or its inverse; 0: never.
+	Clear float64 `json:"clear,omitempty"`
 	// Verified: the same kernels passed on this case earlier in the run; its inputs are only filled.
 	Verified bool `json:"verified,omitempty"`
 	// Probe cases feed ceilings; Level and Why describe what for.

@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=283c3d951b20
 #include "fakeperf.h"
 */
 import "C"

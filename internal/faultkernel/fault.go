@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=283c3d951b20
 #include "fault.h"
 */
 import "C"

@@ -155,7 +155,83 @@ static void fill_balanced(const ridge_fill_args *a, char *row, int64_t i0, int64
   }
 }
 
-static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n) {
+// Values that are integers of at most 24 bits times a unit, made from the upper half of a hash: floor(h multiple / 2^32) + plus, or
+// h >> shift, plus. The unit is a power of two, so that their products are exact in fp32.
+typedef struct fill_case {
+  uint32_t multiple; // 0: shift
+  int32_t shift, plus;
+  float unit;
+} fill_case;
+
+enum { FILL_BLOCK = 512 };
+typedef void (*fill_block_fn)(const ridge_fill_args *a, const fill_case *f, char *row, int64_t i0, int32_t n);
+
+// False for what goes an element at a time: what is rounded to an integer, fp8, values that depend on others.
+static int case_of(const ridge_fill_args *a, fill_case *f) {
+  const int whole = a->dtype == RIDGE_D_INT8 || a->dtype == RIDGE_D_UINT8 || a->dtype == RIDGE_D_INT32 || a->dtype == RIDGE_D_INT64;
+  *f = (fill_case){0, 8, -(1 << 23), 0x1p-23f};
+  if (a->dtype == RIDGE_D_FP8E4M3 || a->kind == RIDGE_FILL_SCALES || a->range < 0 || a->range > 32000) return 0; // fp16 is exact below
+  if (a->integer) {
+    f->unit = 1;
+    if (a->dtype == RIDGE_D_UINT8)
+      f->multiple = (uint32_t)a->range + 1, f->plus = 0;
+    else if (a->kind == RIDGE_FILL_BALANCED)
+      return 0;
+    else if (a->kind == RIDGE_FILL_POSITIVE)
+      f->multiple = (uint32_t)a->range, f->plus = 1;
+    else
+      f->multiple = 2 * (uint32_t)a->range + 1, f->plus = -(int32_t)a->range;
+    return f->multiple > 0;
+  }
+  switch (a->kind) {
+    case RIDGE_FILL_BYTES: f->shift = 24, f->plus = 0, f->unit = 1; return 1;
+    case RIDGE_FILL_POSITIVE: f->shift = 9, f->plus = 1 << 22; break;
+    case RIDGE_FILL_WIDE: f->unit = 0x1p-20f; break;
+    case RIDGE_FILL_WEIGHTS:
+      if (a->range > 64) return 0; // beyond the normal numbers of fp32
+      f->unit = ldexpf(0x1p-23f, -(int)a->range);
+      break;
+  }
+  return !whole;
+}
+
+// Of finite values below 65520.
+RIDGE_INLINE uint16_t finite_to_fp16(float v) {
+  const uint32_t u = ridge_float_as_u32(v), a = u & 0x7fffffffu;
+  const uint32_t small = ridge_float_as_u32(ridge_u32_as_float(a) + 0.5f) - 0x3f000000u; // as ridge_float_to_fp16 below 2^-14
+  const uint32_t normal = (a + 0xfff + (a >> 13 & 1) - 0x38000000u) >> 13;
+  return (uint16_t)((u >> 16 & 0x8000) | (a < 0x38800000u ? small : normal));
+}
+
+RIDGE_INLINE uint16_t finite_to_bf16(float v) {
+  const uint32_t u = ridge_float_as_u32(v);
+  return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
+}
+
+#define FILL_F(name) name##_portable
+#define FILL_TARGET
+#include "fill_block.h"
+#undef FILL_F
+#undef FILL_TARGET
+#if defined(__x86_64__)
+#define FILL_F(name) name##_avx2
+#define FILL_TARGET RIDGE_TARGET_AVX2
+#include "fill_block.h"
+#undef FILL_F
+#undef FILL_TARGET
+#define FILL_F(name) name##_avx512
+#define FILL_TARGET RIDGE_TARGET_AVX512
+#include "fill_block.h"
+#endif
+
+static void fill_span(const ridge_fill_args *a, fill_block_fn block, char *row, int64_t i0, int64_t n) {
+  fill_case f;
+  if (case_of(a, &f)) {
+    const int es = element_size[a->dtype];
+    for (int64_t at = 0; at < n; at += FILL_BLOCK)
+      block(a, &f, row + at * es, i0 + at, (int32_t)(n - at < FILL_BLOCK ? n - at : FILL_BLOCK));
+    return;
+  }
   const double unit = a->kind == RIDGE_FILL_WEIGHTS ? ldexp(1, -(int)a->range) : 1;
   if (a->integer && a->kind == RIDGE_FILL_BALANCED && a->dtype != RIDGE_D_UINT8) {
     fill_balanced(a, row, i0, n);
@@ -178,9 +254,7 @@ static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n
     case RIDGE_D_INT32: FILL_ROW(int32_t, (int32_t)WHOLE(v)) break;
     case RIDGE_D_INT64: FILL_ROW(int64_t, (int64_t)WHOLE(v)) break;
     default:
-      if (!a->integer && a->kind == RIDGE_FILL_BYTES) {
-        for (int64_t j = 0; j < n; j++) ((uint8_t *)row)[j] = (uint8_t)(ridge_hash(a->key, i0 + j) >> 56);
-      } else if (a->dtype == RIDGE_D_UINT8) {
+      if (a->dtype == RIDGE_D_UINT8) {
         FILL_ROW(uint8_t, v > 0 ? (uint8_t)WHOLE(v) : 0)
       } else {
         FILL_ROW(int8_t, (int8_t)WHOLE(v))
@@ -188,7 +262,7 @@ static void fill_span(const ridge_fill_args *a, char *row, int64_t i0, int64_t n
   }
 }
 
-int ridge_fill(const void *args, const ridge_ctx *ctx) {
+static int fill(const void *args, const ridge_ctx *ctx, fill_block_fn block) {
   const ridge_fill_args *a = args;
   int es = element_size[a->dtype], bad = a->poison == 1 ? RIDGE_POISON_1 : RIDGE_POISON_0;
   char *base = a->ptr;
@@ -210,14 +284,20 @@ int ridge_fill(const void *args, const ridge_ctx *ctx) {
   }
   if (a->ld == a->row) { // contiguous: share elements, not rows
     ridge_share(a->rows * a->row, 4096, ctx->tid, ctx->nthreads, &from, &to);
-    fill_span(a, base + from * es, from, to - from);
+    fill_span(a, block, base + from * es, from, to - from);
     return RIDGE_OK;
   }
   ridge_share(a->rows, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t r = from; r < to; r++) {
     char *row = base + r * a->ld * es;
-    fill_span(a, row, r * a->row, a->row);
+    fill_span(a, block, row, r * a->row, a->row);
     if (r + 1 < a->rows) memset(row + a->row * es, 0xff, (size_t)((a->ld - a->row) * es));
   }
   return RIDGE_OK;
 }
+
+int ridge_fill_portable(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_portable); }
+#if defined(__x86_64__)
+int ridge_fill_avx2(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_avx2); }
+int ridge_fill_avx512(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_avx512); }
+#endif

@@ -5,15 +5,28 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
 #cgo LDFLAGS: -lm
 #include "fill.h"
-static void *fill_fn(void) { return (void *)ridge_fill; }
+// The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.
+static void *fill_fn(int i, uint64_t *isa, const char **name) {
+  static const struct { void *fn; uint64_t isa; const char *name; } of[] = {
+#if defined(__x86_64__)
+    {(void *)ridge_fill_avx512, RIDGE_ISA_AVX512, "avx512"},
+    {(void *)ridge_fill_avx2, RIDGE_ISA_AVX2FMA, "avx2"},
+#endif
+    {(void *)ridge_fill_portable, 0, "portable"},
+    {NULL, 0, NULL},
+  };
+  *isa = of[i].isa, *name = of[i].name;
+  return of[i].fn;
+}
 */
 import "C"
 
 import (
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"ridge/goharness/op"
@@ -21,8 +34,29 @@ import (
 	"ridge/native/kernel"
 )
 
-// Fn is the fill kernel (a ridge_kernel_fn).
-func Fn() unsafe.Pointer { return C.fill_fn() }
+// Variant is the fill kernel (a ridge_kernel_fn) for an instruction set; all write the same bits.
+type Variant struct {
+	Name string
+	Fn   unsafe.Pointer
+}
+
+// Variants that this machine can run, the fastest first.
+var Variants = sync.OnceValue(func() (out []Variant) {
+	for i := C.int(0); ; i++ {
+		var isa C.uint64_t
+		var name *C.char
+		fn := C.fill_fn(i, &isa, &name)
+		if fn == nil {
+			return out
+		}
+		if kernel.Detect().Has(kernel.Mask(isa)) {
+			out = append(out, Variant{C.GoString(name), fn})
+		}
+	}
+})
+
+// Fn is the fill kernel in use.
+func Fn() unsafe.Pointer { return Variants()[0].Fn }
 
 // Guard is the poisoned bytes kept before and after every buffer's storage.
 const Guard = 64

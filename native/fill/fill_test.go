@@ -21,9 +21,21 @@ var stored = []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, 
 // nothing relies on alignment beyond the element's.
 const lead = 256 + fill.Guard
 
-// run fills t into fresh memory and returns all of it, with lead bytes before the tensor
+// run fills x into fresh memory by each variant, which must write the same bits, and returns all of it, with lead bytes before the tensor
 // and as many after it.
-func run(t *testing.T, tm *team.Team, x op.Tensor, key uint64, integer bool, poison int) []byte {
+func run(t *testing.T, tm *team.Team, x op.Tensor, key uint64, integer bool, poison int) (all []byte) {
+	t.Helper()
+	for _, v := range fill.Variants() {
+		got := runBy(t, v, tm, x, key, integer, poison)
+		if all != nil && string(got) != string(all) {
+			t.Errorf("%s and %s differ at byte %d: %s kind %d integer %v", v.Name, fill.Variants()[0].Name, firstDifference(got, all), x.DType, x.Fill, integer)
+		}
+		all = got
+	}
+	return all
+}
+
+func runBy(t *testing.T, v fill.Variant, tm *team.Team, x op.Tensor, key uint64, integer bool, poison int) []byte {
 	t.Helper()
 	n := lead + x.DType.Size() + x.StorageBytes() + lead
 	p := kernel.Alloc(uintptr(n))
@@ -37,7 +49,7 @@ func run(t *testing.T, tm *team.Team, x op.Tensor, key uint64, integer bool, poi
 		t.Fatal(err)
 	}
 	defer kernel.Free(a)
-	l := team.NewList([][]team.Step{{{Fn: fill.Fn(), Args: a}}})
+	l := team.NewList([][]team.Step{{{Fn: v.Fn, Args: a}}})
 	defer l.Free()
 	if err := tm.Run(l, 1); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -20,6 +20,8 @@ import (
 	"ridge/goharness/op"
 	"ridge/native/kernel"
 )
+
+var isaFP16 = kernel.Mask(C.RIDGE_ISA_AVX512FP16)
 
 // Family is the gemm family.
 func Family() kernel.Family {
@@ -39,7 +41,7 @@ func Family() kernel.Family {
 // that widens to fp32.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	for i := range table {
-		if strings.HasSuffix(table[i].Name, "_bf16_avx512bf16_14x32") && have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
+		if strings.HasSuffix(table[i].Name, "_bf16_avx512bf16_14x32") && have.Has(isaFP16) {
 			table[i].Rank = 29
 		}
 	}

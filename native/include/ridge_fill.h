@@ -29,8 +29,10 @@ RIDGE_INLINE uint64_t ridge_mix64(uint64_t x) {
   return x ^ x >> 31;
 }
 
+#define RIDGE_GOLDEN 0x9E3779B97F4A7C15ull
+
 RIDGE_INLINE uint64_t ridge_hash(uint64_t key, int64_t i) {
-  return ridge_mix64(key + ((uint64_t)i + 1) * 0x9E3779B97F4A7C15ull);
+  return ridge_mix64(key + ((uint64_t)i + 1) * RIDGE_GOLDEN);
 }
 
 #endif

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

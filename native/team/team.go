@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=6cb4999e0008
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
