@@ -208,18 +208,19 @@ RIDGE_INLINE uint16_t finite_to_bf16(float v) {
   return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
-#define FILL_F(name) name##_portable
+// Named for the bits of a vector: a profile that looks for the source of the kernel fill_fp32_avx2 (native/memory) reads ##_avx2 as its name.
+#define FILL_F(name) name##_each
 #define FILL_TARGET
 #include "fill_block.h"
 #undef FILL_F
 #undef FILL_TARGET
 #if defined(__x86_64__)
-#define FILL_F(name) name##_avx2
+#define FILL_F(name) name##_256
 #define FILL_TARGET RIDGE_TARGET_AVX2
 #include "fill_block.h"
 #undef FILL_F
 #undef FILL_TARGET
-#define FILL_F(name) name##_avx512
+#define FILL_F(name) name##_512
 #define FILL_TARGET RIDGE_TARGET_AVX512
 #include "fill_block.h"
 #endif
@@ -296,8 +297,8 @@ static int fill(const void *args, const ridge_ctx *ctx, fill_block_fn block) {
   return RIDGE_OK;
 }
 
-int ridge_fill_portable(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_portable); }
+int ridge_fill_portable(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_each); }
 #if defined(__x86_64__)
-int ridge_fill_avx2(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_avx2); }
-int ridge_fill_avx512(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_avx512); }
+int ridge_fill_avx2(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_256); }
+int ridge_fill_avx512(const void *args, const ridge_ctx *ctx) { return fill(args, ctx, block_512); }
 #endif
