@@ -93,10 +93,13 @@ func TestSmallProductsHaveTheSameBitsForOneAndTwoThreads(t *testing.T) {
 	t.Cleanup(func() { _ = one.Close() })
 	two := openTwo(t)
 	for _, d := range []record.DType{record.FP32, record.FP64} {
-		for _, s := range [][3]string{{"12", "17", "32"}, {"16", "9", "40"}, {"12", "32", "33"}, {"33", "33", "33"}, {"24", "24", "24"}} {
+		for _, s := range [][3]string{{"16", "17", "80"}, {"16", "9", "80"}, {"12", "32", "97"}, {"33", "33", "33"}, {"48", "24", "40"}} {
 			params := map[string]string{"m": s[0], "n": s[1], "k": s[2]}
 			alone := prepared(t, one.(*device), "gemm", d, params, "0", backend.PrepareOptions{})
 			shared := prepared(t, two, "gemm", d, params, "0", backend.PrepareOptions{Kernel: alone.kernels[0].Name})
+			if shared.kernels[0].Alone {
+				t.Fatalf("%s of %s, %v: one thread does it, nothing is shared", alone.kernels[0].Name, d, s)
+			}
 			for _, x := range []*executable{alone, shared} {
 				if err := x.Run(1); err != nil {
 					t.Fatal(err)

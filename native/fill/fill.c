@@ -170,8 +170,9 @@ typedef void (*fill_block_fn)(const ridge_fill_args *a, const fill_case *f, char
 static int case_of(const ridge_fill_args *a, fill_case *f) {
   const int whole = a->dtype == RIDGE_D_INT8 || a->dtype == RIDGE_D_UINT8 || a->dtype == RIDGE_D_INT32 || a->dtype == RIDGE_D_INT64;
   *f = (fill_case){0, 8, -(1 << 23), 0x1p-23f};
-  if (a->dtype == RIDGE_D_FP8E4M3 || a->kind == RIDGE_FILL_SCALES || a->range < 0 || a->range > 32000) return 0; // fp16 is exact below
+  if (a->dtype == RIDGE_D_FP8E4M3 || a->kind == RIDGE_FILL_SCALES) return 0;
   if (a->integer) {
+    if (a->range < 0 || a->range > 32000) return 0; // 65520 and above are infinite in fp16
     f->unit = 1;
     if (a->dtype == RIDGE_D_UINT8)
       f->multiple = (uint32_t)a->range + 1, f->plus = 0;
@@ -188,7 +189,7 @@ static int case_of(const ridge_fill_args *a, fill_case *f) {
     case RIDGE_FILL_POSITIVE: f->shift = 9, f->plus = 1 << 22; break;
     case RIDGE_FILL_WIDE: f->unit = 0x1p-20f; break;
     case RIDGE_FILL_WEIGHTS:
-      if (a->range > 64) return 0; // beyond the normal numbers of fp32
+      if (a->range < 0 || a->range > 64) return 0; // beyond the normal numbers of fp32
       f->unit = ldexpf(0x1p-23f, -(int)a->range);
       break;
   }

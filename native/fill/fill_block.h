@@ -1,7 +1,7 @@
 // A block of values at a time (template): FILL_F(name), FILL_TARGET. No include guard.
 //
 // Every value but those of FILL_BALANCED and FILL_SCALES takes the upper 32 bits of its hash alone, and is an integer of at most 24 bits times a
-// unit: loops over a block without a branch, which the compiler makes vectors of. What a case is is asked once a block and not for each element.
+// unit: loops over a block without a branch, which the compiler makes vectors of. Kind and format are asked once a block and not for each element.
 // One thread of an Emerald Rapids core, ns an element of fp32, bf16, fp16 and int8 (uniform, random): an element at a time 2.1, 3.3, 3.9, 1.2 (bytes);
 // SSE2 1.6, 1.5, 3.2, 1.3; AVX2 1.1, 1.1, 2.2, 1.0; AVX-512 0.66, 0.55, 0.67, 0.51 (beside other work).
 
@@ -14,7 +14,7 @@ FILL_TARGET static inline void FILL_F(upper)(uint32_t *restrict hi, uint64_t key
   }
 }
 
-// floor(h m / 2^32) + c, m <= 2^32.
+// floor(h m / 2^32) + c.
 FILL_TARGET static inline void FILL_F(scaled)(int32_t *restrict k, const uint32_t *restrict hi, int32_t n, uint32_t m, int32_t c) {
   for (int32_t j = 0; j < n; j++) k[j] = (int32_t)((uint64_t)hi[j] * m >> 32) + c;
 }

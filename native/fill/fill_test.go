@@ -123,6 +123,24 @@ func TestTheFillKernelIsBitEqualToFillValue(t *testing.T) {
 	}
 }
 
+// A range that only integers have: random bytes are the same beside any, integers beyond fp16's go an element at a time.
+func TestWideRangesAreBitEqualToFillValue(t *testing.T) {
+	tms := teams(t)
+	for _, c := range []struct {
+		dtype   record.DType
+		kind    op.Fill
+		integer bool
+	}{{record.INT8, op.FillBytes, false}, {record.UINT8, op.FillBytes, false}, {record.FP32, op.FillUniform, false}, {record.FP32, op.FillUniform, true},
+		{record.INT32, op.FillUniform, true}, {record.FP64, op.FillPositive, true}} {
+		x := op.Tensor{Name: "x", DType: c.dtype, Dims: []int64{8195}, Fill: c.kind, IntRange: 40000}
+		for _, tm := range tms {
+			if got := run(t, tm, x, 7, c.integer, -1); string(got) != string(want(x, 7, c.integer, 0)) {
+				t.Errorf("%s kind %d integer %v: byte %d differs", c.dtype, c.kind, c.integer, firstDifference(got, want(x, 7, c.integer, 0)))
+			}
+		}
+	}
+}
+
 func TestScalesAreBitEqualToFillValue(t *testing.T) {
 	tms := teams(t)
 	for _, exponent := range []int64{0, 1, 12, 126} {
