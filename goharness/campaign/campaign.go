@@ -128,6 +128,7 @@ type campaign struct {
 	sweepLevels bool                       // the levels come from the sweep
 	laterProbes []record.ProbeEntry        // of the resumed journal
 	pilots      map[string]piloted         // comparisons with their baselines, by id
+	tried       pilotsShown                // what pilots of libraries have shown
 	took        map[string]time.Duration   // a visit to each
 	left        map[string]bool            // those that are not visited again
 	barrier     float64                    // of the last visit

@@ -85,14 +85,19 @@ func (c *campaign) leave(s *side, r record.Result) bool {
 }
 
 // vendors tries every library against own, the best of ridge's own candidates, each in the
-// library's worker, and gives the one that beat it by most: own where none was shown to.
+// library's worker, and gives the one that beat it by most: own where none was shown to. What an earlier
+// comparison has shown of the stages that the libraries compute is not tried again.
 func (c *campaign) vendors(ctx context.Context, k record.Case, own record.ProgramRef) (record.ProgramRef, []record.BaselineCandidate, error) {
 	best, gain := own, 1.0
 	var tried []record.BaselineCandidate
+	this := c.piloting(k, own)
+	if d, ok := c.decided(this); ok {
+		best, tried = d.again(own)
+		return best, tried, nil
+	}
 	for _, s := range slices.Clone(c.sides) {
 		for _, way := range s.Unfused {
-			other := own
-			other.Name, other.Library = fusion.Unfused+":"+way, way
+			other := byLibrary(own, way)
 			trial := k
 			trial.Arms = []record.ProgramRef{own, other}
 			r, err := c.run(ctx, c.shorten(trial))
@@ -100,6 +105,7 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 				return best, tried, err
 			}
 			tried = append(tried, candidateOf(way, r, 1))
+			c.tried.learn(way, this.steps, r)
 			if c.leave(s, r) {
 				break
 			}
@@ -112,6 +118,7 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 			}
 		}
 	}
+	c.decide(this, decision{k.ID, best.Library, tried})
 	return best, tried, nil
 }
 
@@ -152,6 +159,7 @@ func (c *campaign) vendorFused(ctx context.Context, k record.Case) (best *record
 			vendor.Name, vendor.Library = fusion.VendorFused+":"+way, way
 			trial.Arms, trial.Cuts = []record.ProgramRef{vendor, k.Arms[1]}, []float64{1}
 			trial.Quick, trial.BudgetNS, trial.LeastQuartets = true, k.BudgetNS/vendorFusedShare, vendorFusedLeast
+			trial.Verified = true // ridge's kernel, in the comparison itself; a library's is verified in any case
 			r, err := c.run(ctx, trial)
 			if err != nil {
 				return best, tried, err

@@ -199,6 +199,7 @@ type Arm struct {
 	Name          string           `json:"name"`
 	Kernels       []string         `json:"kernels"`
 	Libraries     []string         `json:"libraries,omitempty" jsonschema:"description=version and code path of each kernel of a vendor library"`
+	LibrarySteps  []int            `json:"-"` // those of the program that a vendor library computes, by number: for the run alone
 	KernelParams  map[string]int64 `json:"kernel_params,omitempty" jsonschema:"description=parameters of the last kernel in place of its defaults"`
 	ISA           string           `json:"isa,omitempty" jsonschema:"description=instruction set of the most demanding kernel"`
 	ISAs          []string         `json:"isas,omitempty" jsonschema:"description=those of all its kernels, each once: one may widen to a format that is multiplied faster than another's"`

@@ -14,8 +14,8 @@ type BaselineCandidate struct {
 	Name      string   `json:"name"`
 	Kernels   []string `json:"kernels,omitempty"`
 	Libraries []string `json:"libraries,omitempty" jsonschema:"description=version and code path of each kernel of a vendor library"`
-	Status    Status   `json:"status" jsonschema:"description=ok or noisy: verified and compared; otherwise out of the choice"`
-	Reason    string   `json:"reason,omitempty" jsonschema:"description=why it is out of the choice; of a library's fused primitive that is ok what was faster"`
+	Status    Status   `json:"status" jsonschema:"description=ok or noisy: verified and compared (here or where the reason says); otherwise out of the choice"`
+	Reason    string   `json:"reason,omitempty" jsonschema:"description=why it is out of the choice; the comparison with the same stages by the library in which it was tried; of a library's fused primitive that is ok what was faster"`
 }
 
 // VendorFused is a vendor library's own fused primitive beside ridge's fused kernel. It is never a

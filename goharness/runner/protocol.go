@@ -96,9 +96,10 @@ type PreparedArm struct {
 	Kernels []string `json:"kernels"` // one per step
 	Ops     []string `json:"ops"`     // of the steps
 	// Libraries are version and code path of each kernel of a vendor library.
-	Libraries []string `json:"libraries,omitempty"`
-	ISA       []string `json:"isa"`            // of the arm's most demanding kernel
-	ISAs      []string `json:"isas,omitempty"` // the tags of all its kernels, each once
+	Libraries    []string `json:"libraries,omitempty"`
+	LibrarySteps []int    `json:"library_steps,omitempty"` // that they compute, by number
+	ISA          []string `json:"isa"`                     // of the arm's most demanding kernel
+	ISAs         []string `json:"isas,omitempty"`          // the tags of all its kernels, each once
 	// Params of the last kernel that stand in place of its defaults.
 	Params map[string]int64 `json:"params,omitempty"`
 	// PassedOver are quarantined kernels that would have been picked otherwise.

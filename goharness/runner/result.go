@@ -30,7 +30,7 @@ func describe(res *record.Result, p *Prepared) {
 	res.Arms = nil
 	if len(p.Arms) > 1 {
 		for _, a := range p.Arms {
-			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, Libraries: a.Libraries, KernelParams: a.Params, ISA: ISATag(a.ISA), ISAs: a.ISAs,
+			res.Arms = append(res.Arms, record.Arm{Name: a.Name, Kernels: a.Kernels, Libraries: a.Libraries, LibrarySteps: a.LibrarySteps, KernelParams: a.Params, ISA: ISATag(a.ISA), ISAs: a.ISAs,
 				FLOPs: a.FLOPs, ExecutedFLOPs: a.ExecutedFLOPs, Computes: a.Computes, Bytes: a.Bytes, BufferSets: a.Sets, ThreadsUsed: a.ThreadsUsed})
 		}
 	}

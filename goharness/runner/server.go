@@ -277,7 +277,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			}
 			pa.Params = k.Params
 			if k.Library != "" {
-				pa.Libraries = append(pa.Libraries, k.Library)
+				pa.Libraries, pa.LibrarySteps = append(pa.Libraries, k.Library), append(pa.LibrarySteps, n)
 			}
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
 			if k.PackedBytes > 0 && pa.Bytes > 0 { // the copy is read, not the operand
