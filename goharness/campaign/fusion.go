@@ -24,13 +24,18 @@ const (
 	pilotWarmup        = 3
 	pilotTime          = 500 * time.Millisecond
 	pilotShort         = 60 * time.Millisecond
-	pilotClear         = 1.15 // whose whole interval is further from even is decided, and needs no more quartets
+	pilotClear         = 1.15                  // whose whole interval is further from even is decided, and needs no more quartets
+	pilotAlone         = 20 * time.Millisecond // of launches that cannot take less a sample is one: to find that out took four of seventeen
 )
 
 // shorten makes a case a pilot: few quartets, fewer where the ceilings say that they take long.
 func (c *campaign) shorten(k record.Case) record.Case {
 	k.Pilot, k.Cuts, k.Clear = true, nil, pilotClear
-	k.Trials, k.Warmup = pilotLength(c.launchNS(k), k.Quick)
+	ns := c.launchNS(k)
+	k.Trials, k.Warmup = pilotLength(ns, k.Quick)
+	if ns >= float64(pilotAlone) {
+		k.Launches = 1
+	}
 	return k
 }
 

@@ -41,6 +41,9 @@ type CompareOptions struct {
 	// Warmup launches of each arm then go before, as in Options.
 	Quartets int
 	Warmup   int
+	// Launches of a sample, where they are known beforehand (one of programs that cannot take less than MinSample); 0 calibrates them, which takes two
+	// launches of each arm at least.
+	Launches int
 	// Cold leaves out the untimed launches: caches hold nothing of use to either arm.
 	Cold bool
 	// Refill is the longest that loading into the caches what the other arm displaced can take. They are left out too
@@ -136,7 +139,7 @@ func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*compar
 	ro, err := Options{
 		MinSample: o.MinSample, WarmupMax: o.WarmupMax, WarmupWindow: o.WarmupWindow, WarmupAgree: o.WarmupAgree,
 		Now: o.Now, Quick: o.Quick, RelHalfWidth: o.RelHalfWidth, Budget: o.Budget,
-		Trials: o.Quartets, Warmup: o.Warmup,
+		Trials: o.Quartets, Warmup: o.Warmup, Launches: o.Launches,
 	}.withDefaults()
 	if err != nil {
 		return nil, err
@@ -298,10 +301,14 @@ func (c *comparison) take(which, samples int) ([]backend.Sample, error) {
 	return s[untimed:], nil
 }
 
-// long reports whether one launch of either arm lasts so long that what the caches held before it does not matter.
+// long reports whether one launch of either arm, the last that it ran, lasts so long that what the caches held before it does not matter.
 func (c *comparison) long() bool {
 	for _, a := range c.arms {
-		if n := len(a.samples); n == 0 || c.o.Refill == 0 || a.samples[n-1].NS() < float64(refills*c.o.Refill) {
+		last := float64(a.warm.sample)
+		if n := len(a.samples); n > 0 {
+			last = a.samples[n-1].NS()
+		}
+		if c.o.Refill == 0 || last < float64(refills*c.o.Refill) {
 			return false
 		}
 	}

@@ -97,6 +97,26 @@ func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
 	}
 }
 
+// Arms that are known to be long are launched once each before the quartets, and not again before their first sample.
+func TestKnownLaunchesAreNotCalibrated(t *testing.T) {
+	for _, c := range []struct {
+		refill   time.Duration
+		launches int
+		want     []call // before the first sample of the second arm, and that one
+	}{
+		{time.Microsecond, 1, []call{{0, 1, 1}, {1, 1, 1}, {0, 1, 1}, {1, 1, 2}}},
+		{time.Microsecond, 0, []call{{0, 1, 1}, {0, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}, {1, 1, 2}}},
+		{0, 1, []call{{0, 1, 1}, {1, 1, 1}, {0, 1, 2}, {1, 1, 3}}}, // how long it takes to fill the caches again is not known
+	} {
+		m := &machine{}
+		x, err := Compare(context.Background(), steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, 2*time.Millisecond),
+			CompareOptions{Now: m.Now, Refill: c.refill, Quartets: 2, Warmup: 1, Launches: c.launches})
+		if err != nil || x.Ratio.Value != 0.5 || x.Times[0].Launches != 1 || len(m.log) < len(c.want) || !slices.Equal(m.log[:len(c.want)], c.want) {
+			t.Errorf("refill %v, launches %d: %v, ratio %v, calls %v, want %v", c.refill, c.launches, err, x.Ratio.Value, m.log, c.want)
+		}
+	}
+}
+
 func TestLinearDriftCancels(t *testing.T) {
 	m := &machine{}
 	drifting := func(base float64) func(*machine) time.Duration {

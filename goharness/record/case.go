@@ -42,6 +42,8 @@ type Case struct {
 	Warmup   int   `json:"warmup,omitempty"` // with Trials: fixed counts in place of the stop rule
 	Trials   int   `json:"trials,omitempty"`
 	BudgetNS int64 `json:"budget_ns,omitempty"`
+	// Launches of a sample of a comparison, where no program can take less than a sample must; 0: they are calibrated.
+	Launches int `json:"launches,omitempty"`
 	// MostLaunchNS: a comparison whose unfused program takes longer by the measured ceilings is skipped; 0: none is.
 	MostLaunchNS int64 `json:"most_launch_ns,omitempty"`
 	// LeastQuartets of a comparison that is measured in several visits: fewer than a verdict needs, where a launch is long.

@@ -65,7 +65,7 @@ func (s *Server) measure(ctx context.Context, q Request) (*Measured, error) {
 		}
 		r, err := measure.Compare(ctx, traffic.watch(s.cur.arms[0].e), traffic.watch(s.cur.arms[1].e), measure.CompareOptions{
 			MinSample: least, WarmupMax: warm, Quick: c.Quick, Budget: time.Duration(c.BudgetNS), LeastQuartets: c.LeastQuartets, Cold: c.Mode == record.Cold || s.leavesNothing(),
-			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Cuts: c.Cuts, Clear: c.Clear})
+			Refill: s.refill(), Quartets: c.Trials, Warmup: c.Warmup, Launches: c.Launches, Cuts: c.Cuts, Clear: c.Clear})
 		if err != nil {
 			return nil, err
 		}
