@@ -46,8 +46,8 @@ func (l Limits) launch(r *record.Result) float64 {
 	return l.GraphNS
 }
 
-// program is what the ceilings say of a program: its steps one after another, each at its limit.
-func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.FusionLimit {
+// program is what the ceilings say of a program: its steps one after another, each at its limit. It took ns.
+func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64) *record.FusionLimit {
 	if l.Step == nil {
 		return nil
 	}
@@ -90,8 +90,8 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 			}
 		}
 	}
-	if a.Time != nil && a.Time.MedianNS > 0 {
-		out.Fraction = out.TimeNS() / a.Time.MedianNS
+	if ns > 0 {
+		out.Fraction = out.TimeNS() / ns
 	}
 	return out
 }
@@ -110,7 +110,8 @@ func inPlace(s op.Step) bool {
 // launch and the bandwidth of the level that a step's data come from, beside the arithmetic that
 // both programs share.
 func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *record.Result) {
-	s.UnfusedLimit, s.FusedLimit = l.program(unfused, r.Arms[0], r), l.program(fused, r.Arms[1], r)
+	// The times that the document has beside them: medians of all samples hold what a neighbour slowed, and the two then differ by a fifth.
+	s.UnfusedLimit, s.FusedLimit = l.program(unfused, r.Arms[0], r, s.UnfusedMS*1e6), l.program(fused, r.Arms[1], r, s.FusedMS*1e6)
 	if s.UnfusedLimit == nil || s.FusedLimit == nil || s.FusedLimit.TimeNS() <= 0 {
 		s.UnfusedLimit, s.FusedLimit = nil, nil
 		return
