@@ -118,15 +118,13 @@ func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *recor
 	}
 	s.Predicted = s.UnfusedLimit.TimeNS() / s.FusedLimit.TimeNS()
 	if off := s.Speedup / s.Predicted; off > misfit || off < 1/misfit {
-		why := "the fused program stays further behind its limits"
+		ahead, behind, most := "unfused", "fused", s.UnfusedLimit.Fraction // nearer to its limits, or beyond them by more
 		if off > 1 {
-			why = "the unfused program stays further behind its limits"
+			ahead, behind, most = behind, ahead, s.FusedLimit.Fraction
 		}
-		switch {
-		case s.UnfusedLimit.Fraction > beyondLimit:
-			why = "the unfused program is faster than its modelled limits"
-		case s.FusedLimit.Fraction > beyondLimit:
-			why = "the fused program is faster than its modelled limits"
+		why := fmt.Sprintf("the %s program stays further behind its limits", behind)
+		if most > beyondLimit {
+			why = fmt.Sprintf("the %s program is faster than its modelled limits", ahead)
 		}
 		s.Misfit = fmt.Sprintf("measured %.2f, predicted %.2f: %s (%.2f against %.2f of them)", s.Speedup, s.Predicted, why,
 			math.Min(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction), math.Max(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction))
