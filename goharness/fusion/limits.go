@@ -64,6 +64,7 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64
 		share = float64(a.ExecutedFLOPs) / float64(least)
 	}
 	touched := map[string]bool{}
+	bound := map[[2]string]float64{{out.Bound}: out.DispatchNS} // time by what the steps wait for
 	for _, s := range p.Steps {
 		step := Step{Op: s.Op, Executed: int64(share * float64(op.LeastFLOPs(s.Op))), InPlace: inPlace(s)}
 		for i, t := range s.Op.Tensors() {
@@ -83,12 +84,17 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64
 		}
 		floor := c.FloorNS
 		out.FloorNS += floor
-		if floor > longest {
-			longest, out.Bound, out.Level = floor, c.Bound, ""
-			if c.Bound == "memory" {
-				out.Level = c.MemoryLevel
-			}
+		level := ""
+		if c.Bound == "memory" {
+			level = c.MemoryLevel
 		}
+		bound[[2]string{c.Bound, level}] += floor
+		if floor > longest {
+			longest, out.Bound, out.Level = floor, c.Bound, level
+		}
+	}
+	if all := out.TimeNS(); all > 0 {
+		out.BoundShare = bound[[2]string{out.Bound, out.Level}] / all
 	}
 	if ns > 0 {
 		out.Fraction = out.TimeNS() / ns
@@ -131,8 +137,19 @@ func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *recor
 	}
 }
 
-// limited names what bounds a program: "bandwidth-bound at 0.94 of L2".
+// oneBound: from this share of a program's limits on the rest does not change what the fraction is of.
+const oneBound = 0.9
+
+// limited names what bounds a program: "bandwidth-bound at 0.94 of L2". The fraction is of the limits of all steps: where they
+// wait for different things it is neither of the peak nor of a level.
 func limited(l *record.FusionLimit) string {
+	if l.BoundShare < oneBound {
+		longest := l.Bound
+		if l.Bound == "memory" {
+			longest = l.Level
+		}
+		return fmt.Sprintf("at %.2f of its steps' limits (%s %.0f %% of them)", l.Fraction, longest, 100*l.BoundShare)
+	}
 	switch l.Bound {
 	case "memory":
 		return fmt.Sprintf("bandwidth-bound at %.2f of %s", l.Fraction, l.Level)

@@ -203,3 +203,27 @@ func TestAProgramFasterThanItsLimitsIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A product bound by arithmetic and passes bound by memory are together at no share of the peak.
+func TestAFractionOfThePeakIsOfStepsThatWaitForIt(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	for _, c := range []struct {
+		name           string
+		dispatch, peak float64
+		want           string // of the unfused program at half of its limits
+	}{
+		{"all by memory", 0, 1e6, "bandwidth-bound at 0.50 of L2"},
+		{"all by arithmetic", 0, 0.01, "compute-bound at 0.50 of the peak"},
+		{"a product by arithmetic, passes by memory", 0, 40, "at 0.50 of its steps' limits (compute 50 % of them)"},
+		{"launches nearly as long as the passes", 5e3, 1e6, "at 0.50 of its steps' limits (dispatch 44 % of them)"},
+		{"launches alone", 1e6, 1e6, "launch-bound at 0.50 of its limits"},
+	} {
+		l := limitsOf(c.dispatch, c.peak)
+		r := record.Result{Arms: []record.Arm{{}, {}}}
+		limit := l.program(pair.Unfused[0], r.Arms[0], &r, 0)
+		limit = l.program(pair.Unfused[0], r.Arms[0], &r, 2*limit.TimeNS())
+		if got := limited(limit); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
