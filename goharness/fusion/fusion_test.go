@@ -54,7 +54,7 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		{"Linear_Bias_GELU", linear, 2*m*k*n + 9*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 0},
 		{"SwiGLU", linear, 4*m*k*n + 6*m*n, 2*m*k + 2*n*k + 7*m*n, m*k + 2*n*k + m*n, 0},
 		{"MLP", linear, 4*m*k*n + 9*m*n + m*k, m*k + 2*n*k + n + k + 6*m*n + 3*m*k, m*k + 2*n*k + n + k + m*k, 0},
-		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 0},
+		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 45.8},
 		// One FLOP an output and Cout elements on the unfused side more than without the bias.
 		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
 		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
@@ -88,6 +88,29 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		}
 		if c.published != 0 && math.Abs(100*got-c.published) > 0.05 {
 			t.Errorf("%s: a reduction of %.2f %%, system C published %.1f", c.name, 100*got, c.published)
+		}
+	}
+}
+
+// The reductions of the graphs format to the last digit, by its own formulas of REFERENCE 1.3, where they are not of ridge's bytes.
+func TestReductionsOfTheGraphsFormatAreByItsFormulas(t *testing.T) {
+	conv := map[string]string{"n": "1", "c": "64", "k": "64", "hw": "56", "r": "3"}
+	in, w, k, out := int64(64*56*56), int64(64*64*9), int64(64), int64(64*56*56)
+	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
+	bsd, bss := int64(4*256*64), int64(4*256*256)
+	for name, c := range map[string]struct {
+		params         map[string]string
+		unfused, fused int64
+	}{
+		"Conv2d_ReLU":        {conv, in + w + k + 3*out, in + w + k + out},
+		"Conv2d_BN":          {conv, in + w + 3*out, in + w + k + out},
+		"Conv2d_BN_ReLU":     {conv, in + w + 5*out, in + w + k + out},
+		"QK_Softmax":         {attn, 2*bsd + 4*bss, 2*bsd + bss},
+		"FullAttention_SDPA": {attn, 4*bsd + 3*bss, 4 * bsd},
+	} {
+		s, err := mustFind(t, name).shape(record.Result{Op: name, Params: c.params, DType: record.FP32, Status: record.Skipped}, Limits{})
+		if want := reduction(c.unfused, c.fused); err != nil || s.GraphsReduction == nil || *s.GraphsReduction != want {
+			t.Errorf("%s: %+v, %v, want %v", name, s.GraphsReduction, err, want)
 		}
 	}
 }
