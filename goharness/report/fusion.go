@@ -121,10 +121,14 @@ func shapeResult(f *record.Fusion, p record.FusionPattern, s record.FusionShape)
 	}
 	r.Threads = id.Threads
 	if s.Trials > 0 && s.Speedup > 0 {
+		fused := s.FusedFLOPs
+		if fused == 0 { // of an older document, whose fused_gflops are of flops
+			fused = s.FLOPs
+		}
 		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
 		r.Arms = []record.Arm{
 			{Name: "unfused", Kernels: s.UnfusedKernels, FLOPs: s.FLOPs, Bytes: s.UnfusedBytes, Time: &record.Time{MedianNS: s.UnfusedMS * 1e6}, Energy: s.Energy},
-			{Name: "fused", Kernels: s.FusedKernels, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Time: &record.Time{MedianNS: s.FusedMS * 1e6}, Energy: s.FusedEnergy},
+			{Name: "fused", Kernels: s.FusedKernels, FLOPs: fused, Bytes: s.FusedBytes, Time: &record.Time{MedianNS: s.FusedMS * 1e6}, Energy: s.FusedEnergy},
 		}
 	}
 	return r
