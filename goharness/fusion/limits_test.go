@@ -227,3 +227,30 @@ func TestAFractionOfThePeakIsOfStepsThatWaitForIt(t *testing.T) {
 		}
 	}
 }
+
+// A library computes the last candidate: its passes are in place, and its limits are those.
+func TestALibrarysLimitsAreThoseOfTheProgramItComputes(t *testing.T) {
+	l := Limits{Step: func(s Step, _ *record.Result) *record.ResultCeiling {
+		return &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: map[bool]float64{false: 2, true: 1}[s.InPlace]}
+	}}
+	for baseline, want := range map[string]float64{"buffers": 6, "in place": 4, "onednn packed": 4, "": 6} {
+		arm := func(name string) record.Arm { return record.Arm{Name: name, Time: &record.Time{MedianNS: 8}} }
+		r := record.Result{Op: "Linear_Bias_ReLU", DType: record.FP32, Params: map[string]string{"m": "64", "k": "32", "n": "128"}, Status: record.OK,
+			Ratio: &record.Ratio{Value: 1, CI95: [2]float64{0.99, 1.01}, Quartets: make([]float64, 8)}, Arms: []record.Arm{arm("unfused:" + baseline), arm(Fused)}}
+		if s, err := mustFind(t, r.Op).shape(r, l); err != nil || s.Baseline != baseline || s.UnfusedLimit.FloorNS != want {
+			t.Errorf("%q: %+v, %v, want %v ns", baseline, s.UnfusedLimit, err, want)
+		}
+	}
+}
+
+// A journal may be of another's making.
+func TestAnArmWithoutATimeMakesNoShape(t *testing.T) {
+	for i := range 2 {
+		arms := []record.Arm{{Name: "unfused:buffers", Time: &record.Time{MedianNS: 1}}, {Name: Fused, Time: &record.Time{MedianNS: 1}}}
+		arms[i].Time = nil
+		r := record.Result{ID: "the case", Op: "Add_ReLU", DType: record.FP32, Mode: record.Hot, Params: map[string]string{"rows": "4", "cols": "16"}, Status: record.OK, Ratio: &record.Ratio{Value: 1}, Arms: arms}
+		if _, err := Profiles(Builtin(), []record.Result{r}, false, Limits{}); err == nil || !strings.Contains(err.Error(), "the case: it is ok and an arm has no time") {
+			t.Errorf("arm %d: %v", i, err)
+		}
+	}
+}

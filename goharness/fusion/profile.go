@@ -69,6 +69,9 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 		return s, nil
 	}
 	u, f := r.Arms[0], r.Arms[1]
+	if u.Time == nil || f.Time == nil {
+		return sized{}, fmt.Errorf("it is %s and an arm has no time", r.Status)
+	}
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
 	s.UnfusedWritten, s.FusedWritten = written(u), written(f)
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
@@ -83,10 +86,12 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	if verdict.AtLeast != measure.Inconclusive {
 		s.AtLeast = verdict.AtLeast
 	}
-	unfused := pair.Unfused[0]
+	// What an arm of that name computes: a library's is the last candidate.
+	unfused := pair.Unfused[len(pair.Unfused)-1]
 	for _, candidate := range pair.Unfused {
-		if candidate.Name == s.Baseline {
+		if candidate.Name == s.Baseline || s.Baseline == "" {
 			unfused = candidate
+			break
 		}
 	}
 	s.energy(u.Energy, f.Energy)
