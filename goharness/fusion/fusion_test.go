@@ -268,6 +268,8 @@ func TestRecommendation(t *testing.T) {
 		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"00/-", false, DoNotFuse}, {"000b", false, DoNotFuse}, {"00bb", false, measure.Inconclusive}, {"000x", false, DoNotFuse},
 		{"000!", false, measure.Inconclusive}, {"0000000!", false, measure.Inconclusive}, {"000?", false, DoNotFuse}, {"00??", false, measure.Inconclusive}, {"xxxx", false, measure.Inconclusive},
 		{"--++", false, Depends + " m 2 4 true"}, {"-0?+", false, Depends + " m 1 8 true"}, {"++--", false, Depends + " m 2 4 false"},
+		{"--++!", false, Depends + " m 2 4 true"}, {"--++w", false, measure.Inconclusive}, {"--++s", false, measure.Inconclusive}, {"f--++", false, measure.Inconclusive}, {"-/0!+", false, Depends + " m 1 16 true"},
+		{"b--++", false, Depends + " m 4 8 true"}, {"!--++", false, measure.Inconclusive}, {"w++--", false, measure.Inconclusive}, {"++--!", false, measure.Inconclusive}, {"-+xxxx", false, measure.Inconclusive},
 		{"-+-+", false, measure.Inconclusive}, {"+-+", false, measure.Inconclusive}, {"--++", true, measure.Inconclusive},
 		{"", false, measure.Inconclusive}, {"????", false, measure.Inconclusive},
 	} {
