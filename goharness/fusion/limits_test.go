@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -251,6 +252,23 @@ func TestAnArmWithoutATimeMakesNoShape(t *testing.T) {
 		r := record.Result{ID: "the case", Op: "Add_ReLU", DType: record.FP32, Mode: record.Hot, Params: map[string]string{"rows": "4", "cols": "16"}, Status: record.OK, Ratio: &record.Ratio{Value: 1}, Arms: arms}
 		if _, err := Profiles(Builtin(), []record.Result{r}, false, Limits{}); err == nil || !strings.Contains(err.Error(), "the case: it is ok and an arm has no time") {
 			t.Errorf("arm %d: %v", i, err)
+		}
+	}
+}
+
+// Of a gain that may be none no launch has a share.
+func TestOnlyAGainThatTheIntervalShowsIsApportioned(t *testing.T) {
+	for _, c := range []struct {
+		ms [2]float64
+		lo float64
+		in string
+	}{
+		{[2]float64{1.1, 1}, 1.05, "launches spared: 2 (dispatch 20 % of the gain)"}, {[2]float64{1.001, 1}, 1.0005, "launches spared: 2 (dispatch 100 % of the gain)"},
+		{[2]float64{1.001, 1}, 0.98, "launches spared: 2"}, {[2]float64{1, 1.1}, 0.9, "launches spared: 2"},
+	} {
+		s := record.FusionShape{UnfusedMS: c.ms[0], FusedMS: c.ms[1], Speedup: c.ms[0] / c.ms[1], SpeedupCI95: [2]float64{c.lo, 1.2}, UnfusedBytes: 3e6, FusedBytes: 1e6}
+		if got, want := explain(s, 2, 10e3), fmt.Sprintf("%.2f×: moves 2 MB less (modelled), %s", s.Speedup, c.in); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

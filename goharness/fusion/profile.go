@@ -131,13 +131,13 @@ func reduction(unfused, fused int64) float64 {
 	return 1 - float64(fused)/float64(unfused)
 }
 
-// explain says in one line what the fused program spares, how that compares with what it gained, and what
-// bounds the two.
+// explain says in one line what the fused program spares, how that compares with what it gained where the interval shows a gain, and
+// what bounds the two.
 func explain(s record.FusionShape, launches int, dispatchNS float64) string {
 	saved := s.UnfusedBytes - s.FusedBytes
 	text := fmt.Sprintf("%.2f×: moves %s less (modelled), launches spared: %d", s.Speedup, size(saved), launches)
 	gained := (s.UnfusedMS - s.FusedMS) * 1e6
-	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 {
+	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 && s.SpeedupCI95[0] > 1 {
 		text += fmt.Sprintf(" (dispatch %.0f %% of the gain)", min(100, 100*spared/gained))
 	}
 	if s.UnfusedLimit != nil {
