@@ -42,14 +42,15 @@ func convPatterns() []Pattern {
 	bnAdd := norm(normEnd{name: "Conv2d_BN_Add_ReLU", act: "relu", residual: 1}, "y = relu(batch_norm(conv(x, w) + bias) + residual)", "add", "relu")
 	depth := norm(normEnd{name: "DepthwiseConv2d_BN_ReLU", act: "relu", depthwise: true}, "y = relu(batch_norm(conv(x, w, groups = C) + bias)), K = C", "relu")
 	depth.Shapes = depthwiseShapes()
-	graphs := func(extra int64) func(op.Values, int64) (int64, int64) {
+	// That format counts a bias beside every fused convolution, and beside an unfused one where no norm follows.
+	graphs := func(biases, outs int64) func(op.Values, int64) (int64, int64) {
 		return func(v op.Values, e int64) (int64, int64) {
 			n, c, k, hw, r := v.Int("n"), v.Int("c"), v.Int("k"), v.Int("hw"), v.Int("r")
 			in, w, out := n*c*hw*hw, k*c*r*r, n*k*hw*hw
-			return e * (in + w + extra*out), e * (in + w + k + out)
+			return e * (in + w + biases*k + outs*out), e * (in + w + k + out)
 		}
 	}
-	bn.GraphsBytes, bnRelu.GraphsBytes = graphs(3), graphs(5)
+	relu.GraphsBytes, bn.GraphsBytes, bnRelu.GraphsBytes = graphs(1, 3), graphs(0, 3), graphs(0, 5)
 	return []Pattern{relu, bn, bnRelu, bnAdd, depth}
 }
 

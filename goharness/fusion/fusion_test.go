@@ -54,7 +54,7 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		{"Linear_Bias_GELU", linear, 2*m*k*n + 9*m*n, m*k + n*k + n + 5*m*n, m*k + n*k + n + m*n, 0},
 		{"SwiGLU", linear, 4*m*k*n + 6*m*n, 2*m*k + 2*n*k + 7*m*n, m*k + 2*n*k + m*n, 0},
 		{"MLP", linear, 4*m*k*n + 9*m*n + m*k, m*k + 2*n*k + n + k + 6*m*n + 3*m*k, m*k + 2*n*k + n + k + m*k, 0},
-		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 0},
+		{"Conv2d_ReLU", conv, mac + out, in + w + 3*out, in + w + out, 45.8},
 		// One FLOP an output and Cout elements on the unfused side more than without the bias.
 		{"Conv2d_BN", conv, mac + 3*out, in + w + 5*cout + 3*out, in + w + cout + out, 0},
 		{"Conv2d_BN_ReLU", conv, mac + 4*out, in + w + 5*cout + 5*out, in + w + cout + out, 62.8},
@@ -88,6 +88,29 @@ func TestFLOPsAndBytesAreThoseOfTheReference(t *testing.T) {
 		}
 		if c.published != 0 && math.Abs(100*got-c.published) > 0.05 {
 			t.Errorf("%s: a reduction of %.2f %%, system C published %.1f", c.name, 100*got, c.published)
+		}
+	}
+}
+
+// The reductions of the graphs format to the last digit, by its own formulas of REFERENCE 1.3, where they are not of ridge's bytes.
+func TestReductionsOfTheGraphsFormatAreByItsFormulas(t *testing.T) {
+	conv := map[string]string{"n": "1", "c": "64", "k": "64", "hw": "56", "r": "3"}
+	in, w, k, out := int64(64*56*56), int64(64*64*9), int64(64), int64(64*56*56)
+	attn := map[string]string{"b": "4", "s": "256", "d": "64"}
+	bsd, bss := int64(4*256*64), int64(4*256*256)
+	for name, c := range map[string]struct {
+		params         map[string]string
+		unfused, fused int64
+	}{
+		"Conv2d_ReLU":        {conv, in + w + k + 3*out, in + w + k + out},
+		"Conv2d_BN":          {conv, in + w + 3*out, in + w + k + out},
+		"Conv2d_BN_ReLU":     {conv, in + w + 5*out, in + w + k + out},
+		"QK_Softmax":         {attn, 2*bsd + 4*bss, 2*bsd + bss},
+		"FullAttention_SDPA": {attn, 4*bsd + 3*bss, 4 * bsd},
+	} {
+		s, err := mustFind(t, name).shape(record.Result{Op: name, Params: c.params, DType: record.FP32, Status: record.Skipped}, Limits{})
+		if want := reduction(c.unfused, c.fused); err != nil || s.GraphsReduction == nil || *s.GraphsReduction != want {
+			t.Errorf("%s: %+v, %v, want %v", name, s.GraphsReduction, err, want)
 		}
 	}
 }
@@ -245,6 +268,8 @@ func TestRecommendation(t *testing.T) {
 		{"0000", false, DoNotFuse}, {"00--", false, DoNotFuse}, {"00/-", false, DoNotFuse}, {"000b", false, DoNotFuse}, {"00bb", false, measure.Inconclusive}, {"000x", false, DoNotFuse},
 		{"000!", false, measure.Inconclusive}, {"0000000!", false, measure.Inconclusive}, {"000?", false, DoNotFuse}, {"00??", false, measure.Inconclusive}, {"xxxx", false, measure.Inconclusive},
 		{"--++", false, Depends + " m 2 4 true"}, {"-0?+", false, Depends + " m 1 8 true"}, {"++--", false, Depends + " m 2 4 false"},
+		{"--++!", false, Depends + " m 2 4 true"}, {"--++w", false, measure.Inconclusive}, {"--++s", false, measure.Inconclusive}, {"f--++", false, measure.Inconclusive}, {"-/0!+", false, Depends + " m 1 16 true"},
+		{"b--++", false, Depends + " m 4 8 true"}, {"!--++", false, measure.Inconclusive}, {"w++--", false, measure.Inconclusive}, {"++--!", false, measure.Inconclusive}, {"-+xxxx", false, measure.Inconclusive},
 		{"-+-+", false, measure.Inconclusive}, {"+-+", false, measure.Inconclusive}, {"--++", true, measure.Inconclusive},
 		{"", false, measure.Inconclusive}, {"????", false, measure.Inconclusive},
 	} {
@@ -284,7 +309,17 @@ func TestACrossoverSaysAboutWhereTheProgramsAreEven(t *testing.T) {
 }
 
 func TestSelectTakesGroupsAndNames(t *testing.T) {
-	for want, n := range map[string]int{"all": len(Builtin()), "linear": 7, "conv": 6, "attention": 5, "norm": 2, "elementwise": 1, "Conv2d_BN": 1, "linear Linear_Bias": 7} {
+	group := map[string]int{} // a new pattern changes no number here
+	for _, p := range Builtin() {
+		group[p.Group]++
+	}
+	for _, want := range []string{"linear", "conv", "attention", "elementwise", "norm"} {
+		if !slices.Contains(Groups(Builtin()), want) {
+			t.Errorf("groups %v, want %s", Groups(Builtin()), want)
+		}
+	}
+	for want, n := range map[string]int{"all": len(Builtin()), "linear": group["linear"], "conv": group["conv"], "norm elementwise": group["norm"] + group["elementwise"], "Conv2d_BN": 1,
+		"linear Linear_Bias": group["linear"], "linear Conv2d_BN": group["linear"] + 1} {
 		if got, err := Select(Builtin(), strings.Fields(want)); err != nil || len(got) != n {
 			t.Errorf("%s: %d patterns, %v, want %d", want, len(got), err, n)
 		}

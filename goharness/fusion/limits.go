@@ -46,8 +46,8 @@ func (l Limits) launch(r *record.Result) float64 {
 	return l.GraphNS
 }
 
-// program is what the ceilings say of a program: its steps one after another, each at its limit.
-func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.FusionLimit {
+// program is what the ceilings say of a program: its steps one after another, each at its limit. It took ns.
+func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64) *record.FusionLimit {
 	if l.Step == nil {
 		return nil
 	}
@@ -64,6 +64,7 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 		share = float64(a.ExecutedFLOPs) / float64(least)
 	}
 	touched := map[string]bool{}
+	bound := map[[2]string]float64{{out.Bound}: out.DispatchNS} // time by what the steps wait for
 	for _, s := range p.Steps {
 		step := Step{Op: s.Op, Executed: int64(share * float64(op.LeastFLOPs(s.Op))), InPlace: inPlace(s)}
 		for i, t := range s.Op.Tensors() {
@@ -83,15 +84,20 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result) *record.Fu
 		}
 		floor := c.FloorNS
 		out.FloorNS += floor
+		level := ""
+		if c.Bound == "memory" {
+			level = c.MemoryLevel
+		}
+		bound[[2]string{c.Bound, level}] += floor
 		if floor > longest {
-			longest, out.Bound, out.Level = floor, c.Bound, ""
-			if c.Bound == "memory" {
-				out.Level = c.MemoryLevel
-			}
+			longest, out.Bound, out.Level = floor, c.Bound, level
 		}
 	}
-	if a.Time != nil && a.Time.MedianNS > 0 {
-		out.Fraction = out.TimeNS() / a.Time.MedianNS
+	if all := out.TimeNS(); all > 0 {
+		out.BoundShare = bound[[2]string{out.Bound, out.Level}] / all
+	}
+	if ns > 0 {
+		out.Fraction = out.TimeNS() / ns
 	}
 	return out
 }
@@ -110,30 +116,40 @@ func inPlace(s op.Step) bool {
 // launch and the bandwidth of the level that a step's data come from, beside the arithmetic that
 // both programs share.
 func (l Limits) apply(s *record.FusionShape, unfused, fused op.Program, r *record.Result) {
-	s.UnfusedLimit, s.FusedLimit = l.program(unfused, r.Arms[0], r), l.program(fused, r.Arms[1], r)
+	// The times that the document has beside them: medians of all samples hold what a neighbour slowed, and the two then differ by a fifth.
+	s.UnfusedLimit, s.FusedLimit = l.program(unfused, r.Arms[0], r, s.UnfusedMS*1e6), l.program(fused, r.Arms[1], r, s.FusedMS*1e6)
 	if s.UnfusedLimit == nil || s.FusedLimit == nil || s.FusedLimit.TimeNS() <= 0 {
 		s.UnfusedLimit, s.FusedLimit = nil, nil
 		return
 	}
 	s.Predicted = s.UnfusedLimit.TimeNS() / s.FusedLimit.TimeNS()
 	if off := s.Speedup / s.Predicted; off > misfit || off < 1/misfit {
-		why := "the fused program stays further behind its limits"
+		ahead, behind, most := "unfused", "fused", s.UnfusedLimit.Fraction // nearer to its limits, or beyond them by more
 		if off > 1 {
-			why = "the unfused program stays further behind its limits"
+			ahead, behind, most = behind, ahead, s.FusedLimit.Fraction
 		}
-		switch {
-		case s.UnfusedLimit.Fraction > beyondLimit:
-			why = "the unfused program is faster than its modelled limits"
-		case s.FusedLimit.Fraction > beyondLimit:
-			why = "the fused program is faster than its modelled limits"
+		why := fmt.Sprintf("the %s program stays further behind its limits", behind)
+		if most > beyondLimit {
+			why = fmt.Sprintf("the %s program is faster than its modelled limits", ahead)
 		}
 		s.Misfit = fmt.Sprintf("measured %.2f, predicted %.2f: %s (%.2f against %.2f of them)", s.Speedup, s.Predicted, why,
 			math.Min(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction), math.Max(s.UnfusedLimit.Fraction, s.FusedLimit.Fraction))
 	}
 }
 
-// limited names what bounds a program: "bandwidth-bound at 0.94 of L2".
+// oneBound: from this share of a program's limits on the rest does not change what the fraction is of.
+const oneBound = 0.9
+
+// limited names what bounds a program: "bandwidth-bound at 0.94 of L2". The fraction is of the limits of all steps: where they
+// wait for different things it is neither of the peak nor of a level.
 func limited(l *record.FusionLimit) string {
+	if l.BoundShare < oneBound {
+		longest := l.Bound
+		if l.Bound == "memory" {
+			longest = l.Level
+		}
+		return fmt.Sprintf("at %.2f of its steps' limits (%s %.0f %% of them)", l.Fraction, longest, 100*l.BoundShare)
+	}
 	switch l.Bound {
 	case "memory":
 		return fmt.Sprintf("bandwidth-bound at %.2f of %s", l.Fraction, l.Level)

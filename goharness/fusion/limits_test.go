@@ -1,6 +1,7 @@
 package fusion
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -19,6 +20,11 @@ func limitsOf(dispatch float64, peak float64) Limits {
 		}
 		return c
 	}}
+}
+
+// shapeOf is a shape of programs that took so many ns.
+func shapeOf(ns [2]float64) record.FusionShape {
+	return record.FusionShape{Speedup: ns[0] / ns[1], UnfusedMS: ns[0] / 1e6, FusedMS: ns[1] / 1e6}
 }
 
 func TestLimitsPredictTheSpeedup(t *testing.T) {
@@ -40,7 +46,7 @@ func TestLimitsPredictTheSpeedup(t *testing.T) {
 	} {
 		l := limitsOf(c.dispatch, c.peak)
 		r := record.Result{Arms: []record.Arm{{}, {}}}
-		unfused, fused := l.program(pair.Unfused[0], r.Arms[0], &r), l.program(pair.Fused, r.Arms[1], &r)
+		unfused, fused := l.program(pair.Unfused[0], r.Arms[0], &r, 0), l.program(pair.Fused, r.Arms[1], &r, 0)
 		predicted := unfused.TimeNS() / fused.TimeNS()
 		times := [2]float64{unfused.TimeNS(), fused.TimeNS()}
 		if c.measured > 1 {
@@ -48,10 +54,10 @@ func TestLimitsPredictTheSpeedup(t *testing.T) {
 		} else {
 			times[1] /= c.measured
 		}
-		for i := range r.Arms {
-			r.Arms[i].Time = &record.Time{MedianNS: times[i]}
+		for i := range r.Arms { // neighbours slowed most of the samples
+			r.Arms[i].Time = &record.Time{MedianNS: 1.5 * times[i]}
 		}
-		s := record.FusionShape{Speedup: times[0] / times[1]}
+		s := shapeOf(times)
 		l.apply(&s, pair.Unfused[0], pair.Fused, &r)
 		if math.Abs(s.Predicted-predicted) > 1e-9 || (s.Misfit != "") != c.misfit {
 			t.Errorf("%s: predicted %v, want %v; misfit %q", c.name, s.Predicted, predicted, s.Misfit)
@@ -93,7 +99,7 @@ func TestLaunchesCostWhatTheirPathDoes(t *testing.T) {
 	} {
 		l := limitsOf(4000, 1e6)
 		l.GraphNS = c.graph
-		if got := l.program(pair.Unfused[0], c.result.Arms[0], c.result).DispatchNS; got != 2*c.want {
+		if got := l.program(pair.Unfused[0], c.result.Arms[0], c.result, 0).DispatchNS; got != 2*c.want {
 			t.Errorf("%s: two launches cost %v ns, want %v", c.name, got, 2*c.want)
 		}
 	}
@@ -137,7 +143,7 @@ func TestAStepIsLimitedByWhatItMustExecute(t *testing.T) {
 		{"padding alone would be slower than memory", float64(all) / (1.01 * bytes), 0, bytes, "memory"},
 	} {
 		r := record.Result{Arms: make([]record.Arm, 2)}
-		got := limitsOf(0, c.peak).program(pair.Fused, record.Arm{FLOPs: all, ExecutedFLOPs: c.executed}, &r)
+		got := limitsOf(0, c.peak).program(pair.Fused, record.Arm{FLOPs: all, ExecutedFLOPs: c.executed}, &r, 0)
 		if math.Abs(got.FloorNS/c.floor-1) > 1e-6 || got.Bound != c.bound {
 			t.Errorf("%s: %v ns bound by %s, want %v by %s", c.name, got.FloorNS, got.Bound, c.floor, c.bound)
 		}
@@ -154,7 +160,7 @@ func TestStagesInPlaceAreTold(t *testing.T) {
 			told, read, written = append(told, s.InPlace), append(read, s.NewRead), append(written, s.NewWritten)
 			return &record.ResultCeiling{Bound: "memory", FloorNS: 1}
 		}}
-		l.program(p, record.Arm{}, &record.Result{})
+		l.program(p, record.Arm{}, &record.Result{}, 0)
 		// Whatever the program, the inputs are new once, and so is each buffer.
 		out, buffers := int64(4*64*128), int64(1)
 		if p.Name == pair.Unfused[0].Name {
@@ -182,14 +188,87 @@ func sum(xs []int64) (n int64) {
 func TestAProgramFasterThanItsLimitsIsNamed(t *testing.T) {
 	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
 	l := limitsOf(0, 1e6)
-	for name, of := range map[string][2]float64{"the unfused program is faster": {1.27, 0.9}, "the fused program is faster": {0.9, 1.3}, "the unfused program stays further behind": {0.6, 1}} {
+	for _, c := range []struct {
+		name string
+		of   [2]float64
+	}{
+		{"the unfused program is faster", [2]float64{1.27, 0.9}}, {"the fused program is faster", [2]float64{0.9, 1.3}}, {"the unfused program stays further behind", [2]float64{0.6, 1}},
+		{"the fused program is faster", [2]float64{1.1, 1.5}}, {"the unfused program is faster", [2]float64{1.5, 1.1}},
+	} {
+		name, of := c.name, c.of
 		r := record.Result{Arms: []record.Arm{{}, {}}}
-		u, f := l.program(pair.Unfused[0], r.Arms[0], &r), l.program(pair.Fused, r.Arms[1], &r)
-		times := [2]float64{u.TimeNS() / of[0], f.TimeNS() / of[1]}
-		r.Arms[0].Time, r.Arms[1].Time = &record.Time{MedianNS: times[0]}, &record.Time{MedianNS: times[1]}
-		s := record.FusionShape{Speedup: times[0] / times[1]}
+		u, f := l.program(pair.Unfused[0], r.Arms[0], &r, 0), l.program(pair.Fused, r.Arms[1], &r, 0)
+		s := shapeOf([2]float64{u.TimeNS() / of[0], f.TimeNS() / of[1]})
 		if l.apply(&s, pair.Unfused[0], pair.Fused, &r); !strings.Contains(s.Misfit, name) {
 			t.Errorf("%v of the limits: %q, want %q", of, s.Misfit, name)
+		}
+	}
+}
+
+// A product bound by arithmetic and passes bound by memory are together at no share of the peak.
+func TestAFractionOfThePeakIsOfStepsThatWaitForIt(t *testing.T) {
+	pair := build(t, "Linear_Bias_ReLU", record.FP32, map[string]string{"m": "64", "k": "32", "n": "128"})
+	for _, c := range []struct {
+		name           string
+		dispatch, peak float64
+		want           string // of the unfused program at half of its limits
+	}{
+		{"all by memory", 0, 1e6, "bandwidth-bound at 0.50 of L2"},
+		{"all by arithmetic", 0, 0.01, "compute-bound at 0.50 of the peak"},
+		{"a product by arithmetic, passes by memory", 0, 40, "at 0.50 of its steps' limits (compute 50 % of them)"},
+		{"launches nearly as long as the passes", 5e3, 1e6, "at 0.50 of its steps' limits (dispatch 44 % of them)"},
+		{"launches alone", 1e6, 1e6, "launch-bound at 0.50 of its limits"},
+	} {
+		l := limitsOf(c.dispatch, c.peak)
+		r := record.Result{Arms: []record.Arm{{}, {}}}
+		limit := l.program(pair.Unfused[0], r.Arms[0], &r, 0)
+		limit = l.program(pair.Unfused[0], r.Arms[0], &r, 2*limit.TimeNS())
+		if got := limited(limit); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A library computes the last candidate: its passes are in place, and its limits are those.
+func TestALibrarysLimitsAreThoseOfTheProgramItComputes(t *testing.T) {
+	l := Limits{Step: func(s Step, _ *record.Result) *record.ResultCeiling {
+		return &record.ResultCeiling{Bound: "memory", MemoryLevel: "L2", FloorNS: map[bool]float64{false: 2, true: 1}[s.InPlace]}
+	}}
+	for baseline, want := range map[string]float64{"buffers": 6, "in place": 4, "onednn packed": 4, "": 6} {
+		arm := func(name string) record.Arm { return record.Arm{Name: name, Time: &record.Time{MedianNS: 8}} }
+		r := record.Result{Op: "Linear_Bias_ReLU", DType: record.FP32, Params: map[string]string{"m": "64", "k": "32", "n": "128"}, Status: record.OK,
+			Ratio: &record.Ratio{Value: 1, CI95: [2]float64{0.99, 1.01}, Quartets: make([]float64, 8)}, Arms: []record.Arm{arm("unfused:" + baseline), arm(Fused)}}
+		if s, err := mustFind(t, r.Op).shape(r, l); err != nil || s.Baseline != baseline || s.UnfusedLimit.FloorNS != want {
+			t.Errorf("%q: %+v, %v, want %v ns", baseline, s.UnfusedLimit, err, want)
+		}
+	}
+}
+
+// A journal may be of another's making.
+func TestAnArmWithoutATimeMakesNoShape(t *testing.T) {
+	for i := range 2 {
+		arms := []record.Arm{{Name: "unfused:buffers", Time: &record.Time{MedianNS: 1}}, {Name: Fused, Time: &record.Time{MedianNS: 1}}}
+		arms[i].Time = nil
+		r := record.Result{ID: "the case", Op: "Add_ReLU", DType: record.FP32, Mode: record.Hot, Params: map[string]string{"rows": "4", "cols": "16"}, Status: record.OK, Ratio: &record.Ratio{Value: 1}, Arms: arms}
+		if _, err := Profiles(Builtin(), []record.Result{r}, false, Limits{}); err == nil || !strings.Contains(err.Error(), "the case: it is ok and an arm has no time") {
+			t.Errorf("arm %d: %v", i, err)
+		}
+	}
+}
+
+// Of a gain that may be none no launch has a share.
+func TestOnlyAGainThatTheIntervalShowsIsApportioned(t *testing.T) {
+	for _, c := range []struct {
+		ms [2]float64
+		lo float64
+		in string
+	}{
+		{[2]float64{1.1, 1}, 1.05, "launches spared: 2 (dispatch 20 % of the gain)"}, {[2]float64{1.001, 1}, 1.0005, "launches spared: 2 (dispatch 100 % of the gain)"},
+		{[2]float64{1.001, 1}, 0.98, "launches spared: 2"}, {[2]float64{1, 1.1}, 0.9, "launches spared: 2"},
+	} {
+		s := record.FusionShape{UnfusedMS: c.ms[0], FusedMS: c.ms[1], Speedup: c.ms[0] / c.ms[1], SpeedupCI95: [2]float64{c.lo, 1.2}, UnfusedBytes: 3e6, FusedBytes: 1e6}
+		if got, want := explain(s, 2, 10e3), fmt.Sprintf("%.2f×: moves 2 MB less (modelled), %s", s.Speedup, c.in); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
 }

@@ -69,6 +69,9 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 		return s, nil
 	}
 	u, f := r.Arms[0], r.Arms[1]
+	if u.Time == nil || f.Time == nil {
+		return sized{}, fmt.Errorf("it is %s and an arm has no time", r.Status)
+	}
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
 	s.UnfusedWritten, s.FusedWritten = written(u), written(f)
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
@@ -83,10 +86,12 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	if verdict.AtLeast != measure.Inconclusive {
 		s.AtLeast = verdict.AtLeast
 	}
-	unfused := pair.Unfused[0]
+	// What an arm of that name computes: a library's is the last candidate.
+	unfused := pair.Unfused[len(pair.Unfused)-1]
 	for _, candidate := range pair.Unfused {
-		if candidate.Name == s.Baseline {
+		if candidate.Name == s.Baseline || s.Baseline == "" {
 			unfused = candidate
+			break
 		}
 	}
 	s.energy(u.Energy, f.Energy)
@@ -126,13 +131,13 @@ func reduction(unfused, fused int64) float64 {
 	return 1 - float64(fused)/float64(unfused)
 }
 
-// explain says in one line what the fused program spares, how that compares with what it gained, and what
-// bounds the two.
+// explain says in one line what the fused program spares, how that compares with what it gained where the interval shows a gain, and
+// what bounds the two.
 func explain(s record.FusionShape, launches int, dispatchNS float64) string {
 	saved := s.UnfusedBytes - s.FusedBytes
 	text := fmt.Sprintf("%.2f×: moves %s less (modelled), launches spared: %d", s.Speedup, size(saved), launches)
 	gained := (s.UnfusedMS - s.FusedMS) * 1e6
-	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 {
+	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 && s.SpeedupCI95[0] > 1 {
 		text += fmt.Sprintf(" (dispatch %.0f %% of the gain)", min(100, 100*spared/gained))
 	}
 	if s.UnfusedLimit != nil {

@@ -77,7 +77,7 @@ const quorum = 0.75
 //
 //	fuse             some shape gains 1.1 or more; none is slower: no value below 0.95, of three in four no interval either
 //	do_not_fuse      no shape gains 1.1: no value reaches it, of three in four no interval either
-//	depends_on_size  gains on one side of a size, losses on the other: one crossing
+//	depends_on_size  gains on one side of a size, losses on the other: one crossing; no value below 0.95 where to fuse, none from 1.1 on where not to
 //	inconclusive     anything else
 func recommend(shapes []sized, quick bool) record.Recommendation {
 	var n [4]int
@@ -113,10 +113,15 @@ func recommend(shapes []sized, quick bool) record.Recommendation {
 	case n[gain] > 0 && n[loss] == 0 && unsure > 0:
 		r.Reason += fmt.Sprintf("; %d may be slower", unsure)
 	case n[gain] > 0 && n[loss] > 0:
-		if c := crossover(shapes); c != nil {
-			r.Verdict, r.Crossover = Depends, c
-		} else {
+		switch c := crossover(shapes); {
+		case c == nil:
 			r.Reason += "; gains and losses do not change over at one size"
+		case !enough(len(shapes) - n[open]):
+			r.Reason += "; too few tell on which side of the crossover they are"
+		case contradicted(*c, shapes):
+			r.Reason += "; a value speaks against the crossover, though its interval does not"
+		default:
+			r.Verdict, r.Crossover = Depends, c
 		}
 	}
 	return r
@@ -151,6 +156,23 @@ func crossover(shapes []sized) *record.Crossover {
 		return &record.Crossover{Parameter: shapes[0].name, Between: [2]int64{gains[1], losses[0]}, Value: even(shapes, losses[0], gains[1])}
 	}
 	return nil
+}
+
+// contradicted reports whether a value lies below 0.95 among the sizes to fuse at or reaches 1.1 among the others.
+func contradicted(c record.Crossover, shapes []sized) bool {
+	for _, s := range shapes {
+		if !s.Status.Counts() {
+			continue
+		}
+		low, high := s.size <= c.Between[0], s.size >= c.Between[1]
+		if !c.FuseAbove {
+			low, high = high, low
+		}
+		if high && s.Speedup < 0.95 || low && s.Speedup >= 1.1 {
+			return true
+		}
+	}
+	return false
 }
 
 // even is the size between a loss and a gain where the speed-up is about 1, on the line between them in logarithms.

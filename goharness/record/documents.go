@@ -163,26 +163,43 @@ func JoinFusion(docs []Document) ([]Calibration, error) {
 	return all, nil
 }
 
-// homeOf is the calibration that a profile joins.
+// homeOf is the calibration that a profile joins. Where either was given no name (--hardware) the machine tells.
 func homeOf(f *Fusion, docs []*Calibration) *Calibration {
-	var same []*Calibration
-	for _, c := range docs {
-		if hostKey(&c.Host) != hostKey(&f.Host) {
-			continue
-		}
-		for _, d := range c.Devices {
-			if d.ID == f.Device.ID && d.Name == f.Device.Name {
-				if c.RunID == f.RunID {
-					return c
+	for _, same := range []func(a, b *Host) bool{sameHost, sameMachine} {
+		var found []*Calibration
+		for _, c := range docs {
+			if !same(&c.Host, &f.Host) {
+				continue
+			}
+			for _, d := range c.Devices {
+				if d.ID == f.Device.ID && d.Name == f.Device.Name {
+					if c.RunID == f.RunID {
+						return c
+					}
+					found = append(found, c)
 				}
-				same = append(same, c)
 			}
 		}
-	}
-	if len(same) == 1 {
-		return same[0]
+		if len(found) == 1 {
+			return found[0]
+		}
+		if len(found) > 1 {
+			return nil
+		}
 	}
 	return nil
+}
+
+func sameHost(a, b *Host) bool { return hostKey(a) == hostKey(b) }
+
+// sameMachine leaves a name out that only one of the two has.
+func sameMachine(a, b *Host) bool {
+	if a.Name != "" && b.Name != "" {
+		return false
+	}
+	x, y := *a, *b
+	x.Name, y.Name = "", ""
+	return sameHost(&x, &y)
 }
 
 // hostKey tells machines apart. Virtual machines of one provider share host name and brand string, so that the silicon

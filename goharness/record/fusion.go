@@ -81,7 +81,8 @@ type FusionLimit struct {
 	Level      string  `json:"level,omitempty" jsonschema:"description=of the memory hierarchy where bound is memory"`
 	FloorNS    float64 `json:"floor_ns" jsonschema:"description=shortest time that the ceilings allow the steps"`
 	DispatchNS float64 `json:"dispatch_ns" jsonschema:"description=measured cost of the program's launches"`
-	Fraction   float64 `json:"fraction" jsonschema:"description=(floor_ns + dispatch_ns) over the measured time"`
+	BoundShare float64 `json:"bound_share,omitempty" jsonschema:"description=part of floor_ns + dispatch_ns that the steps of that bound and level take; absent in older documents"`
+	Fraction   float64 `json:"fraction" jsonschema:"description=(floor_ns + dispatch_ns) over the program's latency of the shape"`
 }
 
 // TimeNS is the time at the limits.

@@ -39,7 +39,7 @@ func fusionParts(f *record.Fusion, o Options) []string {
 	}
 }
 
-// fusionRows are a profile's shapes, its recommendations, and the patterns by recommendation.
+// fusionRows are a profile's shapes, its recommendations, and the patterns by recommendation, with the size where it depends on one.
 func fusionRows(f *record.Fusion) (rows, advice []gridRow, lists map[string][]string) {
 	lists = map[string][]string{}
 	for _, p := range f.Patterns {
@@ -48,12 +48,13 @@ func fusionRows(f *record.Fusion) (rows, advice []gridRow, lists map[string][]st
 		}
 		r := p.Recommendation
 		name := clean(p.Pattern) + " " + precisionAndMode(p)
-		text := r.Reason
+		text, listed := r.Reason, name
 		if c := r.Crossover; c != nil {
 			at := fmt.Sprintf("up to %s %d", c.Parameter, c.Between[0])
 			if c.FuseAbove {
 				at = fmt.Sprintf("from %s %d", c.Parameter, c.Between[1])
 			}
+			listed = clean(fmt.Sprintf("%s %s", name, at))
 			about := ""
 			if c.Value > 0 {
 				about = fmt.Sprintf(", at about %.3g", c.Value)
@@ -61,7 +62,7 @@ func fusionRows(f *record.Fusion) (rows, advice []gridRow, lists map[string][]st
 			text = fmt.Sprintf("fuse %s (the answer changes between %d and %d%s); %s", at, c.Between[0], c.Between[1], about, text)
 		}
 		advice = append(advice, gridRow{cells: []string{name, orNone(r.Verdict)}, below: clean(text)})
-		lists[r.Verdict] = append(lists[r.Verdict], name)
+		lists[r.Verdict] = append(lists[r.Verdict], listed)
 	}
 	return rows, advice, lists
 }
@@ -121,10 +122,14 @@ func shapeResult(f *record.Fusion, p record.FusionPattern, s record.FusionShape)
 	}
 	r.Threads = id.Threads
 	if s.Trials > 0 && s.Speedup > 0 {
+		fused := s.FusedFLOPs
+		if fused == 0 { // of an older document, whose fused_gflops are of flops
+			fused = s.FLOPs
+		}
 		r.Ratio = &record.Ratio{Value: s.Speedup, CI95: s.SpeedupCI95}
 		r.Arms = []record.Arm{
 			{Name: "unfused", Kernels: s.UnfusedKernels, FLOPs: s.FLOPs, Bytes: s.UnfusedBytes, Time: &record.Time{MedianNS: s.UnfusedMS * 1e6}, Energy: s.Energy},
-			{Name: "fused", Kernels: s.FusedKernels, FLOPs: s.FLOPs, Bytes: s.FusedBytes, Time: &record.Time{MedianNS: s.FusedMS * 1e6}, Energy: s.FusedEnergy},
+			{Name: "fused", Kernels: s.FusedKernels, FLOPs: fused, Bytes: s.FusedBytes, Time: &record.Time{MedianNS: s.FusedMS * 1e6}, Energy: s.FusedEnergy},
 		}
 	}
 	return r

@@ -52,3 +52,23 @@ func TestTheFusionTableShowsModelledAndWrittenBytes(t *testing.T) {
 		}
 	}
 }
+
+// Who acts on the lists has the size there.
+func TestTheListOfPatternsToFuseBySizeHasTheSize(t *testing.T) {
+	for _, c := range []struct {
+		above bool
+		want  string
+	}{
+		{true, "fuse by size: MLP fp32 from m 64\n"}, {false, "fuse by size: MLP fp32 up to m 8\n"},
+	} {
+		r := record.Recommendation{Verdict: "depends_on_size", Reason: "of 4 shapes 2 gain", Crossover: &record.Crossover{Parameter: "m", Between: [2]int64{8, 64}, FuseAbove: c.above, Value: 20}}
+		f := record.Fusion{Patterns: []record.FusionPattern{{Pattern: "MLP", DType: record.FP32, Recommendation: r}}}
+		var b strings.Builder
+		if err := WriteFusion(&b, f, Options{Width: 160}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, c.want) {
+			t.Errorf("want %q: %s", c.want, text)
+		}
+	}
+}

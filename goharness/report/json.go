@@ -32,7 +32,7 @@ func writeJSON(w io.Writer, docs []record.Calibration) error {
 
 func writeGraphs(w io.Writer, docs []record.Calibration) error {
 	if len(docs) != 1 {
-		return fmt.Errorf("graphs export: the format holds one document, %d were given", len(docs))
+		return fmt.Errorf("graphs export: the format holds one document, %d were given (a fusion profile joins the one calibration of its host, name and device)", len(docs))
 	}
 	data, err := record.ExportGraphs(docs[0])
 	if err != nil {

@@ -10,24 +10,25 @@ type energyFigures struct {
 	half    float64 // 95 % uncertainty of the energy relative to it
 }
 
-func energyOf(r *record.Result) energyFigures { return energyFiguresOf(r, r.Energy) }
+func energyOf(r *record.Result) energyFigures { return energyFiguresOf(r, r.Energy, r.FLOPs) }
 
-// energyShown is that of the kernels that a row names: of a comparison the second arm's, whereas the result's own is the first's.
+// energyShown is that of the kernels that a row names: of a comparison the second arm's, whereas the result's own is the first's; and so are the
+// FLOP, for behind a causal mask the fused program does half of the chain's.
 func energyShown(r *record.Result) energyFigures {
 	if len(r.Arms) == 2 {
-		return energyFiguresOf(r, r.Arms[1].Energy)
+		return energyFiguresOf(r, r.Arms[1].Energy, r.Arms[1].FLOPs)
 	}
 	return energyOf(r)
 }
 
-func energyFiguresOf(r *record.Result, of *record.Energy) energyFigures {
+func energyFiguresOf(r *record.Result, of *record.Energy, flops int64) energyFigures {
 	var e energyFigures
 	if !of.Known() || !r.Status.Counts() {
 		return e
 	}
 	e.joules, _ = of.PerLaunch()
 	e.watts, e.half = of.MeanWatts(), of.Uncertainty/of.Joules
-	e.perWatt = float64(r.FLOPs) / e.joules / 1e9
+	e.perWatt = float64(flops) / e.joules / 1e9
 	return e
 }
 
