@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,11 +33,16 @@ var version, revision = "dev", "unknown"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	signal.Ignore(syscall.SIGXFSZ) // a file that may not grow (ulimit -f) is an error of its writing, as a full disk is
-	context.AfterFunc(ctx, stop)   // a second signal ends what the first could not: a write that nobody reads
+	// A second signal ends what the first could not: a write that nobody reads.
+	context.AfterFunc(ctx, func() { time.Sleep(oneSignal); stop() })
 	code := run(ctx, os.Args, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
+
+// oneSignal is how long after a signal others are taken for the same one: timeout(1) sends its own twice, to the command and to its
+// process group, and make passes on what the terminal has sent to all.
+const oneSignal = time.Second
 
 // exitError carries an exit code; an empty message prints nothing more.
 type exitError struct {

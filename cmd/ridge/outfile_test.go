@@ -72,6 +72,7 @@ func TestAPlaceThatCannotBeWrittenIsRefusedBeforeMeasuring(t *testing.T) {
 	for name, want := range map[string]string{
 		pipe(t): "no program has opened this pipe to read it", places: "is a directory", socket: "a socket", document + "/below": "not a directory",
 		"/proc/none/file": "/proc/none/file", "/dev/fd/98765": "/dev/fd/98765",
+		filepath.Join(places, strings.Repeat("n", 256)): "name too long",
 	} {
 		dir, id := kept(t, 1)
 		for _, args := range outputs(document, dir, id) {

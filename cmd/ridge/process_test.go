@@ -282,6 +282,45 @@ func TestOutputToStandardOutputByNameAddsToIt(t *testing.T) {
 	}
 }
 
+// timeout(1) signals the command and then its process group: the run says how to go on all the same.
+func TestSignalsThatComeTogetherAreOne(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		signals []os.Signal
+	}{
+		{"one", []os.Signal{syscall.SIGTERM}},
+		{"a signal twice", []os.Signal{syscall.SIGTERM, syscall.SIGTERM}},
+		{"the terminal's, and that of a parent", []os.Signal{syscall.SIGINT, syscall.SIGTERM}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := process(t, "calibrate", "--quick", "--force", "--operations", "stream_triad", "--precision", "fp32", "--threads", "1", "--data-dir", t.TempDir())
+			stderr, err := cmd.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			watchdog := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
+			defer watchdog.Stop()
+			var said []string
+			for sc := bufio.NewScanner(stderr); sc.Scan(); {
+				if said = append(said, sc.Text()); len(said) > 1 {
+					continue
+				}
+				for _, s := range tc.signals {
+					_ = cmd.Process.Signal(s)
+					time.Sleep(3 * time.Millisecond) // two at once would be one to the process too
+				}
+			}
+			_ = cmd.Wait()
+			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || len(said) == 0 || !strings.Contains(said[len(said)-1], "--resume ") {
+				t.Errorf("exit code %d, want %d and how to resume: %q", code, exitInterrupted, said)
+			}
+		})
+	}
+}
+
 // The first signal asks ridge to end. Where it cannot, in a write that nobody reads, the second one ends it.
 func TestASecondSignalEndsAWriteThatNobodyReads(t *testing.T) {
 	doc := recordtest.Sample()

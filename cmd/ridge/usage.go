@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 
 	"github.com/urfave/cli/v2"
 )
@@ -102,6 +103,8 @@ func checkPlace(c *cli.Context, name string) error {
 	}
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		return fmt.Errorf("%s %s is a directory: expected a file name", flag, path)
+	} else if errors.Is(err, syscall.ENAMETOOLONG) {
+		return fmt.Errorf("%s %s: expected a shorter name: %w", flag, path, pathCause(err))
 	}
 	if err := checkOverwrite(c, name, path); err != nil {
 		return err

@@ -434,3 +434,22 @@ func TestPropertyListsOfPowermetricsBecomeCounters(t *testing.T) {
 		}
 	}
 }
+
+func TestTheClockOfAppleGPUsIsInEitherUnit(t *testing.T) {
+	for _, tc := range []struct {
+		hz   string
+		want float64
+	}{{"4.5e+08", 450}, {"1398.22", 1398.22}, {"338", 338}, {"0", 0}} {
+		list := "<plist><dict><key>elapsed_ns</key><integer>100000000</integer><key>processor</key><dict><key>gpu_energy</key><integer>20</integer></dict><key>gpu</key><dict><key>freq_hz</key><real>" + tc.hz + "</real></dict></dict></plist>"
+		r, w := io.Pipe()
+		go func() { _, _ = io.WriteString(w, list) }() // and stays open
+		m, err := Find(t.Context(), Builtin(), Env{Root: t.TempDir(), Powermetrics: func(context.Context) (io.ReadCloser, error) { return r, nil }}, Device{ID: "metal:0", Platform: "metal"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := m.Read(t.Context()); err != nil || got.ClockMHz != tc.want {
+			t.Errorf("freq_hz %s: %v MHz, want %v (%v)", tc.hz, got.ClockMHz, tc.want, err)
+		}
+		_ = m.Close()
+	}
+}

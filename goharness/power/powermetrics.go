@@ -193,12 +193,21 @@ func (m *powermetrics) add(d map[string]any) {
 		m.joules[i] += j
 	}
 	m.sensors = Sensors{}
-	if hz, ok := plistNumber(d, "gpu", "freq_hz"); ok && m.from[0].name == "gpu" {
-		m.sensors.ClockMHz = hz / 1e6
+	if f, ok := plistNumber(d, "gpu", "freq_hz"); ok && m.from[0].name == "gpu" {
+		m.sensors.ClockMHz = megahertz(f)
 	}
 	if t, ok := d["thermal_pressure"].(string); ok && t != "Nominal" {
 		m.sensors.Throttled = "thermal pressure: " + t
 	}
+}
+
+// megahertz of a frequency that powermetrics gives: the GPU's is in MHz on many Macs, although its key says Hz, as the CPU's is. No GPU has
+// 100 GHz, and none 100 kHz.
+func megahertz(f float64) float64 {
+	if f >= 1e5 {
+		return f / 1e6
+	}
+	return f
 }
 
 func (m *powermetrics) Name() string      { return "powermetrics" }

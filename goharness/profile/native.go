@@ -63,14 +63,25 @@ func Native(doc record.Calibration, captures []Capture, locate func(string) (Sou
 			n.add(c)
 		}
 	}
+	nothing := "the cases were over before the first tick"
+	if len(none) > 0 {
+		nothing = slices.Sorted(maps.Keys(none))[0]
+	}
+	for i := range doc.Results { // what never came to be sampled
+		r := &doc.Results[i]
+		if r.Status.Counts() || r.Probe() || slices.ContainsFunc(captures, func(c Capture) bool { return c.Result.ID == r.ID }) {
+			continue
+		}
+		if len(captures) == 0 {
+			nothing = fmt.Sprintf("%s is %s: %s", r.ID, r.Status, r.Reason)
+		}
+		none["status "+string(r.Status)]++
+	}
 	for _, why := range slices.Sorted(maps.Keys(none)) {
 		n.p.Comments = append(n.p.Comments, fmt.Sprintf("left out: %d cases: %s", none[why], why))
 	}
 	if !slices.ContainsFunc(n.p.Sample, func(s *pprof.Sample) bool { return s.Value[0] > 0 }) {
-		if len(none) > 0 {
-			return nil, fmt.Errorf("no instruction was sampled: %s", slices.Sorted(maps.Keys(none))[0])
-		}
-		return nil, errors.New("no instruction was sampled: the cases were over before the first tick")
+		return nil, errors.New("no instruction was sampled: " + nothing)
 	}
 	if err := n.p.CheckValid(); err != nil {
 		return nil, fmt.Errorf("native profile of run %s: %w", doc.RunID, err)

@@ -211,9 +211,29 @@ func TestDRAMBytesStandWithTheKernel(t *testing.T) {
 
 func TestANativeProfileWithoutSamplesSaysWhy(t *testing.T) {
 	doc, c := capture(t)
-	c.Code = backend.CodeSamples{Unavailable: "device cuda:0 cannot tell"}
-	if _, err := Native(doc, []Capture{c}, nil, resolver); err == nil || !strings.Contains(err.Error(), "cuda:0 cannot tell") {
-		t.Errorf("error %v", err)
+	cannot, none, unsupported := c, c, c.Result
+	cannot.Code = backend.CodeSamples{Unavailable: "device cuda:0 cannot tell"}
+	none.Code.Samples = nil
+	unsupported.ID, unsupported.Status, unsupported.Reason = "cpu/gemm/fp32/m=1,n=2,k=3/threads=1/cold", record.Unsupported, "mode cold: choose a larger shape"
+	for _, tc := range []struct {
+		name     string
+		results  []record.Result
+		captures []Capture
+		want     string
+	}{
+		{"a device that cannot tell", doc.Results, []Capture{cannot}, "sampled: device cuda:0 cannot tell"},
+		{"no tick", doc.Results, []Capture{none}, "over before the first tick"},
+		{"a case that was refused", []record.Result{unsupported}, nil, unsupported.ID + " is unsupported: mode cold: choose a larger shape"},
+		{"no tick, and a case that was refused", []record.Result{c.Result, unsupported}, []Capture{none}, "over before the first tick"},
+	} {
+		doc.Results = tc.results
+		if _, err := Native(doc, tc.captures, nil, resolver); err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v, want %q", tc.name, err, tc.want)
+		}
+	}
+	doc.Results = []record.Result{c.Result, unsupported}
+	if p, err := Native(doc, []Capture{c}, nil, resolver); err != nil || !slices.Contains(p.Comments, "left out: 1 cases: status unsupported") {
+		t.Errorf("beside a sampled case: %v (%v)", p, err)
 	}
 }
 

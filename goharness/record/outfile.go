@@ -21,6 +21,10 @@ type OutFile struct {
 	beside bool
 }
 
+// besideBytes is how much of a file's name the one beside it has: with its dot and number it may not become longer than file systems allow,
+// which is 255 bytes, and 143 on some that encrypt names.
+const besideBytes = 100
+
 // NewOutFile begins to write the file at path.
 func NewOutFile(path string) (*OutFile, error) {
 	if f, special, err := OpenSpecial(path); special {
@@ -32,7 +36,9 @@ func NewOutFile(path string) (*OutFile, error) {
 	if target, err := filepath.EvalSymlinks(path); err == nil {
 		path = target
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	name := filepath.Base(path)
+	name = name[:min(len(name), besideBytes)]
+	f, err := os.CreateTemp(filepath.Dir(path), "."+name+".*")
 	if err != nil {
 		return nil, err
 	}

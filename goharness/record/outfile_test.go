@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -93,5 +94,23 @@ func TestASocketIsNoPlaceForADocument(t *testing.T) {
 	defer l.Close()
 	if f, special, err := record.OpenSpecial(socket); f != nil || !special || err == nil {
 		t.Errorf("%v %v", special, err)
+	}
+}
+
+// The file beside it has a name of its own, which is longer by a dot and a number.
+func TestANameMayBeAsLongAsTheFileSystemAllows(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []int{1, 100, 101, 243, 244, 250, 255} {
+		name := filepath.Join(dir, strings.Repeat("n", n))
+		for _, text := range []string{"old", "new"} {
+			if err := record.WriteFile(name, []byte(text)); err != nil {
+				t.Errorf("%d bytes: %v", n, err)
+			} else if got, err := os.ReadFile(name); err != nil || string(got) != text {
+				t.Errorf("%d bytes: it holds %q (%v), want %q", n, got, err, text)
+			}
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {
+		t.Errorf("left behind: %q", left)
 	}
 }
