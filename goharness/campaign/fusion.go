@@ -193,7 +193,8 @@ func (c *campaign) dispatchNS(access string) float64 {
 }
 
 // stepLimit is the least time of one step of a comparison. One in place touches its output once, as the probe of an update does, and not a
-// tensor beside it. Of buffer sets in turn what no step has touched yet comes from memory, the rest from where it was left.
+// tensor beside it. What no step of a launch has touched yet comes from further away: of buffer sets in turn from memory, else from where the whole
+// program left it a launch ago. A chain whose steps fit a cache that it does not fit itself would have limits that nothing reaches.
 func (c *campaign) stepLimit(s fusion.Step, r *record.Result) *record.ResultCeiling {
 	o := s.Op
 	t := op.TrafficOf(o)
@@ -204,12 +205,15 @@ func (c *campaign) stepLimit(s fusion.Step, r *record.Result) *record.ResultCeil
 		step.WorkingSetBytes -= t.WriteBytes
 	}
 	limit := c.model.Floor(&step)
-	if r.Mode != record.Cold || limit.Bound == "unknown" {
+	first := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, Bytes: s.NewRead + s.NewWritten, ReadBytes: s.NewRead, WriteBytes: s.NewWritten,
+		InputStreams: t.Inputs, WorkingSetBytes: r.WorkingSetBytes, Conditions: r.Conditions}
+	if r.Mode != record.Cold {
+		first.WorkingSetBytes = max(s.Program, step.WorkingSetBytes)
+	}
+	if limit.Bound == "unknown" {
 		return limit
 	}
-	cold := record.Result{DType: o.DType(), Threads: r.Threads, Mode: r.Mode, Bytes: s.NewRead + s.NewWritten, ReadBytes: s.NewRead, WriteBytes: s.NewWritten,
-		InputStreams: t.Inputs, WorkingSetBytes: r.WorkingSetBytes, Conditions: r.Conditions}
-	if x := c.model.Floor(&cold); x.FloorNS > limit.FloorNS {
+	if x := c.model.Floor(&first); x.FloorNS > limit.FloorNS {
 		return x
 	}
 	return limit

@@ -23,8 +23,9 @@ type Step struct {
 	Executed int64 // FLOP; 0: all
 	InPlace  bool  // its output is one of its inputs
 	// NewRead and NewWritten are the bytes of tensors that no earlier step of the program has touched: where buffer sets rotate, they come from
-	// memory and the others from where the step before left them.
+	// memory, else from where the last launch of the program left them, and the others from where the step before did.
 	NewRead, NewWritten int64
+	Program             int64 // bytes of the program's working set
 }
 
 // misfit is the factor between measured and predicted speed-up that is called large.
@@ -66,7 +67,7 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64
 	touched := map[string]bool{}
 	bound := map[[2]string]float64{{out.Bound}: out.DispatchNS} // time by what the steps wait for
 	for _, s := range p.Steps {
-		step := Step{Op: s.Op, Executed: int64(share * float64(op.LeastFLOPs(s.Op))), InPlace: inPlace(s)}
+		step := Step{Op: s.Op, Executed: int64(share * float64(op.LeastFLOPs(s.Op))), InPlace: inPlace(s), Program: p.WorkingSet()}
 		for i, t := range s.Op.Tensors() {
 			if touched[s.Bind[i]] || t.Role == op.Latent {
 				continue

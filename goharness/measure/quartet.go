@@ -47,13 +47,14 @@ type CompareOptions struct {
 	// Cold leaves out the untimed launches: caches hold nothing of use to either arm.
 	Cold bool
 	// Refill is the longest that loading into the caches what the other arm displaced can take. They are left out too
-	// where a launch of either arm lasts 50 times as long: half of each arm's samples are then slower by 2 % at most.
-	Refill time.Duration
+	// where a launch of either arm lasts Refills times as long (0: 50 times: half of each arm's samples are then slower by 2 % at most).
+	Refill  time.Duration
+	Refills int
 	// Clear, above 1, ends a fixed number of Quartets early: from two on, once the whole interval is above Clear or below 1/Clear. 0: never.
 	Clear float64
 }
 
-// refills is the least length of a launch in refills of the caches for which no untimed launch goes before a sample.
+// refills is what CompareOptions.Refills are where it is 0.
 const refills = 50
 
 // Compare measures a against b in quartets A B B A (every other four of them B A A B). Each sample follows a launch of the same arm, so that no arm
@@ -119,6 +120,7 @@ func newComparison(ctx context.Context, a, b Sampler, o CompareOptions) (*compar
 	setDefault(&o.Budget, 4*time.Second)
 	setDefault(&o.MaxQuartets, 256)
 	setDefault(&o.LeastQuartets, MinQuartets)
+	setDefault(&o.Refills, refills)
 	if o.Quartets < 0 {
 		return nil, fmt.Errorf("compare options: Quartets is %d: expected 0 (the stop rule) or more", o.Quartets)
 	}
@@ -308,7 +310,7 @@ func (c *comparison) long() bool {
 		if n := len(a.samples); n > 0 {
 			last = a.samples[n-1].NS()
 		}
-		if c.o.Refill == 0 || last < float64(refills*c.o.Refill) {
+		if c.o.Refill == 0 || last < float64(c.o.Refills)*float64(c.o.Refill) {
 			return false
 		}
 	}

@@ -79,12 +79,13 @@ func TestQuartetsRunABBAEachSampleAfterALaunchOfItsArm(t *testing.T) {
 func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
 	short, long := []int{3, 2}, []int{2, 1} // samples of the last quartet's calls: the inner two, the last one
 	for _, c := range []struct {
-		refill time.Duration
-		want   []int
-	}{{0, short}, {time.Microsecond, long}, {20 * time.Microsecond, long}, {21 * time.Microsecond, short}} {
+		refill  time.Duration
+		refills int
+		want    []int
+	}{{0, 0, short}, {time.Microsecond, 0, long}, {20 * time.Microsecond, 0, long}, {21 * time.Microsecond, 0, short}, {333 * time.Microsecond, 3, long}, {334 * time.Microsecond, 3, short}} {
 		m := &machine{}
 		if _, err := Compare(context.Background(), steadyArm(m, 0, time.Millisecond), steadyArm(m, 1, 2*time.Millisecond),
-			CompareOptions{Now: m.Now, Refill: c.refill, Quartets: 3, Warmup: 2}); err != nil {
+			CompareOptions{Now: m.Now, Refill: c.refill, Refills: c.refills, Quartets: 3, Warmup: 2}); err != nil {
 			t.Fatal(err)
 		}
 		var got []int
@@ -92,7 +93,7 @@ func TestLongLaunchesHaveNoUntimedOnesBeforeThem(t *testing.T) {
 			got = append(got, x.samples)
 		}
 		if !slices.Equal(got, c.want) {
-			t.Errorf("refill %v: samples %v, want %v", c.refill, got, c.want)
+			t.Errorf("refill %v, %d times: samples %v, want %v", c.refill, c.refills, got, c.want)
 		}
 	}
 }

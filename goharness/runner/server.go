@@ -52,9 +52,10 @@ type Server struct {
 	// Traffic opens the counters of the host's memory controllers, which are read where threads are sampled; nil: they are not.
 	Traffic func() (Traffic, error)
 
-	dev    backend.Device
-	devKey string
-	cur    *prepared
+	dev      backend.Device
+	devKey   string
+	cur      *prepared
+	expected []*Known // of the programs verified last, the latest first
 }
 
 type prepared struct {
@@ -405,6 +406,11 @@ func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, e
 		}
 		return &record.Verification{Passed: true, IntegerTest: "not done: a pilot, or verified before"}, nil
 	}
+	ref := s.cur.c.Program
+	if len(s.cur.c.Arms) > 0 {
+		ref = s.cur.c.Arms[q.Arm]
+	}
+	effort.Known = s.known(ref)
 	v, err := Verify(ctx, a.e, a.p, Seed, effort)
 	if err != nil {
 		return nil, err

@@ -26,6 +26,8 @@ type Effort struct {
 	AllBelow int64
 	// Samples compared otherwise; at least 1,024.
 	Samples int
+	// Known is what was expected of this program on the same seed before; nil: nothing is kept.
+	Known *Known
 }
 
 // DefaultEffort compares small outputs whole and 1,024 random elements of large ones.
@@ -323,6 +325,12 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 		return nil
 	}
 	idx := v.choose(total)
+	at := place{n, integer}
+	known := v.effort.Known.of(at, idx)
+	all := known
+	if known == nil {
+		all = make([]op.Expectation, len(idx))
+	}
 	workers := min(runtime.GOMAXPROCS(0), max(1, len(idx)/16))
 	if total <= int64(v.effort.Samples) {
 		workers = min(runtime.GOMAXPROCS(0), len(idx))
@@ -350,7 +358,10 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 						errs[w] = v.ctx.Err()
 						return
 					}
-					e := v.p.Reference.Expect(in, n, idx[k+j])
+					if known == nil {
+						all[k+j] = v.p.Reference.Expect(in, n, idx[k+j])
+					}
+					e := all[k+j]
 					bound := v.bound(t, e, integer)
 					ratio := Deviation(y, t.DType, e.Value, bound, integer)
 					if ratio > 1 || ratio != ratio {
@@ -373,6 +384,7 @@ func (v *verifier) compare(phase string, in *op.Inputs, n int, t op.Tensor, inte
 		}
 		v.out.WorstBound = max(v.out.WorstBound, worst[w])
 	}
+	v.effort.Known.keep(at, idx, all)
 	v.out.Checked += int64(len(idx))
 	if int64(len(idx)) < total {
 		return v.project(phase, in, n, t, integer)
@@ -454,7 +466,7 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 	for i := range x {
 		x[i] = float64(rng.IntN(2)*2 - 1)
 	}
-	want := pr.Project(in, n, x)
+	want := v.effort.Known.project(place{n, integer}, func() []op.Expectation { return pr.Project(in, n, x) })
 	if want == nil {
 		return nil
 	}
