@@ -130,6 +130,7 @@ type campaign struct {
 	pilots      map[string]piloted         // comparisons with their baselines, by id
 	tried       pilotsShown                // what pilots of libraries have shown
 	took        map[string]time.Duration   // a visit to each
+	around      map[string]time.Duration   // of it, beside its quartets
 	left        map[string]bool            // those that are not visited again
 	barrier     float64                    // of the last visit
 	common      float64                    // barrier that is common among visits so far
@@ -160,7 +161,7 @@ func newCampaign(cfg Config) *campaign {
 	}
 	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch, Deadline: cfg.Deadline}, done: map[string]record.Result{}, asked: map[string]record.Case{},
 		shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
-		pilots: map[string]piloted{}, took: map[string]time.Duration{}, left: map[string]bool{}, aside: map[string]string{}}
+		pilots: map[string]piloted{}, took: map[string]time.Duration{}, around: map[string]time.Duration{}, left: map[string]bool{}, aside: map[string]string{}}
 }
 
 // close ends the workers and frees the device for other runs.

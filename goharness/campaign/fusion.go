@@ -126,6 +126,7 @@ type piloted struct {
 	record.Case
 	own   record.ProgramRef // the best of ridge's own candidates
 	tried []record.BaselineCandidate
+	most  int64 // ns that a visit may sample for
 }
 
 // compare measures a case against its baseline. A vendor library that won the pilot and then fails

@@ -184,8 +184,11 @@ func (c *campaign) due(round int) (out []piloted) {
 			c.left[k.ID] = true
 			continue
 		}
+		if !c.cfg.Plan.Quick { // which has time for the first visits and as many short ones
+			p.most = k.BudgetNS / int64(c.leastVisits())
+		}
 		if _, timed := c.took[k.ID]; !timed {
-			c.took[k.ID] = firstGuess(r)
+			c.took[k.ID], c.around[k.ID] = firstGuess(r), firstGuess(r)-sampled(r)
 		}
 		if !c.settled(p) || round <= c.leastVisits() && (round <= 2 || measure.Margin(*r.Ratio, p.Cuts) < wideMargin) {
 			out = append(out, p)
@@ -231,6 +234,12 @@ func firstGuess(r record.Result) time.Duration {
 	return 100*time.Millisecond + sampled(r) + time.Duration(r.WorkingSetBytes)
 }
 
+// visitBudget is the sampling time of a visit: the first one's, more where that is less than what a visit takes around it, for then time goes by
+// beside the samples; but not beyond the plan's.
+func visitBudget(first, most int64, around time.Duration) int64 {
+	return max(first, min(most, int64(around)))
+}
+
 // cost is the time that visits are expected to take: that of the last ones.
 func (c *campaign) cost(due []piloted) (sum time.Duration) {
 	for _, p := range due {
@@ -244,7 +253,7 @@ func (c *campaign) timeLeft() time.Duration { return c.target() - c.cfg.Now().Su
 // again makes one more visit to a comparison and pools it with those before. Its kernels were verified at the first.
 func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	k := p.Case
-	k.Verified = true // with the budget of the first visit
+	k.Verified, k.BudgetNS = true, visitBudget(k.BudgetNS, p.most, c.around[k.ID])
 	c.cfg.View.Started(k)
 	began := c.cfg.Now()
 	v, err := c.run(ctx, k)
@@ -252,6 +261,7 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 		return err
 	}
 	c.took[k.ID] = c.cfg.Now().Sub(began)
+	c.around[k.ID] = c.took[k.ID] - sampled(v)
 	if v.Ratio != nil && len(v.Ratio.BarrierNS) > 0 {
 		c.barrier = v.Ratio.BarrierNS[0]
 	}

@@ -156,3 +156,20 @@ func TestTheTimeLeftGoesToWhatItCanSettle(t *testing.T) {
 		})
 	}
 }
+
+func TestAVisitSamplesAsLongAsItTakesAroundThat(t *testing.T) {
+	for _, tc := range []struct {
+		first, most int64
+		around      time.Duration
+		want        int64
+	}{
+		{30e6, 500e6, 200 * time.Millisecond, 200e6},
+		{300e6, 500e6, 200 * time.Millisecond, 300e6}, // the first had more
+		{30e6, 100e6, 200 * time.Millisecond, 100e6},  // the plan's
+		{30e6, 500e6, -time.Millisecond, 30e6},        // a clock that does not show it
+	} {
+		if got := visitBudget(tc.first, tc.most, tc.around); got != tc.want {
+			t.Errorf("first %d, most %d, %v around it: %d, want %d", tc.first, tc.most, tc.around, got, tc.want)
+		}
+	}
+}

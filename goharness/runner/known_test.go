@@ -36,6 +36,7 @@ func TestWhatIsExpectedOfAProgramIsComputedOnce(t *testing.T) {
 				t.Fatal(err)
 			}
 			kernel := ""
+			once := false
 			verify := func(b *fakebackend.Backend, p op.Program, known *runner.Known) record.Verification {
 				d, err := b.Open("toy", backend.OpenOptions{})
 				if err != nil {
@@ -48,7 +49,7 @@ func TestWhatIsExpectedOfAProgramIsComputedOnce(t *testing.T) {
 				}
 				defer func() { _ = e.Release() }()
 				kernel = e.Kernels()[0].Name
-				effort := runner.Effort{AllBelow: 1 << 16, Samples: 1024, Known: known}
+				effort := runner.Effort{AllBelow: 1 << 16, Samples: 1024, Known: known, Once: once}
 				v, err := runner.Verify(t.Context(), e, p, runner.Seed, effort)
 				if err != nil {
 					t.Fatal(err)
@@ -75,6 +76,13 @@ func TestWhatIsExpectedOfAProgramIsComputedOnce(t *testing.T) {
 			wrong := verify(&fakebackend.Backend{Fault: map[string]string{kernel: fakebackend.Wrong}}, p, known)
 			if wrong.Passed || wrong.Mismatch == nil {
 				t.Errorf("a wrong kernel passes by what is known: %+v", wrong)
+			}
+			once = true
+			if v := verify(&fakebackend.Backend{}, p, nil); !v.Passed || v.Checked >= plain.Checked || v.Repeatable || v.WrittenBytes != 0 || v.IntegerTest == "exact" {
+				t.Errorf("verified once: %+v", v)
+			}
+			if v := verify(&fakebackend.Backend{Fault: map[string]string{kernel: fakebackend.Wrong}}, p, nil); v.Passed {
+				t.Errorf("a wrong kernel passes where it is verified once: %+v", v)
 			}
 		})
 	}
