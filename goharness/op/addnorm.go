@@ -1,8 +1,6 @@
 package op
 
 import (
-	"math"
-
 	"ridge/goharness/record"
 )
 
@@ -79,28 +77,21 @@ func (a *AddNorm) Expect(in *Inputs, out int, i int64) Expectation {
 		return Expectation{Value: z}
 	}
 	col, start := i%a.Cols, i/a.Cols*a.Cols
-	at := func(k int64) float64 { return a.sum(in, start+k) }
-	if a.Cols <= lineBlock { // every element is looked at several times
-		line, r := make([]float64, a.Cols), make([]float64, a.Cols)
-		in.Span(0, start, 1, line)
-		in.Span(1, start, 1, r)
-		for k := range line {
-			line[k] = Round(a.D, Round(record.FP32, line[k]+r[k]))
+	m := a.norm.memory.of(in, start, func() moments {
+		at := func(k int64) float64 { return a.sum(in, start+k) }
+		if a.Cols <= lineBlock { // every element is looked at several times
+			line, r := make([]float64, a.Cols), make([]float64, a.Cols)
+			in.Span(0, start, 1, line)
+			in.Span(1, start, 1, r)
+			for k := range line {
+				line[k] = Round(a.D, Round(record.FP32, line[k]+r[k]))
+			}
+			at = func(k int64) float64 { return line[k] }
 		}
-		at = func(k int64) float64 { return line[k] }
-	}
+		return momentsOf(a.norm.opName, at, a.Cols)
+	})
 	if a.norm.opName == "layer_norm" {
-		return layerNormExpectation(at, a.Cols, z, in.At(2, col), in.At(3, col), a.Eps)
+		return m.layerNorm(z, in.At(2, col), in.At(3, col), a.Eps)
 	}
-	return rmsNormExpectation(at, a.Cols, z, in.At(2, col), a.Eps)
-}
-
-// rmsNormExpectation: the root, the reciprocal and two products round once each.
-func rmsNormExpectation(at func(int64) float64, n int64, x, gamma, eps float64) Expectation {
-	var sq float64
-	for k := int64(0); k < n; k++ {
-		sq += at(k) * at(k)
-	}
-	v := x / math.Sqrt(sq/float64(n)+eps) * gamma
-	return Expectation{Value: v, Magnitude: 2 * math.Abs(v)}
+	return m.rmsNorm(z, in.At(2, col), a.Eps)
 }

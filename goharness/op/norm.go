@@ -1,8 +1,6 @@
 package op
 
 import (
-	"math"
-
 	"ridge/goharness/record"
 )
 
@@ -15,6 +13,7 @@ type Norm struct {
 	Eps        float64
 	D          record.DType
 	params     []record.Param
+	memory     lines
 }
 
 // NormSpecs declares softmax, layer_norm and rms_norm. FLOP per element are modelled:
@@ -97,57 +96,27 @@ func (n *Norm) ExpectCost() int64 {
 	return 4 * n.Cols
 }
 
-// Expect recomputes the element's row (or column).
+// Expect has the element's row (or column) gone over once.
 func (n *Norm) Expect(in *Inputs, out int, i int64) Expectation {
 	start, step, count := i/n.Cols*n.Cols, int64(1), n.Cols
 	if n.Dim == 0 {
 		start, step, count = i%n.Cols, n.Cols, n.Rows
 	}
-	at := func(k int64) float64 { return in.At(0, start+k*step) }
-	if count <= lineBlock { // every element is looked at several times
-		line := make([]float64, count)
-		in.Span(0, start, step, line)
-		at = func(k int64) float64 { return line[k] }
-	}
+	m := n.memory.of(in, start, func() moments {
+		at := func(k int64) float64 { return in.At(0, start+k*step) }
+		if count <= lineBlock { // every element is looked at several times
+			line := make([]float64, count)
+			in.Span(0, start, step, line)
+			at = func(k int64) float64 { return line[k] }
+		}
+		return momentsOf(n.opName, at, count)
+	})
+	x := in.At(0, i)
 	switch n.opName {
 	case "softmax":
-		return softmaxExpectation(at, count, in.At(0, i))
+		return m.softmax(x)
 	case "layer_norm":
-		return layerNormExpectation(at, count, in.At(0, i), in.At(1, i-start), in.At(2, i-start), n.Eps)
+		return m.layerNorm(x, in.At(1, i-start), in.At(2, i-start), n.Eps)
 	}
-	return rmsNormExpectation(at, count, in.At(0, i), in.At(1, i-start), n.Eps)
-}
-
-// softmaxExpectation: rounding x − max perturbs each exponential relatively by u·|x − max|;
-// in the sum these perturbations average with the weights p_j. The exponentials, the sum,
-// its reciprocal and the product add a few u.
-func softmaxExpectation(at func(int64) float64, n int64, x float64) Expectation {
-	top := math.Inf(-1)
-	for k := int64(0); k < n; k++ {
-		top = math.Max(top, at(k))
-	}
-	var sum, spread float64
-	for k := int64(0); k < n; k++ {
-		e := math.Exp(at(k) - top)
-		sum += e
-		spread += e * (top - at(k))
-	}
-	v := math.Exp(x-top) / sum
-	return Expectation{Value: v, Magnitude: v * (2 + (top - x) + spread/sum)}
-}
-
-// layerNormExpectation: the mean carries an error of the size of mean|x| (its rounding to
-// fp32 and the sum's), which x − mean passes on; the variance is stationary in the mean.
-func layerNormExpectation(at func(int64) float64, n int64, x, gamma, beta, eps float64) Expectation {
-	var s, a, sq float64
-	for k := int64(0); k < n; k++ {
-		s += at(k)
-		a += math.Abs(at(k))
-	}
-	mean := s / float64(n)
-	for k := int64(0); k < n; k++ {
-		sq += (at(k) - mean) * (at(k) - mean)
-	}
-	f := gamma / math.Sqrt(sq/float64(n)+eps)
-	return Expectation{Value: (x-mean)*f + beta, Magnitude: math.Abs(f)*(a/float64(n)+2*math.Abs(x-mean)) + math.Abs(beta)}
+	return m.rmsNorm(x, in.At(1, i-start), n.Eps)
 }
