@@ -23,7 +23,8 @@ const (
 // anywhere, chance decides which sets of the second-level cache a buffer's lines crowd (a share of 800 KB in an L2 of 1 MiB: 200 pages, 32 colours of 8
 // ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. When nothing is
 // in use the chunks, all of one size, are cut from their starts again: whatever was measured before, a case finds its small buffers at the same places
-// within a huge page, in every visit and in every process. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
+// within a huge page, in every visit and in every process. Larger blocks are cut from released ones and grow together again when they come back: where
+// the kernel clears 0.3 GB/s (a guest whose memory the host first has to find), 1 GiB in one array, then in two, would take 3 s each time. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none
 	mapped int64
@@ -33,11 +34,10 @@ type arena struct {
 	apart  bool // small blocks are mappings of their own
 }
 
-// block is one mapping, or a part of a chunk. Blocks of 2 MiB and more are 2 MiB-aligned and advised for huge pages.
+// block is a mapping, a part of one, or a part of a chunk. Blocks of 2 MiB and more are 2 MiB-aligned and advised for huge pages.
 type block struct {
-	raw []byte // what the kernel gave
-	mem []byte // the aligned part
-	of  *chunk // nil: a mapping of its own
+	mem []byte
+	of  *chunk // nil: to be unmapped by itself
 }
 
 // chunk is huge pages that small blocks are cut from, one after another.
@@ -49,9 +49,13 @@ type chunk struct {
 
 func (b block) ptr() unsafe.Pointer { return unsafe.Pointer(&b.mem[0]) }
 
-// take returns a block of at least n bytes, reusing the smallest released one that is not
-// more than twice as large.
+// take returns a block of at least n bytes: of whole huge pages from the start of the smallest released one that is as large, a smaller one by reusing the
+// smallest released one that is not more than twice as large.
 func (a *arena) take(n int64) (block, error) {
+	if b, ok := a.cut(n); ok {
+		a.inUse += int64(len(b.mem))
+		return b, nil
+	}
 	best := -1
 	for i, b := range a.free {
 		size := int64(len(b.mem))
@@ -75,6 +79,52 @@ func (a *arena) take(n int64) (block, error) {
 	a.inUse += int64(len(b.mem))
 	return b, nil
 }
+
+// cut takes whole huge pages from the start of the smallest released block that has as many.
+func (a *arena) cut(n int64) (block, bool) {
+	if n < hugePage || a.apart {
+		return block{}, false
+	}
+	n = roundUp(n, hugePage)
+	best := -1
+	for i, b := range a.free {
+		if b.of == nil && int64(len(b.mem)) >= n && (best < 0 || len(b.mem) < len(a.free[best].mem)) {
+			best = i
+		}
+	}
+	if best < 0 {
+		return block{}, false
+	}
+	b := block{mem: a.free[best].mem[:n:n]}
+	if rest := a.free[best].mem[n:]; len(rest) > 0 {
+		a.free[best].mem = rest
+	} else {
+		a.free = slices.Delete(a.free, best, best+1)
+	}
+	return b, true
+}
+
+// join puts a released block of whole huge pages to those beside it.
+func (a *arena) join(b block) {
+	a.free = slices.DeleteFunc(a.free, func(x block) bool {
+		switch {
+		case x.of != nil || len(x.mem) < hugePage:
+		case x.end() == b.start():
+			b.mem = unsafe.Slice(&x.mem[0], len(x.mem)+len(b.mem))
+			return true
+		case b.end() == x.start():
+			b.mem = unsafe.Slice(&b.mem[0], len(b.mem)+len(x.mem))
+			return true
+		}
+		return false
+	})
+	a.free = append(a.free, b)
+}
+
+func (b block) start() uintptr { return uintptr(b.ptr()) }
+func (b block) end() uintptr   { return b.start() + uintptr(len(b.mem)) }
+
+func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // mapWithin maps a block within the limit; released ones make way.
 func (a *arena) mapWithin(n int64) (block, error) {
@@ -101,7 +151,7 @@ func (a *arena) carve(n int64) (block, bool) {
 	if n >= hugePage || a.apart {
 		return block{}, false
 	}
-	n = (n + page - 1) / page * page
+	n = roundUp(n, page)
 	for _, c := range a.chunks {
 		if int64(len(c.whole.mem))-c.cut >= n {
 			return c.next(n), true
@@ -140,7 +190,11 @@ func (a *arena) limitLeft() int64 {
 
 func (a *arena) give(b block) {
 	a.inUse -= int64(len(b.mem))
-	a.free = append(a.free, b)
+	if b.of == nil && len(b.mem) >= hugePage && !a.apart {
+		a.join(b)
+	} else {
+		a.free = append(a.free, b)
+	}
 	if a.inUse > 0 {
 		return
 	}
@@ -176,7 +230,7 @@ func (a *arena) trim() {
 
 func (a *arena) unmap(b block) {
 	a.mapped -= int64(len(b.mem))
-	_ = unix.Munmap(b.raw)
+	_ = unix.MunmapPtr(b.ptr(), uintptr(len(b.mem)))
 }
 
 func mapBlock(n int64) (block, error) {
@@ -184,7 +238,7 @@ func mapBlock(n int64) (block, error) {
 	if n >= hugePage {
 		align = hugePage
 	}
-	size := (n + align - 1) / align * align
+	size := roundUp(n, align)
 	extra := int64(0)
 	if align == hugePage {
 		extra = hugePage
@@ -192,15 +246,21 @@ func mapBlock(n int64) (block, error) {
 	if size < n || size+extra < size {
 		return block{}, fmt.Errorf("map %d bytes: size overflows", n)
 	}
-	raw, err := unix.Mmap(-1, 0, int(size+extra), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	raw, err := unix.MmapPtr(-1, 0, nil, uintptr(size+extra), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return block{}, fmt.Errorf("map %d bytes: %w", n, err)
 	}
-	off := int64(0)
-	if extra > 0 {
-		off = (hugePage - int64(uintptr(unsafe.Pointer(&raw[0]))%hugePage)) % hugePage
+	if extra > 0 { // of the mapping the aligned part is kept
+		before := (hugePage - uintptr(raw)%hugePage) % hugePage
+		if before > 0 {
+			_ = unix.MunmapPtr(raw, before)
+		}
+		raw = unsafe.Add(raw, before)
+		if after := uintptr(extra) - before; after > 0 {
+			_ = unix.MunmapPtr(unsafe.Add(raw, size), after)
+		}
 	}
-	b := block{raw: raw, mem: raw[off : off+size]}
+	b := block{mem: unsafe.Slice((*byte)(raw), size)}
 	if align == hugePage {
 		_ = unix.Madvise(b.mem, unix.MADV_HUGEPAGE) // where refused, small pages serve; the share obtained is recorded
 	}

@@ -42,6 +42,47 @@ func TestTrimReturnsReleasedBuffersToTheSystem(t *testing.T) {
 	}
 }
 
+// Cases of one thread and of several take turns, on a device each.
+func TestADeviceHasTheMemoryOfTheOneBefore(t *testing.T) {
+	o, err := op.Builtin().New("stream_copy", map[string]string{"n": "1000000"}, record.FP32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New()
+	mapped := int64(0)
+	for i, c := range []struct {
+		cpus  []int
+		limit int64
+	}{{[]int{-1}, 0}, {[]int{-1, -1}, 0}, {[]int{-1}, 9 << 20}, {[]int{-1}, 0}} {
+		opened, err := b.Open("cpu", backend.OpenOptions{CPUs: c.cpus, Affinity: "none", MemoryLimit: c.limit})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := opened.(*device)
+		if had := d.mem.mapped; had != mapped || i > 0 && d.mem.limitLeft() < c.limit {
+			t.Errorf("device %d begins with %d bytes, the one before had %d; %d may be mapped beside them", i, had, mapped, d.mem.limitLeft())
+		}
+		e, err := opened.Prepare(op.Single(o), backend.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if mapped > 0 && d.mem.mapped > mapped+hugePage {
+			t.Errorf("device %d mapped %d bytes beside the %d that it had", i, d.mem.mapped-mapped, mapped)
+		}
+		if mapped = d.mem.mapped; i < 3 { // the last one is left with a buffer in use
+			if err := e.Release(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := opened.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if b.spare.held.mapped != 0 {
+		t.Errorf("%d bytes of a device with buffers in use are kept", b.spare.held.mapped)
+	}
+}
+
 // Small blocks lie within huge pages, beside each other; they come and go like mappings of their own.
 func TestSmallBlocksAreCutFromHugePages(t *testing.T) {
 	var a arena
@@ -132,6 +173,55 @@ func TestTheSamePlacesAreFoundAgainWhenNothingIsInUse(t *testing.T) {
 	b.trim()
 	if a.mapped+b.mapped != 0 {
 		t.Errorf("after trim %d and %d bytes are mapped", a.mapped, b.mapped)
+	}
+}
+
+// Arrays of one size, then of another, lie in the same memory: what the kernel has cleared once is not mapped anew.
+func TestLargeBlocksAreCutFromReleasedOnes(t *testing.T) {
+	const mib = 1 << 20
+	var a arena
+	take := func(sizes ...int64) (out []block) {
+		for _, n := range sizes {
+			b, err := a.take(n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if int64(len(b.mem)) < n || b.start()%hugePage != 0 {
+				t.Fatalf("%d bytes asked for: %d at %#x", n, len(b.mem), b.start())
+			}
+			b.mem[0], b.mem[len(b.mem)-1] = 1, 1
+			for _, x := range out {
+				if x.start() < b.end() && b.start() < x.end() {
+					t.Fatalf("blocks of %d and %d bytes lie over each other", len(x.mem), len(b.mem))
+				}
+			}
+			out = append(out, b)
+		}
+		return out
+	}
+	give := func(blocks []block, order ...int) {
+		for _, i := range order {
+			a.give(blocks[i])
+		}
+	}
+	give(take(40*mib), 0)
+	mapped := a.mapped
+	give(take(20*mib, 20*mib), 1, 0)
+	give(take(13*mib, 12*mib, 11*mib+1), 1, 0, 2) // of 14, 12 and 12
+	give(take(40*mib), 0)                         // grown together again
+	if a.mapped != mapped || a.inUse != 0 {
+		t.Errorf("%d bytes are mapped, %d at first; %d in use", a.mapped, mapped, a.inUse)
+	}
+	blocks := take(10*mib, 10*mib)
+	a.give(blocks[0])
+	a.trim()
+	if a.mapped != 10*mib || blocks[1].mem[0] != 1 {
+		t.Errorf("with one of two parts released %d bytes are mapped after trim, want those of the other", a.mapped)
+	}
+	a.give(blocks[1])
+	a.trim()
+	if a.mapped != 0 || len(a.free) != 0 {
+		t.Errorf("%d bytes are mapped in %d blocks after all were released", a.mapped, len(a.free))
 	}
 }
 

@@ -167,12 +167,12 @@ func (d *device) host(name string) (*vendor.Host, error) {
 	return h, nil
 }
 
-// Close ends the team and unmaps all memory.
+// Close ends the team. The next device that is opened has its memory.
 func (d *device) Close() error {
 	for _, h := range d.hosts {
 		h.Close()
 	}
 	d.team.Close()
-	d.mem.trim()
+	d.b.spare.keep(&d.mem)
 	return nil
 }

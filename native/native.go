@@ -27,12 +27,14 @@ import (
 type Backend struct {
 	Families []kernel.Family
 	Vendors  []kernel.Family
+
+	spare *spare // memory between devices; nil: none is kept
 }
 
 // New is the CPU platform with ridge's kernels and any further families.
 func New(extra ...kernel.Family) *Backend {
 	own := families()
-	return &Backend{Families: append(own, extra...), Vendors: vendor.Families(own)}
+	return &Backend{Families: append(own, extra...), Vendors: vendor.Families(own), spare: &spare{}}
 }
 
 // Name of the platform.
@@ -90,7 +92,7 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
 	t.SetAhead(ahead(kernel.Detect()))
-	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: arena{limit: o.MemoryLimit, apart: nodes() > 1}}, nil
+	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
 }
 
 // ahead is how far kernels that stream from memory ask ahead. On Granite Rapids, from DRAM with stores around the caches, two threads (2 KiB; 1 KiB the
