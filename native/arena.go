@@ -24,7 +24,7 @@ const (
 // ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. When nothing is
 // in use the chunks, all of one size, are cut from their starts again: whatever was measured before, a case finds its small buffers at the same places
 // within a huge page, in every visit and in every process. Larger blocks are cut from released ones and grow together again when they come back: where
-// the kernel clears 0.3 GB/s (a guest whose memory the host first has to find), 1 GiB in one array, then in two, would take 3 s each time. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
+// the first touch of 1 GiB takes seconds (3.7 by one thread, in a guest whose memory the host first has to find), so would 1 GiB in one array, then in two, each time. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none
 	mapped int64

@@ -113,9 +113,13 @@ func TestAnInterruptedRunIsResumed(t *testing.T) {
 	}
 }
 
-// signalled starts a command and sends it SIGINT when it has said so many lines: what it said in all, and the run to resume.
-func signalled(t *testing.T, cmd *exec.Cmd, after int) (said []string, id string) {
+// signalled starts a command and sends it signals, SIGINT where none are given, when it has said so many lines: what it said in all, and the run to
+// resume.
+func signalled(t *testing.T, cmd *exec.Cmd, after int, signals ...os.Signal) (said []string, id string) {
 	t.Helper()
+	if len(signals) == 0 {
+		signals = []os.Signal{syscall.SIGINT}
+	}
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -126,15 +130,21 @@ func signalled(t *testing.T, cmd *exec.Cmd, after int) (said []string, id string
 	watchdog := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
 	defer watchdog.Stop()
 	for sc := bufio.NewScanner(stderr); sc.Scan(); {
-		if said = append(said, sc.Text()); len(said) == after {
-			if err := cmd.Process.Signal(syscall.SIGINT); err != nil {
+		if said = append(said, sc.Text()); len(said) != after {
+			continue
+		}
+		for i, s := range signals {
+			if i > 0 {
+				time.Sleep(3 * time.Millisecond) // two at once would be one to the process too
+			}
+			if err := cmd.Process.Signal(s); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != exitInterrupted {
-		t.Fatalf("exit code %d after SIGINT, want 3: %q", code, said)
+		t.Fatalf("exit code %d after %v, want %d: %q", code, signals, exitInterrupted, said)
 	}
 	_, id, ok := strings.Cut(said[len(said)-1], "--resume ")
 	if !ok {
@@ -293,30 +303,7 @@ func TestSignalsThatComeTogetherAreOne(t *testing.T) {
 		{"the terminal's, and that of a parent", []os.Signal{syscall.SIGINT, syscall.SIGTERM}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			cmd := process(t, "calibrate", "--quick", "--force", "--operations", "stream_triad", "--precision", "fp32", "--threads", "1", "--data-dir", t.TempDir())
-			stderr, err := cmd.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			watchdog := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
-			defer watchdog.Stop()
-			var said []string
-			for sc := bufio.NewScanner(stderr); sc.Scan(); {
-				if said = append(said, sc.Text()); len(said) > 1 {
-					continue
-				}
-				for _, s := range tc.signals {
-					_ = cmd.Process.Signal(s)
-					time.Sleep(3 * time.Millisecond) // two at once would be one to the process too
-				}
-			}
-			_ = cmd.Wait()
-			if code := cmd.ProcessState.ExitCode(); code != exitInterrupted || len(said) == 0 || !strings.Contains(said[len(said)-1], "--resume ") {
-				t.Errorf("exit code %d, want %d and how to resume: %q", code, exitInterrupted, said)
-			}
+			signalled(t, process(t, "calibrate", "--quick", "--force", "--operations", "stream_triad", "--precision", "fp32", "--threads", "1", "--data-dir", t.TempDir()), 1, tc.signals...)
 		})
 	}
 }
