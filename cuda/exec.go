@@ -214,8 +214,8 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 		}
 		return kernel.Kernel{}, nil, backend.Unsupported("no CUDA kernel is registered for %s at %s", st.Op.Name(), st.Op.DType())
 	}
-	if name := op.PackedOperand(st.Op); name != "" {
-		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels pack no operand beforehand (packed=1 asks for %s)", name)
+	if names := op.PackedOperands(st.Op); len(names) > 0 {
+		return kernel.Kernel{}, nil, backend.Unsupported("the CUDA kernels pack no operand beforehand (packed=1 asks for %s)", strings.Join(names, " and "))
 	}
 	if forced == "" && e.opts.Library == "" {
 		e.prefer(all, st.Op)

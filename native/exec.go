@@ -99,7 +99,7 @@ func (e *executable) prepare() error {
 			if alone {
 				need = max(need, picked[i].WorkspaceBytes(a.p, 1))
 			}
-			if op.PackedOperand(st.Op) != "" {
+			if len(op.PackedOperands(st.Op)) > 0 {
 				if e.kernels[i].PackedBytes, err = e.place(picked[i], a); err != nil {
 					return err
 				}
@@ -134,7 +134,7 @@ func (e *executable) alone(k candidate, o op.Op) bool {
 	return e.d.team.Size() > 1 && k.family.Alone != nil && k.family.Alone(o, k.Kernel)
 }
 
-// place gives bound arguments memory for an operand that their kernel packs beforehand; each set has its own.
+// place gives bound arguments memory for the operands that their kernel packs beforehand; each set has its own.
 func (e *executable) place(k candidate, a args) (int64, error) {
 	n := k.PackedBytes(a.p, e.d.team.Size())
 	b, err := e.d.mem.take(max(n, 1))

@@ -33,6 +33,8 @@ var packedOps = []packedOp{
 	{"gemm", record.FP64, map[string]string{"m": "96", "n": "150", "k": "600", "tb": "1"}},
 	{"linear", record.FP32, map[string]string{"m": "90", "n": "160", "k": "700", "act": "relu"}},
 	{"conv2d", record.INT8, map[string]string{"n": "1", "c": "256", "h": "7", "w": "7", "k": "96", "r": "1", "layout": "nhwc"}},
+	{"swiglu", record.FP32, map[string]string{"m": "90", "n": "160", "k": "700"}},
+	{"mlp", record.FP32, map[string]string{"m": "90", "n": "160", "k": "700", "h": "900"}},
 }
 
 // dotPackedOps are such ops where only kernels on 512-bit dot products and matrix units take a packed operand.
@@ -138,10 +140,12 @@ func TestAPackedLaunchReadsItsCopyAndPacksNothing(t *testing.T) {
 			t.Fatalf("%s packed nothing beforehand", kernel)
 		}
 		plain := prepared(t, dev, c.name, c.d, c.params, "0", backend.PrepareOptions{Kernel: kernel})
-		operand, out := op.PackedOperand(e.p.Steps[0].Op), e.p.Tensors[len(e.p.Tensors)-1].Name
+		out := e.p.Tensors[len(e.p.Tensors)-1].Name
 		copied := e.packed[0].mem[:e.kernels[0].PackedBytes]
 		before := slices.Clone(copied)
-		mark(e.raw(t, 0, operand))
+		for _, operand := range op.PackedOperands(e.p.Steps[0].Op) {
+			mark(e.raw(t, 0, operand))
+		}
 		var panels [2]int64
 		for i, x := range []*executable{e, plain} {
 			mark(x.scratch.mem)

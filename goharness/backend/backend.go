@@ -76,7 +76,7 @@ type KernelInfo struct {
 	Params map[string]int64
 	// Library, of a vendor library's kernel in an executable, is its version and code path; "" for ridge's own.
 	Library string
-	// PackedBytes, of an executable's kernel, are those of the operand that it packed beforehand (op.Packer), which it reads in the operand's place.
+	// PackedBytes, of an executable's kernel, are those of the operands that it packed beforehand (op.Packer), which it reads in their place.
 	PackedBytes int64
 	// Alone, of an executable's kernel: one thread of the team runs it, since meeting the others would take longer.
 	Alone bool

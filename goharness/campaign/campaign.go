@@ -129,6 +129,7 @@ type campaign struct {
 	laterProbes []record.ProbeEntry        // of the resumed journal
 	pilots      map[string]piloted         // comparisons with their baselines, by id
 	tried       pilotsShown                // what pilots of libraries have shown
+	packs       packings                   // what pilots of packed weights have shown
 	took        map[string]time.Duration   // a visit to each
 	around      map[string]time.Duration   // of it, beside its quartets
 	left        map[string]bool            // those that are not visited again
@@ -161,7 +162,7 @@ func newCampaign(cfg Config) *campaign {
 	}
 	return &campaign{cfg: cfg, started: cfg.Now(), runner: &runner.Runner{Launch: cfg.Launch, Deadline: cfg.Deadline}, done: map[string]record.Result{}, asked: map[string]record.Case{},
 		shown: map[string]bool{}, probed: map[string]time.Time{}, exceeded: map[record.CeilingKey]bool{},
-		pilots: map[string]piloted{}, took: map[string]time.Duration{}, around: map[string]time.Duration{}, left: map[string]bool{}, aside: map[string]string{}}
+		pilots: map[string]piloted{}, took: map[string]time.Duration{}, around: map[string]time.Duration{}, left: map[string]bool{}, aside: map[string]string{}, packs: packings{}}
 }
 
 // close ends the workers and frees the device for other runs.

@@ -78,14 +78,14 @@ func (c *campaign) sustainCase(ctx context.Context, r *record.Result) (totals []
 	return totals, "", nil
 }
 
-// askedBefore is the case as a resumed journal's result answers it: with the baseline that won the pilot then, which the arm's
-// name tells.
+// askedBefore is the case as a resumed journal's result answers it: with the programs that won the pilots then, which the arms'
+// names tell.
 func askedBefore(k record.Case, r record.Result) record.Case {
 	if len(k.Arms) != 2 || len(r.Arms) != 2 {
 		return k
 	}
 	k.Arms = slices.Clone(k.Arms)
-	k.Arms[0].Name = r.Arms[0].Name
+	k.Arms[0].Name, k.Arms[1].Name = r.Arms[0].Name, r.Arms[1].Name
 	if len(r.Arms[0].Libraries) > 0 {
 		k.Arms[0].Library = strings.TrimPrefix(r.Arms[0].Name, fusion.Unfused+":")
 	}

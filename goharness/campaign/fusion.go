@@ -107,13 +107,23 @@ func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
 			best = other
 		}
 	}
+	best, tried, err := c.packing(ctx, k, best)
+	p.tried = append(p.tried, tried...)
+	if err != nil {
+		return p, err
+	}
 	if err := c.libraries(ctx); err != nil {
 		return p, err
 	}
 	p.own = best
-	best, tried, err := c.vendors(ctx, k, best)
+	best, tried, err = c.vendors(ctx, k, best)
 	p.tried = append(p.tried, tried...)
-	p.Arms = []record.ProgramRef{best, k.Arms[1]}
+	if err != nil {
+		return p, err
+	}
+	fused, tried, err := c.packing(ctx, k, k.Arms[1])
+	p.fused = tried
+	p.Arms = []record.ProgramRef{best, fused}
 	return p, err
 }
 
@@ -126,7 +136,8 @@ type piloted struct {
 	record.Case
 	own   record.ProgramRef // the best of ridge's own candidates
 	tried []record.BaselineCandidate
-	most  int64 // ns that a visit may sample for
+	fused []record.BaselineCandidate // forms of the fused program
+	most  int64                      // ns that a visit may sample for
 }
 
 // compare measures a case against its baseline. A vendor library that won the pilot and then fails
@@ -171,7 +182,7 @@ func (c *campaign) fusionProfile(complete bool) (*record.Fusion, error) {
 		for j := range patterns[i].Shapes {
 			s := &patterns[i].Shapes[j]
 			if r, ok := c.done[s.CaseID]; ok {
-				s.Candidates, s.VendorFused, s.VendorTried = r.Candidates, r.VendorFused, r.VendorTried
+				s.Candidates, s.FusedCandidates, s.VendorFused, s.VendorTried = r.Candidates, r.FusedCandidates, r.VendorFused, r.VendorTried
 			}
 		}
 	}

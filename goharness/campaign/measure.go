@@ -166,7 +166,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 			return r, err
 		}
 	}
-	r.Candidates = p.tried
+	r.Candidates, r.FusedCandidates = p.tried, p.fused
 	if c.visited(k) {
 		c.pilots[k.ID] = p
 		c.beside, c.compared = c.beside+c.cfg.Now().Sub(began)-sampled(r), c.compared+1

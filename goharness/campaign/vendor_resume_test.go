@@ -50,7 +50,7 @@ func withLibrary(t *testing.T, dir string, l librarian, ways ...string) (cfg Con
 		all[0].Shapes = append(all[0].Shapes, fusion.Shape{Params: map[string]string{"m": m, "k": "5", "n": "7"}, Quick: true})
 	}
 	l.Backend = &fakebackend.Backend{NS: func(p op.Program, _ string) float64 {
-		ns := map[string]float64{"buffers": 100e3, "in place": 90e3, fusion.Fused: 60e3, "acme packed": 80e3, "acme fused": 70e3}[p.Name]
+		ns := map[string]float64{"buffers": 100e3, "in place": 90e3, fusion.Fused: 60e3, "in place packed": 90e3, "fused packed": 60e3, "acme packed": 80e3, "acme fused": 70e3}[p.Name]
 		if p.Name == "acme packed" && strings.Contains(fmt.Sprint(p.Reference.Params()), "{m 4}") {
 			ns = 95e3
 		}

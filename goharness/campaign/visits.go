@@ -174,7 +174,7 @@ func (c *campaign) due(round int) (out []piloted) {
 			if len(r.Arms) != 2 {
 				continue
 			}
-			p = piloted{Case: askedBefore(k, r), tried: r.Candidates}
+			p = piloted{Case: askedBefore(k, r), tried: r.Candidates, fused: r.FusedCandidates}
 			p.BudgetNS, p.LeastQuartets = k.BudgetNS/int64(c.leastVisits()), measure.LeastQuartetsOfVisit
 			c.pilots[k.ID] = p
 		}
@@ -274,7 +274,7 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	r := c.done[k.ID]
 	switch {
 	case v.Status == record.Invalid:
-		v.Candidates, v.VendorFused, v.VendorTried = r.Candidates, r.VendorFused, r.VendorTried
+		v.Candidates, v.FusedCandidates, v.VendorFused, v.VendorTried = r.Candidates, r.FusedCandidates, r.VendorFused, r.VendorTried
 		r = v
 	case !v.Status.Counts():
 		c.cfg.View.Warn("visit %d to %s ended %s (%s): what was measured before stands", round, k.ID, v.Status, v.Reason)

@@ -152,8 +152,8 @@ func find(all []Pattern, name string) (Pattern, bool) {
 }
 
 // Program resolves an arm: ref.Pattern names the pattern, ref.Name the arm ("fused", "unfused"
-// or "unfused:CANDIDATE"; "" is the reference, as the fused program). A vendor library (ref.Library) computes the
-// last candidate, with the elementwise stages in place where they can be, or the fused program.
+// or "unfused:CANDIDATE", and their packed forms, see Packed; "" is the reference, as the fused program). A vendor library (ref.Library)
+// computes the last candidate, with the elementwise stages in place where they can be, or the fused program.
 func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	p, ok := find(all, ref.Pattern)
 	if !ok {
@@ -163,19 +163,8 @@ func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	if err != nil {
 		return op.Program{}, err
 	}
-	arm, candidate, _ := strings.Cut(ref.Name, ":")
-	switch arm {
-	case Fused, VendorFused, "":
-		return pair.Fused, nil
-	case Unfused:
-		if n := len(pair.Unfused); ref.Library != "" && n > 0 {
-			return pair.Unfused[n-1], nil
-		}
-		for _, u := range pair.Unfused {
-			if candidate == "" || u.Name == candidate {
-				return u, nil
-			}
-		}
+	if out, ok := pair.arm(ref.Name, ref.Library != ""); ok {
+		return out, nil
 	}
 	return op.Program{}, fmt.Errorf("pattern %s has no arm %q", p.Name, ref.Name)
 }

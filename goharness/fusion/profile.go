@@ -73,6 +73,7 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 		return sized{}, fmt.Errorf("it is %s and an arm has no time", r.Status)
 	}
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
+	_, s.FusedForm, _ = strings.Cut(f.Name, ":")
 	s.UnfusedWritten, s.FusedWritten = written(u), written(f)
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
 	unfusedNS, fusedNS := measure.Undisturbed(*r.Ratio, [2]record.Time{*u.Time, *f.Time})
@@ -86,17 +87,17 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	if verdict.AtLeast != measure.Inconclusive {
 		s.AtLeast = verdict.AtLeast
 	}
-	// What an arm of that name computes: a library's is the last candidate.
-	unfused := pair.Unfused[len(pair.Unfused)-1]
-	for _, candidate := range pair.Unfused {
-		if candidate.Name == s.Baseline || s.Baseline == "" {
-			unfused = candidate
-			break
-		}
+	unfused, known := pair.arm(u.Name, len(u.Libraries) > 0)
+	if !known { // of an older document
+		unfused = pair.Unfused[len(pair.Unfused)-1]
+	}
+	fused, known := pair.arm(f.Name, false)
+	if !known {
+		fused = pair.Fused
 	}
 	s.energy(u.Energy, f.Energy)
-	limits.apply(&s.FusionShape, unfused, pair.Fused, &r)
-	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(pair.Fused.Steps), limits.launch(&r))
+	limits.apply(&s.FusionShape, unfused, fused, &r)
+	s.Explanation = explain(s.FusionShape, len(unfused.Steps)-len(fused.Steps), limits.launch(&r))
 	return s, nil
 }
 
@@ -139,6 +140,9 @@ func explain(s record.FusionShape, launches int, dispatchNS float64) string {
 	gained := (s.UnfusedMS - s.FusedMS) * 1e6
 	if spared := dispatchNS * float64(launches); spared > 0 && gained > 0 && s.SpeedupCI95[0] > 1 {
 		text += fmt.Sprintf(" (dispatch %.0f %% of the gain)", min(100, 100*spared/gained))
+	}
+	if s.FusedForm == Packed {
+		text += "; weights packed beforehand"
 	}
 	if s.UnfusedLimit != nil {
 		text += fmt.Sprintf("; unfused %s, fused %s", limited(s.UnfusedLimit), limited(s.FusedLimit))

@@ -143,11 +143,11 @@ func (c *Conv) Accumulate() record.DType { return convDTypes[c.D][2] }
 func (c *Conv) Items() int64             { return c.N }
 
 // PackedOperand implements Packer.
-func (c *Conv) PackedOperand() string {
+func (c *Conv) PackedOperands() []string {
 	if c.Packed {
-		return "w"
+		return []string{"w"}
 	}
-	return ""
+	return nil
 }
 
 // Tensors: x, w, [bias], [residual], [scale], y.

@@ -141,11 +141,11 @@ func (g *Gemm) Items() int64 {
 }
 
 // PackedOperand implements Packer.
-func (g *Gemm) PackedOperand() string {
+func (g *Gemm) PackedOperands() []string {
 	if g.Packed {
-		return "b"
+		return []string{"b"}
 	}
-	return ""
+	return nil
 }
 
 // dims are those of one matrix, behind the batch when there is one.

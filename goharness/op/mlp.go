@@ -12,6 +12,7 @@ import (
 type MLP struct {
 	M, K, H, N int64
 	Act        string
+	Packed     bool // both weights are packed beforehand
 	D          record.DType
 	params     []record.Param
 	memory     hiddenRows
@@ -28,10 +29,11 @@ func MLPSpec() Spec {
 			{Name: "h", Doc: "hidden features", Min: 1, Max: maxDim},
 			{Name: "n", Doc: "output features", Min: 0, Max: maxDim},
 			{Name: "act", Doc: "activation of the hidden features", Default: "gelu", Enum: Activations},
+			{Name: "packed", Doc: "1: both weights are packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP32, record.BF16},
 		New: func(v Values, d record.DType) (Op, error) {
-			return &MLP{M: v.Int("m"), K: v.Int("k"), H: v.Int("h"), N: v.Int("n"), Act: v.Str("act"), D: d, params: v.List()}, nil
+			return &MLP{M: v.Int("m"), K: v.Int("k"), H: v.Int("h"), N: v.Int("n"), Act: v.Str("act"), Packed: v.Bool("packed"), D: d, params: v.List()}, nil
 		},
 	}
 }
@@ -41,6 +43,14 @@ func (p *MLP) Params() []record.Param   { return p.params }
 func (p *MLP) DType() record.DType      { return p.D }
 func (p *MLP) Accumulate() record.DType { return record.FP32 }
 func (p *MLP) Items() int64             { return p.M }
+
+// PackedOperands implements Packer.
+func (p *MLP) PackedOperands() []string {
+	if p.Packed {
+		return []string{"w1", "w2"}
+	}
+	return nil
+}
 
 // Tensors: a (X), w1, b1, w2, b2, c (Y).
 func (p *MLP) Tensors() []Tensor {

@@ -3,7 +3,11 @@
 // output element with the magnitude that bounds its rounding error. It knows no device.
 package op
 
-import "ridge/goharness/record"
+import (
+	"slices"
+
+	"ridge/goharness/record"
+)
 
 // Role of a tensor in an op.
 type Role int
@@ -201,19 +205,45 @@ func LeastFLOPs(o Op) int64 {
 	return o.FLOPs()
 }
 
-// Packer is an op whose constant operand (weights) may be packed beforehand: once after the inputs are
+// Packer is an op whose constant operands (weights) may be packed beforehand (its parameter packed): once after the inputs are
 // written, outside every timed window, into an order that the kernel chooses. It reads only that copy.
 type Packer interface {
-	// PackedOperand names the tensor; "" where nothing is packed beforehand.
-	PackedOperand() string
+	// PackedOperands names the tensors; none where nothing is packed beforehand.
+	PackedOperands() []string
 }
 
-// PackedOperand names the tensor of o that is packed beforehand, or is "".
-func PackedOperand(o Op) string {
+// PackedOperands names the tensors of o that are packed beforehand.
+func PackedOperands(o Op) []string {
 	if p, ok := o.(Packer); ok {
-		return p.PackedOperand()
+		return p.PackedOperands()
 	}
-	return ""
+	return nil
+}
+
+// PackedOperandBytes are those of the operands of o that are packed beforehand, as they lie.
+func PackedOperandBytes(o Op) (sum int64) {
+	packed := PackedOperands(o)
+	for _, t := range o.Tensors() {
+		if slices.Contains(packed, t.Name) {
+			sum += t.Elements() * t.DType.Size()
+		}
+	}
+	return sum
+}
+
+// WithPacked is a layer with its weights packed beforehand; ok is false for ops that have no weights or no such form. The B of a gemm may be
+// anything.
+func WithPacked(o Op) (packed Op, ok bool) {
+	if _, is := o.(Packer); !is || o.Name() == "gemm" {
+		return nil, false
+	}
+	params := map[string]string{}
+	for _, x := range o.Params() {
+		params[x.Name] = x.Value
+	}
+	params["packed"] = "1"
+	packed, err := Builtin().New(o.Name(), params, o.DType())
+	return packed, err == nil
 }
 
 // Step is one op of a program; Bind names the program's tensor for each op tensor.

@@ -11,6 +11,7 @@ import (
 // linear layers of an unfused chain take them.
 type SwiGLU struct {
 	M, N, K int64
+	Packed  bool // both weights are packed beforehand
 	D       record.DType
 	params  []record.Param
 }
@@ -24,10 +25,11 @@ func SwiGLUSpec() Spec {
 			{Name: "m", Doc: "rows (batch × tokens)", Min: 0, Max: maxDim},
 			{Name: "n", Doc: "output features", Min: 0, Max: maxDim},
 			{Name: "k", Doc: "input features", Min: 1, Max: maxDim},
+			{Name: "packed", Doc: "1: both weights are packed beforehand, untimed, as constants of inference are", Default: "0", Enum: []string{"0", "1"}},
 		},
 		DTypes: []record.DType{record.FP32, record.BF16},
 		New: func(v Values, d record.DType) (Op, error) {
-			return &SwiGLU{M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), D: d, params: v.List()}, nil
+			return &SwiGLU{M: v.Int("m"), N: v.Int("n"), K: v.Int("k"), Packed: v.Bool("packed"), D: d, params: v.List()}, nil
 		},
 	}
 }
@@ -37,6 +39,14 @@ func (s *SwiGLU) Params() []record.Param   { return s.params }
 func (s *SwiGLU) DType() record.DType      { return s.D }
 func (s *SwiGLU) Accumulate() record.DType { return record.FP32 }
 func (s *SwiGLU) Items() int64             { return s.M }
+
+// PackedOperands implements Packer.
+func (s *SwiGLU) PackedOperands() []string {
+	if s.Packed {
+		return []string{"gate", "up"}
+	}
+	return nil
+}
 
 // Tensors: a (X), gate (G), up (U), c (Y).
 func (s *SwiGLU) Tensors() []Tensor {

@@ -60,6 +60,8 @@ type FusionShape struct {
 	UnfusedKernels []string   `json:"unfused_kernels,omitempty"`
 	// Candidates are what the pilot chose from, VendorFused a library's own fused primitive, VendorTried what it was chosen from.
 	Candidates      []BaselineCandidate `json:"baseline_candidates,omitempty"`
+	FusedForm       string              `json:"fused_form,omitempty" jsonschema:"description=packed: the fused program has its weights packed beforehand, outside the timed window, which a pilot showed to be faster; absent: it takes them as they are stored"`
+	FusedCandidates []BaselineCandidate `json:"fused_candidates,omitempty" jsonschema:"description=forms of the fused program that a pilot chose from, and why they are out of the choice; absent where it has one form"`
 	VendorFused     *VendorFused        `json:"vendor_fused,omitempty"`
 	VendorTried     []BaselineCandidate `json:"vendor_fused_candidates,omitempty" jsonschema:"description=the libraries' fused primitives that vendor_fused was chosen from and why the others or all are out; absent where no library could be opened (see host.vendor_libraries)"`
 	FusedKernels    []string            `json:"fused_kernels,omitempty"`

@@ -106,9 +106,10 @@ type Result struct {
 	Arms     []Arm          `json:"arms,omitempty"`
 	Ratio    *Ratio         `json:"ratio,omitempty"`
 
-	Candidates  []BaselineCandidate `json:"candidates,omitempty" jsonschema:"description=of a fusion pattern: what the pilot chose the first arm from"`
-	VendorFused *VendorFused        `json:"vendor_fused,omitempty" jsonschema:"description=of a fusion pattern: a vendor library's own fused primitive"`
-	VendorTried []BaselineCandidate `json:"vendor_fused_candidates,omitempty" jsonschema:"description=of a fusion pattern: the libraries' fused primitives that vendor_fused was chosen from and why the others or all are out; absent where no library could be opened (see host.vendor_libraries)"`
+	Candidates      []BaselineCandidate `json:"candidates,omitempty" jsonschema:"description=of a fusion pattern: what the pilot chose the first arm from"`
+	FusedCandidates []BaselineCandidate `json:"fused_candidates,omitempty" jsonschema:"description=of a fusion pattern: forms of the fused program that the pilot chose the second arm from"`
+	VendorFused     *VendorFused        `json:"vendor_fused,omitempty" jsonschema:"description=of a fusion pattern: a vendor library's own fused primitive"`
+	VendorTried     []BaselineCandidate `json:"vendor_fused_candidates,omitempty" jsonschema:"description=of a fusion pattern: the libraries' fused primitives that vendor_fused was chosen from and why the others or all are out; absent where no library could be opened (see host.vendor_libraries)"`
 
 	Conditions   *Conditions   `json:"conditions,omitempty"`
 	DeviceMemory *DeviceMemory `json:"device_memory,omitempty"`

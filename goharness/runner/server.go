@@ -282,7 +282,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 			}
 			out.Accumulate = wider(out.Accumulate, k.Accumulate)
 			if k.PackedBytes > 0 && pa.Bytes > 0 { // the copy is read, not the operand
-				more := k.PackedBytes - operandBytes(a.p.Steps[n].Op)
+				more := k.PackedBytes - op.PackedOperandBytes(a.p.Steps[n].Op)
 				pa.PackedBytes, pa.Bytes = pa.PackedBytes+k.PackedBytes, pa.Bytes+more
 				if i == 0 {
 					out.Bytes, out.WorkingSetBytes, out.Traffic.ReadBytes = out.Bytes+more, out.WorkingSetBytes+more, out.Traffic.ReadBytes+more
@@ -299,16 +299,6 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 		out.DeviceReserved, out.DevicePeak = own.MemoryReserved()
 	}
 	return out, nil
-}
-
-// operandBytes are those of the operand that an op has packed beforehand.
-func operandBytes(o op.Op) int64 {
-	for _, t := range o.Tensors() {
-		if t.Name == op.PackedOperand(o) {
-			return t.Elements() * t.DType.Size()
-		}
-	}
-	return 0
 }
 
 // maxSets bounds the buffer sets of a cold case: the buffers of 2 MiB and more of each take mappings of their own.
@@ -373,7 +363,7 @@ func (s *Server) fits(arms []arm) error {
 			need += float64(t.StorageBytes()) * float64(a.sets)
 		}
 		for _, st := range a.p.Steps { // and the copy, about as large
-			need += float64(operandBytes(st.Op)) * float64(a.sets)
+			need += float64(op.PackedOperandBytes(st.Op)) * float64(a.sets)
 		}
 	}
 	for last := false; ; last = true {

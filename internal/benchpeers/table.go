@@ -126,7 +126,7 @@ func (r *row) fill(peaks []plan.Peak) error {
 	} else {
 		r.entries = append(r.entries, entry{role: ours, name: "ridge", maker: "ridge", ask: ask("", nil)})
 	}
-	if p, ok := o.(op.Packer); ok && p.PackedOperand() == "" && r.params["groups"] == "" && r.params["batch"] == "" {
+	if p, ok := o.(op.Packer); ok && len(p.PackedOperands()) == 0 && r.params["groups"] == "" && r.params["batch"] == "" {
 		more, name := map[string]string{"packed": "1"}, "ridge packed"
 		if r.layouts {
 			more["layout"], name = "nhwc", "ridge packed nhwc"

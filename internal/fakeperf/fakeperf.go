@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=499a7e2758ca
 #include "fakeperf.h"
 */
 import "C"

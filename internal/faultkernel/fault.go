@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=499a7e2758ca
 #include "fault.h"
 */
 import "C"

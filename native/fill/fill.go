@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=499a7e2758ca
 #cgo LDFLAGS: -lm
 #include "fill.h"
 // The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=499a7e2758ca
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -54,9 +54,9 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 	}
 	switch l := o.(type) {
 	case *op.SwiGLU:
-		return bindLayers(C.RIDGE_LAYERS_SWIGLU, [4]int64{l.M, l.N, l.K, 0}, "silu", bufs), nil
+		return bindLayers(C.RIDGE_LAYERS_SWIGLU, [4]int64{l.M, l.N, l.K, 0}, "silu", l.Packed, bufs), nil
 	case *op.MLP:
-		return bindLayers(C.RIDGE_LAYERS_MLP, [4]int64{l.M, l.N, l.K, l.H}, l.Act, bufs), nil
+		return bindLayers(C.RIDGE_LAYERS_MLP, [4]int64{l.M, l.N, l.K, l.H}, l.Act, l.Packed, bufs), nil
 	}
 	g, ok := o.(*op.Gemm)
 	if !ok {
@@ -99,11 +99,14 @@ func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
 }
 
 // bindLayers binds two linear layers in one launch; sizes are M, N, K and H.
-func bindLayers(kind C.int32_t, sizes [4]int64, act string, bufs []kernel.Buffer) unsafe.Pointer {
+func bindLayers(kind C.int32_t, sizes [4]int64, act string, packed bool, bufs []kernel.Buffer) unsafe.Pointer {
 	p := kernel.Alloc(C.sizeof_ridge_gemm_args)
 	a := (*C.ridge_gemm_args)(p)
 	a.M, a.N, a.K, a.H = C.int64_t(sizes[0]), C.int64_t(sizes[1]), C.int64_t(sizes[2]), C.int64_t(sizes[3])
 	a.layers, a.alpha, a.trans_b, a.act = kind, 1, 1, C.int32_t(slices.Index(op.Activations, act))
+	if packed {
+		a.packing = 1
+	}
 	for _, b := range bufs {
 		ld := C.int64_t(b.Tensor.LD())
 		switch b.Tensor.Name {

@@ -23,6 +23,9 @@
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
 // Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed. Up to 3 rows the hidden features are one chunk, so
 // that the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
+//
+// Weights packed beforehand: both matrices as gemm_packed.h has one, one behind the other, the second of mlp by blocks of K that make up a chunk;
+// no rows go by dot products or strips then.
 
 #if GEMM_PK > 1 // what the hidden block holds
 #define GEMM_HID GEMM_TA
@@ -42,10 +45,15 @@
 #endif
 #define GEMM_LAYERS_DOTS_H 1024 // hidden features of a chunk by dot products, for more than 3 rows
 
+#ifdef GEMM_DOTS_MAX
+#define GEMM_LAYERS_DOTS(g) ((g)->M <= GEMM_DOTS_MAX && !(g)->packing)
+#endif
+
 // How a launch is cut, and where its parts of the workspace begin.
 typedef struct GEMM_F(layers_plan) {
   int64_t rows, kc, hc, kc2;    // rows of a block, K of a block, hidden features of a chunk and of a block of it
   int64_t a1, a2;               // bytes of one packed block of K of X, of the hidden block
+  int64_t cols;                 // that SwiGLU has of each matrix at a time
   int64_t acc_ld, hid_ld, y_ld; // pitches of sums
   int64_t b_at, a1_at, a2_at, acc_at, hid_at, y_at, total;
   int64_t b_bytes, acc_bytes;   // of one thread
@@ -56,7 +64,7 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
   const int mlp = g->layers == RIDGE_LAYERS_MLP;
   const int64_t s = sizeof(GEMM_S), block = g->kc > 0 ? g->kc : GEMM_KC;
 #ifdef GEMM_DOTS_MAX
-  if (g->M <= GEMM_DOTS_MAX) {
+  if (GEMM_LAYERS_DOTS(g)) {
     memset(&p, 0, sizeof p);
     p.hc = g->M > 3 ? gemm_block(g->H, GEMM_LAYERS_DOTS_H, 16) : gemm_ceil(g->H, 16);
     p.hid_ld = p.hc + 16;
@@ -71,16 +79,16 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
 #endif
   p.rows = gemm_block(g->M, GEMM_LAYERS_BLOCKS * (g->mc > 0 ? g->mc : GEMM_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
-  p.hc = gemm_ceil(gemm_ceil(2 * nthreads * GEMM_NR, block), GEMM_NR);
-  p.hc = mlp ? gemm_ceil(gemm_min(p.hc, g->H), GEMM_NR) : 0;
-  p.kc2 = gemm_block(p.hc, block, GEMM_KU);
+  p.kc2 = mlp ? gemm_ceil(gemm_min(block, g->H), GEMM_NR) : 0; // whatever the threads: a packed copy serves any team
+  p.hc = mlp ? gemm_min(gemm_ceil(2 * nthreads * GEMM_NR, p.kc2), gemm_ceil(g->H, p.kc2)) : 0;
   const int64_t tiles = (p.rows + GEMM_MR - 1) / GEMM_MR, high = tiles * GEMM_MR;
   p.a1 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc), 64);
   p.a2 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc2), 64);
-  p.acc_ld = GEMM_GROUP + 16;
+  p.cols = g->packing && p.rows <= GEMM_MC ? GEMM_GROUP : GEMM_GROUP / 2;
+  p.acc_ld = (mlp ? GEMM_GROUP : 2 * p.cols) + 16;
   p.hid_ld = p.hc + 16;
   p.y_ld = gemm_ceil(g->N, GEMM_NR) + 16;
-  p.b_bytes = gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
+  p.b_bytes = g->packing ? 0 : gemm_ceil(GEMM_GROUP / GEMM_NR * GEMM_B_PANEL(p.kc > p.kc2 ? p.kc : p.kc2), 4096);
   p.acc_bytes = ridge_apart(high * p.acc_ld * s);
   p.b_at = 0;
   p.acc_at = nthreads * p.b_bytes;
@@ -100,7 +108,7 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
 #else
 #define GEMM_LAYERS_LEAST 0
 #endif
-#define GEMM_LAYERS_STRIPS(g) ((g)->M > GEMM_LAYERS_LEAST && (g)->M <= GEMM_TILES_FEW && (g)->N > 0 && (g)->K > 0 && (g)->layers == RIDGE_LAYERS_SWIGLU)
+#define GEMM_LAYERS_STRIPS(g) (!(g)->packing && (g)->M > GEMM_LAYERS_LEAST && (g)->M <= GEMM_TILES_FEW && (g)->N > 0 && (g)->K > 0 && (g)->layers == RIDGE_LAYERS_SWIGLU)
 #else
 #define GEMM_LAYERS_STRIPS(g) 0
 #endif
@@ -135,25 +143,93 @@ GEMM_INLINE void GEMM_F(pack_block)(const GEMM_TA *src, const GEMM_HID *hid, int
   }
 }
 
-// acc[rows x cols] = (add ? acc : 0) + A * b[cols,k]^T: A packed, b read and packed here; whole tiles are written.
-// next: what is packed after this, asked for ahead, or NULL.
-GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t block, int64_t rows, int64_t k, char *a,
-                                       int64_t bytes, const GEMM_TB *b, int64_t ldb, int64_t cols, char *b_pack, GEMM_S *acc,
-                                       int64_t acc_ld, int add, const GEMM_TB *next, int64_t next_ld) {
+// Weights [n,k] of one product: where they lie, or a packed copy by blocks of K.
+typedef struct GEMM_F(weights) {
+  const GEMM_TB *b;
+  const char *copy; // NULL: none
+  int64_t ld, n, k, block;
+} GEMM_F(weights);
+
+// Those of the first and the second product (SwiGLU: gate and up).
+RIDGE_INLINE GEMM_F(weights) GEMM_F(weights_of)(const ridge_gemm_args *g, const GEMM_F(layers_plan) *p, int second) {
+  const int mlp = g->layers == RIDGE_LAYERS_MLP;
+  GEMM_F(weights) w = {g->B, g->packing ? g->packed : NULL, g->ldb, mlp ? g->H : g->N, g->K, p->kc};
+  if (!second) return w;
+  const int64_t last = (w.k - 1) / w.block * w.block; // the last block of the first
+  if (w.copy) w.copy = GEMM_F(copied)(w.copy, w.n, w.k, w.block, last, gemm_ceil(w.n, GEMM_NR));
+  w.b = g->B2, w.ld = g->ldb2, w.n = g->N;
+  if (mlp) w.k = g->H, w.block = p->kc2;
+  return w;
+}
+
+RIDGE_INLINE int64_t GEMM_F(layers_packed)(const ridge_gemm_args *g, int32_t nthreads) {
+  ridge_gemm_args from = *g;
+  from.packing = 1, from.packed = (void *)64; // as an address to count from: it is not read
+  const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(&from, nthreads);
+  const GEMM_F(weights) w = GEMM_F(weights_of)(&from, &p, 1);
+  return GEMM_F(copied)(w.copy, w.n, w.k, w.block, (w.k - 1) / w.block * w.block, gemm_ceil(w.n, GEMM_NR)) - (char *)from.packed;
+}
+
+GEMM_NOINLINE int GEMM_F(layers_pack)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
+  for (int second = 0; second < 2; second++) {
+    const GEMM_F(weights) w = GEMM_F(weights_of)(g, &p, second);
+    int64_t from, to;
+    ridge_share(w.n, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
+    for (int64_t pc = 0; pc < w.k && from < to; pc += w.block)
+      GEMM_F(pack_b)(GEMM_F(copied)(w.copy, w.n, w.k, w.block, pc, from), w.b + from * w.ld + pc, w.ld, 1, to - from, gemm_min(w.block, w.k - pc));
+  }
+  return RIDGE_OK;
+}
+
+// What a call of sum_columns has of its weights: rows from j on, columns from pc on.
+typedef struct GEMM_F(piece) {
+  const GEMM_F(weights) *w; // NULL: nothing
+  int64_t j, pc;
+} GEMM_F(piece);
+
+// Asks for kc columns of a piece's rows.
+GEMM_INLINE gemm_ahead GEMM_F(piece_ahead)(const GEMM_F(piece) *at, int64_t cols, int64_t kc, int64_t steps) {
+  const GEMM_F(weights) *w = at->w;
+  if (!w->copy) return gemm_ahead_of(w->b + at->j * w->ld + at->pc, w->ld * (int64_t)sizeof(GEMM_TB), cols, kc * (int64_t)sizeof(GEMM_TB), steps);
+  const int64_t panels = (cols + GEMM_NR - 1) / GEMM_NR;
+  return gemm_ahead_of(GEMM_F(copied)(w->copy, w->n, w->k, w->block, at->pc, at->j), 0, 1, panels * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)), steps);
+}
+
+// acc[rows x cols] = (add ? acc : 0) + A * weights^T, of k columns from at->pc on: A packed, the weights read and packed here, or read of their copy;
+// whole tiles are written. next: what is read after this, as many rows, asked for ahead.
+GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, int64_t k, char *a, int64_t bytes, GEMM_F(piece) at, int64_t cols,
+                                       char *b_pack, GEMM_S *acc, int64_t acc_ld, int add, GEMM_F(piece) next) {
+  const GEMM_F(weights) *w = at.w;
   GEMM_F(block) q;
   memset(&q, 0, sizeof q);
   q.rows = rows, q.cols = cols, q.b = b_pack, q.acc = acc, q.acc_ld = acc_ld, q.padded = 1;
-  const int64_t size = sizeof(GEMM_TB), steps = (rows + GEMM_MR - 1) / GEMM_MR * ((cols + GEMM_NR - 1) / GEMM_NR);
-  for (int64_t pc = 0; pc < k; pc += block) {
-    const int64_t kc = gemm_min(block, k - pc);
+  const int64_t steps = (rows + GEMM_MR - 1) / GEMM_MR * ((cols + GEMM_NR - 1) / GEMM_NR), end = at.pc + k;
+  q.first = !add;
+  for (; at.pc < end; a += bytes, q.first = 0) {
+    const int64_t kc = gemm_min(w->block, end - at.pc);
     q.kc = gemm_ceil(kc, GEMM_KU);
     q.a_panel = GEMM_A_PANEL(q.kc), q.b_panel = GEMM_B_PANEL(q.kc);
-    q.a = a + pc / block * bytes;
-    q.first = pc == 0 && !add;
-    GEMM_F(pack_b)(b_pack, b + pc, ldb, 1, cols, kc);
+    q.a = a;
+    if (w->copy) q.b = GEMM_F(copied)(w->copy, w->n, w->k, w->block, at.pc, at.j);
+    else GEMM_F(pack_b)(b_pack, w->b + at.j * w->ld + at.pc, w->ld, 1, cols, kc);
+    at.pc += kc;
+    const GEMM_F(piece) then = at.pc < end ? at : next;
+    const int64_t size = gemm_min(w->block, at.pc < end ? end - at.pc : k);
     q.ahead.left = 0;
-    if (pc + kc < k) q.ahead = gemm_ahead_of(b + pc + kc, ldb * size, cols, gemm_min(block, k - pc - kc) * size, steps);
-    else if (next) q.ahead = gemm_ahead_of(next, next_ld * size, cols, gemm_min(block, k) * size, steps);
+#if GEMM_EXACT
+    if (w->copy) { // as run_own has it
+      GEMM_F(beside) s;
+      memset(&s, 0, sizeof s);
+      const int64_t panels = (cols + GEMM_NR - 1) / GEMM_NR, both = g->layers == RIDGE_LAYERS_MLP ? (g->K + g->N) * g->H : 2 * g->N * g->K;
+      if (then.w)
+        GEMM_F(beside_given)(&s, g->M, both, GEMM_F(copied)(then.w->copy, then.w->n, then.w->k, then.w->block, then.pc, then.j),
+                             panels * GEMM_B_PANEL(gemm_ceil(size, GEMM_KU)), rows, panels);
+      GEMM_F(own_block)(g, &q, NULL, 0, 0, &s);
+      continue;
+    }
+#endif
+    if (then.w) q.ahead = GEMM_F(piece_ahead)(&then, cols, size, steps);
     GEMM_F(macro)(g, &q);
   }
 }
@@ -256,9 +332,6 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   }
   return RIDGE_OK;
 }
-#define GEMM_LAYERS_DOTS(g) ((g)->M <= GEMM_DOTS_MAX)
-#else
-#define GEMM_LAYERS_DOTS(g) 0
 #endif
 
 GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
@@ -277,7 +350,8 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes, *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
   GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *y = (GEMM_S *)(ws + p.y_at);
   GEMM_HID *hid = (GEMM_HID *)(ws + p.hid_at);
-  const GEMM_TB *b1 = g->B, *b2 = g->B2;
+  const GEMM_F(weights) w1 = GEMM_F(weights_of)(g, &p, 0), w2 = GEMM_F(weights_of)(g, &p, 1);
+  const GEMM_F(piece) none = {NULL, 0, 0};
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
   GEMM_BEGIN
@@ -290,13 +364,11 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
     ridge_barrier(ctx);
     if (g->layers == RIDGE_LAYERS_SWIGLU) {
       for (int64_t j = c0, n; j < c1; j += n) {
-        n = gemm_min(GEMM_GROUP / 2, c1 - j);
-        const GEMM_TB *gate = b1 + j * g->ldb, *up = b2 + j * g->ldb2;
-        const int more = j + n + GEMM_GROUP / 2 <= c1;
-        GEMM_F(sum_columns)(g, p.kc, rows, g->K, a1, p.a1, gate, g->ldb, n, b_pack, acc, p.acc_ld, 0, up, g->ldb2);
-        GEMM_F(sum_columns)(g, p.kc, rows, g->K, a1, p.a1, up, g->ldb2, n, b_pack, acc + GEMM_GROUP / 2, p.acc_ld, 0,
-                            more ? gate + n * g->ldb : NULL, g->ldb);
-        GEMM_F(gated)((GEMM_TC *)g->C + i0 * g->ldc + j, g->ldc, rows, n, acc, acc + GEMM_GROUP / 2, p.acc_ld);
+        n = gemm_min(p.cols, c1 - j);
+        const GEMM_F(piece) gate = {&w1, j, 0}, up = {&w2, j, 0}, more = {&w1, j + n, 0};
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, gate, n, b_pack, acc, p.acc_ld, 0, up);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, up, n, b_pack, acc + p.cols, p.acc_ld, 0, j + n + p.cols <= c1 ? more : none);
+        GEMM_F(gated)((GEMM_TC *)g->C + i0 * g->ldc + j, g->ldc, rows, n, acc, acc + p.cols, p.acc_ld);
       }
       continue;
     }
@@ -305,8 +377,8 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
       ridge_share(hc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
       for (int64_t h = from, n; h < to; h += n) {
         n = gemm_min(GEMM_GROUP, to - h);
-        const GEMM_TB *b = b1 + (h0 + h) * g->ldb;
-        GEMM_F(sum_columns)(g, p.kc, rows, g->K, a1, p.a1, b, g->ldb, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? b + n * g->ldb : NULL, g->ldb);
+        const GEMM_F(piece) here = {&w1, h0 + h, 0}, more = {&w1, h0 + h + n, 0};
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, here, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? more : none);
         GEMM_F(hidden)(hid + h, p.hid_ld, rows, n, acc, p.acc_ld, (const GEMM_TC *)g->bias + h0 + h, g->act);
       }
       ridge_barrier(ctx);
@@ -314,8 +386,8 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
       ridge_barrier(ctx);
       for (int64_t j = c0, n; j < c1; j += n) {
         n = gemm_min(GEMM_GROUP, c1 - j);
-        const GEMM_TB *b = b2 + j * g->ldb2 + h0;
-        GEMM_F(sum_columns)(g, p.kc2, rows, hc, a2, p.a2, b, g->ldb2, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? b + n * g->ldb2 : NULL, g->ldb2);
+        const GEMM_F(piece) here = {&w2, j, h0}, more = {&w2, j + n, h0};
+        GEMM_F(sum_columns)(g, rows, hc, a2, p.a2, here, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? more : none);
       }
     }
     GEMM_F(finish)(&last, i0, c0, rows, c1 - c0, y + c0, p.y_ld, NULL, 0);

@@ -49,14 +49,14 @@ typedef struct GEMM_F(beside) {
   int fast;         // packed B, by four units at a time
 } GEMM_F(beside);
 
-// Asks for packed panels at b beside the tiles of a block of so many rows and panels: as a run of memory, in even parts. Few tiles have to
+// Asks for packed panels at b, of so many elements of B in all and for m rows of C, beside the tiles of a block of so many rows and panels: as a run of memory, in even parts. Few tiles have to
 // ask for much, which is worth it for B in memory: where the caches of the chip hold it (16 MiB, as in gemm_thin.h) the hardware's
 // prefetchers do as well, and asking costs up to 4 rows a third of the rate; so it does beyond them (Zen 4, packed B of 64 MiB, one thread: 2 rows 0.63, 4 rows 0.89 of what
 // they have without).
-RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, const ridge_gemm_args *g, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
+RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, int64_t m, int64_t elements, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
   s->fast = tiles < 5 || rows / tiles < GEMM_BESIDE_ROWS;
-  if (s->fast && (g->M <= GEMM_GIVEN_FEW || g->K * g->N * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
+  if (s->fast && (m <= GEMM_GIVEN_FEW || elements * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
   s->b = (const GEMM_TB *)b, s->panels = 1;
   s->units = bytes / ((s->fast ? 4 : 1) * GEMM_NV * GEMM_VEC);
   s->chunk = (s->units + tiles * panels - 1) / (tiles * panels);
@@ -147,7 +147,7 @@ GEMM_INLINE void GEMM_F(own_groups)(const ridge_gemm_args *g, const GEMM_F(block
     k.far = 1;
 #ifndef GEMM_EXACT_RUNS // they ask for nothing: the hardware follows a group, which is a run of memory
     const int64_t next = j + GEMM_GROUP < block->cols ? j + GEMM_GROUP : 0;
-    GEMM_F(beside_given)(&s, g, block->b + next / GEMM_NR * k.b_panel, (gemm_min(GEMM_GROUP, block->cols - next) + GEMM_NR - 1) / GEMM_NR * k.b_panel,
+    GEMM_F(beside_given)(&s, g->M, g->K * g->N, block->b + next / GEMM_NR * k.b_panel, (gemm_min(GEMM_GROUP, block->cols - next) + GEMM_NR - 1) / GEMM_NR * k.b_panel,
                          k.rows, (k.cols + GEMM_NR - 1) / GEMM_NR);
 #endif
     GEMM_F(own_block)(g, &k, NULL, 0, 0, &s);
@@ -219,9 +219,9 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
           k.b = GEMM_F(given)(g, p, pc, j);
           const int64_t panels = (k.cols + GEMM_NR - 1) / GEMM_NR;
           if (GEMM_MR == 6 && tiles == 1)
-            GEMM_F(beside_given)(&s, g, k.b + GEMM_GIVEN_AHEAD, panels * k.b_panel, k.rows, panels);
+            GEMM_F(beside_given)(&s, g->M, g->K * g->N, k.b + GEMM_GIVEN_AHEAD, panels * k.b_panel, k.rows, panels);
           else if (more)
-            GEMM_F(beside_given)(&s, g, GEMM_F(given)(g, p, npc, nj), (ncols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(nkc, GEMM_KU)), k.rows, panels);
+            GEMM_F(beside_given)(&s, g->M, g->K * g->N, GEMM_F(given)(g, p, npc, nj), (ncols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(nkc, GEMM_KU)), k.rows, panels);
           GEMM_F(own_block)(g, &k, NULL, 0, 0, &s);
         } else if (!g->trans_b) {
           k.b = b_pack + turn * (p->b_bytes / 2);

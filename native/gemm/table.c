@@ -34,7 +34,7 @@ static const ridge_kernel table[] = {
 #define GEMM_LINE_PACKED(name, ops, dtype, acc, isa, rank, c, sup) \
   RIDGE_ENTRY_PACKED(name, ops, dtype, acc, isa, rank, c, 1, ridge_ws_##name, sup)
 #define GEMM_MLP(name, kernel, isa, rank, sup) \
-  {#name, "mlp", "bf16", "fp32", isa, rank, 6, 0, ridge_##name, ridge_ws_##kernel, sup, 0, 8},
+  {#name, "mlp", "bf16", "fp32", isa, rank, 6, 0, ridge_##name, ridge_ws_##kernel, sup, 0, 8, ridge_##kernel##_pack, ridge_##kernel##_packed},
 #define RIDGE_KERNEL RIDGE_ENTRY
 #include "kernels.def"
 #undef RIDGE_KERNEL

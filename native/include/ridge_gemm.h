@@ -45,8 +45,8 @@ typedef struct ridge_gemm_args {
   int64_t H;          // hidden features
   const void *B2, *bias2;
   int64_t ldb2;
-  int32_t packing; // 1: B comes packed beforehand (ridge.h)
-  void *packed;    // the kernel's own copy of B
+  int32_t packing; // 1: B (and B2) come packed beforehand (ridge.h)
+  void *packed;    // the kernel's own copy of them
 } ridge_gemm_args;
 
 #endif

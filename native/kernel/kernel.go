@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=499a7e2758ca
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -98,8 +98,8 @@ func (k Kernel) WorkspaceBytes(args unsafe.Pointer, threads int) int64 {
 
 // Packs says why the kernel cannot have an operand of the op packed beforehand where the op asks for it; nil: it can, or need not.
 func (k Kernel) Packs(o op.Op) error {
-	if name := op.PackedOperand(o); name != "" && k.Pack == nil {
-		return fmt.Errorf("packs no operand beforehand (packed=1 asks for %s)", name)
+	if names := op.PackedOperands(o); len(names) > 0 && k.Pack == nil {
+		return fmt.Errorf("packs no operand beforehand (packed=1 asks for %s)", strings.Join(names, " and "))
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ static int overrun(const void *end, int64_t slack) {
   return 0;
 }
 
-// Packs the operand; then closes it and makes the copy read-only, or opens both again.
+// Packs the operands; then closes them and makes the copy read-only, or opens both again.
 static int pack(const guard_step *s, int open) {
   if (!s->pack) return 0;
   if (!open) {
@@ -86,7 +86,8 @@ static int pack(const guard_step *s, int open) {
     if (overrun(s->packed_end, s->packed_slack)) return GUARD_PACKED;
   }
   const int all = PROT_READ | PROT_WRITE;
-  if (s->operand_bytes > 0 && mprotect(s->operand, (size_t)s->operand_bytes, open ? all : PROT_NONE)) abort();
+  for (int i = 0; i < 2; i++)
+    if (s->operand_bytes[i] > 0 && mprotect(s->operands[i], (size_t)s->operand_bytes[i], open ? all : PROT_NONE)) abort();
   if (s->copy_bytes > 0 && mprotect(s->copy, (size_t)s->copy_bytes, open ? all : PROT_READ)) abort();
   return 0;
 }

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=283c3d951b20
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=499a7e2758ca
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -43,7 +43,7 @@ func (f Fault) String() string {
 // Guard runs every kernel that this machine can run for each op with all operands and the
 // workspace between inaccessible pages, once flush against the page after the end and once
 // against the page before the start, in a child process that a read or write of one byte too many
-// ends. Of an operand that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
+// ends. Of operands that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
 func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
 	return guarded(b, ops, func(string) bool { return false })
 }
@@ -213,12 +213,18 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 				s := step{kernel: k.Name, flush: flush, regions: append(tensors[:len(tensors):len(tensors)], w),
 					c: C.guard_step{fn: C.ridge_kernel_fn(k.Fn), args: a, workspace: w.ptr(),
 						workspace_bytes: C.int64_t(w.n), slack: C.int64_t(w.slack), nthreads: C.int32_t(threads)}}
-				if name := op.PackedOperand(o); name != "" {
+				if names := op.PackedOperands(o); len(names) > 0 {
 					if a, err = f.Bind(o, bufs); err != nil { // arguments of its own, for a copy of its own
 						return fmt.Errorf("bind %s: %w", k.Name, err)
 					}
 					r.args, s.c.args = append(r.args, a), a
-					if err := r.pack(&s, f, k, tensors[slices.IndexFunc(bufs, func(b kernel.Buffer) bool { return b.Tensor.Name == name })], atEnd); err != nil {
+					var operands []region
+					for i, b := range bufs {
+						if slices.Contains(names, b.Tensor.Name) {
+							operands = append(operands, tensors[i])
+						}
+					}
+					if err := r.pack(&s, f, k, operands, atEnd); err != nil {
 						return err
 					}
 				}
@@ -241,9 +247,12 @@ func combination(threads int, atEnd bool) int {
 	return n
 }
 
-// pack gives a step's kernel memory for the operand that it packs beforehand.
-func (r *arrangement) pack(s *step, f kernel.Family, k kernel.Kernel, operand region, atEnd bool) error {
-	copied, err := r.place("the packed operand", k.PackedBytes(s.c.args, int(s.c.nthreads)), cacheLine, atEnd)
+// pack gives a step's kernel memory for the operands that it packs beforehand.
+func (r *arrangement) pack(s *step, f kernel.Family, k kernel.Kernel, operands []region, atEnd bool) error {
+	if len(operands) > len(s.c.operands) {
+		return fmt.Errorf("%s packs %d operands, and a step has room for %d", k.Name, len(operands), len(s.c.operands))
+	}
+	copied, err := r.place("the packed operands", k.PackedBytes(s.c.args, int(s.c.nthreads)), cacheLine, atEnd)
 	if err != nil {
 		return err
 	}
@@ -252,9 +261,11 @@ func (r *arrangement) pack(s *step, f kernel.Family, k kernel.Kernel, operand re
 	end := unsafe.Add(copied.ptr(), copied.n)
 	C.memset(end, C.GUARD_CANARY, C.size_t(copied.slack))
 	s.c.pack, s.c.packed_end, s.c.packed_slack = C.ridge_kernel_fn(k.Pack), end, C.int64_t(copied.slack)
-	at, n := operand.inside()
-	s.c.operand, s.c.operand_bytes = at, C.int64_t(n)
-	at, n = copied.inside()
+	for i, o := range operands {
+		at, n := o.inside()
+		s.c.operands[i], s.c.operand_bytes[i] = at, C.int64_t(n)
+	}
+	at, n := copied.inside()
 	s.c.copy, s.c.copy_bytes = at, C.int64_t(n)
 	return nil
 }

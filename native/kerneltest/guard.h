@@ -14,13 +14,13 @@ typedef struct guard_step {
   void *workspace;
   int64_t workspace_bytes, slack;
   int32_t nthreads;
-  // Where an operand is packed beforehand: the function that packs it, the copy's slack as of the workspace, the pages of the operand, which
+  // Where operands are packed beforehand: the function that packs them, the copy's slack as of the workspace, the pages of the operands, which
   // are inaccessible during the call, and those of the copy, which are read-only then.
   ridge_kernel_fn pack;
   const void *packed_end;
   int64_t packed_slack;
-  void *operand, *copy;
-  int64_t operand_bytes, copy_bytes;
+  void *operands[2], *copy;
+  int64_t operand_bytes[2], copy_bytes;
 } guard_step;
 
 // What the child leaves behind; in memory shared with it.
