@@ -50,6 +50,7 @@ typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes
 
 RIDGE_INLINE int64_t gemm_ceil(int64_t n, int64_t unit) { return (n + unit - 1) / unit * unit; }
 RIDGE_INLINE int64_t gemm_min(int64_t a, int64_t b) { return a < b ? a : b; }
+RIDGE_INLINE int64_t gemm_most(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // The block length that cuts n into the fewest blocks of at most max, all about equal, in
 // whole units: a last block of a few columns would cost a whole pass.

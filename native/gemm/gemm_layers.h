@@ -13,20 +13,23 @@
 //     swiglu: each thread, for its columns by two panels: sums of the gate, sums of up, both in its L2; then the
 //       combination, four vectors side by side, straight to Y (tiles: panels of both in turn, gemm_tiles.h)
 //     mlp: for chunks of HC hidden features:
-//       each thread, for its part of the chunk by four panels: sums (its L2), bias and activation into the hidden block; barrier
+//       each thread, for its part of the chunk by four panels: sums (its L2), bias and activation on the tiles' registers into the hidden block; barrier
 //       the team packs the hidden block as A of the second product; barrier
-//       each thread, for its columns of Y by four panels: sums += hidden block * B2 chunk; behind the last chunk bias, Y
+//       each thread, for its columns of Y by four panels: sums += hidden block * B2 chunk, in the last chunk with its bias to Y
 //
-// R = 8 MC at most (tiles 2), HC = KC (more where the team has more panels to share): what a thread goes through for four panels, its
-// sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is one block of K of the
+// R = 8 MC at most (tiles 2, packed weights 1), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more where the team has more panels to share): what a thread goes through for four panels, its
+// sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is whole blocks of K of the
 // second product, so that its sums are touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
 // Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed. Up to 3 rows the hidden features are one chunk, so
 // that the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 //
 // Weights packed beforehand: both matrices as gemm_packed.h has one, one behind the other, the second of mlp by blocks of K that make up a chunk;
-// no rows go by dot products or strips then.
+// no rows go by dot products or strips then. Exact tiles ask for what follows as gemm_own.h does: all of a piece at once before it (Emerald Rapids, swiglu of
+// 1024 and 2816 features, two threads, of weights as they lie) 8 rows 1.03, 64 rows 1.27, so 1.5 and 1.7; SwiGLU by four panels of each matrix, not two, 8 rows 1.1.
 
+// Whether the hidden block is of C's type, so that tiles end the first product on their registers.
+#define GEMM_LAYERS_ENDS (GEMM_PK > 1 || GEMM_C_IS_S)
 #if GEMM_PK > 1 // what the hidden block holds
 #define GEMM_HID GEMM_TA
 #define GEMM_HID_STORE(p, v) GEMM_STOREV(p, v)
@@ -43,6 +46,10 @@
 #else
 #define GEMM_LAYERS_BLOCKS 8
 #endif
+// Bytes of the hidden block that chunks are made for, since each chunk has two barriers. Emerald Rapids, two threads, mlp of 768 and 3072 features with
+// packed weights, of ridge's own chain of two layers so packed: chunks of 256 features 8 rows 0.82, 16 rows 0.92, 64 rows 0.94; by 1 MiB 1.05, 1.07, 0.99;
+// by 8 MiB 64 rows 1.00, 512 rows 0.91 (1 MiB 0.95).
+#define GEMM_LAYERS_HIDDEN (1 << 20)
 #define GEMM_LAYERS_DOTS_H 1024 // hidden features of a chunk by dot products, for more than 3 rows
 
 #ifdef GEMM_DOTS_MAX
@@ -77,10 +84,10 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
     return p;
   }
 #endif
-  p.rows = gemm_block(g->M, GEMM_LAYERS_BLOCKS * (g->mc > 0 ? g->mc : GEMM_MC), 1);
+  p.rows = gemm_block(g->M, (g->packing ? 1 : GEMM_LAYERS_BLOCKS) * (g->mc > 0 ? g->mc : GEMM_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
   p.kc2 = mlp ? gemm_ceil(gemm_min(block, g->H), GEMM_NR) : 0; // whatever the threads: a packed copy serves any team
-  p.hc = mlp ? gemm_min(gemm_ceil(2 * nthreads * GEMM_NR, p.kc2), gemm_ceil(g->H, p.kc2)) : 0;
+  p.hc = mlp ? gemm_min(gemm_ceil(gemm_most(2 * nthreads * GEMM_NR, GEMM_LAYERS_HIDDEN / (p.rows * s)), p.kc2), gemm_ceil(g->H, p.kc2)) : 0;
   const int64_t tiles = (p.rows + GEMM_MR - 1) / GEMM_MR, high = tiles * GEMM_MR;
   p.a1 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc), 64);
   p.a2 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc2), 64);
@@ -197,25 +204,28 @@ GEMM_INLINE gemm_ahead GEMM_F(piece_ahead)(const GEMM_F(piece) *at, int64_t cols
 }
 
 // acc[rows x cols] = (add ? acc : 0) + A * weights^T, of k columns from at->pc on: A packed, the weights read and packed here, or read of their copy;
-// whole tiles are written. next: what is read after this, as many rows, asked for ahead.
+// whole tiles are written. next: what is read after this, as many rows, asked for ahead. end: what becomes of the sums is told by it, as of those of
+// a product with C there, from its element (i0, j0) on; NULL: they are left in acc.
 GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, int64_t k, char *a, int64_t bytes, GEMM_F(piece) at, int64_t cols,
-                                       char *b_pack, GEMM_S *acc, int64_t acc_ld, int add, GEMM_F(piece) next) {
+                                       char *b_pack, GEMM_S *acc, int64_t acc_ld, int add, GEMM_F(piece) next, const ridge_gemm_args *end, int64_t i0, int64_t j0) {
   const GEMM_F(weights) *w = at.w;
   GEMM_F(block) q;
   memset(&q, 0, sizeof q);
   q.rows = rows, q.cols = cols, q.b = b_pack, q.acc = acc, q.acc_ld = acc_ld, q.padded = 1;
-  const int64_t steps = (rows + GEMM_MR - 1) / GEMM_MR * ((cols + GEMM_NR - 1) / GEMM_NR), end = at.pc + k;
+  const int64_t steps = (rows + GEMM_MR - 1) / GEMM_MR * ((cols + GEMM_NR - 1) / GEMM_NR), stop = at.pc + k;
+  q.i0 = i0, q.j0 = j0;
   q.first = !add;
-  for (; at.pc < end; a += bytes, q.first = 0) {
-    const int64_t kc = gemm_min(w->block, end - at.pc);
+  for (; at.pc < stop; a += bytes, q.first = 0) {
+    const int64_t kc = gemm_min(w->block, stop - at.pc);
     q.kc = gemm_ceil(kc, GEMM_KU);
     q.a_panel = GEMM_A_PANEL(q.kc), q.b_panel = GEMM_B_PANEL(q.kc);
     q.a = a;
     if (w->copy) q.b = GEMM_F(copied)(w->copy, w->n, w->k, w->block, at.pc, at.j);
     else GEMM_F(pack_b)(b_pack, w->b + at.j * w->ld + at.pc, w->ld, 1, cols, kc);
     at.pc += kc;
-    const GEMM_F(piece) then = at.pc < end ? at : next;
-    const int64_t size = gemm_min(w->block, at.pc < end ? end - at.pc : k);
+    q.last = end && at.pc >= stop;
+    const GEMM_F(piece) then = at.pc < stop ? at : next;
+    const int64_t size = gemm_min(w->block, at.pc < stop ? stop - at.pc : k);
     q.ahead.left = 0;
 #if GEMM_EXACT
     if (w->copy) { // as run_own has it
@@ -225,12 +235,12 @@ GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, i
       if (then.w)
         GEMM_F(beside_given)(&s, g->M, both, GEMM_F(copied)(then.w->copy, then.w->n, then.w->k, then.w->block, then.pc, then.j),
                              panels * GEMM_B_PANEL(gemm_ceil(size, GEMM_KU)), rows, panels);
-      GEMM_F(own_block)(g, &q, NULL, 0, 0, &s);
+      GEMM_F(own_block)(end ? end : g, &q, NULL, 0, 0, &s);
       continue;
     }
 #endif
     if (then.w) q.ahead = GEMM_F(piece_ahead)(&then, cols, size, steps);
-    GEMM_F(macro)(g, &q);
+    GEMM_F(macro)(end ? end : g, &q);
   }
 }
 
@@ -354,6 +364,8 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   const GEMM_F(piece) none = {NULL, 0, 0};
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
+  ridge_gemm_args first = last; // whose C is the hidden block
+  first.act = g->act, first.C = hid, first.ldc = p.hid_ld;
   GEMM_BEGIN
   int64_t c0, c1, from, to;
   ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &c0, &c1);
@@ -366,20 +378,21 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
       for (int64_t j = c0, n; j < c1; j += n) {
         n = gemm_min(p.cols, c1 - j);
         const GEMM_F(piece) gate = {&w1, j, 0}, up = {&w2, j, 0}, more = {&w1, j + n, 0};
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, gate, n, b_pack, acc, p.acc_ld, 0, up);
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, up, n, b_pack, acc + p.cols, p.acc_ld, 0, j + n + p.cols <= c1 ? more : none);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, gate, n, b_pack, acc, p.acc_ld, 0, up, NULL, 0, 0);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, up, n, b_pack, acc + p.cols, p.acc_ld, 0, j + n + p.cols <= c1 ? more : none, NULL, 0, 0);
         GEMM_F(gated)((GEMM_TC *)g->C + i0 * g->ldc + j, g->ldc, rows, n, acc, acc + p.cols, p.acc_ld);
       }
       continue;
     }
     for (int64_t h0 = 0; h0 < g->H; h0 += p.hc) {
       const int64_t hc = gemm_min(p.hc, g->H - h0);
+      first.bias = (const GEMM_TC *)g->bias + h0;
       ridge_share(hc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
       for (int64_t h = from, n; h < to; h += n) {
         n = gemm_min(GEMM_GROUP, to - h);
         const GEMM_F(piece) here = {&w1, h0 + h, 0}, more = {&w1, h0 + h + n, 0};
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, here, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? more : none);
-        GEMM_F(hidden)(hid + h, p.hid_ld, rows, n, acc, p.acc_ld, (const GEMM_TC *)g->bias + h0 + h, g->act);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, here, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? more : none, GEMM_LAYERS_ENDS ? &first : NULL, 0, h);
+        if (!GEMM_LAYERS_ENDS) GEMM_F(hidden)(hid + h, p.hid_ld, rows, n, acc, p.acc_ld, (const GEMM_TC *)g->bias + h0 + h, g->act);
       }
       ridge_barrier(ctx);
       GEMM_F(pack_block)(NULL, hid, p.hid_ld, rows, hc, p.kc2, a2, p.a2, ctx);
@@ -387,10 +400,9 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
       for (int64_t j = c0, n; j < c1; j += n) {
         n = gemm_min(GEMM_GROUP, c1 - j);
         const GEMM_F(piece) here = {&w2, j, h0}, more = {&w2, j + n, h0};
-        GEMM_F(sum_columns)(g, rows, hc, a2, p.a2, here, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? more : none);
+        GEMM_F(sum_columns)(g, rows, hc, a2, p.a2, here, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? more : none, h0 + hc >= g->H ? &last : NULL, i0, j);
       }
     }
-    GEMM_F(finish)(&last, i0, c0, rows, c1 - c0, y + c0, p.y_ld, NULL, 0);
   }
   GEMM_END
   return RIDGE_OK;
@@ -402,3 +414,5 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
 #undef GEMM_LAYERS_BLOCKS
 #undef GEMM_HID
 #undef GEMM_HID_STORE
+#undef GEMM_LAYERS_ENDS
+#undef GEMM_LAYERS_HIDDEN

@@ -49,8 +49,8 @@ typedef struct GEMM_F(beside) {
   int fast;         // packed B, by four units at a time
 } GEMM_F(beside);
 
-// Asks for packed panels at b, of so many elements of B in all and for m rows of C, beside the tiles of a block of so many rows and panels: as a run of memory, in even parts. Few tiles have to
-// ask for much, which is worth it for B in memory: where the caches of the chip hold it (16 MiB, as in gemm_thin.h) the hardware's
+// Asks for packed panels at b, of so many elements of B in all and for m rows of C, beside the tiles of a block of so many rows and panels: as a
+// run of memory, in even parts. Few tiles have to ask for much, which is worth it for B in memory: where the caches of the chip hold it (16 MiB, as in gemm_thin.h) the hardware's
 // prefetchers do as well, and asking costs up to 4 rows a third of the rate; so it does beyond them (Zen 4, packed B of 64 MiB, one thread: 2 rows 0.63, 4 rows 0.89 of what
 // they have without).
 RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, int64_t m, int64_t elements, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
