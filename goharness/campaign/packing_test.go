@@ -101,3 +101,23 @@ func TestPackedWeightsAreTriedOnceOfALayerThatPatternsShare(t *testing.T) {
 		t.Errorf("not tried again: %q, want %q", again, want)
 	}
 }
+
+// A resumed run measures the programs that won the pilots then, in the forms that they had.
+func TestAResumedComparisonHasTheFormsOfBefore(t *testing.T) {
+	k := record.Case{Arms: []record.ProgramRef{{Name: "unfused:buffers"}, {Name: "fused"}}}
+	for name, c := range map[string]struct {
+		arms []record.Arm
+		want []record.ProgramRef
+	}{
+		"both packed":       {[]record.Arm{{Name: "unfused:in place packed"}, {Name: "fused:packed"}}, []record.ProgramRef{{Name: "unfused:in place packed"}, {Name: "fused:packed"}}},
+		"a library's chain": {[]record.Arm{{Name: "unfused:acme packed", Libraries: []string{"acme 1"}}, {Name: "fused:packed"}}, []record.ProgramRef{{Name: "unfused:acme packed", Library: "acme packed"}, {Name: "fused:packed"}}},
+		"neither":           {[]record.Arm{{Name: "unfused:in place"}, {Name: "fused"}}, []record.ProgramRef{{Name: "unfused:in place"}, {Name: "fused"}}},
+	} {
+		got := askedBefore(k, record.Result{Arms: c.arms}).Arms
+		for i, w := range c.want {
+			if got[i].Name != w.Name || got[i].Library != w.Library {
+				t.Errorf("%s: arm %d is %q by %q, want %q by %q", name, i, got[i].Name, got[i].Library, w.Name, w.Library)
+			}
+		}
+	}
+}
