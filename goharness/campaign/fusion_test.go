@@ -61,7 +61,7 @@ func prepares(t *testing.T, dev backend.Device, p op.Program) bool {
 }
 
 func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
-	dev := openCPU(t)
+	dev, withPacked := openCPU(t), map[string]bool{}
 	for _, p := range fusion.Builtin() {
 		for _, d := range p.DTypes {
 			shapes := oddShapes(p)
@@ -95,14 +95,22 @@ func TestBothProgramsOfEveryPatternMeetTheExpectation(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if strings.HasSuffix(arm, fusion.Packed) && !prepares(t, dev, prog) {
-						continue
+					if strings.HasSuffix(arm, fusion.Packed) {
+						if !prepares(t, dev, prog) {
+							continue
+						}
+						withPacked[p.Name] = true
 					}
 					if v := kerneltest.Program(t, dev, prog); !v.Passed || !v.Repeatable {
 						t.Errorf("%s %s %v, %s: %+v", p.Name, d, params, arm, v.Mismatch)
 					}
 				}
 			}
+		}
+	}
+	for _, name := range []string{"Linear_Bias_GELU", "SwiGLU", "MLP"} { // whose fp32 kernels of every instruction set but the portable one pack weights
+		if !withPacked[name] {
+			t.Errorf("no program of %s had its weights packed", name)
 		}
 	}
 }

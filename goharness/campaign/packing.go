@@ -18,8 +18,9 @@ const packingLeast = 0.01
 // memory. It decides by the median: a verdict in which one program had its weights packed and the other had not would be of packing, and by
 // the interval of three quartets a chain was left as it is that packed weights make 1.5 times as fast.
 const (
-	packingQuartets = 12
-	packingGain     = 1.02
+	packingQuartets      = 12
+	packingQuartetsQuick = 6
+	packingGain          = 1.02
 )
 
 // packings is what pilots of packed weights have shown in this run. What packing spares a layer does not depend on what follows it: both programs
@@ -48,10 +49,9 @@ func (c *campaign) packing(ctx context.Context, k record.Case, ref record.Progra
 	tried := record.BaselineCandidate{Name: name, Status: record.Skipped}
 	var layers []string
 	for _, s := range p.Steps {
-		if len(op.PackedOperands(s.Op)) == 0 {
-			continue
+		if len(op.PackedOperands(s.Op)) > 0 {
+			layers = append(layers, layerOf(s.Op))
 		}
-		layers = append(layers, layerOf(s.Op))
 	}
 	if share := c.packingShare(k, p); share < packingLeast {
 		tried.Reason = fmt.Sprintf("copying the weights takes %.2g %% of a launch's least time", 100*share)
@@ -66,8 +66,11 @@ func (c *campaign) packing(ctx context.Context, k record.Case, ref record.Progra
 		trial := k
 		trial.Arms = []record.ProgramRef{ref, form}
 		trial = c.shorten(trial)
-		if trial.Launches != 1 {
-			trial.Trials = max(trial.Trials, packingQuartets)
+		if least := packingQuartets; trial.Launches != 1 {
+			if k.Quick {
+				least = packingQuartetsQuick
+			}
+			trial.Trials = max(trial.Trials, least)
 		}
 		r, err := c.run(ctx, trial)
 		if err != nil {

@@ -81,7 +81,7 @@ func (c *campaign) piloting(k record.Case, own record.ProgramRef) piloting {
 	if x, err := fusion.Program(c.cfg.Plan.Fusion, ref); err == nil { // else the run says what is wrong with it
 		p.steps = x.Steps
 	}
-	p.under = fmt.Sprint(k.Device, k.Threads, k.Mode, p.ways, len(c.runner.Quarantined()))
+	p.under = fmt.Sprint(k.Device, k.Threads, k.Mode, p.ways, len(c.runner.Quarantined()), strings.HasSuffix(own.Name, fusion.Packed)) // own's layers, which they are held against
 	return p
 }
 

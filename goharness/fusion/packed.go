@@ -10,7 +10,7 @@ import (
 
 // Packed marks the form of a program whose layers have their weights packed beforehand, outside every timed window, as the constants of
 // a model can be: "unfused:in place packed" and "fused:packed". Every way of a library that keeps weights in its own order does that.
-const Packed = "packed"
+const Packed = record.FormPacked
 
 // PackedForm is the reference to the packed form of one of ridge's own programs; ok is false where it has none.
 func PackedForm(all []Pattern, ref record.ProgramRef) (form record.ProgramRef, ok bool, err error) {
@@ -35,41 +35,4 @@ func packed(p op.Program) (_ op.Program, ok bool) {
 	}
 	p.Name = strings.TrimSpace(p.Name + " " + Packed)
 	return p, ok
-}
-
-// arm is the program of that name, as ProgramRef has it. A library computes the last unfused candidate.
-func (p Pair) arm(name string, library bool) (op.Program, bool) {
-	arm, candidate, _ := strings.Cut(name, ":")
-	of, isPacked := strings.CutSuffix(candidate, Packed)
-	of, isPacked = strings.TrimSpace(of), isPacked && !library
-	if !isPacked {
-		of = candidate
-	}
-	var found op.Program
-	i := -1
-	switch arm {
-	case VendorFused, "":
-		return p.Fused, true
-	case Fused:
-		if of != "" {
-			return found, false
-		}
-		found = p.Fused
-	case Unfused:
-		if library {
-			i = len(p.Unfused) - 1
-		} else {
-			i = slices.IndexFunc(p.Unfused, func(u op.Program) bool { return of == "" || u.Name == of })
-		}
-		if i < 0 {
-			return found, false
-		}
-		found = p.Unfused[i]
-	default:
-		return found, false
-	}
-	if isPacked {
-		return packed(found)
-	}
-	return found, true
 }

@@ -168,3 +168,29 @@ func Program(all []Pattern, ref record.ProgramRef) (op.Program, error) {
 	}
 	return op.Program{}, fmt.Errorf("pattern %s has no arm %q", p.Name, ref.Name)
 }
+
+// arm is the program of a name, as Program has it; library: a vendor library computes it.
+func (p Pair) arm(name string, library bool) (found op.Program, ok bool) {
+	arm, candidate, _ := strings.Cut(name, ":")
+	if arm == "" || arm == VendorFused {
+		return p.Fused, true
+	}
+	if arm == Unfused && library && len(p.Unfused) > 0 {
+		return p.Unfused[len(p.Unfused)-1], true
+	}
+	of, isPacked := strings.CutSuffix(candidate, Packed)
+	of = strings.TrimSpace(of)
+	switch arm {
+	case Fused:
+		found, ok = p.Fused, of == ""
+	case Unfused:
+		i := slices.IndexFunc(p.Unfused, func(u op.Program) bool { return of == "" || u.Name == of })
+		if ok = i >= 0; ok {
+			found = p.Unfused[i]
+		}
+	}
+	if ok && isPacked {
+		return packed(found)
+	}
+	return found, ok
+}

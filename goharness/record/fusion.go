@@ -77,6 +77,9 @@ type FusionShape struct {
 	EnergyRatioCI95 *[2]float64         `json:"energy_ratio_ci95,omitempty"`
 }
 
+// FormPacked is the form of a program whose weights are packed beforehand.
+const FormPacked = "packed"
+
 // FusionLimit is what the measured ceilings say of one program: its steps one after another.
 type FusionLimit struct {
 	Bound      string  `json:"bound" jsonschema:"description=what the longest step waits for: compute; memory; or dispatch where the launches take longest"`

@@ -103,7 +103,7 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	if f := s.VendorFused; f != nil {
 		row.below = clean(fmt.Sprintf("%s %s: %.4g ms, %s of ridge's fused kernel's time (%s)", f.Library, f.Version, f.LatencyMS, times(f.Ratio, 2), timesBetween(f.RatioCI95)))
 	}
-	if s.FusedForm == fusedPacked {
+	if s.FusedForm == record.FormPacked {
 		row.below = strings.TrimPrefix(row.below+"; the fused kernel has its weights packed beforehand", "; ")
 	}
 	if s.AtLeast != "" && s.AtLeast != s.Verdict {
@@ -111,9 +111,6 @@ func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
 	}
 	return row
 }
-
-// fusedPacked is the form of a fused program whose weights are packed beforehand (fusion.Packed).
-const fusedPacked = "packed"
 
 // shapeResult is a profile's shape as a result, for views that have a row of each.
 func shapeResult(f *record.Fusion, p record.FusionPattern, s record.FusionShape) record.Result {

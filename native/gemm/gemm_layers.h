@@ -17,8 +17,8 @@
 //       the team packs the hidden block as A of the second product; barrier
 //       each thread, for its columns of Y by four panels: sums += hidden block * B2 chunk, in the last chunk with its bias to Y
 //
-// R = 8 MC at most (tiles 2, packed weights 1), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more where the team has more panels to share): what a thread goes through for four panels, its
-// sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is whole blocks of K of the
+// R = 8 MC at most (tiles 2, packed weights 1: what is read again needs no packing), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more
+// where the team has more panels to share): what a thread goes through for four panels, its sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is whole blocks of K of the
 // second product, so that its sums are touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
 // Few rows go by gemm_dots.h (tiles take 4 and more here: ridge_gemm_thick): nothing is packed. Up to 3 rows the hidden features are one chunk, so
