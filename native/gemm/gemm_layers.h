@@ -11,13 +11,13 @@
 //
 //   for blocks of R rows of X: the team packs them in all of K; barrier
 //     swiglu: each thread, for its columns by two panels: sums of the gate, sums of up, both in its L2; then the
-//       combination, four vectors side by side, straight to Y (tiles: panels of both in turn, gemm_tiles.h)
+//       combination, four vectors side by side, straight to Y
 //     mlp: for chunks of HC hidden features:
 //       each thread, for its part of the chunk by four panels: sums (its L2), bias and activation on the tiles' registers into the hidden block; barrier
 //       the team packs the hidden block as A of the second product; barrier
 //       each thread, for its columns of Y by four panels: sums += hidden block * B2 chunk, in the last chunk with its bias to Y
 //
-// R = 8 MC at most (tiles 2, packed weights 1: what is read again needs no packing), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more
+// R = 8 MC at most (matrix tiles 2, packed weights 1: what is read again needs no packing), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more
 // where the team has more panels to share): what a thread goes through for four panels, its sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is whole blocks of K of the
 // second product, so that its sums are touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).
@@ -25,7 +25,7 @@
 // that the rows of B2 are read to their ends (fp32 1x768x3072 of the chain: 0.57 by chunks of 1,024 features, then 1.0).
 //
 // Weights packed beforehand: both matrices as gemm_packed.h has one, one behind the other, the second of mlp by blocks of K that make up a chunk;
-// no rows go by dot products or strips then. Exact tiles ask for what follows as gemm_own.h does: all of a piece at once before it (Emerald Rapids, swiglu of
+// no rows go by dot products then. Matrix tiles go by gemm_layers_tiles.h, but for SwiGLU of more rows and weights as they lie. Exact tiles ask for what follows as gemm_own.h does: all of a piece at once before it (Emerald Rapids, swiglu of
 // 1024 and 2816 features, two threads, of weights as they lie) 8 rows 1.03, 64 rows 1.27, so 1.5 and 1.7; SwiGLU by four panels of each matrix, not two, 8 rows 1.1.
 
 // Whether the hidden block is of C's type, so that tiles end the first product on their registers.
@@ -107,21 +107,17 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
   return p;
 }
 
-// Whether the product goes by the strips of gemm_tiles.h: where rows are so few that their A is packed once. 1024 -> 2816, bf16, two threads, of the
-// blocks below: 16 rows 1.47, 48 rows 1.33, 64 rows 1.25, 96 rows 1.00, 256 rows 0.82, 1024 rows 0.99.
 #if GEMM_TILES
-#ifdef GEMM_DOTS_MAX
-#define GEMM_LAYERS_LEAST GEMM_DOTS_MAX
-#else
-#define GEMM_LAYERS_LEAST 0
-#endif
-#define GEMM_LAYERS_STRIPS(g) (!(g)->packing && (g)->M > GEMM_LAYERS_LEAST && (g)->M <= GEMM_TILES_FEW && (g)->N > 0 && (g)->K > 0 && (g)->layers == RIDGE_LAYERS_SWIGLU)
+#include "gemm_layers_tiles.h"
 #else
 #define GEMM_LAYERS_STRIPS(g) 0
 #endif
 
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads) {
-  return GEMM_LAYERS_STRIPS(g) ? GEMM_F(make_plan)(g, (int32_t)nthreads).total : GEMM_F(make_layers_plan)(g, nthreads).total;
+#if GEMM_TILES
+  if (GEMM_LAYERS_STRIPS(g)) return GEMM_F(strips_bytes)(g, nthreads);
+#endif
+  return GEMM_F(make_layers_plan)(g, nthreads).total;
 }
 
 // The team packs rows x k elements by tiles and blocks of K: of X (src), or of the hidden block (hid, where src is NULL).
@@ -170,6 +166,9 @@ RIDGE_INLINE GEMM_F(weights) GEMM_F(weights_of)(const ridge_gemm_args *g, const 
 }
 
 RIDGE_INLINE int64_t GEMM_F(layers_packed)(const ridge_gemm_args *g, int32_t nthreads) {
+#if GEMM_TILES
+  if (GEMM_LAYERS_STRIPS(g)) return GEMM_F(strips_packed)(g, nthreads);
+#endif
   ridge_gemm_args from = *g;
   from.packing = 1, from.packed = (void *)64; // as an address to count from: it is not read
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(&from, nthreads);
@@ -178,6 +177,9 @@ RIDGE_INLINE int64_t GEMM_F(layers_packed)(const ridge_gemm_args *g, int32_t nth
 }
 
 GEMM_NOINLINE int GEMM_F(layers_pack)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+#if GEMM_TILES
+  if (GEMM_LAYERS_STRIPS(g)) return GEMM_F(strips_pack)(g, ctx);
+#endif
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   for (int second = 0; second < 2; second++) {
     const GEMM_F(weights) w = GEMM_F(weights_of)(g, &p, second);
@@ -347,10 +349,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
 GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->M <= 0 || g->N <= 0) return RIDGE_OK;
 #if GEMM_TILES
-  if (GEMM_LAYERS_STRIPS(g)) {
-    const GEMM_F(plan) strips = GEMM_F(make_plan)(g, ctx->nthreads);
-    return ctx->workspace_bytes < strips.total ? RIDGE_E_WORKSPACE : GEMM_F(run_tiles)(g, ctx, &strips);
-  }
+  if (GEMM_LAYERS_STRIPS(g)) return GEMM_F(run_strips)(g, ctx);
 #endif
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   if (ctx->workspace_bytes < p.total) return RIDGE_E_WORKSPACE;
@@ -409,7 +408,6 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
 }
 #undef GEMM_LAYERS_DOTS
 #undef GEMM_LAYERS_STRIPS
-#undef GEMM_LAYERS_LEAST
 #undef GEMM_LAYERS_DOTS_H
 #undef GEMM_LAYERS_BLOCKS
 #undef GEMM_HID

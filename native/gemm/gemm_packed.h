@@ -11,8 +11,17 @@ RIDGE_INLINE char *GEMM_F(copied)(const void *copy, int64_t N, int64_t K, int64_
   const int64_t panels = (N + GEMM_NR - 1) / GEMM_NR, kc = gemm_ceil(gemm_min(block, K - pc), GEMM_KU);
   return (char *)copy + pc / block * panels * GEMM_B_PANEL(block) + j / GEMM_NR * GEMM_B_PANEL(kc);
 }
+
+// Panels for GEMM_NR columns of C: SwiGLU on matrix tiles has one of the gate and one of up, in turn.
+#if GEMM_TILES
+RIDGE_INLINE int64_t GEMM_F(times)(const ridge_gemm_args *g) { return g->layers == RIDGE_LAYERS_SWIGLU ? 2 : 1; }
+#else
+RIDGE_INLINE int64_t GEMM_F(times)(const ridge_gemm_args *g) { return (void)g, 1; }
+#endif
+
 RIDGE_INLINE char *GEMM_F(given)(const ridge_gemm_args *g, const GEMM_F(plan) *p, int64_t pc, int64_t j) {
-  return GEMM_F(copied)(g->packed, g->N, g->K, p->kc, pc, j);
+  const int64_t times = GEMM_F(times)(g);
+  return GEMM_F(copied)(g->packed, times * gemm_ceil(g->N, GEMM_NR), g->K, p->kc, pc, times * j);
 }
 
 #ifdef GEMM_LAYERS // gemm_layers.h

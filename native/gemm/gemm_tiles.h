@@ -258,9 +258,6 @@ GEMM_NOINLINE void GEMM_F(pack_strip)(char *to, const GEMM_TA *a, int64_t lda, i
   }
 }
 
-// Panels for 32 columns of C: SwiGLU has two.
-RIDGE_INLINE int64_t GEMM_F(times)(const ridge_gemm_args *g) { return g->layers == RIDGE_LAYERS_SWIGLU ? 2 : 1; }
-
 // The grid of threads over rows and columns: per element of K a thread has rows*columns/512 cycles of products, reads rows/4 cycles of A from
 // L3 and reads and packs columns*0.4 of B.
 RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads, int *tm, int *tn) {
@@ -306,7 +303,8 @@ RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, 
 // Asks for the block of B from pc of K on and so many columns from jc.
 GEMM_INLINE GEMM_F(fetch) GEMM_F(b_ahead)(const ridge_gemm_args *g, const GEMM_F(plan) *p, int64_t pc, int64_t jc, int64_t cols, int64_t calls) {
   const int64_t kc = gemm_min(p->kc, g->K - pc), b = sizeof(GEMM_TB);
-  if (g->packing) return GEMM_F(fetch_of)(GEMM_F(given)(g, p, pc, jc), 1024, (cols + GEMM_NR - 1) / GEMM_NR * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)) / 1024, 1024, calls);
+  if (g->packing)
+    return GEMM_F(fetch_of)(GEMM_F(given)(g, p, pc, jc), 1024, GEMM_F(times)(g) * ((cols + GEMM_NR - 1) / GEMM_NR) * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)) / 1024, 1024, calls);
   const GEMM_TB *next = (const GEMM_TB *)g->B + (g->trans_b ? jc * g->ldb + pc : pc * g->ldb + jc);
   if (g->layers) {
     GEMM_F(fetch) f = GEMM_F(fetch_of)(next, g->ldb * b, cols, kc * b, calls);

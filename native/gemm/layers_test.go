@@ -12,7 +12,7 @@ import (
 	"ridge/native/kerneltest"
 )
 
-// One to three rows (dot products), parts of tiles, several panels, blocks of K and rows, chunks of hidden features.
+// One to three rows (dot products), parts of tiles, several panels, blocks of K and rows, chunks of hidden features, strips of matrix tiles.
 func TestSwiGLUKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
@@ -32,6 +32,8 @@ func TestMLPKernelsMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
+	// A hidden block of more rows than matrix tiles have at a time.
+	ops = append(ops, kerneltest.Op(t, "mlp", record.BF16, shape(100, 3, 5, "h", "22000", "packed", "1")))
 	kerneltest.All(t, native.New(), ops)
 }
 
