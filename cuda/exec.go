@@ -391,9 +391,7 @@ func (e *executable) Read(name string, from, n int64, dst []float64) error {
 	if from < 0 || n < 0 || n > b.t.Elements()-from || int64(len(dst)) < n {
 		return fmt.Errorf("read %d elements from %d of tensor %s: it has %d", n, from, name, b.t.Elements())
 	}
-	for i := range n {
-		dst[i] = op.Decode(b.t.DType, mem[fill.Guard+b.t.Offset(from+i)*b.t.DType.Size():])
-	}
+	op.DecodeElements(b.t, mem[fill.Guard:], from, dst[:n])
 	return nil
 }
 

@@ -389,11 +389,7 @@ func (e *executable) Read(name string, from, n int64, dst []float64) error {
 	if from < 0 || n < 0 || n > b.t.Elements()-from || int64(len(dst)) < n {
 		return fmt.Errorf("read %d elements from %d of tensor %s: it has %d", n, from, name, b.t.Elements())
 	}
-	size := b.t.DType.Size()
-	mem := unsafe.Slice((*byte)(b.ptr), b.t.StorageBytes())
-	for i := int64(0); i < n; i++ {
-		dst[i] = op.Decode(b.t.DType, mem[b.t.Offset(from+i)*size:])
-	}
+	op.DecodeElements(b.t, unsafe.Slice((*byte)(b.ptr), b.t.StorageBytes()), from, dst[:n])
 	return nil
 }
 

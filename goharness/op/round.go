@@ -115,6 +115,35 @@ func Decode(d record.DType, b []byte) float64 {
 	panic("op: no storage for dtype " + string(d))
 }
 
+// DecodeElements decodes len(dst) elements of t from logical element from on; mem is the tensor's storage. Elements that lie one after
+// another are decoded in one loop of their dtype: a projection reads whole outputs, and element by element that took most of a verification.
+func DecodeElements(t Tensor, mem []byte, from int64, dst []float64) {
+	size, row := t.DType.Size(), t.Row()
+	for len(dst) > 0 {
+		n := min(int64(len(dst)), row-from%row)
+		decodeRun(t.DType, mem[t.Offset(from)*size:][:n*size], dst[:n])
+		from, dst = from+n, dst[n:]
+	}
+}
+
+func decodeRun(d record.DType, b []byte, dst []float64) {
+	switch d {
+	case record.FP32, record.TF32:
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(binary.LittleEndian.Uint32(b[4*i:])))
+		}
+	case record.BF16:
+		for i := range dst {
+			dst[i] = float64(math.Float32frombits(uint32(binary.LittleEndian.Uint16(b[2*i:])) << 16))
+		}
+	default:
+		size := int(d.Size())
+		for i := range dst {
+			dst[i] = Decode(d, b[i*size:])
+		}
+	}
+}
+
 // Encode stores x, rounded once, as one element.
 func Encode(d record.DType, b []byte, x float64) {
 	x = Round(d, x)

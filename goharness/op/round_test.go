@@ -170,3 +170,27 @@ func TestIntegerExpectationsWrapAsInt32(t *testing.T) {
 		}
 	}
 }
+
+// Runs within rows, over their ends and with a pitch: what Decode gives of each element, for every dtype that is stored.
+func TestElementsAreDecodedInRunsAsOneByOne(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.TF32, record.FP16, record.BF16, record.FP8E4M3, record.INT8, record.UINT8, record.INT32, record.INT64} {
+		for _, pitch := range []int64{0, 9} {
+			x := Tensor{Name: "x", DType: d, Dims: []int64{5, 7}, Pitch: pitch}
+			mem := make([]byte, x.StorageBytes())
+			for i := range x.Elements() {
+				Encode(d, mem[x.Offset(i)*d.Size():], float64(i%50))
+			}
+			for from := range x.Elements() {
+				for n := range x.Elements() - from + 1 {
+					dst := make([]float64, n)
+					DecodeElements(x, mem, from, dst)
+					for i, got := range dst {
+						if want := Decode(d, mem[x.Offset(from+int64(i))*d.Size():]); got != want || want != Round(d, float64((from+int64(i))%50)) {
+							t.Fatalf("%s pitch %d: element %d of a run from %d is %v, want %v", d, pitch, i, from, got, want)
+						}
+					}
+				}
+			}
+		}
+	}
+}

@@ -460,39 +460,3 @@ func (v *verifier) choose(total int64) []int64 {
 	}
 	return idx
 }
-
-// project compares a random ±1 combination of every row with its expectation (Freivalds),
-// where the op can compute that cheaply.
-func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, integer bool) error {
-	pr, ok := v.p.Reference.(op.Projector)
-	if !ok || integer {
-		return nil
-	}
-	rng := rand.New(rand.NewPCG(v.seed, 7))
-	x := make([]float64, t.Row())
-	for i := range x {
-		x[i] = float64(rng.IntN(2)*2 - 1)
-	}
-	want := v.effort.Known.project(place{n, integer}, func() []op.Expectation { return pr.Project(in, n, x) })
-	if want == nil {
-		return nil
-	}
-	row := make([]float64, t.Row())
-	for r := range want {
-		if err := v.e.Read(t.Name, int64(r)*t.Row(), t.Row(), row); err != nil {
-			return fmt.Errorf("verify %s: %w", v.p.Name, err)
-		}
-		var got, rounded float64
-		for i, y := range row {
-			got += y * x[i]
-			rounded += rounding(t.DType, y)
-		}
-		bound := v.out.BoundC*v.acc.Unit()*want[r].Magnitude + v.rounded*want[r].Rounded + rounded + want[r].Tiny
-		if d := math.Abs(got - want[r].Value); !(d <= bound) {
-			v.out.Mismatch = mismatch(t, int64(r)*t.Row(), got, want[r].Value, bound, "projection")
-			return nil
-		}
-	}
-	v.out.Projection = true
-	return nil
-}
