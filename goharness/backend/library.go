@@ -6,7 +6,9 @@ import "ridge/goharness/record"
 // PrepareOptions.Library, the library's name with what is done beforehand ("onednn", "onednn packed").
 type LibraryWays struct {
 	Name    string
-	Unfused []string // one call for each step that the library has a kernel for
+	Unfused []string // one call for each step that the library has a kernel for; what is to be tried first comes first
+	// Instead tells of a way that does what another does, and more in each launch: it is not tried where the other ran.
+	Instead map[string]string
 	Fused   []string // the library's own fused primitive
 }
 

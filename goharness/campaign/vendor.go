@@ -96,13 +96,22 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 		return best, tried, nil
 	}
 	for _, s := range slices.Clone(c.sides) {
+		ran := map[string]record.Result{}
 		for _, way := range s.Unfused {
+			if r, ok := ran[s.Instead[way]]; ok {
+				tried = append(tried, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: s.Instead[way] + " does less in a launch, and ran"})
+				c.tried.learn(way, this.steps, r)
+				continue
+			}
 			other := byLibrary(own, way)
 			trial := k
 			trial.Arms = []record.ProgramRef{own, other}
 			r, err := c.run(ctx, c.shorten(trial))
 			if err != nil {
 				return best, tried, err
+			}
+			if r.Status.Counts() {
+				ran[way] = r
 			}
 			tried = append(tried, candidateOf(way, r, 1))
 			c.tried.learn(way, this.steps, r)

@@ -111,7 +111,8 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 		fusedBy   string  // "": acme fused
 		aside     bool
 		status    map[string]record.Status // of candidates
-		tried     string                   // the fused primitives: name, status, what the reason says
+		instead   map[string]string
+		tried     string // the fused primitives: name, status, what the reason says
 	}{
 		"a slower library": {ns: map[string]float64{"acme": 95, "acme packed": 91, "acme fused": 70, "acme fused blocked": 75}, baseline: "in place", fusedNS: 70,
 			tried:  "acme fused ok; acme fused blocked ok 1.17; acme fused none unsupported no kernel",
@@ -119,6 +120,10 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 		"the faster of its ways": {ns: map[string]float64{"acme": 80, "acme packed": 70, "acme fused": 55, "acme fused blocked": 50}, baseline: "acme packed", fusedNS: 50, fusedBy: "acme fused blocked",
 			tried: "acme fused ok 0.917; acme fused blocked ok; acme fused none unsupported no kernel"},
 		"plain faster than packed": {ns: map[string]float64{"acme": 70, "acme packed": 80, "acme fused": 50}, baseline: "acme", fusedNS: 50},
+		"a way that packs in each launch, where packed weights ran": {ns: map[string]float64{"acme": 60, "acme packed": 70, "acme fused": 50}, instead: map[string]string{"acme": "acme packed"}, baseline: "acme packed", fusedNS: 50,
+			status: map[string]record.Status{"acme": record.Skipped, "acme packed": record.OK}},
+		"a way that does more in each launch than one that does not run": {ns: map[string]float64{"acme": 70, "acme packed": 80, "acme fused": 50}, instead: map[string]string{"acme": "acme blocked"}, baseline: "acme", fusedNS: 50,
+			status: map[string]record.Status{"acme": record.OK, "acme blocked": record.Unsupported}},
 		// Its fused primitive is faster than everything, and still no baseline.
 		"a fast fused primitive": {ns: map[string]float64{"acme": 99, "acme packed": 99, "acme fused": 10}, baseline: "in place", fusedNS: 10},
 		"no library":             {missing: "acme is not here", baseline: "in place"},
@@ -152,7 +157,11 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 				w, err := runner.InProcess(server)(ctx)
 				return failing{w, c.way, c.verb, &c.works, c.err, &asked, &current}, err
 			}
-			cfg.Libraries = []backend.LibraryWays{{Name: "acme", Unfused: []string{"acme", "acme packed", "acme blocked"}, Fused: []string{"acme fused", "acme fused blocked", "acme fused none"}}}
+			ways := []string{"acme", "acme packed", "acme blocked"}
+			if c.instead != nil {
+				slices.Reverse(ways) // what is there instead comes first
+			}
+			cfg.Libraries = []backend.LibraryWays{{Name: "acme", Unfused: ways, Instead: c.instead, Fused: []string{"acme fused", "acme fused blocked", "acme fused none"}}}
 			levels := []ceiling.Level{{Name: "L1", Capacity: 32 << 10}}
 			cfg.NoProbes, cfg.Plan = true, plan.Options{Device: "cpu", Threads: 1, Quick: true, Trials: 8, Ops: ops, Levels: levels, Levels1: levels, ProbesOnly: true, Fusion: all}
 			doc := mustRun(t, cfg)

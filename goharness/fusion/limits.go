@@ -103,6 +103,22 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64
 	return out
 }
 
+// InPlace is the shortest time that the ceilings allow a program, in a run's threads and mode, and how much of it its steps in place take; 0 where
+// they do not tell.
+func (l Limits) InPlace(p op.Program, threads int, mode string) (least, inPlaceNS float64) {
+	r := &record.Result{Threads: threads, Mode: mode}
+	out := l.program(p, record.Arm{}, r, 0)
+	if out == nil {
+		return 0, 0
+	}
+	for _, s := range p.Steps {
+		if inPlace(s) {
+			inPlaceNS += l.Step(Step{Op: s.Op, Executed: op.LeastFLOPs(s.Op), InPlace: true, Program: p.WorkingSet()}, r).FloorNS
+		}
+	}
+	return out.TimeNS(), inPlaceNS
+}
+
 // inPlace: a tensor is both an input and an output of a step.
 func inPlace(s op.Step) bool {
 	for i, t := range s.Op.Tensors() {

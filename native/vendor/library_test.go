@@ -65,6 +65,18 @@ func TestAWayPrefersTheKernelsThatGiveItItsName(t *testing.T) {
 	}
 }
 
+// What a way stands in for comes behind it, and both are ways of the library.
+func TestAWayIsTriedBeforeWhatItStandsInFor(t *testing.T) {
+	for _, l := range libraries {
+		for way, by := range l.ways.Instead {
+			i, first := slices.Index(l.ways.Unfused, way), slices.Index(l.ways.Unfused, by)
+			if i < 0 || first < 0 || first > i {
+				t.Errorf("%s: %q for %q, of %q", l.name, by, way, l.ways.Unfused)
+			}
+		}
+	}
+}
+
 // An unfused baseline must not fuse: no way of Unfused reaches a kernel with post-ops.
 func TestNoUnfusedWayHasAFusedKernel(t *testing.T) {
 	for _, l := range libraries {

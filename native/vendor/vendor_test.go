@@ -217,7 +217,7 @@ func TestAColdCasePacksTheWeightsOfEverySet(t *testing.T) {
 func TestAFaultOfALibraryCostsItsCandidatesAlone(t *testing.T) {
 	for name, c := range map[string]struct {
 		macro  string
-		status record.Status // of the candidate "onednn"
+		status record.Status // of the candidate "onednn packed", which is tried first
 		reason string
 		slow   bool
 	}{
@@ -248,7 +248,7 @@ func TestAFaultOfALibraryCostsItsCandidatesAlone(t *testing.T) {
 			}
 			var got record.BaselineCandidate
 			for _, x := range r.Candidates {
-				if x.Name == "onednn" {
+				if x.Name == "onednn packed" {
 					got = x
 				}
 			}
