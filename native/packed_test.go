@@ -139,7 +139,7 @@ func TestAPackedLaunchReadsItsCopyAndPacksNothing(t *testing.T) {
 	}
 }
 
-// launchReadsItsCopy returns by how many bytes of workspace the unpacked launch wrote more. Only one thread's count is the same every time: two may
+// launchReadsItsCopy looks for packed operands in the workspace and returns by how many bytes of workspace the unpacked launch wrote more. Only one thread's count is the same every time: two may
 // share the tiles, and with them their panels, otherwise in each launch.
 func launchReadsItsCopy(t *testing.T, dev *device, c packedOp) (spared int64) {
 	t.Helper()
@@ -155,13 +155,16 @@ func launchReadsItsCopy(t *testing.T, dev *device, c packedOp) (spared int64) {
 	for _, operand := range op.PackedOperands(e.p.Steps[0].Op) {
 		mark(e.raw(t, 0, operand))
 	}
-	var panels [2]int64
+	var panels, lines [2]int64
 	for i, x := range []*executable{e, plain} {
 		mark(x.scratch.mem)
 		if err := x.Run(1); err != nil {
 			t.Fatal(err)
 		}
-		panels[i] = changed(x.scratch.mem)
+		panels[i], lines[i] = changed(x.scratch.mem), linesOf(copied, x.scratch.mem)
+	}
+	if lines[0] != 0 || lines[1] == 0 {
+		t.Errorf("%s %s: %d lines of packed operands in the workspace, %d without packing: want none and some", kernel, c.d, lines[0], lines[1])
 	}
 	if !bytes.Equal(e.raw(t, 0, out), plain.raw(t, 0, out)) {
 		t.Errorf("%s %s: other bits than without packing", kernel, c.d)
@@ -170,6 +173,22 @@ func launchReadsItsCopy(t *testing.T, dev *device, c packedOp) (spared int64) {
 		t.Errorf("%s %s: the launch wrote its packed operand", kernel, c.d)
 	}
 	return panels[1] - panels[0]
+}
+
+// linesOf counts the cache lines of mem that are lines of what was packed, but for those of one value alone.
+func linesOf(packed, mem []byte) (n int64) {
+	known := map[[cacheLine]byte]bool{}
+	for from := 0; from+cacheLine <= len(packed); from += cacheLine {
+		if line := [cacheLine]byte(packed[from:]); !bytes.Equal(line[:cacheLine/2], line[cacheLine/2:]) {
+			known[line] = true
+		}
+	}
+	for from := 0; from+cacheLine <= len(mem); from += cacheLine {
+		if known[[cacheLine]byte(mem[from:])] {
+			n++
+		}
+	}
+	return n
 }
 
 // Cold launches rotate the sets: each has a copy of its own, packed again when the inputs change.

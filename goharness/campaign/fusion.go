@@ -96,7 +96,11 @@ func (c *campaign) pilot(ctx context.Context, k record.Case) (piloted, error) {
 		other := best
 		other.Name = fusion.Unfused + ":" + name
 		if why := c.alike(k, other); why != "" {
-			p.tried[len(p.tried)-1] = record.BaselineCandidate{Name: p.tried[len(p.tried)-1].Name, Status: record.Skipped, Reason: why}
+			for i := range p.tried {
+				if x := &p.tried[i]; fusion.Unfused+":"+x.Name == best.Name {
+					x.Status, x.Reason = record.Skipped, why
+				}
+			}
 			p.tried = append(p.tried, record.BaselineCandidate{Name: name, Status: record.OK})
 			best = other
 			continue
@@ -148,7 +152,7 @@ func (c *campaign) alike(k record.Case, other record.ProgramRef) string {
 		return ""
 	}
 	_, name, _ := strings.Cut(other.Name, ":")
-	return fmt.Sprintf("%s keeps fewer buffers, and its steps in place take %.1f %% of %.2g ms by the ceilings", name, 100*passes/least, least/1e6)
+	return fmt.Sprintf("%s keeps fewer buffers, and its steps in place take %.1f %% of %.0f ms by the ceilings", name, 100*passes/least, least/1e6)
 }
 
 // takesOver: a pattern's later candidate, which keeps fewer buffers, stands in for the best so far unless the pilot shows it slower. By the

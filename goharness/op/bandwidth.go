@@ -3,7 +3,6 @@ package op
 import (
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 
 	"ridge/goharness/record"
@@ -120,33 +119,21 @@ func (b *Bandwidth) Expect(in *Inputs, out int, i int64) Expectation {
 
 // sumOfWords shares the work: the one output element needs every input.
 func (b *Bandwidth) sumOfWords(in *Inputs) uint32 {
-	workers := int64(runtime.GOMAXPROCS(0))
-	part := make([]uint32, workers)
-	var wg sync.WaitGroup
-	for w := range part {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			from, to := b.N/workers*int64(w), b.N/workers*int64(w+1)
-			if int64(w) == workers-1 {
-				to = b.N
-			}
-			var s uint32
-			var words [1024]float64
-			for ; from < to; from += int64(len(words)) {
-				some := words[:min(int64(len(words)), to-from)]
-				in.Span(0, from, 1, some)
-				for _, x := range some {
-					s += math.Float32bits(float32(x))
-				}
-			}
-			part[w] = s
-		}()
-	}
-	wg.Wait()
+	var mu sync.Mutex
 	var sum uint32
-	for _, s := range part {
+	InParts(b.N, 1, func(from, to int64) {
+		var s uint32
+		var words [1024]float64
+		for ; from < to; from += int64(len(words)) {
+			some := words[:min(int64(len(words)), to-from)]
+			in.Span(0, from, 1, some)
+			for _, x := range some {
+				s += math.Float32bits(float32(x))
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
 		sum += s
-	}
+	})
 	return sum
 }

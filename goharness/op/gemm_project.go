@@ -2,8 +2,6 @@ package op
 
 import (
 	"math"
-	"runtime"
-	"sync"
 
 	"ridge/goharness/record"
 )
@@ -24,7 +22,7 @@ func (g *Gemm) Project(in *Inputs, out int, x []float64) []Expectation {
 	res := make([]Expectation, g.Batch*g.M)
 	for product := range g.Batch {
 		b := g.projectB(in, product, x)
-		inParts(g.M, g.K, func(from, to int64) {
+		InParts(g.M, g.K, func(from, to int64) {
 			v, tie := make([]float64, g.K), make([]float64, g.K)
 			for m := product*g.M + from; m < product*g.M+to; m++ {
 				e := g.projectRow(in, m, &b, v, tie)
@@ -77,7 +75,7 @@ func (g *Gemm) projectB(in *Inputs, product int64, x []float64) projectedB {
 		b.ties[k] += tie
 		b.squares[k] += v * v * x * x
 	}
-	inParts(g.K, g.N, func(from, to int64) {
+	InParts(g.K, g.N, func(from, to int64) {
 		if g.TransB { // [N,K]
 			v, tie := make([]float64, to-from), make([]float64, to-from)
 			for n := range g.N {
@@ -108,25 +106,4 @@ func (g *Gemm) operands(in *Inputs, t int, start, step int64, v, tie []float64) 
 	for k := range v {
 		v[k], tie[k] = g.operand(in, t, start+int64(k)*step)
 	}
-}
-
-// partsFrom: what takes so many elements is worth a goroutine for each processor.
-const partsFrom = 1 << 16
-
-// inParts calls do for parts of n, on all processors where they have enough elements of so many each.
-func inParts(n, each int64, do func(from, to int64)) {
-	parts := int64(runtime.GOMAXPROCS(0))
-	if n < 2*parts || n < partsFrom/max(1, each) {
-		do(0, n)
-		return
-	}
-	var wg sync.WaitGroup
-	for p := range parts {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			do(p*n/parts, (p+1)*n/parts)
-		}()
-	}
-	wg.Wait()
 }

@@ -1,10 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"sync"
 
 	"ridge/goharness/op"
@@ -27,31 +27,29 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 	if want == nil {
 		return nil
 	}
-	// Workers share the rows; of a tensor of gigabytes that is most of a verification.
-	workers := min(runtime.GOMAXPROCS(0), len(want))
-	wrong := make([]*record.Mismatch, workers)
-	errs := make([]error, workers)
-	var wg sync.WaitGroup
-	for w := range workers {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			row := make([]float64, t.Row())
-			for r := w * len(want) / workers; r < (w+1)*len(want)/workers && errs[w] == nil && wrong[w] == nil; r++ {
-				if errs[w] = v.ctx.Err(); errs[w] == nil {
-					wrong[w], errs[w] = v.projectRow(t, int64(r), x, want[r], row)
-				}
+	// The first row that is wrong or cannot be read. Of a tensor of gigabytes this is most of a verification.
+	var mu sync.Mutex
+	first, err := int64(len(want)), error(nil)
+	op.InParts(first, t.Row(), func(from, to int64) {
+		row := make([]float64, t.Row())
+		for r := from; r < to; r++ {
+			wrong, failed := v.projectRow(t, r, x, want[r], row)
+			if wrong == nil && failed == nil {
+				continue
 			}
-		}()
+			mu.Lock()
+			defer mu.Unlock()
+			if r < first {
+				first, err, v.out.Mismatch = r, failed, wrong
+			}
+			return
+		}
+	})
+	if err != nil {
+		return fmt.Errorf("verify %s: %w", v.p.Name, err)
 	}
-	wg.Wait()
-	for w := range workers {
-		if errs[w] != nil {
-			return fmt.Errorf("verify %s: %w", v.p.Name, errs[w])
-		}
-		if v.out.Mismatch = wrong[w]; wrong[w] != nil {
-			return nil
-		}
+	if v.out.Mismatch != nil {
+		return nil
 	}
 	v.out.Projection = true
 	return nil
@@ -59,7 +57,7 @@ func (v *verifier) project(phase string, in *op.Inputs, n int, t op.Tensor, inte
 
 // projectRow is a row's mismatch with its expectation, nil where it has none; row is room for it.
 func (v *verifier) projectRow(t op.Tensor, r int64, x []float64, want op.Expectation, row []float64) (*record.Mismatch, error) {
-	if err := v.e.Read(t.Name, r*t.Row(), t.Row(), row); err != nil {
+	if err := cmp.Or(v.ctx.Err(), v.e.Read(t.Name, r*t.Row(), t.Row(), row)); err != nil {
 		return nil, err
 	}
 	var got, sizes float64

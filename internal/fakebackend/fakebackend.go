@@ -355,9 +355,7 @@ func (e *executable) Read(name string, from, n int64, dst []float64) error {
 	if from < 0 || n < 0 || n > t.Elements()-from || int64(len(dst)) < n {
 		return fmt.Errorf("read %d elements from %d of tensor %s: it has %d", n, from, name, t.Elements())
 	}
-	for i := range n {
-		dst[i] = op.Decode(t.DType, e.mem[name][guard+t.Offset(from+i)*t.DType.Size():])
-	}
+	op.DecodeElements(t, e.mem[name][guard:], from, dst[:n])
 	return nil
 }
 

@@ -58,7 +58,7 @@ RIDGE_INLINE int64_t GEMM_F(mlp_hidden_at)(const ridge_gemm_args *g, int64_t nth
 
 RIDGE_INLINE int64_t GEMM_F(strips_bytes)(const ridge_gemm_args *g, int64_t nthreads) {
   if (g->layers == RIDGE_LAYERS_SWIGLU) return GEMM_F(make_plan)(g, (int32_t)nthreads).total;
-  return GEMM_F(mlp_hidden_at)(g, nthreads) + gemm_min(GEMM_F(mlp_rows)(g), gemm_ceil(g->M, GEMM_F(STRIP))) * GEMM_F(mlp_ld)(g) * (int64_t)sizeof(GEMM_TA);
+  return GEMM_F(mlp_hidden_at)(g, nthreads) + GEMM_F(mlp_rows)(g) * GEMM_F(mlp_ld)(g) * (int64_t)sizeof(GEMM_TA);
 }
 
 // Bytes of an MLP's first copy of weights; the second's follows.
