@@ -155,16 +155,16 @@ func launchReadsItsCopy(t *testing.T, dev *device, c packedOp) (spared int64) {
 	for _, operand := range op.PackedOperands(e.p.Steps[0].Op) {
 		mark(e.raw(t, 0, operand))
 	}
-	var panels, lines [2]int64
+	var panels, pieces [2]int64
 	for i, x := range []*executable{e, plain} {
 		mark(x.scratch.mem)
 		if err := x.Run(1); err != nil {
 			t.Fatal(err)
 		}
-		panels[i], lines[i] = changed(x.scratch.mem), linesOf(copied, x.scratch.mem)
+		panels[i], pieces[i] = changed(x.scratch.mem), piecesOf(copied, x.scratch.mem)
 	}
-	if lines[0] != 0 || lines[1] == 0 {
-		t.Errorf("%s %s: %d lines of packed operands in the workspace, %d without packing: want none and some", kernel, c.d, lines[0], lines[1])
+	if pieces[0] != 0 || pieces[1] == 0 {
+		t.Errorf("%s %s: %d pieces of packed operands in the workspace, %d without packing: want none and some", kernel, c.d, pieces[0], pieces[1])
 	}
 	if !bytes.Equal(e.raw(t, 0, out), plain.raw(t, 0, out)) {
 		t.Errorf("%s %s: other bits than without packing", kernel, c.d)
@@ -175,16 +175,17 @@ func launchReadsItsCopy(t *testing.T, dev *device, c packedOp) (spared int64) {
 	return panels[1] - panels[0]
 }
 
-// linesOf counts the cache lines of mem that are lines of what was packed, but for those of one value alone.
-func linesOf(packed, mem []byte) (n int64) {
-	known := map[[cacheLine]byte]bool{}
-	for from := 0; from+cacheLine <= len(packed); from += cacheLine {
-		if line := [cacheLine]byte(packed[from:]); !bytes.Equal(line[:cacheLine/2], line[cacheLine/2:]) {
-			known[line] = true
+// piecesOf counts the pieces of mem that are pieces of what was packed, but for those of one value alone. A panel's rows are whole pieces.
+func piecesOf(packed, mem []byte) (n int64) {
+	const piece = 16
+	known := map[[piece]byte]bool{}
+	for from := 0; from+piece <= len(packed); from += piece {
+		if x := [piece]byte(packed[from:]); !bytes.Equal(x[:piece/2], x[piece/2:]) {
+			known[x] = true
 		}
 	}
-	for from := 0; from+cacheLine <= len(mem); from += cacheLine {
-		if known[[cacheLine]byte(mem[from:])] {
+	for from := 0; from+piece <= len(mem); from += piece {
+		if known[[piece]byte(mem[from:])] {
 			n++
 		}
 	}
