@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -247,6 +248,9 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		"softmax_fp32_avx512":            {"native/reduction/norms_fp32_avx512_amd64.c", "RD_NORMS(fp32_avx512)"},
 		"reduce_fp64_neon":               {"native/reduction/reduce_fp64_neon_arm64.c", "RD_REDUCE(fp64_neon)"},
 		"copy_fp32_avx2":                 {"native/memory/stream_avx2_amd64.c", "##_avx2"},
+		"copy_fp32_avx2_nt":              {"native/memory/stream_avx2_amd64.c", "##_avx2_nt"},
+		"add_scalar_bf16_avx2":           {"native/memory/stream_avx2_amd64.c", "##_avx2"},
+		"add_norm_fp32_avx2_nt":          {"native/reduction/norms_fp32_avx2_amd64.c", "fp32_avx2"},
 		"stream_triad_fp64_avx512_nt":    {"native/memory/stream_avx512_amd64.c", "##_avx512"},
 		"bandwidth_fp32_avx2":            {"native/memory/bandwidth_avx2_amd64.c", "##_avx2"},
 		"attention_bf16_avx512bf16":      {"native/attention/attention_bf16_avx512bf16_amd64.c", "ridge_attention_bf16_avx512bf16"},
@@ -278,6 +282,18 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s: line %d of %s is %q, want %q", kernel, got.Line, got.File, line, want.line)
+		}
+	}
+}
+
+func TestEveryRegisteredKernelHasASourceInItsOwnFolder(t *testing.T) {
+	s := sources(t)
+	if len(s.family) < 300 {
+		t.Fatalf("the families register %d kernels", len(s.family))
+	}
+	for kernel, family := range s.family {
+		if got, ok := s.Locate(kernel); !ok || path.Dir(got.File) != "native/"+family {
+			t.Errorf("%s of %s: source %v", kernel, family, got)
 		}
 	}
 }

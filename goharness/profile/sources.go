@@ -13,9 +13,11 @@ import (
 type Sources struct {
 	root  string // of the paths given out, as "native"
 	files []sourceFile
-	known map[string]Source
-	code  map[string]string // of each file, without its comments
-	names map[named]bool    // whether a file's code has a word
+	// family is the folder of each kernel that a kernels.def names: other folders have its op's word too.
+	family map[string]string
+	known  map[string]Source
+	code   map[string]string // of each file, without its comments
+	names  map[named]bool    // whether a file's code has a word
 }
 
 type sourceFile struct {
@@ -34,13 +36,19 @@ type named struct {
 
 // NewSources reads the C files of the kernel families, one folder below the tree's top.
 func NewSources(root string, tree fs.FS) (*Sources, error) {
-	s := &Sources{root: root, known: map[string]Source{}, code: map[string]string{}, names: map[named]bool{}}
+	s := &Sources{root: root, family: map[string]string{}, known: map[string]Source{}, code: map[string]string{}, names: map[named]bool{}}
 	text, includes := map[string]string{}, map[string][]string{}
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.Count(name, "/") != 1 {
 			return err
 		}
 		b, err := fs.ReadFile(tree, name)
+		if path.Ext(name) == ".def" {
+			for _, m := range registered.FindAllSubmatch(b, -1) {
+				s.family[string(m[1])] = path.Dir(name)
+			}
+			return err
+		}
 		text[name] = string(b)
 		s.code[name] = withoutComments(text[name])
 		for _, m := range include.FindAllStringSubmatch(s.code[name], -1) {
@@ -60,6 +68,9 @@ func NewSources(root string, tree fs.FS) (*Sources, error) {
 	slices.SortFunc(s.files, func(a, b sourceFile) int { return strings.Compare(a.name, b.name) })
 	return s, nil
 }
+
+// registered is a line of a family's kernels.def.
+var registered = regexp.MustCompile(`(?m)^RIDGE_KERNEL(?:_[A-Z]+)?\((\w+),`)
 
 var include = regexp.MustCompile(`(?m)^\s*#include "([^"/]+)"`)
 
@@ -105,37 +116,40 @@ func (s *Sources) Locate(kernel string) (Source, bool) {
 // search looks for the longest end of the name that a file spells out: all of it, or what it passes
 // to a macro that pastes the rest on. The rest must be found among what the file includes.
 func (s *Sources) search(kernel string) Source {
+	for tail := kernel; tail != "" && tail != "nt" && tail != "model"; _, tail, _ = strings.Cut(tail, "_") { // any file has those two
+		if found := s.spelling(kernel, tail); found.File != "" {
+			return found
+		}
+		if base, nt := strings.CutSuffix(tail, "_nt"); nt && tail != kernel { // EW_KERNELS_NT(fp32_avx2)
+			if found := s.spelling(kernel, base); found.File != "" {
+				return found
+			}
+		}
+	}
+	return Source{}
+}
+
+// spelling gives the likeliest of the files that spell out this end of a kernel's name.
+func (s *Sources) spelling(kernel, tail string) Source {
 	var best Source
 	most := 0
 	op, _, _ := strings.Cut(kernel, "_")
-	for tail := kernel; tail != ""; {
-		word := regexp.MustCompile(`(^|[^A-Za-z0-9_]|\bridge_|##_?)` + regexp.QuoteMeta(tail) + `($|[^A-Za-z0-9_])`)
-		for _, f := range s.files {
-			if !strings.Contains(f.text, tail) {
-				continue
-			}
-			line := defines(f.lines, word, tail)
-			if line == 0 || tail != kernel && !s.has(f, op, true) {
-				continue
-			}
-			n := likeness(path.Base(f.name), kernel)
-			if tail != kernel && s.has(f, strings.TrimSuffix(kernel, "_"+tail), false) {
-				n += 3 // K(copy_fp32), not only the word copy
-			}
-			if best.File == "" || n > most {
-				best, most = Source{path.Join(s.root, f.name), line}, n
-			}
-		}
-		if best.File != "" {
-			return best
-		}
-		if base, nt := strings.CutSuffix(tail, "_nt"); nt && tail != kernel { // EW_KERNELS_NT(fp32_avx2)
-			tail = base
+	family := s.family[kernel]
+	word := regexp.MustCompile(`(^|[^A-Za-z0-9_]|\bridge_|##_?)` + regexp.QuoteMeta(tail) + `($|[^A-Za-z0-9_])`)
+	for _, f := range s.files {
+		if family != "" && path.Dir(f.name) != family || !strings.Contains(f.text, tail) {
 			continue
 		}
-		_, tail, _ = strings.Cut(tail, "_")
-		if tail == "nt" || tail == "model" {
-			return best // any file has those
+		line := defines(f.lines, word, tail)
+		if line == 0 || tail != kernel && !s.has(f, op, true) {
+			continue
+		}
+		n := likeness(path.Base(f.name), kernel)
+		if tail != kernel && s.has(f, strings.TrimSuffix(kernel, "_"+tail), false) {
+			n += 3 // K(copy_fp32), not only the word copy
+		}
+		if best.File == "" || n > most {
+			best, most = Source{path.Join(s.root, f.name), line}, n
 		}
 	}
 	return best
