@@ -4,7 +4,7 @@
 // C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
 // Limit: the tile unit, 16*16*32 products in 16 cycles (1024 FLOP per cycle). Sums of K blocks
 // stay fp32 in the workspace. Loops, what they
-// move and what was tried: gemm_tiles.h. KC, MC, NC: 9 steps of K, rows and columns of sums in L2.
+// move and what was tried: gemm_tiles.h. KC, MC, NC: 9 steps of K (16 for many rows: gemm_tiles.h), rows and columns of sums in L2.
 // Rounding by vcvtneps2bf16 (gemm_half.h), which flushes denormals, as the tiles do.
 // Source: Goto and van de Geijn 2008 for the blocking; Intel 64 and IA-32 SDM, Arm ARM for the instructions.
 #include "variant.h"

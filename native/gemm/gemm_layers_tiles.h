@@ -33,7 +33,7 @@ RIDGE_INLINE int64_t GEMM_F(mlp_ld)(const ridge_gemm_args *g) { return (gemm_cei
 // One of an MLP's products for so many rows; what it reads and writes of the hidden block is set where that lies.
 RIDGE_INLINE ridge_gemm_args GEMM_F(mlp_layer)(const ridge_gemm_args *g, int second, int64_t rows) {
   ridge_gemm_args x = *g;
-  x.layers = RIDGE_LAYERS_ONE, x.M = rows;
+  x.layers = RIDGE_LAYERS_ONE, x.M = rows, x.kc = GEMM_F(tiles_kc)(g); // as they are packed for all rows
   if (!second) {
     x.N = g->H, x.ldc = GEMM_F(mlp_ld)(g);
     return x;

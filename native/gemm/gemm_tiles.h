@@ -25,7 +25,8 @@
 // and packing A in the first panel 0.51, the way to C 0.54, both 0.62, both and what is asked for ahead 0.70. Tried without gain: A copied beside the
 // products (stores that miss L1 hold up the loads behind them: 0.40), sums ended row by row beside later strips (0.43), lines of C not
 // asked for, other blocks of K (8 to 16 steps) and groups (48 to 480 rows); a panel of B in L1 and A read where it lies, columns outermost: 512^3 0.43 ->
-// 0.50, but 1024^3 0.42 -> 0.31 and 2048^3 0.38 -> 0.17, for rows a power of two apart leave L2. int32 C straight from the tiles: 512^3 0.43 -> 0.50.
+// 0.50, but 1024^3 0.42 -> 0.31 and 2048^3 0.38 -> 0.17, for rows a power of two apart leave L2. int32 C straight from the tiles: 512^3 0.43 -> 0.50,
+// its lines asked for beside the products before: of the best library 0.84 -> 0.95 (Emerald Rapids, two threads), 1024^3 1.03 -> 1.12.
 // Two threads: 512^3 0.29 -> 0.43, 1024^3 0.32 -> 0.45, 2048^3 0.30 -> 0.46;
 // packed 0.32 -> 0.51, 0.36 -> 0.49, 0.35 -> 0.49; 16x4096x4096 of B[N,K] 0.030 -> 0.086, packed 0.097 -> 0.135 (876 Gop/s: 92 % of what L3 gives). Columns of B by what
 // L2 keeps where K is one block: bf16 512x2048x256 1.16 times as fast.
@@ -172,7 +173,7 @@ RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
 // h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
 GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
   const int64_t panels = s->panels, steps = s->steps, ld = s->ld;
-  const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums that are asked for in a step
+  const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums, or of this one's in C, that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
   const int pairs = s->g->layers != RIDGE_LAYERS_ONE;
   int packs = s->lda != 0; // the first panel packs the strip
@@ -197,6 +198,11 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
           GEMM_FETCH_W(w + 64);
           GEMM_FETCH_W(w + ld);
           GEMM_FETCH_W(w + ld + 64);
+        }
+      if (straight)
+        for (int64_t l = k * rows; l < gemm_min((k + 1) * rows, 16 * h); l++) {
+          GEMM_FETCH_W(to + l * out_ld);
+          GEMM_FETCH_W(to + l * out_ld + 64);
         }
       if (last && !straight && p > 0) GEMM_F(strip_end)(s, p - 1, k, each);
       GEMM_F(fetch_step)(&s->ahead_a);
@@ -234,10 +240,14 @@ static const GEMM_F(strip_fn) GEMM_F(strips)[3][2][2] = {GEMM_ROW(1), GEMM_ROW(2
 #undef GEMM_ROW
 #undef GEMM_STRIP
 
-// Strips of `tiles` tiles of 16 rows: three each, where one would be left over two of two. Strip t begins at tile *at and has the returned ones.
-RIDGE_INLINE int64_t GEMM_F(strip_count)(int64_t tiles) { return (tiles + 2) / 3; }
-RIDGE_INLINE int GEMM_F(strip_at)(int64_t tiles, int64_t t, int64_t *at) {
-  const int64_t n = GEMM_F(strip_count)(tiles), twos = n * 3 - tiles; // the last ones have two (or all have, or one has one)
+// Tiles of a strip at most: A of two with a block of K of 16 steps stays in L1 as that of three with nine does.
+RIDGE_INLINE int64_t GEMM_F(tall)(const GEMM_F(plan) *p) { return p->kc > GEMM_KC ? 2 : 3; }
+
+// Strips of `tiles` tiles of 16 rows: three each, where one would be left over two of two; or two each. Strip t begins at tile *at and has the returned ones.
+RIDGE_INLINE int64_t GEMM_F(strip_count)(int64_t tiles, int64_t tall) { return (tiles + tall - 1) / tall; }
+RIDGE_INLINE int GEMM_F(strip_at)(int64_t tiles, int64_t tall, int64_t t, int64_t *at) {
+  const int64_t n = GEMM_F(strip_count)(tiles, tall), twos = n * 3 - tiles; // the last ones have two (or all have, or one has one)
+  if (tall == 2) return *at = t * 2, (int)gemm_min(2, tiles - t * 2);
   if (tiles < 3) return *at = 0, (int)tiles;
   *at = t * 3 - (t > n - twos ? t - (n - twos) : 0);
   return t < n - twos ? 3 : 2;
@@ -276,17 +286,24 @@ RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads,
 #define GEMM_TILES_FEW 96
 #define GEMM_TILES_KEPT (32 << 20) // bytes of packed B that a thread keeps for further groups of rows
 
+// K of a block, at most. Sixteen steps in strips of two tiles have half the sums that go through L2, and B that is read half as often again. Emerald Rapids, two
+// threads, of the best library before and so: int8 1024^3 0.83 and 1.03, 2048^3 0.94 and 1.09; bf16 512^3 0.88 and 1.01, 1024^3 1.03 and 1.07, 2048^3 1.07 and 1.13.
+// Few rows of 4096 x 4096 lose 5 to 15 %: B has the way from L3, and what is asked for ahead of it is longer.
+RIDGE_INLINE int64_t GEMM_F(tiles_kc)(const ridge_gemm_args *g) { return g->kc > 0 ? g->kc : g->M > GEMM_TILES_FEW ? 16 * GEMM_KU : GEMM_KC; }
+
 // What a thread has of the workspace: A, B, sums, out.
 RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads) {
   int tm, tn;
   GEMM_F(tiles_grid)(g, nthreads, &tm, &tn);
+  p->kc = gemm_block(g->K, GEMM_F(tiles_kc)(g), GEMM_KU), p->b_panel = GEMM_B_PANEL(p->kc);
   const int64_t rows = gemm_min(g->M, gemm_ceil((g->M + tm - 1) / tm, 16) + 16), times = GEMM_F(times)(g), cols = gemm_min(gemm_ceil(g->N, GEMM_NR), gemm_ceil((g->N + tn - 1) / tn, GEMM_NR) + GEMM_NR) * times;
   const int64_t blocks = (g->K + p->kc - 1) / p->kc, few = rows <= GEMM_TILES_FEW && !g->packing;
   // Columns of B that L2 keeps, at least GEMM_NC: A is read and packed anew for every block of them.
   const int64_t keep = gemm_min(4 * GEMM_NC, (1 << 20) / (g->K * (int64_t)sizeof(GEMM_TB)) / GEMM_NR * GEMM_NR);
   p->nc = gemm_block(cols, g->nc > 0 ? g->nc : few ? (g->trans_b ? times : 2) * GEMM_NR : keep > GEMM_NC ? keep : GEMM_NC, times * GEMM_NR); // columns of panels
   const int64_t panels = p->nc / GEMM_NR, stays = g->K * p->nc * (int64_t)sizeof(GEMM_TB) <= 1 << 20;
-  p->rows = gemm_block(rows, g->mc > 0 ? g->mc : blocks == 1 ? GEMM_F(STRIP) : stays ? GEMM_MC / 2 : GEMM_MC, GEMM_F(STRIP));
+  const int64_t tall = GEMM_F(tall)(p) * 16;
+  p->rows = gemm_block(rows, g->mc > 0 ? g->mc : blocks == 1 ? tall : stays ? GEMM_MC / 2 : GEMM_MC, tall);
   p->a_panel = (p->kc + GEMM_KU - 1) / GEMM_KU * 64; // bytes of a row
   p->a_bytes = ridge_apart((few ? blocks * gemm_ceil(rows, GEMM_F(STRIP)) : GEMM_F(STRIP)) * p->a_panel);
   p->way = GEMM_F(STRIPS);
@@ -334,7 +351,7 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
     const int64_t panels = s.panels = (s.cols + GEMM_NR - 1) / GEMM_NR * times;
     for (int64_t ig = r0, group; ig < r1; ig += group) {
       group = gemm_min(p->rows, r1 - ig);
-      const int64_t tiles = (group + 15) / 16, strips = GEMM_F(strip_count)(tiles), last_group = ig + group >= r1;
+      const int64_t tiles = (group + 15) / 16, strips = GEMM_F(strip_count)(tiles, GEMM_F(tall)(p)), last_group = ig + group >= r1;
       for (int64_t pc = 0; pc < g->K; pc += p->kc) {
         const int64_t kc = gemm_min(p->kc, g->K - pc), last = pc + kc >= g->K;
         s.steps = (kc + GEMM_KU - 1) / GEMM_KU, s.b_panel = GEMM_B_PANEL(s.steps * GEMM_KU);
@@ -362,7 +379,7 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
           s.ahead_b = GEMM_F(fetch_of)(last ? b_pack : b + panels * p->b_panel, 1024, panels * p->b_panel / 1024, 1024, calls);
         for (int64_t t = 0; t < strips; t++) {
           int64_t at;
-          const int h = GEMM_F(strip_at)(tiles, t, &at);
+          const int h = GEMM_F(strip_at)(tiles, GEMM_F(tall)(p), t, &at);
           s.i0 = ig + at * 16, s.rows = gemm_min(h * 16, r1 - s.i0);
           s.a = own + (p->few ? (pc / p->kc * gemm_ceil(r1 - r0, GEMM_F(STRIP)) + s.i0 - r0) * p->a_panel : 0);
           s.from = (const char *)((const GEMM_TA *)g->A + s.i0 * g->lda + pc), s.lda = 0, s.ahead_a = GEMM_F(fetch_of)(NULL, 0, 0, 0, 1);
