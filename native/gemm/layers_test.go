@@ -33,7 +33,7 @@ func TestMLPKernelsMatchTheExpectation(t *testing.T) {
 		}
 	}
 	// Blocks of hidden rows on matrix tiles, the last of few rows: its blocks of K are as the weights were packed for all rows.
-	ops = append(ops, kerneltest.Op(t, "mlp", record.BF16, shape(100, 3, 5, "h", "66000", "packed", "1")))
+	ops = append(ops, kerneltest.Op(t, "mlp", record.BF16, shape(100, 35, 5, "h", "66000", "packed", "1")))
 	kerneltest.All(t, native.New(), ops)
 }
 
