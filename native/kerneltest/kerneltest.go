@@ -73,7 +73,7 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 				met[k]++
 				for at, shift := range []int64{0, offVectors(o)} {
 					skip := len(ops) > 1 && mine != (many+at)%2
-					if sparse() {
+					if Sparse() {
 						skip = (i+n)%4 != many*2+at
 					}
 					if skip {
@@ -105,10 +105,10 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 // alignment by three, 1 the other two. In the order of Thue and Morse (0110 1001), which keeps step with no alternation of layouts or formats in a list.
 func pair(n int) int { return bits.OnesCount(uint(n)) % 2 }
 
-// sparse reports whether each op meets each kernel in one of the four combinations of threads and alignment, in
+// Sparse reports whether each op meets each kernel in one of the four combinations of threads and alignment, in
 // turn, and not in all. make asks for it where the same kernels run again: under emulation, sanitizers and
 // the second compiler.
-func sparse() bool { return os.Getenv("RIDGE_TEST_SPARSE") != "" }
+func Sparse() bool { return os.Getenv("RIDGE_TEST_SPARSE") != "" }
 
 // Only is b with those kernels alone whose names hold the word: for shapes that are there for the paths of these, where
 // others take most of the time and meet shapes of their own.
@@ -125,7 +125,7 @@ func Only(b *native.Backend, word string) *native.Backend {
 // sparseGuard reports whether the same holds for the threads and the side on which a kernel meets guard pages. Under emulation for the
 // portable ones alone, one plain C text for every machine: no other run meets the kernels of that machine.
 func sparseGuard(name string) bool {
-	return sparse() && (runtime.GOARCH == "amd64" || strings.HasSuffix(name, "_portable"))
+	return Sparse() && (runtime.GOARCH == "amd64" || strings.HasSuffix(name, "_portable"))
 }
 
 // Feature is the mask of a CPU feature by its name.
