@@ -98,8 +98,8 @@ func TestFusedProgramsWriteNoIntermediates(t *testing.T) {
 				params["k"] = "512"
 			}
 			if p.Name == "MLP" {
-				// Hidden features for many blocks: on matrix tiles the fused kernel keeps a block of their rows in the workspace, 4 MiB that stay in L2
-				// (gemm_layers_tiles.h), and writes the next over it.
+				// Hidden features for many blocks: on matrix tiles the fused kernel keeps a block of their rows in the workspace, 4 MiB (gemm_layers_tiles.h),
+				// and writes the next over it. Of a product whose hidden features all fit one block it writes as many as the chain.
 				maps.Copy(params, map[string]string{"m": "2048", "k": "64", "n": "16384"})
 			}
 			if p.Name == "Softmax_V" {

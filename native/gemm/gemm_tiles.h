@@ -287,8 +287,8 @@ RIDGE_INLINE void GEMM_F(tiles_grid)(const ridge_gemm_args *g, int64_t nthreads,
 #define GEMM_TILES_KEPT (32 << 20) // bytes of packed B that a thread keeps for further groups of rows
 
 // K of a block, at most. Sixteen steps in strips of two tiles have half the sums that go through L2, and B that is read half as often again. Emerald Rapids, two
-// threads, of the best library before and so: int8 1024^3 0.83 and 1.03, 2048^3 0.94 and 1.09; bf16 512^3 0.88 and 1.01, 1024^3 1.03 and 1.07, 2048^3 1.07 and 1.13.
-// Few rows of 4096 x 4096 lose 5 to 15 %: B has the way from L3, and what is asked for ahead of it is longer.
+// threads, of the best library before and so: int8 1024^3 0.83 and 1.03, 2048^3 0.94 and (C asked for too) 1.05 to 1.27; bf16 512^3 0.88 and 1.01, 1024^3 1.03 and 1.05, 2048^3 1.07 and 1.13.
+// Up to 16 rows of 4096 x 4096 lose 5 to 16 % by it, 64 rows of int8 6 %.
 RIDGE_INLINE int64_t GEMM_F(tiles_kc)(const ridge_gemm_args *g) { return g->kc > 0 ? g->kc : g->M > GEMM_TILES_FEW ? 16 * GEMM_KU : GEMM_KC; }
 
 // What a thread has of the workspace: A, B, sums, out.

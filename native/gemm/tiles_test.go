@@ -32,3 +32,13 @@ func TestMatrixTilesHaveLongBlocksOfKForManyRows(t *testing.T) {
 	}
 	kerneltest.All(t, b, ops)
 }
+
+// Blocks of hidden rows of an MLP, the last of few rows: its blocks of K are as the weights were packed for all rows.
+func TestMatrixTilesReadWeightsThatWerePackedForMoreRows(t *testing.T) {
+	b := kerneltest.Only(native.New(), "_amx_")
+	o := kerneltest.Op(t, "mlp", record.BF16, shape(100, 35, 5, "h", "66000", "packed", "1"))
+	if len(kerneltest.Names(b, o)) == 0 {
+		t.Skip("no kernel on matrix tiles runs here")
+	}
+	kerneltest.All(t, b, []op.Op{o})
+}
