@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=499a7e2758ca
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=43d8d01993f4
 #include "fakeperf.h"
 */
 import "C"

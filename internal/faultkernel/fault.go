@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=499a7e2758ca
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=43d8d01993f4
 #include "fault.h"
 */
 import "C"

@@ -3,13 +3,13 @@
 //   y[q, k] = act(bias[k] + sum over taps t and channels c of x[pixel(q, t)][c] * w[k, t, c] + residual[q, k])
 //
 // A tile's 16 rows are output pixels, 64 bytes of channels each; a load takes one address and one pitch, so the pixels of a tile must lie one distance
-// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of three tiles' pixels (GATHER);
+// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of two tiles' pixels (GATHER);
 // kernels over few channels copies of all taps of a pixel as one row (DENSE); the rest a copy of the rows that a block sees, with their padding, in planes of
 // 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
 // over the row's end. NCHW always goes through such a copy, turned on the way, and its sums are turned before they end: conv_amx_nchw.h.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
-// through twice 6 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
-// Loops: block of pixels, chunk of panels that stays in L2, group of two or three tiles, panel. Work is shared by pixels and panels.
+// through twice 4 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
+// Loops: block of pixels, chunk of panels that stays in L2, pair of tiles, panel. Work is shared by pixels and panels.
 #include "conv_amx_tile.h"
 #include "conv_amx_pack.h"
 
@@ -105,7 +105,7 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
       const int64_t first = p0 + (p1 - p0) * c / chunks, end = p0 + (p1 - p0) * (c + 1) / chunks;
       for (int64_t t = 0, m; t < tiles; t += m) {
         const int64_t left = tiles - t; // none is left alone
-        m = left == 3 ? 3 : left == 4 ? 2 : least(left, p->most);
+        m = left == 4 ? 2 : least(left, p->most);
         amx_tile *const group = s->tiles + t;
         for (int64_t i = 0; i < m && p->mode == GATHER; i++)
           gather(p, g, group[i].q, high, s->window + 1024 * i), group[i].base = s->window + 1024 * i;
@@ -115,10 +115,10 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
         }
         const int64_t line = NR * (a->scale ? 1 : (int64_t)sizeof(yt)), down = m * j->high * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) - (end - first - 1) * line;
         j->ask = j->ask_end = s->tiles[t].base, j->pace = 0;
-        // The next group's pixels are asked for meanwhile where they are few lines with a step.
-        if (p->mode == DIRECT && t + m < tiles && p->steps <= 8 && end - first >= 4) {
-          j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, 3) * j->high * p->px;
-          j->pace = round_up(ceil_div(3 * j->high * p->px, (end - first) * p->steps));
+        // The next group's pixels are asked for meanwhile where they are few lines with a step, or come from beyond L2.
+        if (p->asks && t + m < tiles && (end - first >= 4 || p->far)) {
+          j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, p->most) * j->high * p->px;
+          j->pace = round_up(ceil_div(p->most * j->high * p->px, (end - first) * p->steps * (p->most == 2 ? 1 : 2)));
         }
         for (int64_t i = first; i < end; i++)
           run_block(j, s->tiles + t, m, packed + (g * p->panels + i) * panel, g * p->kg + i * NR, least(p->kg - i * NR, NR), (g * p->panels + i) * NR, i + 1 < end ? line : down);
@@ -172,9 +172,9 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
     s.at[i] = p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * p.plane : i * p.pitch;
   }
   job j = {.a = a, .at = s.at, .steps = p.steps, .stride = p.stride, .bias = s.bias, .scale = s.scale};
-  j.rest = *a, j.rest.bias = NULL;
-  j.far = a->N * a->Ho * a->Wo * a->K * (a->scale ? 1 : (int64_t)sizeof(yt)) >= ctx->nthreads * (int64_t)CONV_FAR;
-  j.sums = (me *)(own + p.o_sums), j.spare = j.sums + 3 * 16 * NR;
+  j.end = end_of(a);
+  j.most = p.most;
+  j.sums = (me *)(own + p.o_sums), j.spare = j.sums + MOST * 16 * NR;
   int64_t from, to;
   ridge_share(a->groups * p.ps * p.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {

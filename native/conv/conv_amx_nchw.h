@@ -2,7 +2,7 @@
 //
 // Counted for 16 pixels and 64 bytes of channels (1 KiB): 32 widening loads of bf16 (64 of bytes), 64 shuffles and 16 stores, one shuffle a cycle: about
 // 100 cycles (130), for as many pixels of all filters; for the 16 sums each of 16 channels 64 shuffles, then a load of the residual and a store a channel.
-// A block of 48x32 over 64 channels and 3x3 taps takes 18 * 96 cycles of products, and its six ends 6 * 115 beside them.
+// A block of 32x32 over 64 channels and 3x3 taps takes 18 * 64 cycles of products, and its four ends 4 * 115 beside them.
 #ifndef RIDGE_CONV_AMX_NCHW_H
 #define RIDGE_CONV_AMX_NCHW_H
 
@@ -122,12 +122,13 @@ RIDGE_INLINE RIDGE_VT void split_rows(const split *s, const int64_t taps, const 
 __attribute__((noinline)) RIDGE_VT static void split_nine(const split *s, const xt *src, char *dst, int64_t pitch) { split_rows(s, 9, src, dst, pitch); }
 __attribute__((noinline)) RIDGE_VT static void split_some(const split *s, const xt *src, char *dst, int64_t pitch) { split_rows(s, s->taps, src, dst, pitch); }
 
-// The end of n sums (at most 16) of channel k, neighbours in y from `at` on; their bias is in them.
+// The end of n sums (at most 16) of channel k, neighbours in y from `at` on.
 RIDGE_INLINE RIDGE_VT void finish_some(const ridge_conv_args *a, mv v, int64_t k, int64_t at, int64_t n) {
 #if defined(RIDGE_MODEL)
   for (int64_t i = 0; i < n; i++) finish_one(a, v[i], k, at + i);
 #else
   const __mmask16 those = (__mmask16)((1u << n) - 1);
+  if (a->bias) v = plus(v, one_out((const yt *)a->bias + k) - (mv){0});
 #if defined(CONV_INT8)
   if (a->residual) v = plus(v, (mv)_mm512_maskz_loadu_epi32(those, (const yt *)a->residual + at));
   if (a->scale) _mm_mask_storeu_epi8((int8_t *)a->y + at, those, _mm512_cvtepi32_epi8((__m512i)requantised(v, a->scale[k] - (ridge_vf){0}, ridge_requant_low(a->act))));

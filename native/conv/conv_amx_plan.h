@@ -10,7 +10,7 @@ enum {
   STEP = 2048                  // bytes of a panel for a step: 16 rows of 64 bytes, twice
 };
 #ifndef CONV_FAR
-#define CONV_FAR (1 << 20) // bytes of a thread's share of y from which on lines are asked for before they are written
+#define CONV_FAR (2 << 20) // bytes of a thread's share of x from which on the next block's are asked for
 #endif
 enum { DIRECT, GATHER, DENSE, WINDOW };
 
@@ -24,6 +24,7 @@ enum { DIRECT, GATHER, DENSE, WINDOW };
 #ifndef CONV_WINDOW
 #define CONV_WINDOW (512 << 10) // bytes of a block's copy of x, at most (a row of the image may be more)
 #endif
+enum { MOST = 3 }; // tiles of a block
 enum { LONG = 4096, ASIDE = 16 }; // pixels of a block that is read in place; rows that tiles read beyond a window
 
 // One convolution, as every thread sees it.
@@ -34,6 +35,7 @@ typedef struct plan {
   int64_t taps, units;     // units of UNIT elements of a tap (DENSE: of all taps)
   int64_t steps;           // taps * units
   int64_t most;            // tiles of a block
+  int asks, far;           // whether pixels may be asked for ahead; whether x is more than L2 holds
   int64_t px;              // bytes of a pixel where it is read; WINDOW: in a plane of units, 64
   int64_t pitch;           // from a step to the next, but in WINDOW
   int64_t plane;           // WINDOW: from a unit of channels to the next
@@ -99,12 +101,12 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   p.mode = is_direct(a) ? DIRECT : is_dense(a) ? DENSE : WINDOW;
   if (p.mode == DENSE && p.taps == 1) p.mode = GATHER;
   p.units = p.mode == WINDOW ? p.steps / p.taps : p.steps;
-  // Three tiles whose pixels do not fit L1 would come from L2 for every panel, and each twice where they lie 2 KiB apart; of two tiles each is loaded once a step.
-  p.most = p.mode == DENSE || (p.mode != WINDOW && p.steps >= 16) ? 2 : 3;
+  // Pixels that L1 does not keep until a panel's other half comes meet whole panels, two tiles of them.
+  p.most = p.mode != WINDOW && p.steps > 12 ? 2 : MOST;
   const int64_t pixels = a->N * a->Ho * a->Wo;
   if (pixels == 0) return p;
   p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;
-  p.pitch = p.mode == GATHER ? 3 * 1024 : 64;
+  p.pitch = p.mode == GATHER ? MOST * 1024 : 64;
   p.stride = p.px;
   p.total = ceil_div(pixels, 16), p.each = 1, p.span_h = (a->R - 1) * a->dil_h + 1;
   if (p.mode == WINDOW) {
@@ -117,13 +119,14 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
     if (flatly < by_rows && p.hs == a->stride_h) p.flat = flat, p.wide = wide;
   }
   divide_work(&p, nthreads);
+  p.asks = p.mode == DIRECT && p.steps <= 8, p.far = pixels * p.px >= nthreads * (int64_t)CONV_FAR;
   const int64_t share = ceil_div(p.total, p.ps);
   if (p.mode != WINDOW) p.per = LONG / 16;
   else p.per = (CONV_WINDOW / (p.wide * p.units * 64) - p.span_h) / p.hs + 1;
   p.per = p.per < 1 ? 1 : p.per, p.per = ceil_div(share, ceil_div(share, p.per));
   p.chunk = (p.taps == 1 ? CONV_CHUNK1 : CONV_CHUNK) / (p.steps * STEP), p.chunk = p.chunk < 1 ? 1 : p.chunk;
   p.tiles = p.per;
-  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = 3 * 16 * p.steps * 64 + 64; // of a group
+  if (p.mode == GATHER || p.mode == DENSE) p.window_bytes = MOST * 16 * p.steps * 64 + 64; // of a group
   if (p.mode == WINDOW) {
     const int64_t images = ceil_div(p.per - 1, a->Ho) + 1;
     p.plane = (((p.per + images) * p.hs + images * p.span_h) * p.wide | 1) * p.px;
@@ -134,7 +137,7 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
   int64_t at = 0;
   p.o_bias = at, at += round_up(all * 4);
   p.o_scale = at, at += round_up(all * 4);
-  p.o_sums = at, at += 2 * 3 * STEP;
+  p.o_sums = at, at += 2 * MOST * STEP;
   p.o_at = at, at += round_up(p.steps * 8);
   p.o_tiles = at, at += round_up(p.tiles * 24);
   p.o_map = at, at += p.flat ? round_up(p.tiles * 32) : 0;

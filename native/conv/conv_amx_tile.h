@@ -1,11 +1,16 @@
-// Blocks of tiles on AMX: up to three tiles of 16 pixels times two of 16 channels, over the whole reduction
+// Blocks of tiles on AMX: three tiles of 16 pixels times half a panel of 32 channels, twice, over the whole reduction
 //
 //   sums[m*16 + r, 32] = sum over steps i of tile m's row r at at[i], 64 bytes, times panel[i]
 //
-// The sums leave the accumulators within the first step of the next block, each before the product that starts its accumulator anew, and meet their end
-// (residual, activation, rounding, the store of 32 channels of a pixel) in the last steps of the block after that, eight rows at a time.
-// Floor: a step of 3x2 tiles is six products of 16 cycles and seven loads of 8; a store of sums takes the front end 15. What each costs together:
-// docs/kernels/conv.md, Granite Rapids.
+// The sums leave the accumulators within the first step of the next half, each before the product that starts its accumulator anew, and meet their end
+// (bias, residual, activation, rounding, the store of 32 channels of a pixel) in the last steps of the next block, a tile at a time.
+//
+// Few registers are taken, for they are renamed from few: every load, product and zero takes one of a pool until the instruction that overwrites it has
+// retired. Measured on Emerald Rapids: with the core's other half idle any order runs at 16 cycles a product; while another thread has that half, a product
+// takes about 70 * (1 + its share of loads) / (10 - registers in use): in use with 2 operands, no loads: 2 to 4 accumulators 16 to 20 cycles, 6 accumulators
+// 38; with loads from L1 3x2 tiles in 8 registers 75, 2x2 in 8 70, in 7 48, in 6 (a tile of pixels loaded twice) 41, 3x1 in 5 34, 2x1 in 4 30. Of these 3x1
+// alone also takes so little of L2 (a third of a tile a product) that it keeps 16 cycles where the core is ours (2x1: 18). Pixels that do not stay
+// in L1 for the panel's other half meet whole panels, two tiles of them, in 6 registers.
 #ifndef RIDGE_CONV_AMX_TILE_H
 #define RIDGE_CONV_AMX_TILE_H
 
@@ -23,28 +28,31 @@ typedef struct amx_tile {
   const int16_t *map;
 } amx_tile;
 
-// A block whose sums wait for their end.
+// Tiles whose sums wait for their end.
 typedef struct ending {
   const amx_tile *tile;
-  int64_t row, left; // the next row of its tile (NCHW: half of its channels), rows in all
-  int64_t k, n, bk;  // its first channel in y, channels, first channel in bias
+  int64_t left;      // tiles
+  int64_t k, n, bk;  // their first channel in y, channels, first channel in bias
   const me *from;
   int64_t ahead;     // bytes from a row's place in y to that of the next block's
 } ending;
+
+struct job;
+typedef void (*end_fn)(const struct job *j, const ending *e, const me *sums, int64_t q, int64_t rows);
 
 typedef struct job {
   const ridge_conv_args *a;
   const int64_t *at; // [steps]
   int64_t steps, stride, high; // high: rows of a tile
-  ridge_conv_args rest; // a without the bias, which the sums start at
+  end_fn end;          // of whole panels
   const me *bias;      // of all panels, zeros beyond the channels
   const float *scale;
-  int64_t unsaved;     // tiles of the last block, whose sums are still in the accumulators: they go to `sums`
-  me *sums, *spare;    // [3*16][NR]
+  int64_t most;        // tiles of a block
+  int64_t unsaved;     // tiles of the last block whose sums are still in the accumulators (PAIR: two times a panel): they go to `save`
+  me *sums, *spare, *save; // [MOST*16][NR]: of this block, of the next one
   const char *ask, *ask_end; // lines that are asked for meanwhile, `pace` bytes with a step
   int64_t pace;
-  int far; // y comes from beyond L2: the next block's lines are asked for
-  ending now, next;    // of the last block but one, of the last block
+  ending now;          // of the last block
 #if defined(RIDGE_MODEL)
   uint32_t state[8][16][16];
 #endif
@@ -52,8 +60,8 @@ typedef struct job {
 
 #if defined(RIDGE_MODEL)
 #define AMX_STATE uint32_t(*tiles)[16][16] = j->state;
-#define AMX_DOT_OF(d, x) model_dot(tiles[d], tiles[x], tiles[6], (int)j->high)
-#define AMX_PIXELS_TO(x, p) \
+#define AMX_DOT(d, x, b) model_dot(tiles[d], tiles[x], tiles[b], (int)j->high)
+#define AMX_PIXELS(x, p) \
   for (int r_ = 0; r_ < (int)j->high; r_++) memcpy(tiles[x][r_], (const char *)(p) + r_ * j->stride, 64)
 static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16], int rows) {
   for (int m = 0; m < rows; m++)
@@ -72,289 +80,266 @@ static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]
 #else
 #define AMX_STATE
 #if defined(CONV_INT8)
-#define AMX_DOT_OF(d, x) __asm__ volatile("tdpbssd %%tmm6, %%tmm" #x ", %%tmm" #d ::)
+#define AMX_DOT(d, x, b) __asm__ volatile("tdpbssd %%tmm" #b ", %%tmm" #x ", %%tmm" #d ::)
 #else
-#define AMX_DOT_OF(d, x) __asm__ volatile("tdpbf16ps %%tmm6, %%tmm" #x ", %%tmm" #d ::)
+#define AMX_DOT(d, x, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #x ", %%tmm" #d ::)
 #endif
-#define AMX_PIXELS_TO(x, p) TILE_LOAD(x, p, stride)
+#define AMX_PIXELS(x, p) TILE_LOAD(x, p, stride)
 #endif
-#define AMX_DOT(d) AMX_DOT_OF(d, 7)
-#define AMX_PIXELS(p) AMX_PIXELS_TO(7, p)
 
-enum { END_RESIDUAL = 1, END_RELU = 2, END_BYTES = 4 };
+enum { PAIR = 4 };
+enum { END_RESIDUAL = 1, END_RELU = 2, END_BYTES = 4, END_BIAS = 8 };
 
-// Rows of NR whole channels whose pixels follow each other.
-RIDGE_INLINE RIDGE_VT void end_run(const job *j, int64_t bk, const me *sums, int64_t at, int64_t rows, const int end) {
+// Rows of NR whole channels whose pixels follow each other. Each asks for the next block's line of y, which else comes from L2 while the stores wait.
+RIDGE_INLINE RIDGE_VT void end_run(const job *j, const ending *e, const me *sums, int64_t q, int64_t rows, const int end) {
   const ridge_conv_args *a = j->a;
-  const int64_t K = a->K, ahead = j->now.ahead;
-  const int far = j->far;
-  (void)ahead, (void)far;
+  const int64_t K = a->K, ahead = e->ahead, at = q * K + e->k;
+  const mv bias0 = *(const mv *)(j->bias + e->bk), bias1 = *(const mv *)(j->bias + e->bk + VL);
+  (void)ahead;
 #if defined(CONV_INT8)
   if (end & END_BYTES) {
-    const ridge_vf scale0 = *(const ridge_vf *)(j->scale + bk), scale1 = *(const ridge_vf *)(j->scale + bk + VL);
+    const ridge_vf scale0 = *(const ridge_vf *)(j->scale + e->bk), scale1 = *(const ridge_vf *)(j->scale + e->bk + VL);
+    const int ask = e->bk % (2 * NR) == 0; // a line is two panels
     int8_t *y = (int8_t *)a->y + at;
-    RIDGE_UNROLL(1)
+    RIDGE_UNROLL(2)
     for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
-      store_requantised2(y, *(const mv *)sums, *(const mv *)(sums + VL), scale0, scale1, end & END_RELU);
-      if (far && bk % (2 * NR) == 0) __builtin_prefetch((const char *)y + 64, 1);
+      mv low = *(const mv *)sums, high = *(const mv *)(sums + VL);
+      if (end & END_BIAS) low = plus(low, bias0), high = plus(high, bias1);
+      store_requantised2(y, low, high, scale0, scale1, end & END_RELU);
+      if (ask) __builtin_prefetch((const char *)y + 64, 1);
     }
     return;
   }
 #endif
   yt *y = (yt *)a->y + at;
   const yt *residual = (const yt *)a->residual + (end & END_RESIDUAL ? at : 0);
-  RIDGE_UNROLL(1)
+  RIDGE_UNROLL(4)
   for (int64_t r = 0; r < rows; r++, sums += NR, y += K) {
     mv low = *(const mv *)sums, high = *(const mv *)(sums + VL);
+    if (end & END_BIAS) low = plus(low, bias0), high = plus(high, bias1);
     if (end & END_RESIDUAL) low = plus(low, load_out(residual)), high = plus(high, load_out(residual + VL)), residual += K;
 #if defined(CONV_BF16)
     if (end & END_RELU) low = activate(low, RIDGE_ACT_RELU), high = activate(high, RIDGE_ACT_RELU);
 #endif
 #if defined(RIDGE_NARROW2)
     RIDGE_NARROW2(y, low, high);
-    if (far) __builtin_prefetch((const char *)y + ahead, 1);
+    __builtin_prefetch((const char *)y + ahead, 1);
 #else
     store_out(y, low), store_out(y + VL, high);
-    if (far) __builtin_prefetch((const char *)y + ahead, 1), __builtin_prefetch((const char *)(y + VL) + ahead, 1);
+    __builtin_prefetch((const char *)y + ahead, 1), __builtin_prefetch((const char *)(y + VL) + ahead, 1);
 #endif
   }
 }
 
 // Incomplete panels, and activations that take long.
-__attribute__((noinline)) RIDGE_VT static void end_slowly(const job *j, const me *sums, int64_t at, int64_t rows) {
-  const ridge_conv_args *a = &j->rest;
-  const int64_t n = j->now.n, k = j->now.k;
-  for (; rows > 0; rows--, sums += NR, at += a->K) {
+__attribute__((noinline)) RIDGE_VT static void end_slowly(const job *j, const ending *e, const me *sums, int64_t q, int64_t rows) {
+  const ridge_conv_args *a = j->a;
+  for (int64_t at = q * a->K + e->k; rows > 0; rows--, sums += NR, at += a->K) {
     int64_t l = 0;
-    for (; l + VL <= n; l += VL) finish_channels(a, *(const mv *)(sums + l), k + l, at + l);
-    for (; l < n; l++) finish_one(a, sums[l], k + l, at + l);
+    for (; l + VL <= e->n; l += VL) finish_channels(a, *(const mv *)(sums + l), e->k + l, at + l);
+    for (; l < e->n; l++) finish_one(a, sums[l], e->k + l, at + l);
   }
 }
 
-RIDGE_INLINE RIDGE_VT void end_some(const job *j, const me *sums, int64_t at, int64_t rows) {
-  const ridge_conv_args *a = j->a;
-  const int64_t bk = j->now.bk;
-  if (j->now.n < NR || (a->act != RIDGE_ACT_NONE && a->act != RIDGE_ACT_RELU)) {
-    end_slowly(j, sums, at, rows);
-    return;
-  }
+#define END_RUN(name, kind) \
+  __attribute__((noinline)) RIDGE_VT static void name(const job *j, const ending *e, const me *sums, int64_t q, int64_t rows) { end_run(j, e, sums, q, rows, kind); }
+END_RUN(end_plain, 0)
+END_RUN(end_bias, END_BIAS)
+END_RUN(end_residual, END_RESIDUAL)
+END_RUN(end_bias_residual, END_BIAS | END_RESIDUAL)
 #if defined(CONV_INT8)
-  if (!a->scale) {
-    if (a->residual) end_run(j, bk, sums, at, rows, END_RESIDUAL);
-    else end_run(j, bk, sums, at, rows, 0);
-  } else if (a->act == RIDGE_ACT_RELU) {
-    end_run(j, bk, sums, at, rows, END_BYTES | END_RELU);
-  } else {
-    end_run(j, bk, sums, at, rows, END_BYTES);
-  }
+END_RUN(end_bytes, END_BYTES)
+END_RUN(end_bytes_relu, END_BYTES | END_RELU)
+END_RUN(end_bias_bytes, END_BIAS | END_BYTES)
+END_RUN(end_bias_bytes_relu, END_BIAS | END_BYTES | END_RELU)
 #else
-  if (a->act == RIDGE_ACT_RELU) {
-    if (a->residual) end_run(j, bk, sums, at, rows, END_RELU | END_RESIDUAL);
-    else end_run(j, bk, sums, at, rows, END_RELU);
-  } else if (a->residual) {
-    end_run(j, bk, sums, at, rows, END_RESIDUAL);
-  } else {
-    end_run(j, bk, sums, at, rows, 0);
-  }
+END_RUN(end_relu, END_RELU)
+END_RUN(end_bias_relu, END_BIAS | END_RELU)
+END_RUN(end_residual_relu, END_RESIDUAL | END_RELU)
+END_RUN(end_bias_residual_relu, END_BIAS | END_RESIDUAL | END_RELU)
+#endif
+
+// The end of whole panels.
+static end_fn end_of(const ridge_conv_args *a) {
+  const int bias = a->bias != NULL, residual = a->residual != NULL, relu = a->act == RIDGE_ACT_RELU;
+#if defined(CONV_INT8)
+  static const end_fn words[2][2] = {{end_plain, end_residual}, {end_bias, end_bias_residual}};
+  static const end_fn bytes[2][2] = {{end_bytes, end_bytes_relu}, {end_bias_bytes, end_bias_bytes_relu}};
+  return a->scale ? bytes[bias][relu] : words[bias][residual];
+#else
+  static const end_fn ends[2][2][2] = {{{end_plain, end_relu}, {end_residual, end_residual_relu}},
+                                       {{end_bias, end_bias_relu}, {end_bias_residual, end_bias_residual_relu}}};
+  return a->act != RIDGE_ACT_NONE && !relu ? end_slowly : ends[bias][residual][relu];
 #endif
 }
 
-// NCHW: ends halves of tiles, 16 channels each, of the last block but one; the two count as the tile's rows.
-RIDGE_VT static void end_halves(job *j, int64_t rows) {
-  ending *e = &j->now;
-  while (rows > 0 && e->left > 0) {
-    const int64_t half = e->row, n = half ? j->high - j->high / 2 : j->high / 2, channels = least(VL, e->n - half * VL);
-    if (channels > 0) end_turned(&j->rest, e->from + half * VL, e->tile->q, e->tile->map, j->high, e->k + half * VL, channels);
-    rows -= n, e->left -= n, e->row = !half;
-    if (half) e->tile++, e->from += 16 * NR;
+RIDGE_INLINE RIDGE_VT void end_some(const job *j, const ending *e, const me *sums, int64_t q, int64_t rows) {
+  (e->n < NR ? end_slowly : j->end)(j, e, sums, q, rows);
+}
+
+// NCHW: halves of a tile, 16 channels each. Tiles with a map: the pixels among its rows follow each other.
+__attribute__((noinline)) RIDGE_VT static void end_apart(const job *j, const ending *e) {
+  const amx_tile *t = e->tile;
+  if (is_nchw(j->a)) {
+    for (int64_t half = 0; half < e->n; half += VL)
+      end_turned(j->a, e->from + half, t->q, t->map, j->high, e->k + half, least(VL, e->n - half));
+    return;
+  }
+  for (int64_t i = 0, end; i < j->high; i = end) {
+    for (end = i + 1; end < j->high && t->map[i] >= 0 && t->map[end] >= 0; end++) {}
+    if (t->map[i] >= 0) end_some(j, e, e->from + i * NR, t->q + t->map[i], end - i);
   }
 }
 
-// Ends the next rows of the last block but one, at most `rows`.
-__attribute__((noinline)) RIDGE_VT static void end_rows(job *j, int64_t rows) {
+// Ends the next tile of those that wait longest.
+RIDGE_INLINE RIDGE_VT void end_tile(job *j) {
   ending *e = &j->now;
-  const int64_t K = j->a->K;
-  if (is_nchw(j->a)) {
-    end_halves(j, rows);
-    return;
-  }
-  if (rows > e->left) rows = e->left;
-  e->left -= rows;
-  while (rows > 0) {
-    const amx_tile *t = e->tile;
-    const int64_t n = least(rows, j->high - e->row);
-    if (t->map) {
-      for (int64_t i = 0; i < n; i++)
-        if (t->map[e->row + i] >= 0) end_some(j, e->from + i * NR, (t->q + t->map[e->row + i]) * K + e->k, 1);
-    } else {
-      end_some(j, e->from, (t->q + e->row) * K + e->k, n);
-    }
-    rows -= n, e->row += n, e->from += n * NR;
-    if (e->row == j->high) e->row = 0, e->tile++, e->from += (16 - j->high) * NR;
-  }
+  if (e->tile->map || is_nchw(j->a)) end_apart(j, e);
+  else end_some(j, e, e->from, e->tile->q, j->high);
+  e->tile++, e->left--, e->from += 16 * NR;
 }
 
 #define AMX_ASK(p) __builtin_prefetch(p, 0, 3)
-#define AMX_PANEL(p) TILE_LOAD_T1(6, p, 64)
+#define AMX_PANEL(b, p) TILE_LOAD_T1(b, p, 64)
 
-// After the products of a step: the end of some rows, in the last steps, so that the lines that the block's sums will be stored to are in L1 then.
-#define AMX_STEP_END                                                                                              \
-  b += STEP;                                                                                                      \
-  for (const char *to = ask + pace < ask_end ? ask + pace : ask_end; ask < to; ask += 64) AMX_ASK(ask);           \
-  if (j->now.left > (last - at - 1) * rows) end_rows(j, rows)
+// After the products of a step: the end of a tile of the block before with each of the last steps; of the tiles that wait `keep` stay for the steps behind
+// this loop.
+#define AMX_STEP_END(keep)                                                                              \
+  b += STEP;                                                                                            \
+  for (const char *to = ask + pace < ask_end ? ask + pace : ask_end; ask < to; ask += 64) AMX_ASK(ask); \
+  if (last - at <= j->now.left - (keep)) end_tile(j)
 
-#define AMX_BEGIN                                                              \
-  const int64_t *at = j->at, *const last = at + j->steps, each = ceil_div(j->now.left, j->steps), rows = each < 8 ? 8 : each; \
-  const char *ask = j->ask, *const ask_end = j->ask_end;                       \
-  const int64_t pace = j->pace;                                                \
-  const int64_t stride = j->stride;                                            \
-  me *const sums = j->sums;                                                    \
+#define AMX_BEGIN                                         \
+  const int64_t *at = j->at, *const last = at + j->steps; \
+  const char *ask = j->ask, *const ask_end = j->ask_end;  \
+  const int64_t pace = j->pace;                           \
+  const int64_t stride = j->stride;                       \
+  me *const sums = j->save;                               \
   (void)stride;
 
+// To columns v*VL .. of the rows of tile m.
 #define AMX_SUMS(d, m, v) TILE_STORE(d, sums + (m) * 16 * NR + (v) * VL, NR * 4)
-// Accumulator d in a block's first step: the block before's sums leave, this one's start, at the bias of its channels.
-#define AMX_FRESH(d, m, v)                          \
-  if (first) {                                      \
-    if (save) AMX_SUMS(d, m, v);                    \
-    if (start) TILE_LOAD(d, start + (v) * VL, 0);   \
-    else TILE_ZERO(d);                              \
-  }                                                 \
+// Accumulator d in a block's first step: the block before's sums leave, this one's start.
+#define AMX_FRESH(d, m, v)          \
+  if (first) {                      \
+    if (save) AMX_SUMS(d, m, v);    \
+    TILE_ZERO(d);                   \
+  }                                 \
   (void)0
 
-RIDGE_INLINE RIDGE_VT void step_3(job *j, const char *a0, const char *a1, const char *a2, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
+// A step of m tiles times half a panel: one register for all pixels, one for the filters, so that few are taken (at the head of this file).
+RIDGE_INLINE RIDGE_VT void step_half(job *j, const char *const *a, int64_t o, const char *b, int64_t stride, me *sums, const int m, const int first, const int save) {
   AMX_STATE
-  (void)stride, (void)j, (void)start;
-  AMX_PANEL(b);
-  AMX_PIXELS(a0);
+  (void)stride, (void)j, (void)sums;
+  AMX_PANEL(6, b);
+  AMX_PIXELS(4, a[0] + o);
   AMX_FRESH(0, 0, 0);
-  AMX_DOT(0);
-  AMX_PIXELS(a1);
-  AMX_FRESH(1, 1, 0);
-  AMX_DOT(1);
-  AMX_PIXELS(a2);
-  AMX_FRESH(2, 2, 0);
-  AMX_DOT(2);
-  AMX_PANEL(b + 1024);
-  AMX_FRESH(5, 2, 1);
-  AMX_DOT(5);
-  AMX_PIXELS(a0);
-  AMX_FRESH(3, 0, 1);
-  AMX_DOT(3);
-  AMX_PIXELS(a1);
-  AMX_FRESH(4, 1, 1);
-  AMX_DOT(4);
+  AMX_DOT(0, 4, 6);
+  if (m > 1) {
+    AMX_PIXELS(4, a[1] + o);
+    AMX_FRESH(1, 1, 0);
+    AMX_DOT(1, 4, 6);
+  }
+  if (m > 2) {
+    AMX_PIXELS(4, a[2] + o);
+    AMX_FRESH(2, 2, 0);
+    AMX_DOT(2, 4, 6);
+  }
 }
 
-RIDGE_INLINE RIDGE_VT void step_2(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
+// A step of two tiles times a panel, for pixels that do not stay in L1 until the panel's other half comes.
+RIDGE_INLINE RIDGE_VT void step_pair(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const int first, const int save) {
   AMX_STATE
-  (void)stride, (void)j, (void)start;
-  AMX_PANEL(b);
-  AMX_PIXELS_TO(2, a0);
+  (void)stride, (void)j, (void)sums;
+  AMX_PANEL(6, b);
+  AMX_PIXELS(4, a0);
   AMX_FRESH(0, 0, 0);
-  AMX_DOT_OF(0, 2);
-  AMX_PIXELS(a1);
+  AMX_DOT(0, 4, 6);
+  AMX_PIXELS(4, a1);
   AMX_FRESH(1, 1, 0);
-  AMX_DOT(1);
-  AMX_PANEL(b + 1024);
-  AMX_FRESH(4, 1, 1);
-  AMX_DOT(4);
-  AMX_FRESH(3, 0, 1);
-  AMX_DOT_OF(3, 2);
-}
-
-RIDGE_INLINE RIDGE_VT void step_1(job *j, const char *a0, const char *b, int64_t stride, me *sums, const me *start, const int first, const int save) {
-  AMX_STATE
-  (void)stride, (void)j, (void)start;
-  AMX_PANEL(b);
-  AMX_PIXELS(a0);
-  AMX_FRESH(0, 0, 0);
-  AMX_DOT(0);
-  AMX_PANEL(b + 1024);
-  AMX_FRESH(3, 0, 1);
-  AMX_DOT(3);
+  AMX_DOT(1, 4, 6);
+  AMX_PANEL(6, b + STEP / 2);
+  AMX_FRESH(3, 1, 1);
+  AMX_DOT(3, 4, 6);
+  AMX_PIXELS(4, a0);
+  AMX_FRESH(2, 0, 1);
+  AMX_DOT(2, 4, 6);
 }
 
 // Stores the last block's sums where no block follows whose first step would.
 __attribute__((noinline)) RIDGE_VT static void save_sums(job *j) {
   AMX_STATE
-  me *const sums = j->sums;
+  me *const sums = j->save;
   (void)sums;
   const int64_t m = j->unsaved;
   j->unsaved = 0;
-  if (m > 0) {
-    AMX_SUMS(0, 0, 0);
-    AMX_SUMS(3, 0, 1);
-  }
-  if (m > 1) {
-    AMX_SUMS(1, 1, 0);
-    AMX_SUMS(4, 1, 1);
-  }
-  if (m > 2) {
+  if (m > 0) AMX_SUMS(0, 0, 0);
+  if (m > 1) AMX_SUMS(1, 1, 0);
+  if (m == PAIR) {
+    AMX_SUMS(2, 0, 1);
+    AMX_SUMS(3, 1, 1);
+  } else if (m > 2) {
     AMX_SUMS(2, 2, 0);
-    AMX_SUMS(5, 2, 1);
   }
 }
 
-__attribute__((noinline)) RIDGE_VT static void block_3(job *j, const amx_tile *t, const char *b, const me *start) {
-  AMX_BEGIN
-  const char *a0 = t[0].base, *a1 = t[1].base, *a2 = t[2].base;
-  if (j->unsaved) step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, start, 1, 1);
-  else step_3(j, a0 + *at, a1 + *at, a2 + *at, b, stride, sums, start, 1, 0);
-  AMX_STEP_END;
-  for (at++; at < last; at++) {
-    const int64_t o = *at;
-    step_3(j, a0 + o, a1 + o, a2 + o, b, stride, sums, NULL, 0, 0);
-    AMX_STEP_END;
+#define AMX_HALF(name, m)                                                                                             \
+  __attribute__((noinline)) RIDGE_VT static void name(job *j, const amx_tile *t, const char *b, int64_t keep) {       \
+    AMX_BEGIN                                                                                                         \
+    const char *const a[3] = {t[0].base, m > 1 ? t[1].base : NULL, m > 2 ? t[2].base : NULL};                         \
+    if (j->unsaved == m) step_half(j, a, *at, b, stride, sums, m, 1, 1);                                              \
+    else step_half(j, a, *at, b, stride, sums, m, 1, 0);                                                              \
+    AMX_STEP_END(keep);                                                                                               \
+    for (at++; at < last; at++) {                                                                                     \
+      step_half(j, a, *at, b, stride, sums, m, 0, 0);                                                                 \
+      AMX_STEP_END(keep);                                                                                             \
+    }                                                                                                                 \
   }
-}
+AMX_HALF(half_1, 1)
+AMX_HALF(half_2, 2)
+AMX_HALF(half_3, 3)
 
-__attribute__((noinline)) RIDGE_VT static void block_2(job *j, const amx_tile *t, const char *b, const me *start) {
+__attribute__((noinline)) RIDGE_VT static void pair(job *j, const amx_tile *t, const char *b) {
   AMX_BEGIN
   const char *a0 = t[0].base, *a1 = t[1].base;
-  if (j->unsaved) step_2(j, a0 + *at, a1 + *at, b, stride, sums, start, 1, 1);
-  else step_2(j, a0 + *at, a1 + *at, b, stride, sums, start, 1, 0);
-  AMX_STEP_END;
+  if (j->unsaved == PAIR) step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 1, 1);
+  else step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 1, 0);
+  AMX_STEP_END(0);
   for (at++; at < last; at++) {
-    const int64_t o = *at;
-    step_2(j, a0 + o, a1 + o, b, stride, sums, NULL, 0, 0);
-    AMX_STEP_END;
+    step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 0, 0);
+    AMX_STEP_END(0);
   }
 }
 
-__attribute__((noinline)) RIDGE_VT static void block_1(job *j, const amx_tile *t, const char *b, const me *start) {
-  AMX_BEGIN
-  const char *a0 = t[0].base;
-  if (j->unsaved) step_1(j, a0 + *at, b, stride, sums, start, 1, 1);
-  else step_1(j, a0 + *at, b, stride, sums, start, 1, 0);
-  AMX_STEP_END;
-  for (at++; at < last; at++) {
-    step_1(j, a0 + *at, b, stride, sums, NULL, 0, 0);
-    AMX_STEP_END;
-  }
+// Half a panel: its sums go to `to`.
+RIDGE_INLINE RIDGE_VT void run_half(job *j, const amx_tile *t, int64_t m, const char *b, int64_t keep, me *to) {
+  if (j->unsaved != m) save_sums(j);
+  (m == 3 ? half_3 : m == 2 ? half_2 : half_1)(j, t, b, keep);
+  j->save = to, j->unsaved = m;
+  j->ask += j->pace * j->steps;
 }
 
 // Tiles t[0] .. t[m-1] times the panel at b, whose n channels start at k (at bk in bias and scale).
 RIDGE_INLINE RIDGE_VT void run_block(job *j, const amx_tile *t, int64_t m, const char *b, int64_t k, int64_t n, int64_t bk, int64_t ahead) {
-  if (j->unsaved != m) save_sums(j);
-  const me *start = j->a->bias ? j->bias + bk : NULL;
-  if (m == 3) block_3(j, t, b, start);
-  else if (m == 2) block_2(j, t, b, start);
-  else block_1(j, t, b, start);
-  j->ask += j->pace * j->steps;
-  // The block before is in j->sums; its end, two blocks after its products, is next. This one's sums will go where the one before that was.
-  j->now = j->next;
-  me *sums = j->sums;
+  me *const sums = j->sums;
+  if (j->most == 2 && m == 2) {
+    if (j->unsaved != PAIR) save_sums(j);
+    pair(j, t, b);
+    j->save = sums, j->unsaved = PAIR;
+    j->ask += j->pace * j->steps;
+  } else {
+    run_half(j, t, m, b, 2, sums);
+    if (n > VL) run_half(j, t, m, b + STEP / 2, 0, sums + VL);
+  }
+  while (j->now.left > 0) end_tile(j); // of more tiles than steps
+  j->now = (ending){t, m, k, n, bk, sums, ahead};
   j->sums = j->spare, j->spare = sums;
-  j->next = (ending){t, 0, m * j->high, k, n, bk, j->sums, ahead};
-  j->unsaved = m;
 }
 
 // Ends all blocks.
 RIDGE_VT static void end_all(job *j) {
   save_sums(j);
-  end_rows(j, j->now.left);
-  j->now = j->next, j->next.left = 0;
-  end_rows(j, j->now.left);
+  while (j->now.left > 0) end_tile(j);
 }
 
 #endif

@@ -29,7 +29,7 @@
 #define TILE_STORE(d, p, stride) \
   __asm__ volatile("tilestored %%tmm" #d ", (%0,%1,1)" ::"r"(p), "r"((int64_t)(stride)) : "memory")
 
-// Tiles are configured per thread: `rows` rows in all but tmm6, which has 16.
+// Tiles are configured per thread: `rows` rows in all but tmm6 and tmm7, which have 16.
 static inline void ridge_amx_configure_rows(int rows) {
   struct {
     uint8_t palette, start, reserved[14];
@@ -38,7 +38,7 @@ static inline void ridge_amx_configure_rows(int rows) {
   } t __attribute__((aligned(64)));
   memset(&t, 0, sizeof t);
   t.palette = 1;
-  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = (uint8_t)(i == 6 ? 16 : rows);
+  for (int i = 0; i < 8; i++) t.colsb[i] = 64, t.rows[i] = (uint8_t)(i >= 6 ? 16 : rows);
   __asm__ volatile("ldtilecfg %0" ::"m"(t) : "memory");
 }
 static inline void ridge_amx_configure(void) { ridge_amx_configure_rows(16); }
