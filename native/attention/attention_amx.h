@@ -44,16 +44,24 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
 #endif
 
-// The four products of a step: tiles 0 to 3 are rows 0 and 16 by queries 0 and 16.
-#define TILE_STEP(nv)                \
+// A step's loads (la of keys, lb of queries) and four products: tiles 0 to 3 are rows 0 and 16 by queries 0 and 16. Queries have one register in turn, for
+// registers are renamed from few (native/conv/conv_amx_tile.h).
+#define TILE_STEP(nv, la, lb)        \
   do {                               \
+    la(4, 0);                        \
+    lb(6, 0);                        \
     TILE_DOT(0, 4, 6);               \
+    la(5, 1);                        \
     TILE_DOT(2, 5, 6);               \
     if (nv == 2) {                   \
-      TILE_DOT(1, 4, 7);             \
-      TILE_DOT(3, 5, 7);             \
+      lb(6, 1);                      \
+      TILE_DOT(3, 5, 6);             \
+      TILE_DOT(1, 4, 6);             \
     }                                \
   } while (0)
+// Of keys at a, rows lda apart, and queries at q, from dimension d on.
+#define TILE_K(t, i) TILE_LOAD(t, a + d + (i) * 16 * lda, lda * 2)
+#define TILE_Q(t, i) TILE_LOAD(t, q + d / 2 * w + (i) * 16, w * 4)
 #define TILE_EACH(nv, what, at, w)                 \
   do {                                             \
     what(0, at, (w)*4);                            \
@@ -80,13 +88,13 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
     begin(2, 16, 0);                                         \
     TILE_DOT(2, 5, 6);                                       \
     if (nv == 2) {                                           \
-      lb(7, 1);                                              \
-      TILE_SAVE(1, to, w, 0, 16)                             \
-      begin(1, 0, 16);                                       \
-      TILE_DOT(1, 4, 7);                                     \
+      lb(6, 1);                                              \
       TILE_SAVE(3, to, w, 16, 16)                            \
       begin(3, 16, 16);                                      \
-      TILE_DOT(3, 5, 7);                                     \
+      TILE_DOT(3, 5, 6);                                     \
+      TILE_SAVE(1, to, w, 0, 16)                             \
+      begin(1, 0, 16);                                       \
+      TILE_DOT(1, 4, 6);                                     \
     }                                                        \
   } while (0)
 
@@ -110,13 +118,7 @@ __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const k
     TILE_ZERO(1);
     TILE_ZERO(2);
     TILE_ZERO(3);
-    for (int64_t d = 0; d < D; d += 32) {
-      TILE_LOAD(4, a + d, lda * 2);
-      TILE_LOAD(6, q + d / 2 * w, w * 4);
-      TILE_LOAD(5, a + 16 * lda + d, lda * 2);
-      if (nv == 2) TILE_LOAD(7, q + d / 2 * w + 16, w * 4);
-      TILE_STEP(nv);
-    }
+    for (int64_t d = 0; d < D; d += 32) TILE_STEP(nv, TILE_K, TILE_Q);
     float *at = s + j * w;
     TILE_EACH(nv, TILE_STORE, at, w);
     if (j + MR > clear) {
@@ -178,22 +180,15 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
   for (int v = 0; v < nv; v++) most[v] = *(const vf_any *)(top + v * VL);
   float *before = NULL;
   TILE_STATE
-#define SOFT_K(t, i) TILE_LOAD(t, a + (i) * 16 * lda, lda * 2)
-#define SOFT_Q(t, i) TILE_LOAD(t, q + (i) * 16, w * 4)
 #define SOFT_BEGIN(t, row, col) TILE_ZERO(t)
   for (int64_t j = 0;; j += MR) {
     const key *a = k + j * ld;
     int64_t lda = ld;
     if (j < n && j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
     if (j < n) {
-      TILE_FIRST(nv, SOFT_K, SOFT_Q, before, w, SOFT_BEGIN);
-      for (int64_t d = 32; d < D; d += 32) {
-        TILE_LOAD(4, a + d, lda * 2);
-        TILE_LOAD(6, q + d / 2 * w, w * 4);
-        TILE_LOAD(5, a + 16 * lda + d, lda * 2);
-        if (nv == 2) TILE_LOAD(7, q + d / 2 * w + 16, w * 4);
-        TILE_STEP(nv);
-      }
+      int64_t d = 0;
+      TILE_FIRST(nv, TILE_K, TILE_Q, before, w, SOFT_BEGIN);
+      for (d = 32; d < D; d += 32) TILE_STEP(nv, TILE_K, TILE_Q);
     } else {
       TILE_EACH(nv, TILE_STORE, before, w);
     }
@@ -211,8 +206,6 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
     if (j >= n) break;
     before = work->raw[j / MR % 2];
   }
-#undef SOFT_K
-#undef SOFT_Q
 #undef SOFT_BEGIN
   vf lead = (vf){0};
   for (int v = 0; v < nv; v++) {
@@ -246,8 +239,8 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
   (void)step;
   TILE_STATE
   float *before = NULL;
-#define GATHER_V(t, i) TILE_LOAD(t, a + (i) * TILE, 64)
-#define GATHER_P(t, i) TILE_LOAD(t, p + (i) * 16, w * 4)
+#define GATHER_V(t, i) TILE_LOAD(t, a + (u / 8 + (i)) * TILE, 64)
+#define GATHER_P(t, i) TILE_LOAD(t, p + u * w + (i) * 16, w * 4)
 #define GATHER_BEGIN(t, row, col) TILE_LOAD(t, at + (row) * w + (col), w * 4)
   for (int64_t d = 0; d < dim; d += MR) {
     float *at = o + d * w;
@@ -256,15 +249,9 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
       const vf f = *(const vf_any *)(factor + u * VL);
       for (int r = 0; r < MR; r++) *(vf_any *)(at + (r * nv + u) * VL) *= f;
     }
+    int64_t u = 0;
     TILE_FIRST(nv, GATHER_V, GATHER_P, before, w, GATHER_BEGIN);
-    a += 2 * TILE;
-    for (int64_t u = 16; u < rows; u += 16, a += 2 * TILE) {
-      TILE_LOAD(4, a, 64);
-      TILE_LOAD(6, p + u * w, w * 4);
-      TILE_LOAD(5, a + TILE, 64);
-      if (nv == 2) TILE_LOAD(7, p + u * w + 16, w * 4);
-      TILE_STEP(nv);
-    }
+    for (u = 16; u < rows; u += 16) TILE_STEP(nv, GATHER_V, GATHER_P);
     before = at;
   }
   TILE_EACH(nv, TILE_STORE, before, w);

@@ -1,5 +1,5 @@
 // The register tile on AMX (part of gemm_dot.h): 32 x 32 of C in four tile registers of 16
-// rows x 64 bytes, two of A, two of B. Per 64 bytes of K: 4 tile loads and 4 tile products of
+// rows x 64 bytes, two of A, one of B in turn (gemm_tiles.h). Per 64 bytes of K: 4 tile loads and 4 tile products of
 // 16 cycles each, so the product unit binds (loads take 8 cycles each, on two ports).
 //
 // A is packed per 64 bytes of K as 32 rows of 64 bytes, B as two tiles of 16 rows of 16 units (side by side, a tile every other 64 bytes, strips
@@ -90,12 +90,12 @@ GEMM_NOINLINE void GEMM_F(tile)(int64_t kc, const void *ap, const void *bp, GEMM
   for (int64_t k = 0; k < kc; k += GEMM_KU, a += 2048, b += 2048) {
     TILE_LOAD(4, a, 64);
     TILE_LOAD(6, b, 64);
-    TILE_LOAD(7, b + 1024, 64);
     TILE_DOT(0, 4, 6);
     TILE_LOAD(5, a + 1024, 64);
-    TILE_DOT(1, 4, 7);
     TILE_DOT(2, 5, 6);
-    TILE_DOT(3, 5, 7);
+    TILE_LOAD(6, b + 1024, 64);
+    TILE_DOT(3, 5, 6);
+    TILE_DOT(1, 4, 6);
   }
   TILE_STORE(0, c, ldc * 4);
   TILE_STORE(1, c + 16, ldc * 4);

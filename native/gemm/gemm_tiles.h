@@ -1,8 +1,8 @@
 // Products on matrix tiles (template, in gemm_driver.h): strips of up to 48 rows, which meet nobody.
 //
 // Count (one Granite Rapids core, cycles of 3.4 GHz): a tile product takes 16 cycles of the tile unit, a tile load 8 to 9 from L1. A
-// block of 3 x 2 tiles (48 rows x 32 columns) takes per 64 bytes of K 6 products, 96 cycles, and 8 loads, 64 to 72: the unit binds.
-// Six accumulators cover its latency of 52 cycles. What else a block takes:
+// block of 3 x 2 tiles (48 rows x 32 columns, 16 of them at a time) takes per 64 bytes of K 6 products, 96 cycles, and 8 loads, 64 to 72: the unit binds.
+// What else a block takes:
 //   B      2 KiB per 96 cycles from L2, which gives a line in 1.2 to 1.3 cycles
 //   A      stays in L1: 3 KiB per 64 bytes of K, 27 KiB for a block of K of 9 steps. Loads of B with the hint T1 do not evict it
 //   sums   6 KiB read and written in L2 per block and block of K: 3.9 cycles a line, which bind unless asked for ahead
@@ -124,35 +124,32 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
     else TILE_STORE(q, GEMM_AT(before, i, j), ld);                                           \
   }
 #define GEMM_NO_TURN(q, i, j)
-// Tile i of A: packed, or read where it lies and stored packed on the way.
+// Tile i of A to register x: packed, or read where it lies and stored packed on the way.
 #define GEMM_PACKED(x, i) TILE_LOAD(x, a + (i) * 1024, 64);
 #define GEMM_PACKS(x, i)                           \
   TILE_LOAD(x, from + (i) * 16 * s->lda, s->lda);  \
   TILE_STORE(x, a + (i) * 1024, 64);
-// One step of K. T: what happens to an accumulator before its product. q = 2 i + j.
+// One step of K. T: what happens to an accumulator before its product. Few registers, for they are renamed from few (native/conv/conv_amx_tile.h): three tiles
+// of rows take half a panel at a time, q = i, five registers in place of eight; two a panel, q = 2 i + j, seven. Of eight on Emerald Rapids, one thread, beside a
+// neighbour on the core's other half: 48x2048x2048 1.44, bf16 512^3 and 1024^3 1.25 to 1.28, int8 1.3 to 1.63; without one 1.04, 1.00 to 1.04, 1.00. Two tiles in
+// six registers (A's first tile loaded twice): 1.36, int8 1.45 to 1.65, but 0.93 to 0.97 without a neighbour.
 #define GEMM_STEP3(T, A)                    \
   TILE_LOAD_T1(6, b, 64);                   \
-  A(7, 0)                                   \
-  T(0, 0, 0) TILE_DOT(0, 7, 6);             \
-  A(7, 1)                                   \
-  T(2, 1, 0) TILE_DOT(2, 7, 6);             \
-  A(7, 2)                                   \
-  T(4, 2, 0) TILE_DOT(4, 7, 6);             \
-  TILE_LOAD_T1(6, b + 1024, 64);            \
-  T(5, 2, 1) TILE_DOT(5, 7, 6);             \
-  A(7, 0)                                   \
-  T(1, 0, 1) TILE_DOT(1, 7, 6);             \
-  A(7, 1)                                   \
-  T(3, 1, 1) TILE_DOT(3, 7, 6);
+  A(4, 0)                                   \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);             \
+  A(4, 1)                                   \
+  T(1, 1, 0) TILE_DOT(1, 4, 6);             \
+  A(4, 2)                                   \
+  T(2, 2, 0) TILE_DOT(2, 4, 6);
 #define GEMM_STEP2(T, A)                    \
   TILE_LOAD_T1(6, b, 64);                   \
   A(4, 0)                                   \
   T(0, 0, 0) TILE_DOT(0, 4, 6);             \
-  TILE_LOAD_T1(7, b + 1024, 64);            \
-  T(1, 0, 1) TILE_DOT(1, 4, 7);             \
   A(5, 1)                                   \
   T(2, 1, 0) TILE_DOT(2, 5, 6);             \
-  T(3, 1, 1) TILE_DOT(3, 5, 7);
+  TILE_LOAD_T1(6, b + 1024, 64);            \
+  T(3, 1, 1) TILE_DOT(3, 5, 6);             \
+  T(1, 0, 1) TILE_DOT(1, 4, 6);
 #define GEMM_STEP1(T, A)                    \
   TILE_LOAD_T1(6, b, 64);                   \
   A(4, 0)                                   \
@@ -173,6 +170,7 @@ RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
 // h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
 GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
   const int64_t panels = s->panels, steps = s->steps, ld = s->ld;
+  const int halves = h == 3 ? 2 : 1, lines = 3 - halves; // of a panel; of a row of a block's sums
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums, or of this one's in C, that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
   const int pairs = s->g->layers != RIDGE_LAYERS_ONE;
@@ -183,8 +181,9 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
   const int64_t out_ld = straight ? s->g->ldc * 4 : GEMM_NR * 4;
   char *to = straight ? (char *)((GEMM_S *)s->g->C + s->i0 * s->g->ldc + s->j0) : (char *)s->out, *out = to; // of this block, of the block before
   TILE_STATE
-  for (int64_t p = 0; p < panels; p++, c += 2 * 64) {
-    const char *b = s->b + p * s->b_panel, *w = c + 2 * 64, *from = s->from;
+  for (int64_t q = 0; q < panels * halves; q++, c += lines * 64) {
+    const int64_t p = q / halves, v = q % halves;
+    const char *b = s->b + p * s->b_panel + v * 1024, *w = c + lines * 64, *from = s->from;
     char *a = s->a;
     for (int64_t k = 0; k < steps; k++, a += h * 1024, b += 2048, from += 64) {
       if (k == 0) {
@@ -193,28 +192,30 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
       } else if (packs) GEMM_STEP(GEMM_NO_TURN, GEMM_PACKS);
       else GEMM_STEP(GEMM_NO_TURN, GEMM_PACKED);
       if (!last || add)
-        for (int64_t l = 0; l < rows; l += 2, w += 2 * ld) {
+        for (int64_t l = 0; l < rows; l++, w += ld) {
           GEMM_FETCH_W(w);
-          GEMM_FETCH_W(w + 64);
-          GEMM_FETCH_W(w + ld);
-          GEMM_FETCH_W(w + ld + 64);
+          if (lines == 2) GEMM_FETCH_W(w + 64);
         }
       if (straight)
         for (int64_t l = k * rows; l < gemm_min((k + 1) * rows, 16 * h); l++) {
           GEMM_FETCH_W(to + l * out_ld);
-          GEMM_FETCH_W(to + l * out_ld + 64);
+          if (lines == 2) GEMM_FETCH_W(to + l * out_ld + 64);
         }
-      if (last && !straight && p > 0) GEMM_F(strip_end)(s, p - 1, k, each);
-      GEMM_F(fetch_step)(&s->ahead_a);
-      GEMM_F(fetch_step)(&s->ahead_b);
+      if (last && !straight && p > 0 && v == 0) GEMM_F(strip_end)(s, p - 1, k, each);
+      if (halves == 1 || (k & 1) == v) {
+        GEMM_F(fetch_step)(&s->ahead_a);
+        GEMM_F(fetch_step)(&s->ahead_b);
+      }
     }
     before = c, out = to, packs = 0;
-    if (straight) to += 2 * 64;
+    if (straight || v + 1 < halves) to += lines * 64;
     else if (pairs) to = (char *)(s->out + (p % 2 ? 0 : GEMM_F(STRIP) * GEMM_NR));
+    else to = (char *)s->out;
   }
-  GEMM_SAVE(0, 0, 0) GEMM_SAVE(1, 0, 1)
-  if (h > 1) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
-  if (h > 2) { GEMM_SAVE(4, 2, 0) GEMM_SAVE(5, 2, 1) }
+  GEMM_SAVE(0, 0, 0)
+  if (h == 3) { GEMM_SAVE(1, 1, 0) GEMM_SAVE(2, 2, 0) }
+  else GEMM_SAVE(1, 0, 1)
+  if (h == 2) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
   if (last && !straight)
     for (int64_t k = 0; k < steps; k++) GEMM_F(strip_end)(s, panels - 1, k, each);
 }

@@ -25,7 +25,7 @@ const (
 	pairs              // x*(-1) + b, x*(-1) - b: a multiplication and an addition per lane and half step
 	madd               // as lanes, of 8-bit numbers stored in 16 bits; a multiplication and an addition
 	matrix             // acc[2,2] += a[2,K]·b[2,K]ᵀ
-	tile               // acc[16,16] += A[16,K]·B[K,16], B with groups of 4 bytes of one column together
+	tile               // acc[16,16] += A[16,K]·B[K,16], a0 and b0 alone, B with groups of 4 bytes of one column together
 )
 
 // layoutOf describes the kernel of a row. The magnitudes keep the sum of a whole chunk
@@ -43,7 +43,7 @@ func layoutOf(p *op.Peak) layout {
 	case "avx512", "avx512fp16", "avx512bf16", "avx512vnni":
 		l.register = 64
 	case "amx":
-		l.register, l.chains, l.kind, l.aMask, l.bMask = 1024, 4, tile, 3, 3
+		l.register, l.chains, l.kind, l.aMask, l.bMask = 1024, 2, tile, 3, 3
 	case "bf16arm", "i8mm":
 		l.kind = matrix
 	case "sve":
@@ -124,7 +124,7 @@ func (l layout) encode(d record.DType, dst []byte) {
 
 // step is one instruction of every chain (of pairs: a multiplication and an addition):
 // what it adds to the sum over all lanes of all accumulators, and the instructions in it.
-// Chain c uses a[c%2] and b[c/2%2], so each of the four products has a quarter of the chains.
+// Chain c uses a[c%2] and b[c/2%2], so each of the four products has a quarter of the chains; chains of tiles all use a0 and b0.
 func (l layout) step(d record.DType) (sum float64, instructions int64) {
 	n := l.elements(d)
 	a := func(i int64) int64 { return l.value(d, 0, i) + l.value(d, 1, i) }
@@ -154,11 +154,12 @@ func (l layout) step(d record.DType) (sum float64, instructions int64) {
 		for i := int64(0); i < k; i++ {
 			var rows, cols int64
 			for r := int64(0); r < 16; r++ {
-				rows += a(r*k + i)
-				cols += b(i/pack*16*pack + r*pack + i%pack)
+				rows += l.value(d, 0, r*k+i)
+				cols += l.value(d, 2, i/pack*16*pack+r*pack+i%pack)
 			}
 			s += rows * cols
 		}
+		return float64(s * l.chains), l.chains
 	}
 	if l.kind == madd {
 		return float64(s * l.chains / 4), 2 * l.chains
