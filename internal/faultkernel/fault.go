@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=43d8d01993f4
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5560f875a0d2
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 //
 // A tile's 16 rows are output pixels, 64 bytes of channels each; a load takes one address and one pitch, so the pixels of a tile must lie one distance
 // apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of two tiles' pixels (GATHER);
-// kernels over few channels copies of all taps of a pixel as one row (DENSE); the rest a copy of the rows that a block sees, with their padding, in planes of
+// kernels over few channels copies of all taps of a pixel as one row (DENSE), or a window of rows of taps (stems: is_rowwise); the rest a copy of the rows that a block sees, with their padding, in planes of
 // 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
 // over the row's end. NCHW always goes through such a copy, turned on the way, and its sums are turned before they end: conv_amx_nchw.h.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
@@ -27,6 +27,17 @@ RIDGE_INLINE scratch scratch_of(const plan *p, char *at) {
   return (scratch){(me *)(at + p->o_bias), (float *)(at + p->o_scale), (int64_t *)(at + p->o_at), (amx_tile *)(at + p->o_tiles),
                    (int16_t *)(at + p->o_map), at + p->o_window};
 }
+
+// Whether to take few registers, asked behind a thread's first block of pixels where its products take 27 us and more; before, and in shorter ones, it does.
+#if defined(RIDGE_MODEL)
+#define CONV_ASKS(p, nthreads) 1
+#define CONV_CROWDED(p) ((p)->a->Ho % 2)
+#else
+#define CONV_ASKS(p, nthreads) ((p)->pixels * (p)->panels * NR * (p)->a->groups * (p)->steps >= (1 << 20) * (nthreads))
+#define CONV_CROWDED(p) ridge_amx_crowded()
+#endif
+
+static void take_registers(job *j, const plan *p, int few) { j->few = few, j->most = few && !p->whole ? MOST : 2; }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
   const plan p = plan_of(args, nthreads);
@@ -58,7 +69,8 @@ RIDGE_VT static int64_t tiles_of_rows(const plan *p, scratch *s, int64_t g, int6
     const int64_t rows = (end - u - 1) * p->hs + p->span_h;
     for (int64_t i = 0; i < rows; i++) {
       const int64_t hi = (p->hs == a->stride_h ? ho * a->stride_h + i : (ho + i / p->span_h) * a->stride_h + i % p->span_h) - a->pad_h;
-      copy_row(p, g, n, hi, -a->pad_w, p->wide, at + i * row);
+      if (p->rowwise) copy_taps(p, g, n, hi, at + i * row);
+      else copy_row(p, g, n, hi, -a->pad_w, p->wide, at + i * row);
     }
     if (p->flat) {
       const int64_t all = (end - u - 1) * p->flat + a->Wo;
@@ -104,8 +116,16 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
     for (int64_t c = 0; c < chunks; c++) {
       const int64_t first = p0 + (p1 - p0) * c / chunks, end = p0 + (p1 - p0) * (c + 1) / chunks;
       for (int64_t t = 0, m; t < tiles; t += m) {
+        if (j->asks && t > 0) {
+          j->asks = 0;
+          save_sums(j);
+          take_registers(j, p, CONV_CROWDED(p));
+#if !defined(RIDGE_MODEL)
+          ridge_amx_configure_rows((int)high);
+#endif
+        }
         const int64_t left = tiles - t; // none is left alone
-        m = left == 4 ? 2 : least(left, p->most);
+        m = left == 4 ? 2 : least(left, j->most);
         amx_tile *const group = s->tiles + t;
         for (int64_t i = 0; i < m && p->mode == GATHER; i++)
           gather(p, g, group[i].q, high, s->window + 1024 * i), group[i].base = s->window + 1024 * i;
@@ -117,8 +137,8 @@ RIDGE_VT static void task(const plan *p, scratch *s, job *j, int64_t g, int64_t 
         j->ask = j->ask_end = s->tiles[t].base, j->pace = 0;
         // The next group's pixels are asked for meanwhile where they are few lines with a step, or come from beyond L2.
         if (p->asks && t + m < tiles && (end - first >= 4 || p->far)) {
-          j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, p->most) * j->high * p->px;
-          j->pace = round_up(ceil_div(p->most * j->high * p->px, (end - first) * p->steps * (p->most == 2 ? 1 : 2)));
+          j->ask = s->tiles[t + m].base, j->ask_end = j->ask + least(tiles - t - m, j->most) * j->high * p->px;
+          j->pace = round_up(ceil_div(j->most * j->high * p->px, (end - first) * p->steps * (j->most == 2 ? 1 : 2)));
         }
         for (int64_t i = first; i < end; i++)
           run_block(j, s->tiles + t, m, packed + (g * p->panels + i) * panel, g * p->kg + i * NR, least(p->kg - i * NR, NR), (g * p->panels + i) * NR, i + 1 < end ? line : down);
@@ -169,11 +189,11 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   }
   for (int64_t i = 0; i < p.steps; i++) {
     const int64_t t = i % p.taps;
-    s.at[i] = p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * p.plane : i * p.pitch;
+    s.at[i] = p.rowwise ? i * a->dil_h * p.wide * p.px : p.mode == WINDOW ? (t / a->S * a->dil_h * p.wide + t % a->S * a->dil_w) * p.px + i / p.taps * p.plane : i * p.pitch;
   }
   job j = {.a = a, .at = s.at, .steps = p.steps, .stride = p.stride, .bias = s.bias, .scale = s.scale};
   j.end = end_of(a);
-  j.most = p.most;
+  j.asks = CONV_ASKS(&p, ctx->nthreads), take_registers(&j, &p, 1);
   j.sums = (me *)(own + p.o_sums), j.spare = j.sums + MOST * 16 * NR;
   int64_t from, to;
   ridge_share(a->groups * p.ps * p.cs, 1, ctx->tid, ctx->nthreads, &from, &to);

@@ -7,6 +7,10 @@
 // Where in a filter step i lies and how many of its elements there are. Windows: all taps of a unit of channels before the next unit, so that a
 // tile's pixels, which neighbouring taps share, are still in L1.
 RIDGE_INLINE int64_t step_at(const plan *p, int64_t i, int64_t *n) {
+  if (p->rowwise) {
+    *n = p->a->S * p->cg;
+    return i * *n;
+  }
   if (p->mode != WINDOW) {
     const int64_t all = p->mode == DENSE ? p->taps * p->cg : p->cg; // GATHER, DIRECT: one tap
     *n = least(UNIT, all - i * UNIT);
@@ -148,6 +152,31 @@ RIDGE_INLINE RIDGE_VT void copy_part(char *dst, const char *p, int64_t from, int
   const uint64_t below = to < 64 ? ((uint64_t)1 << to) - 1 : ~(uint64_t)0;
   _mm512_storeu_si512(dst, _mm512_maskz_loadu_epi8(to > from ? below >> from << from : 0, p));
 #endif
+}
+
+// What output columns see of input row hi of image n: a row of taps each, zeros behind it and where there is no image.
+RIDGE_VT static void copy_taps(const plan *p, int64_t g, int64_t n, int64_t hi, char *dst) {
+  const ridge_conv_args *a = p->a;
+  const int64_t size = sizeof(xt), bytes = p->cg * size, pixel = a->C * size, S = a->S, W = a->W, step = a->stride_w;
+  char *const end = dst + a->Wo * 64;
+  if (hi < 0 || hi >= a->H) {
+    memset(dst, 0, (size_t)(end - dst));
+    return;
+  }
+  const char *row = (const char *)a->x + (n * a->H + hi) * W * pixel + g * bytes - a->pad_w * pixel;
+  for (int64_t left = -a->pad_w; dst < end; dst += 64, left += step, row += step * pixel) {
+    if (a->groups == 1 && left >= 0 && left + S <= W) {
+      copy_part(dst, row, 0, S * bytes);
+      continue;
+    }
+    const int64_t s0 = least(left < 0 ? -left : 0, S), s1 = left + S > W ? W - left : S;
+    if (a->groups == 1) {
+      copy_part(dst, row, s0 * bytes, s1 * bytes);
+      continue;
+    }
+    memset(dst, 0, 64);
+    for (int64_t s = s0; s < s1; s++) memcpy(dst + s * bytes, row + s * pixel, (size_t)bytes);
+  }
 }
 
 // Pixels q0 .. q1-1, each a row of all its taps. Up to 64 bytes behind them are written.

@@ -24,17 +24,19 @@ enum { DIRECT, GATHER, DENSE, WINDOW };
 #ifndef CONV_WINDOW
 #define CONV_WINDOW (512 << 10) // bytes of a block's copy of x, at most (a row of the image may be more)
 #endif
-enum { MOST = 3 }; // tiles of a block
+enum { MOST = 3 }; // tiles of a block, at most
 enum { LONG = 4096, ASIDE = 16 }; // pixels of a block that is read in place; rows that tiles read beyond a window
 
 // One convolution, as every thread sees it.
 typedef struct plan {
   const ridge_conv_args *a;
   int mode;
+  int rowwise;             // WINDOW: of rows of taps
   int64_t cg, kg, panels;  // of a group: channels, outputs, panels of NR of them
   int64_t taps, units;     // units of UNIT elements of a tap (DENSE: of all taps)
   int64_t steps;           // taps * units
-  int64_t most;            // tiles of a block
+  int whole;               // whether pixels do not stay in L1 for a panel's other half
+  int64_t pixels;
   int asks, far;           // whether pixels may be asked for ahead; whether x is more than L2 holds
   int64_t px;              // bytes of a pixel where it is read; WINDOW: in a plane of units, 64
   int64_t pitch;           // from a step to the next, but in WINDOW
@@ -69,12 +71,21 @@ RIDGE_INLINE int is_dense(const ridge_conv_args *a) {
   const int64_t cg = a->C / a->groups, taps = a->R * a->S;
   return !is_nchw(a) && (taps == 1 || 3 * ceil_div(taps * cg, UNIT) <= 2 * taps * ceil_div(cg, UNIT));
 }
+// Whether a window holds for each output column the row of taps that it sees, 64 bytes, instead of pixels: a step is a row of taps. It copies an input row
+// once, dense rows of all taps once for every row of taps, but takes more steps. Cycles of a pixel (docs/kernels/conv.md, Emerald Rapids): a step 6 for 64
+// channels, a row of taps 6.
+RIDGE_INLINE int is_rowwise(const ridge_conv_args *a) {
+  const int64_t cg = a->C / a->groups, row = a->S * cg;
+  if (!is_dense(a) || a->R * a->S == 1 || a->dil_w != 1 || row > UNIT) return 0;
+  const int64_t panels = ceil_div(a->K / a->groups, NR), dense = ceil_div(a->R * row, UNIT);
+  return a->R * panels + 2 * least(a->stride_h, a->R) < dense * panels + 2 * a->R;
+}
 RIDGE_INLINE int is_direct(const ridge_conv_args *a) {
   return !is_nchw(a) && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0 && a->C / a->groups % UNIT == 0;
 }
 RIDGE_INLINE int64_t steps_of(const ridge_conv_args *a) {
   const int64_t cg = a->C / a->groups, taps = a->R * a->S;
-  return is_dense(a) ? ceil_div(taps * cg, UNIT) : taps * ceil_div(cg, UNIT);
+  return is_rowwise(a) ? a->R : is_dense(a) ? ceil_div(taps * cg, UNIT) : taps * ceil_div(cg, UNIT);
 }
 
 // Sixteenths of a product of 16 rows that one of `rows` takes (measured: docs/kernels/conv.md).
@@ -98,23 +109,24 @@ static void divide_work(plan *p, int nthreads) {
 static plan plan_of(const ridge_conv_args *a, int nthreads) {
   plan p = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups, .taps = a->R * a->S};
   p.panels = ceil_div(p.kg, NR), p.steps = steps_of(a);
-  p.mode = is_direct(a) ? DIRECT : is_dense(a) ? DENSE : WINDOW;
+  p.rowwise = is_rowwise(a);
+  p.mode = is_direct(a) ? DIRECT : is_dense(a) && !p.rowwise ? DENSE : WINDOW;
   if (p.mode == DENSE && p.taps == 1) p.mode = GATHER;
-  p.units = p.mode == WINDOW ? p.steps / p.taps : p.steps;
-  // Pixels that L1 does not keep until a panel's other half comes meet whole panels, two tiles of them.
-  p.most = p.mode != WINDOW && p.steps > 12 ? 2 : MOST;
-  const int64_t pixels = a->N * a->Ho * a->Wo;
+  p.units = p.rowwise ? 1 : p.mode == WINDOW ? p.steps / p.taps : p.steps;
+  p.whole = p.mode != WINDOW && p.steps > 12;
+  const int64_t pixels = p.pixels = a->N * a->Ho * a->Wo;
   if (pixels == 0) return p;
   p.px = p.mode == DIRECT ? a->C * (int64_t)sizeof(xt) : p.mode == DENSE ? p.units * 64 : 64;
   p.pitch = p.mode == GATHER ? MOST * 1024 : 64;
   p.stride = p.px;
   p.total = ceil_div(pixels, 16), p.each = 1, p.span_h = (a->R - 1) * a->dil_h + 1;
   if (p.mode == WINDOW) {
-    p.stride = a->stride_w * p.px, p.total = a->N * a->Ho;
+    const int64_t step = p.rowwise ? 1 : a->stride_w;
+    p.stride = step * p.px, p.total = a->N * a->Ho;
     p.hs = least(a->stride_h, p.span_h);
-    p.wide = (a->Wo - 1) * a->stride_w + (a->S - 1) * a->dil_w + 1, p.each = ceil_div(a->Wo, 16);
+    p.wide = p.rowwise ? a->Wo : (a->Wo - 1) * a->stride_w + (a->S - 1) * a->dil_w + 1, p.each = ceil_div(a->Wo, 16);
     // Tiles within an output row, or over a whole image's positions, those between two rows for nothing.
-    const int64_t wide = ceil_div(p.wide, a->stride_w) * a->stride_w, flat = p.hs * wide / a->stride_w;
+    const int64_t wide = ceil_div(p.wide, step) * step, flat = p.hs * wide / step;
     const int64_t by_rows = a->Ho * p.each * product_time(ceil_div(a->Wo, p.each)), flatly = ceil_div((a->Ho - 1) * flat + a->Wo, 16) * 16;
     if (flatly < by_rows && p.hs == a->stride_h) p.flat = flat, p.wide = wide;
   }

@@ -1,16 +1,15 @@
-// Blocks of tiles on AMX: three tiles of 16 pixels times half a panel of 32 channels, twice, over the whole reduction
+// Blocks of tiles on AMX: two tiles of 16 pixels times a panel of 32 channels, or three times half a panel, twice, over the whole reduction
 //
 //   sums[m*16 + r, 32] = sum over steps i of tile m's row r at at[i], 64 bytes, times panel[i]
 //
 // The sums leave the accumulators within the first step of the next half, each before the product that starts its accumulator anew, and meet their end
 // (bias, residual, activation, rounding, the store of 32 channels of a pixel) in the last steps of the next block, a tile at a time.
 //
-// Few registers are taken, for they are renamed from few: every load, product and zero takes one of a pool until the instruction that overwrites it has
-// retired. Measured on Emerald Rapids: with the core's other half idle any order runs at 16 cycles a product; while another thread has that half, a product
-// takes about 70 * (1 + its share of loads) / (10 - registers in use): in use with 2 operands, no loads: 2 to 4 accumulators 16 to 20 cycles, 6 accumulators
-// 38; with loads from L1 3x2 tiles in 8 registers 75, 2x2 in 8 70, in 7 48, in 6 (a tile of pixels loaded twice) 41, 3x1 in 5 34, 2x1 in 4 30. Of these 3x1
-// alone also takes so little of L2 (a third of a tile a product) that it keeps 16 cycles where the core is ours (2x1: 18). Pixels that do not stay
-// in L1 for the panel's other half meet whole panels, two tiles of them, in 6 registers.
+// Registers are renamed from a pool: every load, product and zero takes one until the instruction that overwrites it has retired. Alone on the core the pool
+// is large enough for any order, and two tiles times a panel, each loaded once, are the fastest. While another thread has the core's other half a product
+// takes 70 * (1 + its share of loads) / (10 - registers in use) cycles (measured on Emerald Rapids: docs/kernels/gemm.md): 2x2 tiles 70 in eight registers, 48 in seven, 41 in
+// six (a tile of pixels loaded twice), 3x1 34 in five. Which of the two it is ridge_amx_crowded tells; launches too short to ask take few. Then pixels that do
+// not stay in L1 for the panel's other half meet whole panels, in six registers.
 #ifndef RIDGE_CONV_AMX_TILE_H
 #define RIDGE_CONV_AMX_TILE_H
 
@@ -47,7 +46,8 @@ typedef struct job {
   end_fn end;          // of whole panels
   const me *bias;      // of all panels, zeros beyond the channels
   const float *scale;
-  int64_t most;        // tiles of a block
+  int64_t most;        // tiles of a block: two times a panel, or three times half a panel
+  int few, asks;       // whether registers are few; whether that is still to be asked
   int64_t unsaved;     // tiles of the last block whose sums are still in the accumulators (PAIR: two times a panel): they go to `save`
   me *sums, *spare, *save; // [MOST*16][NR]: of this block, of the next one
   const char *ask, *ask_end; // lines that are asked for meanwhile, `pace` bytes with a step
@@ -227,7 +227,7 @@ RIDGE_INLINE RIDGE_VT void end_tile(job *j) {
   }                                 \
   (void)0
 
-// A step of m tiles times half a panel: one register for all pixels, one for the filters, so that few are taken (at the head of this file).
+// A step of m tiles times half a panel: one register for all pixels, one for the filters.
 RIDGE_INLINE RIDGE_VT void step_half(job *j, const char *const *a, int64_t o, const char *b, int64_t stride, me *sums, const int m, const int first, const int save) {
   AMX_STATE
   (void)stride, (void)j, (void)sums;
@@ -247,21 +247,30 @@ RIDGE_INLINE RIDGE_VT void step_half(job *j, const char *const *a, int64_t o, co
   }
 }
 
-// A step of two tiles times a panel, for pixels that do not stay in L1 until the panel's other half comes.
-RIDGE_INLINE RIDGE_VT void step_pair(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const int first, const int save) {
+// A step of two tiles times a panel. few: the first tile's pixels are loaded twice, for one register less.
+RIDGE_INLINE RIDGE_VT void step_pair(job *j, const char *a0, const char *a1, const char *b, int64_t stride, me *sums, const int few, const int first, const int save) {
   AMX_STATE
   (void)stride, (void)j, (void)sums;
   AMX_PANEL(6, b);
   AMX_PIXELS(4, a0);
   AMX_FRESH(0, 0, 0);
   AMX_DOT(0, 4, 6);
-  AMX_PIXELS(4, a1);
-  AMX_FRESH(1, 1, 0);
-  AMX_DOT(1, 4, 6);
-  AMX_PANEL(6, b + STEP / 2);
-  AMX_FRESH(3, 1, 1);
-  AMX_DOT(3, 4, 6);
-  AMX_PIXELS(4, a0);
+  if (few) {
+    AMX_PIXELS(4, a1);
+    AMX_FRESH(1, 1, 0);
+    AMX_DOT(1, 4, 6);
+    AMX_PANEL(6, b + STEP / 2);
+    AMX_FRESH(3, 1, 1);
+    AMX_DOT(3, 4, 6);
+    AMX_PIXELS(4, a0);
+  } else {
+    AMX_PIXELS(5, a1);
+    AMX_FRESH(1, 1, 0);
+    AMX_DOT(1, 5, 6);
+    AMX_PANEL(6, b + STEP / 2);
+    AMX_FRESH(3, 1, 1);
+    AMX_DOT(3, 5, 6);
+  }
   AMX_FRESH(2, 0, 1);
   AMX_DOT(2, 4, 6);
 }
@@ -299,17 +308,20 @@ AMX_HALF(half_1, 1)
 AMX_HALF(half_2, 2)
 AMX_HALF(half_3, 3)
 
-__attribute__((noinline)) RIDGE_VT static void pair(job *j, const amx_tile *t, const char *b) {
-  AMX_BEGIN
-  const char *a0 = t[0].base, *a1 = t[1].base;
-  if (j->unsaved == PAIR) step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 1, 1);
-  else step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 1, 0);
-  AMX_STEP_END(0);
-  for (at++; at < last; at++) {
-    step_pair(j, a0 + *at, a1 + *at, b, stride, sums, 0, 0);
-    AMX_STEP_END(0);
+#define AMX_PAIR(name, few)                                                                        \
+  __attribute__((noinline)) RIDGE_VT static void name(job *j, const amx_tile *t, const char *b) {  \
+    AMX_BEGIN                                                                                      \
+    const char *a0 = t[0].base, *a1 = t[1].base;                                                   \
+    if (j->unsaved == PAIR) step_pair(j, a0 + *at, a1 + *at, b, stride, sums, few, 1, 1);          \
+    else step_pair(j, a0 + *at, a1 + *at, b, stride, sums, few, 1, 0);                             \
+    AMX_STEP_END(0);                                                                               \
+    for (at++; at < last; at++) {                                                                  \
+      step_pair(j, a0 + *at, a1 + *at, b, stride, sums, few, 0, 0);                                \
+      AMX_STEP_END(0);                                                                             \
+    }                                                                                              \
   }
-}
+AMX_PAIR(pair, 0)
+AMX_PAIR(pair_few, 1)
 
 // Half a panel: its sums go to `to`.
 RIDGE_INLINE RIDGE_VT void run_half(job *j, const amx_tile *t, int64_t m, const char *b, int64_t keep, me *to) {
@@ -324,7 +336,7 @@ RIDGE_INLINE RIDGE_VT void run_block(job *j, const amx_tile *t, int64_t m, const
   me *const sums = j->sums;
   if (j->most == 2 && m == 2) {
     if (j->unsaved != PAIR) save_sums(j);
-    pair(j, t, b);
+    (j->few ? pair_few : pair)(j, t, b);
     j->save = sums, j->unsaved = PAIR;
     j->ask += j->pace * j->steps;
   } else {

@@ -129,10 +129,11 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
 #define GEMM_PACKS(x, i)                           \
   TILE_LOAD(x, from + (i) * 16 * s->lda, s->lda);  \
   TILE_STORE(x, a + (i) * 1024, 64);
-// One step of K. T: what happens to an accumulator before its product. Few registers, for they are renamed from few (native/conv/conv_amx_tile.h): three tiles
-// of rows take half a panel at a time, q = i, five registers in place of eight; two a panel, q = 2 i + j, seven. Of eight on Emerald Rapids, one thread, beside a
-// neighbour on the core's other half: 48x2048x2048 1.44, bf16 512^3 and 1024^3 1.25 to 1.28, int8 1.3 to 1.63; without one 1.04, 1.00 to 1.04, 1.00. Two tiles in
-// six registers (A's first tile loaded twice): 1.36, int8 1.45 to 1.65, but 0.93 to 0.97 without a neighbour.
+// One step of K. T: what happens to an accumulator before its product. Few registers, for they are renamed from few while another thread has the core's other
+// half (docs/kernels/gemm.md, Emerald Rapids). Three tiles of rows take half a panel at a time, q = i, in five registers. Two tiles of rows take a
+// panel, q = 2 i + j, in seven, which alone on a core is the fastest, or, where ridge_amx_crowded tells so, half a panel at a time in four. One thread, of 3x2 and 2x2
+// tiles in eight, beside a neighbour: 48x2048x2048 1.44, 512^3 bf16 1.4, int8 1.7, 1024^3 1.35 to 1.4, 1.54 to 1.7 (a whole panel 1.2 to 1.28, 1.65, 1.25, 1.3); alone 1.04; 1.00
+// to 1.04, 0.91 to 1.00; 1.00 to 1.03, 1.0 to 1.1 (half a panel 0.85 to 0.93).
 #define GEMM_STEP3(T, A)                    \
   TILE_LOAD_T1(6, b, 64);                   \
   A(4, 0)                                   \
@@ -150,6 +151,12 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
   TILE_LOAD_T1(6, b + 1024, 64);            \
   T(3, 1, 1) TILE_DOT(3, 5, 6);             \
   T(1, 0, 1) TILE_DOT(1, 4, 6);
+#define GEMM_STEP2_HALF(T, A)               \
+  TILE_LOAD_T1(6, b, 64);                   \
+  A(4, 0)                                   \
+  T(0, 0, 0) TILE_DOT(0, 4, 6);             \
+  A(4, 1)                                   \
+  T(1, 1, 0) TILE_DOT(1, 4, 6);
 #define GEMM_STEP1(T, A)                    \
   TILE_LOAD_T1(6, b, 64);                   \
   A(4, 0)                                   \
@@ -159,6 +166,7 @@ GEMM_INLINE void GEMM_F(strip_end)(const GEMM_F(strip_args) *s, int64_t panel, i
 #define GEMM_STEP(T, A)                     \
   do {                                      \
     if (h == 3) { GEMM_STEP3(T, A) }        \
+    else if (half) { GEMM_STEP2_HALF(T, A) }\
     else if (h == 2) { GEMM_STEP2(T, A) }   \
     else { GEMM_STEP1(T, A) }               \
   } while (0)
@@ -167,10 +175,10 @@ RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
   return GEMM_C_IS_S && !s->g->layers && GEMM_F(plain)(s->g) && s->rows == 16 * h && s->cols % GEMM_NR == 0;
 }
 
-// h tiles of rows. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
-GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add, const int last) {
+// h tiles of rows, half a panel at a time or a panel. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
+GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int half, const int add, const int last) {
   const int64_t panels = s->panels, steps = s->steps, ld = s->ld;
-  const int halves = h == 3 ? 2 : 1, lines = 3 - halves; // of a panel; of a row of a block's sums
+  const int halves = 1 + half, lines = 3 - halves; // of a panel; of a row of a block's sums
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums, or of this one's in C, that are asked for in a step
   const int64_t each = (s->rows + steps - 1) / steps; // rows that are ended in a step
   const int pairs = s->g->layers != RIDGE_LAYERS_ONE;
@@ -213,9 +221,10 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
     else to = (char *)s->out;
   }
   GEMM_SAVE(0, 0, 0)
-  if (h == 3) { GEMM_SAVE(1, 1, 0) GEMM_SAVE(2, 2, 0) }
+  if (half) GEMM_SAVE(1, 1, 0)
   else GEMM_SAVE(1, 0, 1)
-  if (h == 2) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
+  if (h == 3) GEMM_SAVE(2, 2, 0)
+  else if (h == 2 && !half) { GEMM_SAVE(2, 1, 0) GEMM_SAVE(3, 1, 1) }
   if (last && !straight)
     for (int64_t k = 0; k < steps; k++) GEMM_F(strip_end)(s, panels - 1, k, each);
 }
@@ -227,19 +236,31 @@ GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int add
 #undef GEMM_PACKS
 #undef GEMM_STEP1
 #undef GEMM_STEP2
+#undef GEMM_STEP2_HALF
 #undef GEMM_STEP3
 #undef GEMM_STEP
 
 typedef void (*GEMM_F(strip_fn))(GEMM_F(strip_args) *s);
-#define GEMM_STRIP(h, add, last) \
-  GEMM_NOINLINE void GEMM_F(strip_##h##add##last)(GEMM_F(strip_args) *s) { GEMM_F(strip)(s, h, add, last); }
-#define GEMM_STRIPS(h) GEMM_STRIP(h, 0, 0) GEMM_STRIP(h, 0, 1) GEMM_STRIP(h, 1, 0) GEMM_STRIP(h, 1, 1)
-GEMM_STRIPS(1) GEMM_STRIPS(2) GEMM_STRIPS(3)
-#define GEMM_ROW(h) {{GEMM_F(strip_##h##00), GEMM_F(strip_##h##01)}, {GEMM_F(strip_##h##10), GEMM_F(strip_##h##11)}}
-static const GEMM_F(strip_fn) GEMM_F(strips)[3][2][2] = {GEMM_ROW(1), GEMM_ROW(2), GEMM_ROW(3)};
+#define GEMM_STRIP(name, h, half, add, last) \
+  GEMM_NOINLINE void GEMM_F(name##add##last)(GEMM_F(strip_args) *s) { GEMM_F(strip)(s, h, half, add, last); }
+#define GEMM_STRIPS(name, h, half) GEMM_STRIP(name, h, half, 0, 0) GEMM_STRIP(name, h, half, 0, 1) GEMM_STRIP(name, h, half, 1, 0) GEMM_STRIP(name, h, half, 1, 1)
+GEMM_STRIPS(strip_1_, 1, 0) GEMM_STRIPS(strip_2_, 2, 0) GEMM_STRIPS(strip_2_half_, 2, 1) GEMM_STRIPS(strip_3_, 3, 1)
+#define GEMM_ROW(name) {{GEMM_F(name##00), GEMM_F(name##01)}, {GEMM_F(name##10), GEMM_F(name##11)}}
+// [whether registers are few][tiles of rows - 1][add][last]
+static const GEMM_F(strip_fn) GEMM_F(strips)[2][3][2][2] = {{GEMM_ROW(strip_1_), GEMM_ROW(strip_2_), GEMM_ROW(strip_3_)},
+                                                           {GEMM_ROW(strip_1_), GEMM_ROW(strip_2_half_), GEMM_ROW(strip_3_)}};
 #undef GEMM_STRIPS
 #undef GEMM_ROW
 #undef GEMM_STRIP
+
+// Whether strips are to take few registers, asked behind a thread's first strip where its products take 54 us and more; before, and in shorter ones, not.
+#if defined(GEMM_MODEL)
+#define GEMM_ASKS(g, nthreads) 1
+#define GEMM_CROWDED(g) ((g)->M / 16 % 2 != 0)
+#else
+#define GEMM_ASKS(g, nthreads) ((g)->M > GEMM_TILES_FEW && (g)->M * (g)->N * ((g)->K / GEMM_KU) >= ((int64_t)1 << 21) * (nthreads))
+#define GEMM_CROWDED(g) ridge_amx_crowded()
+#endif
 
 // Tiles of a strip at most: A of two with a block of K of 16 steps stays in L1 as that of three with nine does.
 RIDGE_INLINE int64_t GEMM_F(tall)(const GEMM_F(plan) *p) { return p->kc > GEMM_KC ? 2 : 3; }
@@ -345,6 +366,8 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
   GEMM_F(strip_args) s;
   memset(&s, 0, sizeof s);
   s.g = g, s.ld = p->acc_ld * (int64_t)sizeof(GEMM_S), s.out = (GEMM_S *)(sums + p->acc_bytes);
+  int crowded = 0, strip = 0; // strips done
+  const int asks = GEMM_ASKS(g, ctx->nthreads);
   GEMM_BEGIN
   const int64_t times = GEMM_F(times)(g), nc = p->nc / times;
   for (int64_t jc = c0; jc < c1; jc += nc) {
@@ -394,7 +417,8 @@ GEMM_NOINLINE int GEMM_F(run_tiles)(const ridge_gemm_args *g, const ridge_ctx *c
                                       gemm_min(p->kc, g->K - k) * a_size, panels * s.steps);
           }
           s.sums = sums + at * 16 * s.ld;
-          GEMM_F(strips)[h - 1][pc > 0][last](&s);
+          if (strip++ == 1 && asks) crowded = GEMM_CROWDED(g);
+          GEMM_F(strips)[crowded][h - 1][pc > 0][last](&s);
         }
       }
     }

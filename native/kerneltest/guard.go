@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=43d8d01993f4
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5560f875a0d2
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
