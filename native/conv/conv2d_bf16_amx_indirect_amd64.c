@@ -1,4 +1,4 @@
-// conv2d_bf16_amx_indirect: implicit GEMM on AMX tiles, blocks of 48 pixels and 16 channels, or of 32 and 32.
+// conv2d_bf16_amx_indirect: implicit GEMM on AMX tiles, blocks of 32 pixels and 32 channels, or of 48 and 16.
 //
 // Formula, layouts, blocking: conv_amx_body.h. NHWC and NCHW; preconditions: sizes below 2^30, any alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S;
 // bytes x, w and y once. Limit: tdpbf16ps, 16*16*32 products in 16 cycles (1024 FLOP a cycle). It flushes denormals, as the rounding does; sums are fp32.
@@ -7,8 +7,9 @@
 // 2, sums stored within the next block's first step, ends two blocks later in the last steps: 0.95. 3, panels by tileloaddt1: 1.01 to 1.04.
 // 4, accumulators start at the bias, ends of eight rows at a time, stems copied by rows of taps: 1.05 to 1.07.
 // 5, blocks of two tiles where three tiles' pixels exceed L1: 1.08 to 1.10. 6, NCHW by turned windows: 3.1 to 11 times the kernels of vectors there.
-// 7, few registers (conv_amx_tile.h), ends a tile at a time without a branch each, y's lines always asked for: of 6 on Emerald Rapids, one thread, 3x3 1.7 to
-// 1.9 and 1x1 1.3 to 1.7 while another thread has the core's other half, 0.94 to 1.13 while none has (docs/kernels/conv.md).
+// 7, few registers where the core is shared (conv_amx_tile.h), ends a tile at a time without a branch each, y's lines always asked for: of 6 on Emerald Rapids,
+// one thread, 3x3 1.7 to 1.9 and 1x1 1.3 to 1.7 while another thread has the core's other half, 0.91 to 1.19 while none has. 8, stems by windows of rows of taps:
+// 1.1 to 1.15 of 7. 9, pixels read counted when work is shared out: two threads, 64x56x56 -> 64 3.1, -> 256 2.2 (docs/kernels/conv.md, Emerald Rapids).
 #include <immintrin.h>
 
 #include "../include/ridge.h"

@@ -1,4 +1,4 @@
-// conv2d_int8_amx_indirect: implicit GEMM on AMX tiles, blocks of 48 pixels and 16 channels, or of 32 and 32.
+// conv2d_int8_amx_indirect: implicit GEMM on AMX tiles, blocks of 32 pixels and 32 channels, or of 48 and 16.
 //
 // Formula, layouts, blocking: conv_amx_body.h. NHWC and NCHW; preconditions: sizes below 2^30, any alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S;
 // bytes x, w and y once. Limit: tdpbssd, 16*16*64 products in 16 cycles (2048 operations a cycle). Exact.
