@@ -44,40 +44,59 @@ static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16])
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
 #endif
 
-// 16 queries at a time (half v of them), in four registers, for registers are renamed from few (native/conv/conv_amx_tile.h): tiles 0 and 1 are rows 0
-// and 16 by the half's queries. A step: la loads 16 rows, lb the queries.
-#define TILE_STEP(la, lb, v)                  \
-  do {                                        \
-    lb(6, v);                                 \
-    la(4, 0);                                 \
-    TILE_DOT(0, 4, 6);                        \
-    la(4, 1);                                 \
-    TILE_DOT(1, 4, 6);                        \
+// A step's loads (la of keys, lb of queries) and four products: tiles 0 to 3 are rows 0 and 16 by queries 0 and 16. Queries have one register in turn, for
+// registers are renamed from few (native/conv/conv_amx_tile.h).
+#define TILE_STEP(nv, la, lb)        \
+  do {                               \
+    la(4, 0);                        \
+    lb(6, 0);                        \
+    TILE_DOT(0, 4, 6);               \
+    la(5, 1);                        \
+    TILE_DOT(2, 5, 6);               \
+    if (nv == 2) {                   \
+      lb(6, 1);                      \
+      TILE_DOT(3, 5, 6);             \
+      TILE_DOT(1, 4, 6);             \
+    }                                \
   } while (0)
-#define TILE_SAVE(to, w)                      \
-  do {                                        \
-    TILE_STORE(0, to, (w)*4);                 \
-    TILE_STORE(1, (to) + 16 * (w), (w)*4);    \
-  } while (0)
-
-// The first step, between whose products the sums of the half before are stored (to `to`, if any) and these begin: four stores behind a step of 8 products take
-// 62 to 110 cycles of the tile unit's 128, between the next step's products 9 to 39 (operands in L1 to L2).
-#define TILE_FIRST(la, lb, v, to, w, begin)              \
-  do {                                                   \
-    lb(6, v);                                            \
-    la(4, 0);                                            \
-    if (to) TILE_STORE(0, to, (w)*4);                    \
-    begin(0, 0, v);                                      \
-    TILE_DOT(0, 4, 6);                                   \
-    la(4, 1);                                            \
-    if (to) TILE_STORE(1, (to) + 16 * (w), (w)*4);       \
-    begin(1, 16, v);                                     \
-    TILE_DOT(1, 4, 6);                                   \
-  } while (0)
-
 // Of keys at a, rows lda apart, and queries at q, from dimension d on.
 #define TILE_K(t, i) TILE_LOAD(t, a + d + (i) * 16 * lda, lda * 2)
-#define TILE_Q(t, v) TILE_LOAD(t, q + d / 2 * w + (v) * 16, w * 4)
+#define TILE_Q(t, i) TILE_LOAD(t, q + d / 2 * w + (i) * 16, w * 4)
+#define TILE_EACH(nv, what, at, w)                 \
+  do {                                             \
+    what(0, at, (w)*4);                            \
+    what(2, (at) + 16 * (w), (w)*4);               \
+    if (nv == 2) {                                 \
+      what(1, (at) + 16, (w)*4);                   \
+      what(3, (at) + 16 * (w) + 16, (w)*4);        \
+    }                                              \
+  } while (0)
+
+// The first step of products, between which the sums of the products before are stored and these begin: four stores behind a step of 8 products take
+// 62 to 110 cycles of the tile unit's 128, between the next step's products 9 to 39 (operands in L1 to L2).
+#define TILE_SAVE(q, to, w, row, col) \
+  if (to) TILE_STORE(q, (to) + (row) * (w) + (col), (w)*4);
+#define TILE_FIRST(nv, la, lb, to, w, begin)                 \
+  do {                                                       \
+    la(4, 0);                                                \
+    lb(6, 0);                                                \
+    TILE_SAVE(0, to, w, 0, 0)                                \
+    begin(0, 0, 0);                                          \
+    TILE_DOT(0, 4, 6);                                       \
+    la(5, 1);                                                \
+    TILE_SAVE(2, to, w, 16, 0)                               \
+    begin(2, 16, 0);                                         \
+    TILE_DOT(2, 5, 6);                                       \
+    if (nv == 2) {                                           \
+      lb(6, 1);                                              \
+      TILE_SAVE(3, to, w, 16, 16)                            \
+      begin(3, 16, 16);                                      \
+      TILE_DOT(3, 5, 6);                                     \
+      TILE_SAVE(1, to, w, 0, 16)                             \
+      begin(1, 0, 16);                                       \
+      TILE_DOT(1, 4, 6);                                     \
+    }                                                        \
+  } while (0)
 
 // Keys j to j + MR - 1 of n in `to`, the last one repeated past the end.
 RIDGE_INLINE const key *repeat_last(key *to, const key *k, int64_t ld, int64_t j, int64_t n, int64_t D) {
@@ -95,13 +114,13 @@ __attribute__((noinline)) RIDGE_VT static void scores(int nv, int64_t D, const k
     const key *a = k + j * ld;
     int64_t lda = ld;
     if (j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+    for (int64_t d = 0; d < D; d += 32) TILE_STEP(nv, TILE_K, TILE_Q);
     float *at = s + j * w;
-    for (int v = 0; v < nv; v++) {
-      TILE_ZERO(0);
-      TILE_ZERO(1);
-      for (int64_t d = 0; d < D; d += 32) TILE_STEP(TILE_K, TILE_Q, v);
-      TILE_SAVE(at + v * 16, w);
-    }
+    TILE_EACH(nv, TILE_STORE, at, w);
     if (j + MR > clear) {
       hidden_top(nv, j, seen, at, top);
       continue;
@@ -161,20 +180,17 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
   for (int v = 0; v < nv; v++) most[v] = *(const vf_any *)(top + v * VL);
   float *before = NULL;
   TILE_STATE
-#define SOFT_BEGIN(t, row, v) TILE_ZERO(t)
+#define SOFT_BEGIN(t, row, col) TILE_ZERO(t)
   for (int64_t j = 0;; j += MR) {
     const key *a = k + j * ld;
     int64_t lda = ld;
     if (j < n && j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
     if (j < n) {
-      float *to = before ? before + (nv - 1) * 16 : NULL;
-      for (int v = 0; v < nv; v++, to = work->raw[j / MR % 2]) {
-        int64_t d = 0;
-        TILE_FIRST(TILE_K, TILE_Q, v, to, w, SOFT_BEGIN);
-        for (d = 32; d < D; d += 32) TILE_STEP(TILE_K, TILE_Q, v);
-      }
+      int64_t d = 0;
+      TILE_FIRST(nv, TILE_K, TILE_Q, before, w, SOFT_BEGIN);
+      for (d = 32; d < D; d += 32) TILE_STEP(nv, TILE_K, TILE_Q);
     } else {
-      TILE_SAVE(before + (nv - 1) * 16, w);
+      TILE_EACH(nv, TILE_STORE, before, w);
     }
     if (before) { // scores of the keys before
       if (j > clear) hide_tile(nv, j - MR, seen, before);
@@ -224,8 +240,8 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
   TILE_STATE
   float *before = NULL;
 #define GATHER_V(t, i) TILE_LOAD(t, a + (u / 8 + (i)) * TILE, 64)
-#define GATHER_P(t, v) TILE_LOAD(t, p + u * w + (v) * 16, w * 4)
-#define GATHER_BEGIN(t, row, v) TILE_LOAD(t, at + (row) * w + (v) * 16, w * 4)
+#define GATHER_P(t, i) TILE_LOAD(t, p + u * w + (i) * 16, w * 4)
+#define GATHER_BEGIN(t, row, col) TILE_LOAD(t, at + (row) * w + (col), w * 4)
   for (int64_t d = 0; d < dim; d += MR) {
     float *at = o + d * w;
     const operand *a = v + d / MR * pitch;
@@ -233,14 +249,12 @@ __attribute__((noinline)) RIDGE_VT static void gather(int nv, int64_t dim, int64
       const vf f = *(const vf_any *)(factor + u * VL);
       for (int r = 0; r < MR; r++) *(vf_any *)(at + (r * nv + u) * VL) *= f;
     }
-    for (int half = 0; half < nv; half++) {
-      int64_t u = 0;
-      TILE_FIRST(GATHER_V, GATHER_P, half, before, w, GATHER_BEGIN);
-      for (u = 16; u < rows; u += 16) TILE_STEP(GATHER_V, GATHER_P, half);
-      before = at + half * 16;
-    }
+    int64_t u = 0;
+    TILE_FIRST(nv, GATHER_V, GATHER_P, before, w, GATHER_BEGIN);
+    for (u = 16; u < rows; u += 16) TILE_STEP(nv, GATHER_V, GATHER_P);
+    before = at;
   }
-  TILE_SAVE(before, w);
+  TILE_EACH(nv, TILE_STORE, before, w);
 #undef GATHER_V
 #undef GATHER_P
 #undef GATHER_BEGIN

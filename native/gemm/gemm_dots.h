@@ -27,6 +27,7 @@
 #define GEMM_DOTS_ROWS (GEMM_VEC == 32 ? 4 : 6) // of the highest tile
 #define GEMM_DOTS_COLS 12 // columns that all tiles meet one after another
 #define GEMM_DOTS_SUMS 4096 // sums of M rows that are kept before the end of the product takes them
+#define GEMM_DOTS_FAR (2 << 20) // bytes of B that a thread does not keep in L2
 enum { GEMM_F(DOTS_E) = GEMM_LANES * GEMM_PK }; // elements of K in a vector
 
 #if GEMM_PK == 1
@@ -43,6 +44,7 @@ typedef struct GEMM_F(dots) {
   int64_t high;           // vectors of a for each of K
   const GEMM_F(vec) *end; // behind them what is left of each row
   const GEMM_S *fix;      // what the sums of each row begin with, or NULL
+  int64_t ahead;          // bytes that one to three rows ask ahead of what they read of B, or 0
 } GEMM_F(dots);
 
 // Vectors that lie whole in n elements of K.
@@ -169,7 +171,7 @@ GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int 
     fix[i] = (GEMM_S)sum * (GEMM_S)-128;
   }
 #endif
-  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL};
+  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL, 0};
   return d;
 }
 
@@ -343,11 +345,11 @@ GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM
 }
 
 // sum[h x n] for up to three rows: a column at a time, four vectors of it in flight.
-GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
+GEMM_INLINE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E) };
-  const int64_t whole = GEMM_DOTS_WHOLE(d->K);
+  const int64_t whole = GEMM_DOTS_WHOLE(d->K), ahead = d->ahead;
   GEMM_TB spare[E];
   for (int64_t j = 0; j < n; j++, row += ldb) {
     const VU *a = (const VU *)d->a;
@@ -358,6 +360,7 @@ GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM
     for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * h)
       RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
         GEMM_F(dots_b)(&x, b + q * E);
+        if (asks && q * E * (int)sizeof(GEMM_TB) % 64 == 0) __builtin_prefetch((const char *)(b + q * E) + ahead, 0, 3);
         RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
           const V y = a[q * h + i];
           GEMM_F(dots_madd)(&s[4 * i + q], &y, &x);
@@ -385,12 +388,13 @@ GEMM_INLINE void GEMM_F(dots_run)(const int h, const GEMM_F(dots) *d, const GEMM
     }
   }
 }
-#define GEMM_DOTS_RUN(h)                                                                                                               \
-  GEMM_NOINLINE void GEMM_F(dots_run_##h)(const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n,  \
-                                          GEMM_S *sum, int64_t ld) {                                                                   \
-    GEMM_F(dots_run)(h, d, mask, row, ldb, n, sum, ld);                                                                                \
+#define GEMM_DOTS_RUN(name, h, asks)                                                                                                   \
+  GEMM_NOINLINE void GEMM_F(name)(const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n,          \
+                                  GEMM_S *sum, int64_t ld) {                                                                           \
+    GEMM_F(dots_run)(h, asks, d, mask, row, ldb, n, sum, ld);                                                                          \
   }
-GEMM_DOTS_RUN(1) GEMM_DOTS_RUN(2) GEMM_DOTS_RUN(3)
+GEMM_DOTS_RUN(dots_run_1, 1, 0) GEMM_DOTS_RUN(dots_run_2, 2, 0) GEMM_DOTS_RUN(dots_run_3, 3, 0)
+GEMM_DOTS_RUN(dots_far_1, 1, 1) GEMM_DOTS_RUN(dots_far_2, 2, 1) GEMM_DOTS_RUN(dots_far_3, 3, 1)
 #undef GEMM_DOTS_RUN
 
 // sum[M x n] = A * b[n,K]^T, pitch ld; n at most dots_cols. more: rows of b that may be asked for, n or more.
@@ -402,9 +406,9 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
   memset(&mask, 0xff, sizeof mask);
   if (whole > 0) memset(&mask, 0, (size_t)((E - left) * (GEMM_VEC / E)));
   switch (d->M) {
-    case 1: GEMM_F(dots_run_1)(d, &mask, b, ldb, n, sum, ld); return;
-    case 2: GEMM_F(dots_run_2)(d, &mask, b, ldb, n, sum, ld); return;
-    case 3: GEMM_F(dots_run_3)(d, &mask, b, ldb, n, sum, ld); return;
+    case 1: (d->ahead ? GEMM_F(dots_far_1) : GEMM_F(dots_run_1))(d, &mask, b, ldb, n, sum, ld); return;
+    case 2: (d->ahead ? GEMM_F(dots_far_2) : GEMM_F(dots_run_2))(d, &mask, b, ldb, n, sum, ld); return;
+    case 3: (d->ahead ? GEMM_F(dots_far_3) : GEMM_F(dots_run_3))(d, &mask, b, ldb, n, sum, ld); return;
   }
   GEMM_TB spare[W][GEMM_F(DOTS_E)];
   V acc[(GEMM_DOTS_MAX + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS][GEMM_DOTS_ROWS * GEMM_DOTS_COLS]; // of each tile, for each of its groups of columns
@@ -447,11 +451,12 @@ GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ct
   if (g->M == 1) {
     const int64_t whole = GEMM_DOTS_WHOLE(g->K), left = g->K - whole * GEMM_LANES;
     GEMM_F(dots_copy)(&end, (const GEMM_S *)g->A + whole * GEMM_LANES, 0, whole > 0 ? GEMM_LANES - left : 0, left);
-    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL};
+    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL, 0};
     d = one;
   } else
 #endif
     d = GEMM_F(pack_dots)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
+  if ((to - from) * g->ldb * (int64_t)sizeof(GEMM_TB) >= GEMM_DOTS_FAR) d.ahead = ctx->ahead;
   for (int64_t j = from, n; j < to; j += n) {
     n = gemm_min(cols, to - j);
     GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);
