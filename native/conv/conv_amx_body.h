@@ -3,13 +3,14 @@
 //   y[q, k] = act(bias[k] + sum over taps t and channels c of x[pixel(q, t)][c] * w[k, t, c] + residual[q, k])
 //
 // A tile's 16 rows are output pixels, 64 bytes of channels each; a load takes one address and one pitch, so the pixels of a tile must lie one distance
-// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of two tiles' pixels (GATHER);
-// kernels over few channels copies of all taps of a pixel as one row (DENSE), or a window of rows of taps (stems: is_rowwise); the rest a copy of the rows that a block sees, with their padding, in planes of
+// apart: 1x1 layers of step 1 read the image itself (DIRECT); other 1x1 layers (steps, padding, incomplete units) copies of a block's pixels (GATHER);
+// kernels over few channels copies of all taps of a pixel as one row (DENSE), or a window of rows of taps (stems: is_rowwise); the rest a copy of the rows that
+// a block sees, with their padding, in planes of
 // 64 bytes a pixel (WINDOW), where a tap is an offset. There a tile lies within an output row, its height such that the row divides evenly, or (7x7) goes on
 // over the row's end. NCHW always goes through such a copy, turned on the way, and its sums are turned before they end: conv_amx_nchw.h.
 // Filters are panels of 32 channels in the order that tiles read: conv_amx_pack.h. The whole reduction stays in the tiles' accumulators; sums pass
-// through twice 4 KiB of scratch and meet their end two blocks later: conv_amx_tile.h.
-// Loops: block of pixels, chunk of panels that stays in L2, pair of tiles, panel. Work is shared by pixels and panels.
+// through twice 6 KiB of scratch and meet their end beside the next block: conv_amx_tile.h.
+// Loops: block of pixels, chunk of panels that stays in L2, block of two or three tiles, panel. Work is shared by pixels and panels.
 #include "conv_amx_tile.h"
 #include "conv_amx_pack.h"
 
@@ -33,7 +34,7 @@ RIDGE_INLINE scratch scratch_of(const plan *p, char *at) {
 #define CONV_ASKS(p, nthreads) 1
 #define CONV_CROWDED(p) ((p)->a->Ho % 2)
 #else
-#define CONV_ASKS(p, nthreads) ((p)->pixels * (p)->panels * NR * (p)->a->groups * (p)->steps >= (1 << 20) * (nthreads))
+#define CONV_ASKS(p, nthreads) ((p)->pixels * (p)->panels * NR * (p)->a->groups * (p)->steps >= ((int64_t)1 << 20) * (nthreads))
 #define CONV_CROWDED(p) ridge_amx_crowded()
 #endif
 

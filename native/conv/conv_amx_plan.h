@@ -24,6 +24,7 @@ enum { DIRECT, GATHER, DENSE, WINDOW };
 #ifndef CONV_WINDOW
 #define CONV_WINDOW (512 << 10) // bytes of a block's copy of x, at most (a row of the image may be more)
 #endif
+enum { MOST_WINDOW = 16 << 20 }; // bytes of a window of rows of taps, at most: rows may be as long as an image is wide
 enum { MOST = 3 }; // tiles of a block, at most
 enum { LONG = 4096, ASIDE = 16 }; // pixels of a block that is read in place; rows that tiles read beyond a window
 
@@ -77,6 +78,7 @@ RIDGE_INLINE int is_dense(const ridge_conv_args *a) {
 RIDGE_INLINE int is_rowwise(const ridge_conv_args *a) {
   const int64_t cg = a->C / a->groups, row = a->S * cg;
   if (!is_dense(a) || a->R * a->S == 1 || a->dil_w != 1 || row > UNIT) return 0;
+  if (((a->R - 1) * a->dil_h + 1 + 2 * a->stride_h) * a->Wo > MOST_WINDOW / 64) return 0; // of one output row
   const int64_t panels = ceil_div(a->K / a->groups, NR), dense = ceil_div(a->R * row, UNIT);
   return a->R * panels + 2 * least(a->stride_h, a->R) < dense * panels + 2 * a->R;
 }
