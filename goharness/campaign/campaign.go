@@ -132,6 +132,7 @@ type campaign struct {
 	packs       packings                   // what pilots of packed weights have shown
 	took        map[string]time.Duration   // a visit to each
 	around      map[string]time.Duration   // of it, beside its quartets
+	reserve     time.Duration              // kept for what follows the visits
 	left        map[string]bool            // those that are not visited again
 	barrier     float64                    // of the last visit
 	common      float64                    // barrier that is common among visits so far

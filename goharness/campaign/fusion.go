@@ -191,7 +191,7 @@ func (c *campaign) compare(ctx context.Context, p *piloted) (record.Result, erro
 			return r, err
 		}
 	}
-	if r.Status.Counts() {
+	if r.Status.Counts() && !c.fusedLater(p.Case, r) {
 		r.VendorFused, r.VendorTried, err = c.vendorFused(ctx, p.Case)
 	}
 	return r, err

@@ -76,6 +76,9 @@ func (c *campaign) measure(ctx context.Context) error {
 	if err := c.revisit(ctx); err != nil {
 		return err
 	}
+	if err := c.fusedPrimitives(ctx); err != nil {
+		return err
+	}
 	if err := c.reprobeLow(ctx); err != nil { // what held two threads back (one core for both, say) may have passed
 		return err
 	}

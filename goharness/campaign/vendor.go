@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"ridge/goharness/backend"
-	"ridge/goharness/fusion"
 	"ridge/goharness/record"
 	"ridge/goharness/runner"
 )
@@ -96,8 +95,19 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 		return best, tried, nil
 	}
 	for _, s := range slices.Clone(c.sides) {
-		ran := map[string]record.Result{}
+		ran, lost := map[string]record.Result{}, map[string]string{}
 		for _, way := range s.Unfused {
+			why, known := lost[s.Instead[way]]
+			if known {
+				why = s.Instead[way] + " does less in a launch, and " + why
+			} else {
+				why = c.loses(k, own, way)
+			}
+			if why != "" {
+				lost[way] = why
+				tried = append(tried, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: why})
+				continue
+			}
 			if r, ok := ran[s.Instead[way]]; ok {
 				tried = append(tried, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: s.Instead[way] + " does less in a launch, and ran"})
 				c.tried.learn(way, this.steps, r)
@@ -105,7 +115,7 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 			}
 			other := byLibrary(own, way)
 			trial := k
-			trial.Arms = []record.ProgramRef{own, other}
+			trial.Arms, trial.VerifyIfFaster = []record.ProgramRef{own, other}, true
 			r, err := c.run(ctx, c.shorten(trial))
 			if err != nil {
 				return best, tried, err
@@ -113,8 +123,13 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 			if r.Status.Counts() {
 				ran[way] = r
 			}
-			tried = append(tried, candidateOf(way, r, 1))
+			x := candidateOf(way, r, 1)
+			if x.Status == record.OK && (r.Ratio == nil || r.Ratio.CI95[0] <= 1) {
+				x.Reason = "not shown to be faster, which is why its results were not verified"
+			}
+			tried = append(tried, x)
 			c.tried.learn(way, this.steps, r)
+			c.shows(k, own, way, r)
 			if c.leave(s, r) {
 				break
 			}
@@ -141,75 +156,6 @@ func candidateOf(name string, r record.Result, arm int) record.BaselineCandidate
 		b.Kernels, b.Libraries = r.Arms[arm].Kernels, r.Arms[arm].Libraries
 	}
 	return b
-}
-
-// vendorFusedShare: a figure beside the verdict takes this part of the case's time at most, to ±2 %; where launches are long its interval may come from
-// two quartets; four of them are 16 launches (of 0.45 s at 4096³).
-const (
-	vendorFusedShare = 3
-	vendorFusedLeast = 2
-)
-
-// vendorFused measures the libraries' own fused primitives against ridge's fused kernel and gives the
-// fastest, nil where no library has one that is right, and what became of each. A library that crashed or hung earlier in this run is
-// among them, one that could not be opened is not: of that the host's description tells.
-func (c *campaign) vendorFused(ctx context.Context, k record.Case) (best *record.VendorFused, tried []record.BaselineCandidate, err error) {
-	chosen := -1
-	for _, ways := range c.cfg.Libraries {
-		for _, way := range ways.Fused {
-			s, why := c.side(ways.Name)
-			if s == nil && why != "" {
-				tried = append(tried, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: why})
-			}
-			if s == nil {
-				continue
-			}
-			vendor, trial := k.Arms[1], k
-			vendor.Name, vendor.Library = fusion.VendorFused+":"+way, way
-			trial.Arms, trial.Cuts = []record.ProgramRef{vendor, k.Arms[1]}, []float64{1}
-			trial.Quick, trial.BudgetNS, trial.LeastQuartets = true, k.BudgetNS/vendorFusedShare, vendorFusedLeast
-			trial.Verified = true // ridge's kernel, in the comparison itself; a library's is verified in any case
-			r, err := c.run(ctx, trial)
-			if err != nil {
-				return best, tried, err
-			}
-			tried = append(tried, candidateOf(way, r, 0))
-			if c.leave(s, r) {
-				continue
-			}
-			if r.Status == record.Wrong {
-				c.cfg.View.Warn("%s by %s is wrong and not shown: %s", k.ID, way, r.Reason)
-			}
-			if !r.Status.Counts() || r.Ratio == nil || len(r.Arms) != 2 {
-				continue
-			}
-			if last := len(tried) - 1; best == nil || r.Ratio.Value < best.Ratio {
-				if best != nil {
-					tried[chosen].Reason = slower(best.Ratio, way, r.Ratio.Value)
-				}
-				best, chosen = shown(s, way, r), last
-			} else {
-				tried[last].Reason = slower(r.Ratio.Value, best.Library, best.Ratio)
-			}
-		}
-	}
-	return best, tried, nil
-}
-
-// slower says why a fused primitive that is right is not the one shown.
-func slower(ratio float64, than string, by float64) string {
-	return fmt.Sprintf("%.3g of ridge's fused kernel's time: %s takes %.3g", ratio, than, by)
-}
-
-// shown is a library's fused primitive as the document has it, of the comparison with ridge's.
-func shown(s *side, way string, r record.Result) *record.VendorFused {
-	a := r.Arms[0]
-	out := &record.VendorFused{Library: way, Version: s.found.Version, Kernels: a.Kernels, LatencyMS: a.Time.MedianNS / 1e6,
-		Ratio: r.Ratio.Value, RatioCI95: r.Ratio.CI95, Trials: len(r.Ratio.Quartets)}
-	if len(a.Libraries) > 0 {
-		out.CodePath = strings.TrimSpace(strings.TrimPrefix(a.Libraries[0], s.Name+" "+s.found.Version))
-	}
-	return out
 }
 
 // otherLibrary says why a library's way cannot be measured on as it was before; "" where it can, or is ridge's own.

@@ -1,6 +1,7 @@
 package campaign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ func withLibrary(t *testing.T, dir string, l librarian, ways ...string) (cfg Con
 		if p.Name == "acme packed" && strings.Contains(fmt.Sprint(p.Reference.Params()), "{m 4}") {
 			ns = 95e3
 		}
-		return ns
+		return ns * cmp.Or(l.times, 1)
 	}}
 	cfg, v = toy(t, l.Backend, dir)
 	server := &runner.Server{Backends: []backend.Backend{l}, Ops: op.Builtin(),

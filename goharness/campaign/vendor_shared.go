@@ -14,8 +14,9 @@ import (
 // stages behind it, which are ridge's own kernels beside a library as they are without it: what the pilot of the first says of the layer holds for
 // the others, whose pilots would measure the same difference again. A way of a library was then tried on stages, not on a pattern.
 type pilotsShown struct {
-	serves map[string]bool     // by way, op and dtype: whether the library computed such a stage
-	pilots map[string]decision // by the stages that any of the ways computed
+	serves map[string]bool         // by way, op and dtype: whether the library computed such a stage
+	pilots map[string]decision     // by the stages that any of the ways computed
+	sweeps map[string][]sweptShape // by way, pattern and what else they hold for: see loses
 }
 
 // decision is the outcome of a pilot of libraries.

@@ -21,8 +21,10 @@ import (
 // its name, by which the virtual clock tells how long it takes.
 type librarian struct {
 	*fakebackend.Backend
-	missing string // why the library cannot be opened; "": it can
-	version string // "": 1.2.3
+	missing string  // why the library cannot be opened; "": it can
+	version string  // "": 1.2.3
+	wrong   string  // the way whose results are
+	times   float64 // as long launches take; 0: 1
 }
 
 func (librarian) Libraries() []backend.LibraryWays { return nil }
@@ -36,12 +38,12 @@ func (l librarian) OpenLibrary(name string, threads int) (record.VendorLibrary, 
 
 func (l librarian) Open(id string, o backend.OpenOptions) (backend.Device, error) {
 	d, err := l.Backend.Open(id, o)
-	return librarianDevice{d, cmp.Or(l.version, "1.2.3")}, err
+	return librarianDevice{d, cmp.Or(l.version, "1.2.3"), l.wrong}, err
 }
 
 type librarianDevice struct {
 	backend.Device
-	version string
+	version, wrong string
 }
 
 func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backend.Executable, error) {
@@ -53,7 +55,7 @@ func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backen
 	}
 	e, err := d.Device.Prepare(p, o)
 	if err == nil && o.Library != "" {
-		e = librarianExecutable{e, "acme " + d.version + " fast"}
+		e = librarianExecutable{e, "acme " + d.version + " fast", o.Library == d.wrong}
 	}
 	return e, err
 }
@@ -62,6 +64,15 @@ func (d librarianDevice) Prepare(p op.Program, o backend.PrepareOptions) (backen
 type librarianExecutable struct {
 	backend.Executable
 	library string
+	wrong   bool
+}
+
+func (e librarianExecutable) Read(tensor string, start, n int64, to []float64) error {
+	err := e.Executable.Read(tensor, start, n, to)
+	if e.wrong && len(to) > 0 {
+		to[0]++
+	}
+	return err
 }
 
 func (e librarianExecutable) Kernels() []backend.KernelInfo {
@@ -103,6 +114,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 	for name, c := range map[string]struct {
 		ns        map[string]float64 // of a launch, by way; ridge's candidates take 100 and 90, its fused kernel 60
 		missing   string
+		wrong     string // the way whose results are
 		way, verb string // where the library fails
 		works     int    // how often it does not
 		err       error
@@ -124,6 +136,12 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			status: map[string]record.Status{"acme": record.Skipped, "acme packed": record.OK}},
 		"a way that does more in each launch than one that does not run": {ns: map[string]float64{"acme": 70, "acme packed": 80, "acme fused": 50}, instead: map[string]string{"acme": "acme blocked"}, baseline: "acme", fusedNS: 50,
 			status: map[string]record.Status{"acme": record.OK, "acme blocked": record.Unsupported}},
+		"a wrong way that is faster": {ns: map[string]float64{"acme": 60, "acme packed": 80, "acme fused": 50}, wrong: "acme", baseline: "acme packed", fusedNS: 50,
+			status: map[string]record.Status{"acme": record.Wrong, "acme packed": record.OK}},
+		"a wrong way that is slower, which nobody checks": {ns: map[string]float64{"acme": 95, "acme packed": 80, "acme fused": 50}, wrong: "acme", baseline: "acme packed", fusedNS: 50,
+			status: map[string]record.Status{"acme": record.OK, "acme packed": record.OK}},
+		"a wrong fused primitive": {ns: map[string]float64{"acme": 95, "acme packed": 95, "acme fused": 50, "acme fused blocked": 99}, wrong: "acme fused", baseline: "in place", fusedNS: 99, fusedBy: "acme fused blocked",
+			tried: "acme fused wrong random test; acme fused blocked ok; acme fused none unsupported no kernel"},
 		// Its fused primitive is faster than everything, and still no baseline.
 		"a fast fused primitive": {ns: map[string]float64{"acme": 99, "acme packed": 99, "acme fused": 10}, baseline: "in place", fusedNS: 10},
 		"no library":             {missing: "acme is not here", baseline: "in place"},
@@ -150,7 +168,7 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			fake := &fakebackend.Backend{NS: func(p op.Program, _ string) float64 { return ns[p.Name] }}
 			cfg, v := toy(t, fake, t.TempDir())
 			ops := fusion.WithPatterns(op.Builtin(), fusion.Builtin())
-			server := &runner.Server{Backends: []backend.Backend{librarian{fake, c.missing, ""}}, Ops: op.Builtin(),
+			server := &runner.Server{Backends: []backend.Backend{librarian{fake, c.missing, "", c.wrong, 0}}, Ops: op.Builtin(),
 				Patterns: func(ref record.ProgramRef) (op.Program, error) { return fusion.Program(fusion.Builtin(), ref) }}
 			asked, current := []string{}, []string{}
 			cfg.Launch = func(ctx context.Context) (runner.Worker, error) {
@@ -175,6 +193,9 @@ func TestThePilotDecidesWhetherAVendorLibraryIsTheBaseline(t *testing.T) {
 			for _, x := range r.Candidates {
 				if want, ok := c.status[x.Name]; ok && want != x.Status {
 					t.Errorf("candidate %+v, want %s", x, want)
+				}
+				if unchecked := strings.Contains(x.Reason, "not verified"); strings.HasPrefix(x.Name, "acme") && unchecked != (x.Status == record.OK && c.ns[x.Name] >= 90) {
+					t.Errorf("candidate %+v of %v us", x, c.ns[x.Name])
 				}
 				delete(c.status, x.Name)
 			}

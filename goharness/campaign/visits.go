@@ -77,6 +77,8 @@ func (c *campaign) visited(k record.Case) bool {
 // interval still holds a cut, while the time lasts. Short of time, a round begins with what takes least; what is settled counts twice. Beyond the least
 // number, the time goes first to those that it can settle. What a round left out has its turn later while there is time for a visit.
 func (c *campaign) revisit(ctx context.Context) error {
+	c.reserve = c.fusedReserve()
+	defer func() { c.reserve = 0 }()
 	for round := 2; ; round++ {
 		c.common = c.commonBarrier()
 		due := c.due(min(round, measure.MaxVisits))
@@ -248,7 +250,9 @@ func (c *campaign) cost(due []piloted) (sum time.Duration) {
 	return sum
 }
 
-func (c *campaign) timeLeft() time.Duration { return c.target() - c.cfg.Now().Sub(c.started) }
+func (c *campaign) timeLeft() time.Duration {
+	return c.target() - c.cfg.Now().Sub(c.started) - c.reserve
+}
 
 // again makes one more visit to a comparison and pools it with those before. Its kernels were verified at the first.
 func (c *campaign) again(ctx context.Context, p piloted, round int) error {

@@ -73,6 +73,9 @@ func (e *expected) Project(in *op.Inputs, out int, x []float64) []op.Expectation
 	return nil
 }
 
+// RoundsIntermediates implements op.Rounder.
+func (e *expected) RoundsIntermediates() bool { return e.rounded != nil }
+
 // ExpectCost is the op's.
 func (e *expected) ExpectCost() int64 {
 	if c, ok := e.Op.(op.Coster); ok {

@@ -51,6 +51,7 @@ type CompareOptions struct {
 	Refill  time.Duration
 	Refills int
 	// Clear, above 1, ends a fixed number of Quartets early: from two on, once the whole interval is above Clear or below 1/Clear. 0: never.
+	// Of Launches that are known to be long one quartet does, where its interval and the ratio of every sample to every sample of the other arm say so.
 	Clear float64
 }
 
@@ -212,7 +213,7 @@ func (c *comparison) run() error {
 
 // clear reports whether the quartets so far are beyond CompareOptions.Clear.
 func (c *comparison) clear() (bool, error) {
-	if c.o.Clear == 0 || len(c.quartets) < 2 {
+	if c.o.Clear == 0 || len(c.quartets) < 2 && !(c.o.Launches == 1 && c.apart()) {
 		return false, nil
 	}
 	s, err := SummarizeQuartets(c.quartets, c.level)
@@ -220,6 +221,18 @@ func (c *comparison) clear() (bool, error) {
 		return false, fmt.Errorf("summarising the quartets: %w", err)
 	}
 	return s.Lo > c.o.Clear || s.Hi < 1/c.o.Clear, nil
+}
+
+// apart reports whether every sample of one arm took more than Clear times as long as every sample of the other.
+func (c *comparison) apart() bool {
+	var least, most [2]float64
+	for i, a := range c.arms {
+		least[i] = math.Inf(1)
+		for _, s := range a.samples {
+			least[i], most[i] = min(least[i], s.NS()), max(most[i], s.NS())
+		}
+	}
+	return least[0] > c.o.Clear*most[1] || least[1] > c.o.Clear*most[0]
 }
 
 // level is the confidence of each of the looks at 8, 16, 32, … quartets up to most: all together hold at 95 %.

@@ -195,24 +195,31 @@ func TestQuartetsAskedForReplaceTheRule(t *testing.T) {
 	}
 }
 
-// Fixed quartets end early where the whole interval is beyond Clear, either way, and not where one quartet alone or a wide interval says so.
+// Fixed quartets end early where the whole interval is beyond Clear, either way, and not where a wide interval says so, or one
+// quartet alone of launches that are not known to be long.
 func TestClearRatiosNeedFewOfTheQuartetsAskedFor(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
 		a, b     []time.Duration // of launches, in turn
 		clear    float64
 		quartets int
+		launches int
 	}{
-		{"b twice as fast", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 1.15, 2},
-		{"a twice as fast", []time.Duration{time.Second}, []time.Duration{2 * time.Second}, 1.15, 2},
-		{"10 %", []time.Duration{1100 * time.Millisecond}, []time.Duration{time.Second}, 1.15, 11},
-		{"not asked for", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 0, 11},
-		{"wide", []time.Duration{time.Second, 4 * time.Second, 2 * time.Second, time.Second, 5 * time.Second}, []time.Duration{time.Second}, 1.15, 11},
+		{"b twice as fast", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 1.15, 2, 0},
+		{"a twice as fast", []time.Duration{time.Second}, []time.Duration{2 * time.Second}, 1.15, 2, 0},
+		{"10 %", []time.Duration{1100 * time.Millisecond}, []time.Duration{time.Second}, 1.15, 11, 0},
+		{"not asked for", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 0, 11, 0},
+		{"wide", []time.Duration{time.Second, 4 * time.Second, 2 * time.Second, time.Second, 5 * time.Second}, []time.Duration{time.Second}, 1.15, 11, 0},
+		{"b three times as fast, launches not known to be long", []time.Duration{3 * time.Second}, []time.Duration{time.Second}, 1.15, 2, 0},
+		{"b three times as fast, long launches", []time.Duration{3 * time.Second}, []time.Duration{time.Second}, 1.15, 1, 1},
+		{"a three times as fast, long launches", []time.Duration{time.Second}, []time.Duration{3 * time.Second}, 1.15, 1, 1},
+		{"b twice as fast, long launches", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 1.15, 2, 1},
+		{"wide, long launches", []time.Duration{time.Second, 5 * time.Second, time.Second}, []time.Duration{time.Second}, 1.15, 11, 1},
 	} {
 		m := &machine{}
 		calls := 0
 		varied := onMachine{m, 0, func(*machine) time.Duration { calls++; return tc.a[calls%len(tc.a)] }}
-		x, err := Compare(context.Background(), varied, steadyArm(m, 1, tc.b[0]), CompareOptions{Now: m.Now, Quartets: 11, Warmup: 1, Clear: tc.clear})
+		x, err := Compare(context.Background(), varied, steadyArm(m, 1, tc.b[0]), CompareOptions{Now: m.Now, Quartets: 11, Warmup: 1, Clear: tc.clear, Launches: tc.launches})
 		if err != nil || len(x.Ratio.Quartets) != tc.quartets || x.Times[0].StopRule != StopTrials {
 			t.Errorf("%s: %d quartets, rule %s, want %d (%v)", tc.name, len(x.Ratio.Quartets), x.Times[0].StopRule, tc.quartets, err)
 		}

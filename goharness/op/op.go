@@ -191,6 +191,12 @@ type Coster interface {
 	ExpectCost() int64
 }
 
+// Rounder is implemented by references of which a program may be allowed more than another is, for the intermediates that it stores.
+type Rounder interface {
+	// RoundsIntermediates reports whether the expectations are of such a program alone.
+	RoundsIntermediates() bool
+}
+
 // Sparer is implemented by ops that count arithmetic which no algorithm must do: taps in the padding of a convolution.
 type Sparer interface {
 	// LeastFLOPs is what remains of FLOPs without it.

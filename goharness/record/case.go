@@ -51,6 +51,8 @@ type Case struct {
 	// Pilot: the samples only choose a baseline and are thrown away; the winner is verified before it
 	// is measured, so the pilot is not.
 	Pilot bool `json:"pilot,omitempty"`
+	// VerifyIfFaster, of a pilot: the second arm is verified behind its samples, and only where they show it to be faster.
+	VerifyIfFaster bool `json:"verify_if_faster,omitempty"`
 	// Clear ends the quartets of a comparison with fixed counts early, where its interval is wholly beyond this ratio or its inverse; 0: never.
 	Clear float64 `json:"clear,omitempty"`
 	// Verified: the same kernels passed on this case earlier in the run; its inputs are only filled.

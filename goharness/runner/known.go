@@ -74,14 +74,14 @@ func (k *Known) project(at place, compute func() []op.Expectation) []op.Expectat
 // mostPrograms are remembered: those of both arms of a comparison, and one before.
 const mostPrograms = 3
 
-// known is what was expected of an arm's program before, for one seed. A program is told by its pattern or op, parameters, format and arm; the kernels
-// do not change it, but a library's chain is one of the candidates, whatever its way (fusion.Program).
-func (s *Server) known(ref record.ProgramRef) *Known {
-	arm, candidate, _ := strings.Cut(ref.Name, ":")
-	if ref.Library != "" {
-		candidate = "a library's"
+// known is what was expected of a program before, for one seed. Expectations are told by the pattern or op, parameters, format and inputs: both arms of
+// a comparison and a library's ways compute one thing. Where they allow for intermediates that are rounded, each arm has its own.
+func (s *Server) known(ref record.ProgramRef, p op.Program) *Known {
+	name := fmt.Sprint(ref.Pattern, "|", ref.Op, "|", ref.Params, "|", ref.DType, "|", inputsOf(p))
+	if r, ok := p.Reference.(op.Rounder); ok && r.RoundsIntermediates() {
+		arm, _, _ := strings.Cut(ref.Name, ":")
+		name += "|" + arm
 	}
-	name := fmt.Sprint(ref.Pattern, "|", ref.Op, "|", ref.Params, "|", ref.DType, "|", arm, "|", candidate)
 	i := slices.IndexFunc(s.expected, func(k *Known) bool { return k.program == name })
 	if i < 0 {
 		s.expected = append([]*Known{{program: name}}, s.expected[:min(len(s.expected), mostPrograms-1)]...)
@@ -90,4 +90,19 @@ func (s *Server) known(ref record.ProgramRef) *Known {
 	k := s.expected[i]
 	s.expected = slices.Insert(slices.Delete(s.expected, i, i+1), 0, k)
 	return k
+}
+
+// inputsOf names what the tensors of a program's reference are filled with: a tensor's number selects its random stream.
+func inputsOf(p op.Program) string {
+	var out []string
+	for _, want := range p.Reference.Tensors() {
+		i := slices.IndexFunc(p.Tensors, func(t op.Tensor) bool { return t.Name == want.Name })
+		if i < 0 {
+			out = append(out, want.Name)
+			continue
+		}
+		t := p.Tensors[i]
+		out = append(out, fmt.Sprint(i, t.DType, t.Dims, t.Fill, t.IntRange))
+	}
+	return strings.Join(out, ";")
 }

@@ -28,6 +28,8 @@ type Request struct {
 	Exclude []string     `json:"exclude,omitempty"` // prepare: quarantined kernels
 	Seconds float64      `json:"seconds,omitempty"` // soak
 	Arm     int          `json:"arm,omitempty"`     // verify, soak: which arm
+	// FillOnly, of verify: the arm's tensors are filled and nothing is checked, for it will be later if it has to.
+	FillOnly bool `json:"fill_only,omitempty"`
 	// Launches of a sample, for the soak of an arm that an earlier request measured; 0: those of the measurement.
 	Launches int    `json:"launches,omitempty"`
 	Library  string `json:"library,omitempty"` // library: the vendor library to open, for the threads of Case

@@ -390,8 +390,9 @@ func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, e
 	}
 	a := s.cur.arms[q.Arm]
 	// Ridge's own kernels are verified in the comparison that follows a pilot, or were before; a vendor library's never run unverified,
-	// but in a pilot on random inputs alone.
-	if (s.cur.c.Pilot || s.cur.c.Verified) && (q.Arm >= len(s.cur.c.Arms) || s.cur.c.Arms[q.Arm].Library == "") {
+	// but in a pilot on random inputs alone, and there behind its samples, if they show it to be faster.
+	own := q.Arm >= len(s.cur.c.Arms) || s.cur.c.Arms[q.Arm].Library == ""
+	if q.FillOnly || (s.cur.c.Pilot || s.cur.c.Verified) && own {
 		if err := a.e.Fill(false, 0); err != nil {
 			return nil, fmt.Errorf("fill the tensors of arm %d: %w", q.Arm, err)
 		}
@@ -401,7 +402,7 @@ func (s *Server) verify(ctx context.Context, q Request) (*record.Verification, e
 	if len(s.cur.c.Arms) > 0 {
 		ref = s.cur.c.Arms[q.Arm]
 	}
-	effort.Known, effort.Once = s.known(ref), s.cur.c.Pilot // the winner is verified in full in the comparison that follows
+	effort.Known, effort.Once = s.known(ref, a.p), s.cur.c.Pilot // the winner is verified in full in the comparison that follows
 	v, err := Verify(ctx, a.e, a.p, Seed, effort)
 	if err != nil {
 		return nil, err

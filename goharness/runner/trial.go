@@ -58,25 +58,19 @@ func (t *trial) attempt() (again bool, err error) {
 	p := rep.Prepared
 	describe(t.res, p)
 	t.standIn(p)
-	for i, a := range p.Arms {
-		rep, err := t.do(Request{Verb: VerbVerify, Arm: i}, p)
-		if err != nil {
-			return t.failed(suspects(a), err)
-		}
-		if rep.Err != nil {
-			return t.faulty(suspects(a), rep.Err)
-		}
-		v := rep.Verified
-		t.res.Verification = v
-		if len(t.res.Arms) > i {
-			t.res.Arms[i].Verification = v
-		}
-		if !v.Passed {
-			return t.setAside(suspects(a), failure{record.Wrong, describeMismatch(v.Mismatch), "", false})
+	later := t.c.Pilot && t.c.VerifyIfFaster && len(p.Arms) == 2
+	for i := range p.Arms {
+		if again, passed, err := t.verify(p, i, later && i == 1); !passed {
+			return again, err
 		}
 	}
 	if again, err = t.measure(p); again || err != nil || !t.res.Status.Counts() {
 		return again, err
+	}
+	if later && t.res.Ratio != nil && t.res.Ratio.CI95[0] > 1 {
+		if again, passed, err := t.verify(p, 1, false); !passed {
+			return again, err
+		}
 	}
 	if t.r.worker == nil { // it went while it kept the device busy for others
 		return false, t.ctx.Err()
@@ -89,6 +83,30 @@ func (t *trial) attempt() (again bool, err error) {
 		t.res.Warnings = append(t.res.Warnings, "releasing the buffers failed: "+err.Error())
 	}
 	return false, nil
+}
+
+// verify asks for arm i to be verified, or filled alone. Where it did not pass, again and err are attempt's.
+func (t *trial) verify(p *Prepared, i int, fillOnly bool) (again, passed bool, err error) {
+	a := p.Arms[i]
+	rep, err := t.do(Request{Verb: VerbVerify, Arm: i, FillOnly: fillOnly}, p)
+	if err != nil {
+		again, err = t.failed(suspects(a), err)
+		return again, false, err
+	}
+	if rep.Err != nil {
+		again, err = t.faulty(suspects(a), rep.Err)
+		return again, false, err
+	}
+	v := rep.Verified
+	t.res.Verification = v
+	if len(t.res.Arms) > i {
+		t.res.Arms[i].Verification = v
+	}
+	if !v.Passed {
+		again, err = t.setAside(suspects(a), failure{record.Wrong, describeMismatch(v.Mismatch), "", false})
+		return again, false, err
+	}
+	return false, true, nil
 }
 
 func (t *trial) measure(p *Prepared) (again bool, err error) {
