@@ -438,6 +438,9 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
   }
 }
 
+// How far ahead a thread asks that reads so many bytes of B: not at all where L2 keeps them.
+#define GEMM_DOTS_AHEAD(bytes, ctx) ((bytes) >= GEMM_DOTS_FAR ? (ctx)->ahead : 0)
+
 // The product. With one row that needs no copy there is no workspace.
 GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   int64_t from, to;
@@ -456,7 +459,7 @@ GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ct
   } else
 #endif
     d = GEMM_F(pack_dots)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
-  if ((to - from) * g->ldb * (int64_t)sizeof(GEMM_TB) >= GEMM_DOTS_FAR) d.ahead = ctx->ahead;
+  d.ahead = GEMM_DOTS_AHEAD((to - from) * g->ldb * (int64_t)sizeof(GEMM_TB), ctx);
   for (int64_t j = from, n; j < to; j += n) {
     n = gemm_min(cols, to - j);
     GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);

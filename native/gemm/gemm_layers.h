@@ -308,6 +308,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   memset(sums, 0, sizeof sums); // whole vectors are read of them
   if (g->layers == RIDGE_LAYERS_SWIGLU) {
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
+    d.ahead = GEMM_DOTS_AHEAD((to - from) * (g->ldb + g->ldb2) * (int64_t)sizeof(GEMM_TB), ctx);
     for (int64_t j = from, n; j < to; j += n) {
       n = gemm_min(cols, to - j);
       GEMM_F(dots_sum)(&d, b1 + j * g->ldb, g->ldb, n, to - j, sums[0], ld);
@@ -320,6 +321,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   GEMM_S *y = (GEMM_S *)(ws + p->y_at);
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
+  d.ahead = GEMM_DOTS_AHEAD((g->H * g->ldb + g->N * g->ldb2) / ctx->nthreads * (int64_t)sizeof(GEMM_TB), ctx);
   for (int64_t h0 = 0; h0 < g->H; h0 += p->hc) {
     const int64_t hc = gemm_min(p->hc, g->H - h0);
     ridge_share(hc, 16, ctx->tid, ctx->nthreads, &from, &to);
@@ -330,7 +332,8 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
       GEMM_F(hidden)(hid + j, p->hid_ld, m, n, sums[0], ld, (const GEMM_TC *)g->bias + h0 + j, g->act);
     }
     ridge_barrier(ctx);
-    const GEMM_F(dots) h = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, hc, own + p->a1);
+    GEMM_F(dots) h = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, hc, own + p->a1);
+    h.ahead = d.ahead;
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t j = from, n; j < to; j += n) {
       n = gemm_min(cols, to - j);
