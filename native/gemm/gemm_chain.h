@@ -109,7 +109,7 @@ GEMM_INLINE void GEMM_F(chain_pack)(char *to, const GEMM_TB *b, int64_t ldb, int
   RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) GEMM_F(put)(to + j * GEMM_VEC, &v[j]);
 }
 
-GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
+GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int beside, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
                                  int add, const GEMM_F(source) *from, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
   GEMM_F(chain) l1;

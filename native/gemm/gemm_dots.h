@@ -267,7 +267,7 @@ typedef struct GEMM_F(dots_step) {
 } GEMM_F(dots_step);
 
 // h rows of A times w of B.
-GEMM_INLINE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {
+GEMM_TEMPLATE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E) };
@@ -345,7 +345,7 @@ GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM
 }
 
 // sum[h x n] for up to three rows: a column at a time, four vectors of it in flight.
-GEMM_INLINE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
+GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E) };

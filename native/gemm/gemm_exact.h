@@ -211,7 +211,7 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     __asm__("" : "+r"(a), "+r"(b), "+r"(p));                                                          \
   }
 
-GEMM_INLINE void GEMM_F(tile_of)(const int h, const int fresh, const int beside, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
+GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int beside, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
                                  int add, const GEMM_F(source) *from, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
   const GEMM_UNIT *a = ap;
@@ -308,7 +308,7 @@ GEMM_INLINE void GEMM_F(packed_step)(const int h, GEMM_F(vec) (*s)[GEMM_NV], con
   const GEMM_F(vec) bv[2] = {*(const GEMM_F(vec) *)b, *(const GEMM_F(vec) *)(b + GEMM_VEC)};
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], a + i, bv);
 }
-GEMM_INLINE void GEMM_F(run_of)(const int h, int64_t kc, const void *ap, const char *b, GEMM_S *c, int64_t ldc, int add, int64_t panels) {
+GEMM_TEMPLATE void GEMM_F(run_of)(const int h, int64_t kc, const void *ap, const char *b, GEMM_S *c, int64_t ldc, int add, int64_t panels) {
   typedef GEMM_F(vec) V;
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) __builtin_prefetch(c + i * ldc, 1);
   for (; panels > 0; panels--, c += GEMM_NR) {

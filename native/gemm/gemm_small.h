@@ -175,7 +175,7 @@ typedef GEMM_S GEMM_F(half) __attribute__((vector_size(GEMM_VEC / 2), may_alias)
 typedef GEMM_S GEMM_F(halfu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1), may_alias));
 
 // c[r x half a vector], as small_tile.
-GEMM_INLINE void GEMM_F(half_tile)(const int r, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, const GEMM_S *alpha, GEMM_S *c,
+GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, const GEMM_S *alpha, GEMM_S *c,
                                    int64_t ldc) {
   typedef GEMM_F(half) H;
   enum { S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };

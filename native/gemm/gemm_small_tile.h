@@ -10,7 +10,7 @@
 // pointer walks down the rows, and some steps of k go row by row, their vectors of B in registers, to move it less often.
 // Otherwise three rows share a pointer and two strides; the compiler is kept from seeing through them: it would derive a dozen
 // addresses and spill them.
-GEMM_INLINE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
+GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
                                     int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };

@@ -33,7 +33,7 @@ typedef struct GEMM_F(strip) {
 } GEMM_F(strip);
 
 // One tile: sum += a * strip. fresh: the strip is read from memory and kept.
-GEMM_INLINE void GEMM_F(strip_tile)(const int h, const int fresh, const GEMM_F(strip) *p) {
+GEMM_TEMPLATE void GEMM_F(strip_tile)(const int h, const int fresh, const GEMM_F(strip) *p) {
   typedef GEMM_F(vec) V;
   const GEMM_S *a = p->a;
   const GEMM_T *b = p->b;

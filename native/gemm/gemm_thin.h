@@ -13,7 +13,7 @@
 // Threads share N.
 
 // Adds rows k .. k+r-1 of B (r = 1, 4 or 8) times m rows of A to the sums; ask: for the next ones.
-GEMM_INLINE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const int r, const int ask, const int m, int64_t j0, int64_t n,
+GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const int r, const int ask, const int m, int64_t j0, int64_t n,
                                    GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j0;
@@ -41,7 +41,7 @@ GEMM_INLINE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const in
 // Whether B (bytes) comes from memory; where it lies in a cache, AVX2 does not ask for its rows.
 #define GEMM_THIN_FAR(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 16 << 20)
 #define GEMM_THIN_ASKS(g) (GEMM_MR != 6 || GEMM_THIN_FAR(g) || ((g)->M > 2 && (g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 8 << 20) || (g)->N < 1024)
-GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
+GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
   enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
   const int64_t CHUNK = UNITS / m * 64;
   GEMM_S sum[UNITS * 64] __attribute__((aligned(64)));
@@ -65,7 +65,7 @@ GEMM_INLINE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t f
 // A. Per row of A: 2 loads and 2 stores of sums, 4 broadcasts, 8 multiply-adds, which bind. On one
 // Zen 3 core, against B packed in panels, whose strided reading binds at 7 GB/s: 4x4096x4096 is 2.3
 // times as fast, 8 rows 1.7 times, 16 rows the same.
-GEMM_INLINE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int q4, const int ask,
+GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int q4, const int ask,
                                     int64_t n, GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES };

@@ -176,7 +176,7 @@ RIDGE_INLINE int GEMM_F(straight)(const GEMM_F(strip_args) *s, int h) {
 }
 
 // h tiles of rows, half a panel at a time or a panel. add: sums of earlier blocks of K are in s->sums; last: no block of K follows.
-GEMM_INLINE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int half, const int add, const int last) {
+GEMM_TEMPLATE void GEMM_F(strip)(GEMM_F(strip_args) *s, const int h, const int half, const int add, const int last) {
   const int64_t panels = s->panels, steps = s->steps, ld = s->ld;
   const int halves = 1 + half, lines = 3 - halves; // of a panel; of a row of a block's sums
   const int64_t rows = (16 * h + steps - 1) / steps; // of the next block's sums, or of this one's in C, that are asked for in a step
