@@ -124,7 +124,7 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 				ran[way] = r
 			}
 			x := candidateOf(way, r, 1)
-			if x.Status == record.OK && (r.Ratio == nil || r.Ratio.CI95[0] <= 1) {
+			if x.Status == record.OK && !r.Ratio.Faster() {
 				x.Reason = "not shown to be faster, which is why its results were not verified"
 			}
 			tried = append(tried, x)
@@ -137,7 +137,7 @@ func (c *campaign) vendors(ctx context.Context, k record.Case, own record.Progra
 				c.cfg.View.Warn("%s by %s is wrong and no baseline: %s", k.ID, way, r.Reason)
 			}
 			// By the median alone two runs would choose differently where the two are even.
-			if r.Status.Counts() && r.Ratio != nil && r.Ratio.CI95[0] > 1 && r.Ratio.Value > gain {
+			if r.Status.Counts() && r.Ratio.Faster() && r.Ratio.Value > gain {
 				best, gain = other, r.Ratio.Value
 			}
 		}

@@ -27,7 +27,7 @@ func (c *campaign) fusedLater(k record.Case, r record.Result) bool {
 
 // fusedLacking lists the comparisons whose libraries' fused primitives have not been measured, those with shorter launches first.
 func (c *campaign) fusedLacking() (out []piloted) {
-	if !slices.ContainsFunc(c.sides, func(s *side) bool { return len(s.Fused) > 0 }) {
+	if len(c.fusedSkipped("")) == 0 {
 		return nil
 	}
 	for _, k := range c.plan.Cases {
@@ -42,6 +42,22 @@ func (c *campaign) fusedLacking() (out []piloted) {
 		out = append(out, p)
 	}
 	slices.SortStableFunc(out, func(a, b piloted) int { return cmp.Compare(c.fusedCost(a), c.fusedCost(b)) })
+	return out
+}
+
+// fusedSkipped records each way of the libraries in use as skipped for a reason, and those of libraries that were set aside for theirs.
+func (c *campaign) fusedSkipped(reason string) (out []record.BaselineCandidate) {
+	for _, ways := range c.cfg.Libraries {
+		s, why := c.side(ways.Name)
+		if s != nil {
+			why = reason
+		} else if why == "" {
+			continue // it could not be opened
+		}
+		for _, way := range ways.Fused {
+			out = append(out, record.BaselineCandidate{Name: way, Status: record.Skipped, Reason: why})
+		}
+	}
 	return out
 }
 
@@ -74,12 +90,7 @@ func (c *campaign) fusedPrimitives(ctx context.Context) error {
 	for _, p := range c.fusedLacking() {
 		r := c.done[p.ID]
 		if cost := c.fusedCost(p); cost > c.timeLeft() {
-			for _, s := range c.sides {
-				for _, way := range s.Fused {
-					r.VendorTried = append(r.VendorTried, record.BaselineCandidate{Name: way, Status: record.Skipped,
-						Reason: fmt.Sprintf("the run's time went to comparisons: it takes %.2g s, a longer --budget has them", cost.Seconds())})
-				}
-			}
+			r.VendorTried = c.fusedSkipped(fmt.Sprintf("the run's time went to comparisons: it takes %.2g s, a longer --budget has them", cost.Seconds()))
 		} else {
 			c.cfg.View.Started(p.Case)
 			var err error
@@ -90,10 +101,7 @@ func (c *campaign) fusedPrimitives(ctx context.Context) error {
 				return err
 			}
 		}
-		c.done[p.ID] = r
-		if i := slices.IndexFunc(c.doc.Results, func(x record.Result) bool { return x.ID == p.ID }); i >= 0 {
-			c.doc.Results[i] = r
-		}
+		c.replace(r)
 	}
 	return nil
 }

@@ -1,12 +1,14 @@
 package campaign
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 )
 
 // The libraries' fused primitives of long launches are figures that verdicts do not wait for: they come behind all visits, where time is left.
@@ -46,5 +48,20 @@ func TestFusedPrimitivesOfLongLaunchesComeLast(t *testing.T) {
 				t.Errorf("the library measured %q: fused primitives last: %v, want %v", measured, last, c.last)
 			}
 		})
+	}
+}
+
+// A library that was set aside before its turn came is among those tried, for that reason.
+func TestFusedPrimitivesOfALibraryThatWasSetAsideAreSkipped(t *testing.T) {
+	cfg, _, _ := withLibrary(t, t.TempDir(), librarian{times: 100}, "acme packed")
+	launch := cfg.Launch
+	cfg.Launch = func(ctx context.Context) (runner.Worker, error) {
+		w, err := launch(ctx)
+		return &crashing{Worker: w}, err
+	}
+	for _, r := range mustRun(t, cfg).Results {
+		if len(r.VendorTried) != 1 || r.VendorTried[0].Status != record.Skipped || !strings.Contains(r.VendorTried[0].Reason, "set aside in this run: crashed") {
+			t.Errorf("%s: tried %+v", r.ID, r.VendorTried)
+		}
 	}
 }

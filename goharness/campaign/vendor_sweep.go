@@ -1,8 +1,8 @@
 package campaign
 
 import (
+	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -60,7 +60,7 @@ func lostAt(known []sweptShape, params map[string]string, ns float64) string {
 		}
 	}
 	for _, xs := range smaller {
-		slices.SortStableFunc(xs, func(a, b sweptShape) int { return int(math.Copysign(1, b.launchNS-a.launchNS)) })
+		slices.SortStableFunc(xs, func(a, b sweptShape) int { return cmp.Compare(b.launchNS, a.launchNS) })
 		if len(xs) >= 2 && xs[0].launchNS*lostNear >= ns && min(xs[0].times, xs[1].times) >= lostBy {
 			return fmt.Sprintf("takes %.2g and %.2g times as long as ridge's own, or more, at %s and %s, which are smaller", xs[0].times, xs[1].times, shape(xs[0].params), shape(xs[1].params))
 		}

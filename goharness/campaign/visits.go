@@ -295,9 +295,14 @@ func (c *campaign) again(ctx context.Context, p piloted, round int) error {
 	if err := c.keep(r, "visit"); err != nil {
 		return err
 	}
-	c.done[k.ID] = r
-	if i := slices.IndexFunc(c.doc.Results, func(x record.Result) bool { return x.ID == k.ID }); i >= 0 {
+	c.replace(r)
+	return nil
+}
+
+// replace puts a result in the place of the one that its case had.
+func (c *campaign) replace(r record.Result) {
+	c.done[r.ID] = r
+	if i := slices.IndexFunc(c.doc.Results, func(x record.Result) bool { return x.ID == r.ID }); i >= 0 {
 		c.doc.Results[i] = r
 	}
-	return nil
 }

@@ -214,6 +214,7 @@ func TestClearRatiosNeedFewOfTheQuartetsAskedFor(t *testing.T) {
 		{"b three times as fast, long launches", []time.Duration{3 * time.Second}, []time.Duration{time.Second}, 1.15, 1, 1},
 		{"a three times as fast, long launches", []time.Duration{time.Second}, []time.Duration{3 * time.Second}, 1.15, 1, 1},
 		{"b twice as fast, long launches", []time.Duration{2 * time.Second}, []time.Duration{time.Second}, 1.15, 2, 1},
+		{"b faster but for one sample, long launches", []time.Duration{time.Second, time.Second, time.Second, 8 * time.Second}, []time.Duration{time.Second}, 1.15, 11, 1},
 		{"wide, long launches", []time.Duration{time.Second, 5 * time.Second, time.Second}, []time.Duration{time.Second}, 1.15, 11, 1},
 	} {
 		m := &machine{}

@@ -233,6 +233,9 @@ type Ratio struct {
 	BarrierNS []float64 `json:"barrier_ns,omitempty" jsonschema:"description=what an empty step of the team took around each visit: visits with CPUs further apart do not count where others do"`
 }
 
+// Faster reports whether the second arm was shown to be faster: the whole interval lies above 1. A nil ratio shows nothing.
+func (r *Ratio) Faster() bool { return r != nil && r.CI95[0] > 1 }
+
 // DeviceMemory is what the device's buffers held before and during the case.
 type DeviceMemory struct {
 	StartBytes int64 `json:"start_bytes"`

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"testing"
 
 	"ridge/goharness/fusion"
@@ -37,5 +38,24 @@ func TestArmsOfOneExpectationShareIt(t *testing.T) {
 		if same := got[0] == got[1]; same != c.same {
 			t.Errorf("%s: one expectation: %v, want %v", c.name, same, c.same)
 		}
+	}
+}
+
+// A tensor's number selects its random stream, so that a program with other numbers has other inputs.
+func TestProgramsWithOtherInputsShareNoExpectation(t *testing.T) {
+	ref := record.ProgramRef{Pattern: "Linear_Bias", Op: "Linear_Bias", DType: record.FP32, Params: map[string]string{"m": "4", "n": "8", "k": "16"}, Name: fusion.Fused}
+	p, err := fusion.Program(fusion.Builtin(), ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s Server
+	before := s.known(ref, p)
+	if s.known(ref, p) != before {
+		t.Error("one program twice: two expectations")
+	}
+	p.Tensors = slices.Clone(p.Tensors)
+	p.Tensors[0], p.Tensors[1] = p.Tensors[1], p.Tensors[0]
+	if s.known(ref, p) == before {
+		t.Error("tensors in another order: one expectation")
 	}
 }

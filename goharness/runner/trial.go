@@ -67,7 +67,7 @@ func (t *trial) attempt() (again bool, err error) {
 	if again, err = t.measure(p); again || err != nil || !t.res.Status.Counts() {
 		return again, err
 	}
-	if later && t.res.Ratio != nil && t.res.Ratio.CI95[0] > 1 {
+	if later && t.res.Ratio.Faster() {
 		if again, passed, err := t.verify(p, 1, false); !passed {
 			return again, err
 		}
