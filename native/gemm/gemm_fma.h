@@ -220,10 +220,7 @@ int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
   const ridge_gemm_args *g = args;
   if (GEMM_F(bare)(g)) {
     const GEMM_F(one_fn) only = GEMM_F(only_tile)(g, ctx->nthreads);
-    if (only) {
-      if (ctx->tid == 0) only(g);
-      return RIDGE_OK;
-    }
+    if (only) return ctx->tid == 0 ? only(g) : RIDGE_OK;
     if (ctx->nthreads == 1 && GEMM_F(is_small)(g, 1)) {
       GEMM_F(small_direct)(g, 0, (int32_t)g->M, 0, (int32_t)g->N);
       return RIDGE_OK;

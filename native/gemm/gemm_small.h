@@ -124,37 +124,86 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n,
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
 
+#include "gemm_small_half.h"
+
 #if GEMM_SAME
 // A whole product that is one tile of at most two vectors, C just the product: the tile takes what it needs from the arguments itself. 8x8x8 had half
-// its time before and after its multiply-adds, so such products are asked for first and by few instructions.
+// its time before and after its multiply-adds, so such products are asked for first and by few instructions, and their tile is jumped to.
 #define GEMM_ONE_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
 #define GEMM_ONE_DEFINE(r, v)                                                                                                           \
-  GEMM_NOINLINE void GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                  \
+  GEMM_NOINLINE int GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                   \
     GEMM_F(small_tile)(r, v, g->A, g->lda, g->B, g->ldb, g->K, v ? g->N - GEMM_LANES : g->N, NULL, g->C, g->ldc);                       \
+    return RIDGE_OK;                                                                                                                    \
   }
 GEMM_ONE_TILES(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
-typedef void (*GEMM_F(one_fn))(const ridge_gemm_args *);
-static const GEMM_F(one_fn) GEMM_F(ones)[3][17] = {
-#define GEMM_ONE_ENTRY(r, v) [v][r] = GEMM_F(one_##v##_##r),
+#ifdef GEMM_SMALL_PAIR
+#define GEMM_ONE_DEFINE(r, v)                                                                                                        \
+  GEMM_NOINLINE int GEMM_F(one_half_##v##_##r)(const ridge_gemm_args *g) {                                                           \
+    GEMM_F(half_tile)(r, v, g->A, g->lda, g->B, g->ldb, g->K, (int32_t)g->N - v * GEMM_LANES, NULL, g->C, g->ldc);                   \
+    return RIDGE_OK;                                                                                                                 \
+  }
+GEMM_HALF_TILES(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+#endif
+#ifdef GEMM_COVE // two vectors of more rows than a tile has: two tiles, still without what small_direct asks
+#define GEMM_ONE_TALL(X) X(13, 6, 7) X(14, 7, 7) X(15, 7, 8) X(16, 8, 8)
+#define GEMM_ONE_DEFINE(r, upper, lower)                                                                                             \
+  GEMM_NOINLINE int GEMM_F(one_tall_##r)(const ridge_gemm_args *g) {                                                                 \
+    const GEMM_S *a = g->A, *b = g->B;                                                                                               \
+    GEMM_S *c = g->C;                                                                                                                \
+    GEMM_F(small_2_##upper)(a, g->lda, b, g->ldb, g->K, g->N - GEMM_LANES, NULL, c, g->ldc);                                         \
+    GEMM_F(small_2_##lower)(a + upper * g->lda, g->lda, b, g->ldb, g->K, g->N - GEMM_LANES, NULL, c + upper * g->ldc, g->ldc);       \
+    return RIDGE_OK;                                                                                                                 \
+  }
+GEMM_ONE_TALL(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+#endif
+typedef int (*GEMM_F(one_fn))(const ridge_gemm_args *);
+// The tile of N columns and M rows, by N - 1 and M - 1; NULL where it takes more than one.
+static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
+#ifdef GEMM_SMALL_PAIR
+#define GEMM_ONE_NARROW GEMM_LANES / 2
+#define GEMM_ONE_WIDE GEMM_LANES * 3 / 2
+#else
+#define GEMM_ONE_NARROW 0
+#define GEMM_ONE_WIDE GEMM_LANES
+#endif
+#define GEMM_ONE_ENTRY(r, v) [v == 0 ? GEMM_ONE_NARROW : v == 1 ? GEMM_LANES - 1 : GEMM_ONE_WIDE ... (v ? v * GEMM_LANES : GEMM_LANES - 1) - 1][r - 1] = GEMM_F(one_##v##_##r),
     GEMM_ONE_TILES(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
+#ifdef GEMM_SMALL_PAIR
+#define GEMM_ONE_ENTRY(r, v) [v * GEMM_LANES ... v * GEMM_LANES + GEMM_LANES / 2 - 1][r - 1] = GEMM_F(one_half_##v##_##r),
+    GEMM_HALF_TILES(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+#endif
+#ifdef GEMM_ONE_TALL
+#define GEMM_ONE_ENTRY(r, upper, lower) [GEMM_ONE_WIDE ... 2 * GEMM_LANES - 1][r - 1] = GEMM_F(one_tall_##r),
+    GEMM_ONE_TALL(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+#endif
+#undef GEMM_ONE_NARROW
+#undef GEMM_ONE_WIDE
 };
 
-// Whether C is just the product, of one matrix, with nothing asked for of how.
+// Whether C is just the product, of one matrix, with nothing asked for of how: numbers of 32 bits that are neighbours are read as one, factors by their bits.
 RIDGE_INLINE int GEMM_F(bare)(const ridge_gemm_args *g) {
-  return (g->packing | g->layers | g->trans_b | g->act | g->mc | g->kc | g->nc) == 0 && g->batch <= 1 && g->alpha == 1 && g->beta == 0 &&
-         ((uintptr_t)g->bias | (uintptr_t)g->residual | (uintptr_t)g->scale) == 0;
+  _Static_assert(offsetof(ridge_gemm_args, act) == offsetof(ridge_gemm_args, trans_b) + 4 && offsetof(ridge_gemm_args, kc) == offsetof(ridge_gemm_args, mc) + 4,
+                 "trans_b and act, and mc and kc, are read together");
+  const uint64_t one = 0x3ff0000000000000; // 1.0
+  const uint64_t set = (uintptr_t)g->bias | (uintptr_t)g->residual | (uintptr_t)g->scale | *(const gemm_u64 *)&g->beta | *(const gemm_u64 *)&g->trans_b |
+                       *(const gemm_u64 *)&g->mc | (uint32_t)(g->nc | g->layers | g->packing);
+  return set == 0 && *(const gemm_u64 *)&g->alpha == one && g->batch <= 1;
 }
 
 // The tile of a bare product, or NULL where it takes more than one.
 RIDGE_INLINE GEMM_F(one_fn) GEMM_F(only_tile)(const ridge_gemm_args *g, int nthreads) {
-  if ((uint64_t)g->M > 16 || (uint64_t)g->N - 1 >= 2 * GEMM_LANES || (uint64_t)g->K > GEMM_SMALL_K) return NULL;
+  if ((uint64_t)g->M - 1 >= 16 || (uint64_t)g->N - 1 >= 2 * GEMM_LANES || (uint64_t)g->K > GEMM_SMALL_K) return NULL;
 #ifdef GEMM_SMALL_COLUMN
   if (g->N == GEMM_LANES + 1 && g->K >= GEMM_SMALL_DOT) return NULL; // the last column goes by dot products, as where threads share the product
 #endif
   if (nthreads > 1 && g->M * g->N * g->K >= GEMM_SMALL_SHARE) return NULL; // two have a share of it
-  return GEMM_F(ones)[(g->N >= GEMM_LANES) + (g->N > GEMM_LANES)][g->M];
+  return GEMM_F(ones)[g->N - 1][g->M - 1];
 }
 #endif
 
@@ -166,77 +215,6 @@ static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][17] = {
 #undef GEMM_SMALL_ENTRY
 };
 static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
-
-#if GEMM_SAME && GEMM_VEC == 64 && !defined(GEMM_COVE)
-// The last columns as half a vector, which takes half the time where a 512-bit multiply-add has two turns. Zen 4, one thread, fp32: 20 cubed
-// 1.20, 24 cubed 1.22, 33 cubed 1.10, 40 cubed 1.10 times as fast, 33x23x17 1.2; alone (8 cubed) 0.79.
-#define GEMM_SMALL_HALF
-typedef GEMM_S GEMM_F(half) __attribute__((vector_size(GEMM_VEC / 2), may_alias));
-typedef GEMM_S GEMM_F(halfu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1), may_alias));
-
-// c[r x half a vector], as small_tile.
-GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, const GEMM_S *alpha, GEMM_S *c,
-                                   int64_t ldc) {
-  typedef GEMM_F(half) H;
-  enum { S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
-  const char *p[12], *pb = (const char *)b;
-  int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S;
-  __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down));
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
-  H s[12];
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] = (H){0};
-#define GEMM_HALF_STEPS(n)                                                                                                     \
-  RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                             \
-    const H x = *(const GEMM_F(halfu) *)pb;                                                                                   \
-    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S) * x + s[i]; \
-    pb += down;                                                                                                               \
-    __asm__("" : "+r"(pb));                                                                                                   \
-  }                                                                                                                           \
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                                          \
-    p[i / G] += n * S;                                                                                                        \
-    __asm__("" : "+r"(p[i / G]));                                                                                             \
-  }
-  int64_t k = kc;
-  for (; k >= 4; k -= 4) { GEMM_HALF_STEPS(4) }
-  for (; k > 0; k--) { GEMM_HALF_STEPS(1) }
-#undef GEMM_HALF_STEPS
-  if (alpha)
-    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] *= *alpha;
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) *(GEMM_F(halfu) *)c = s[i];
-}
-#define GEMM_HALF_DEFINE(r, v)                                                                                                             \
-  GEMM_NOINLINE void GEMM_F(half_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, const GEMM_S *alpha, GEMM_S *c, \
-                                      int64_t ldc) {                                                                                       \
-    GEMM_F(half_tile)(r, a, lda, b, ldb, kc, alpha, c, ldc);                                                                                \
-  }
-GEMM_SMALL_12(GEMM_HALF_DEFINE, )
-#undef GEMM_HALF_DEFINE
-typedef void (*GEMM_F(half_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, const GEMM_S *, GEMM_S *, int64_t);
-static const GEMM_F(half_fn) GEMM_F(halves)[13] = {
-#define GEMM_HALF_ENTRY(r, v) [r] = GEMM_F(half_##r),
-    GEMM_SMALL_12(GEMM_HALF_ENTRY, )
-#undef GEMM_HALF_ENTRY
-};
-
-// m rows from i0 and half a vector of columns from j0 of C.
-GEMM_NOINLINE void GEMM_F(half_panel)(const ridge_gemm_args *g, int direct, const GEMM_S *a, const GEMM_S *b, int64_t i0, int32_t m, int64_t j0) {
-  enum { H = GEMM_LANES / 2 };
-  const int32_t tiles = (m + 11) / 12;
-  const GEMM_S alpha = (GEMM_S)g->alpha;
-  GEMM_S t[12 * H] __attribute__((aligned(64)));
-  for (int32_t i = 0, n = 0; n < tiles; n++) {
-    const int32_t r = m / tiles + (n < m % tiles);
-    if (direct) {
-      GEMM_F(halves)[r](a + i * g->lda, g->lda, b, g->ldb, g->K, alpha == 1 ? NULL : &alpha, (GEMM_S *)g->C + (i0 + i) * g->ldc + j0, g->ldc);
-    } else {
-      GEMM_F(halves)[r](a + i * g->lda, g->lda, b, g->ldb, g->K, NULL, t, H);
-      GEMM_F(finish)(g, i0 + i, j0, r, H, t, H, NULL, 0);
-    }
-    i += r;
-  }
-}
-
-#endif
 
 #ifdef GEMM_SMALL_COLUMN
 // m rows from i0 of the single column j of C, b its column of B, as dot products of the rows of A where they lie, four at a time: a vector of columns, of which one counts, is K
@@ -344,9 +322,15 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
     n--;
   }
 #endif
-#ifdef GEMM_SMALL_HALF
+#ifdef GEMM_SMALL_PAIR
+  else if (rest > 0 && rest <= L / 2) { // by the width alone, and moved over no other column: no number of threads changes a sum
+    const int v = n / L & 1, w = v * L + rest;
+    GEMM_F(half_panel)(g, direct, a, b + n - w, i0, m, j0 + n - w, v, rest);
+    n -= w;
+  }
+#elif defined(GEMM_SMALL_HALF)
   else if (rest > 0 && rest <= L / 2 && n > L && n < 4 * L) { // moved back like a whole vector; alone or among more columns it gains nothing
-    GEMM_F(half_panel)(g, direct, a, b + n - L / 2, i0, m, j0 + n - L / 2);
+    GEMM_F(half_panel)(g, direct, a, b + n - L / 2, i0, m, j0 + n - L / 2, 0, L / 2);
     n -= rest;
   }
 #endif

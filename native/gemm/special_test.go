@@ -76,3 +76,49 @@ func TestActivationsOfSpecialSums(t *testing.T) {
 		}
 	}
 }
+
+// The last element of a row of A is infinite, at K even and odd: sums of its row are, of B's sign, and no lane beside them that multiplies nothing
+// makes a NaN of one. Widths of parts of a vector, of whole ones with a part behind, and more.
+func TestInfiniteElementsReachTheSumsOfTheirRowAlone(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32} {
+		for _, n := range []int{1, 3, 4, 8, 11, 12, 20, 24, 40} {
+			for _, s := range [][2]int{{2, 1}, {5, 6}, {9, 9}, {16, 8}, {20, 11}} {
+				m, k := s[0], s[1]
+				x, w := make([]float64, m*k), make([]float64, k*n)
+				for i := range x {
+					x[i] = 0.5
+				}
+				for i := range w {
+					w[i] = float64(i%2*2 - 1)
+				}
+				row := m / 2
+				x[row*k+k-1] = math.Inf(1)
+				o := kerneltest.Op(t, "gemm", d, shape(m, n, k)).(*op.Gemm)
+				ran := 0
+				for _, name := range kerneltest.Names(native.New(), o) {
+					got, err := gemm.Apply(name, o, [][]float64{x, w})
+					if err != nil {
+						t.Error(err)
+					}
+					if got == nil {
+						continue
+					}
+					ran++
+					for i, y := range got {
+						want := 0.0
+						for q := range k {
+							want += x[i/n*k+q] * w[q*n+i%n]
+						}
+						if y != want {
+							t.Errorf("%s %s %dx%dx%d: element (%d,%d) is %g, want %g", name, d, m, n, k, i/n, i%n, y, want)
+							break
+						}
+					}
+				}
+				if ran < 2 {
+					t.Errorf("%s %dx%dx%d: %d kernels ran", d, m, n, k, ran)
+				}
+			}
+		}
+	}
+}
