@@ -12,6 +12,10 @@
 // are widened once, bytes have their sums taken (below), the last part of a vector is filled with zeros. Of a B that ends within a vector
 // the last whole vector is read, without the lanes that were there before.
 //
+// bf16 that is widened goes by whole vectors of B, whose elements at even and at odd places become two of fp32 by a shift and a mask; A's lie
+// in the same order. So a line of B takes two instructions beside its multiply-adds, where widening in order takes four (Emerald Rapids, one thread:
+// 1 to 3 rows 1.36, 1.36 and 1.22, 4 to 64 rows 1.12 to 1.19 of the time before; docs/kernels/gemm.md).
+//
 // Macros besides those of gemm_epilogue.h: GEMM_PK elements in a lane; GEMM_TA, GEMM_TB; for PK > 1 GEMM_KIND and GEMM_A_SIGNED.
 // vpdpbusd multiplies u8 by s8: for s8 x s8 B gets its top bit flipped, B + 128, and 128 times the sum of A's row is taken away.
 //
@@ -23,12 +27,17 @@
 #else
 #define GEMM_DOTS_MAX 64
 #endif
-#define GEMM_DOTS_BLOCK 32 // vectors of K in a block
+#define GEMM_DOTS_BLOCK (32 / GEMM_DOTS_U) // vectors of K in a block
 #define GEMM_DOTS_ROWS (GEMM_VEC == 32 ? 4 : 6) // of the highest tile
 #define GEMM_DOTS_COLS 12 // columns that all tiles meet one after another
 #define GEMM_DOTS_SUMS 4096 // sums of M rows that are kept before the end of the product takes them
 #define GEMM_DOTS_FAR (2 << 20) // bytes of B that a thread does not keep in L2
-enum { GEMM_F(DOTS_E) = GEMM_LANES * GEMM_PK }; // elements of K in a vector
+#if GEMM_PK == 1 && defined(GEMM_HALF) && GEMM_HALF == GEMM_IS_BF16
+#define GEMM_DOTS_U 2 // vectors to multiply that a vector of B gives: of its even and of its odd elements
+#else
+#define GEMM_DOTS_U 1
+#endif
+enum { GEMM_F(DOTS_E) = GEMM_LANES * GEMM_PK * GEMM_DOTS_U }; // elements of K in a vector of B
 
 #if GEMM_PK == 1
 #define GEMM_DOTS_FLIP 0
@@ -40,7 +49,7 @@ typedef uint8_t GEMM_F(bytes) __attribute__((vector_size(GEMM_VEC), may_alias));
 
 typedef struct GEMM_F(dots) {
   int64_t M, K;
-  const char *a;          // rows of A: of each block of K, of each tile, vectors of its rows side by side
+  const char *a;          // rows of A: of each block of K, of each tile, vectors of its rows side by side (DOTS_U times: even, odd elements)
   int64_t high;           // vectors of a for each of K
   const GEMM_F(vec) *end; // behind them what is left of each row
   const GEMM_S *fix;      // what the sums of each row begin with, or NULL
@@ -59,12 +68,32 @@ RIDGE_INLINE int GEMM_F(dots_tile_at)(int64_t rows, int64_t t, int64_t *i) {
 // Bytes of the copy of M rows.
 RIDGE_INLINE int64_t GEMM_F(dots_bytes)(int64_t M, int64_t K) {
   const int64_t rows = (M + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS * GEMM_DOTS_ROWS;
-  return ridge_apart(rows * ((GEMM_DOTS_WHOLE(K) + 1) * GEMM_VEC + (int64_t)sizeof(GEMM_S)));
+  return ridge_apart(rows * ((GEMM_DOTS_WHOLE(K) + 1) * GEMM_DOTS_U * GEMM_VEC + (int64_t)sizeof(GEMM_S)));
 }
 
-// A vector of B, as it is multiplied.
-GEMM_INLINE void GEMM_F(dots_b)(GEMM_F(vec) *v, const GEMM_TB *b) {
-#if GEMM_PK == 1
+#if GEMM_DOTS_U == 2
+typedef uint32_t GEMM_F(pairs) __attribute__((vector_size(GEMM_VEC), may_alias));
+typedef uint32_t GEMM_F(pairsu) __attribute__((vector_size(GEMM_VEC), aligned(1), may_alias));
+// Keeps such a vector in its register: with A from L1 and two loads a cycle it is not to be read twice (one to three rows: 1.16 as fast as widening in
+// order if it is, 1.36 if not).
+#if defined(GEMM_MODEL)
+#define GEMM_DOTS_HELD(x)
+#elif defined(__aarch64__)
+#define GEMM_DOTS_HELD(x) __asm__("" : "+w"(x))
+#elif GEMM_VEC == 64
+#define GEMM_DOTS_HELD(x) __asm__("" : "+v"(x))
+#else
+#define GEMM_DOTS_HELD(x) __asm__("" : "+x"(x))
+#endif
+// The even (u 0) or odd elements of a vector of bf16.
+#define GEMM_DOTS_OF(x, u) ((u) ? (GEMM_F(vec))((x) & 0xffff0000u) : (GEMM_F(vec))((x) << 16))
+#endif
+
+// A vector of B, as it is multiplied: of DOTS_U the one of number u.
+GEMM_INLINE void GEMM_F(dots_b)(GEMM_F(vec) *v, const GEMM_TB *b, const int u) {
+#if GEMM_DOTS_U == 2
+  *v = GEMM_DOTS_OF(*(const GEMM_F(pairsu) *)b, u);
+#elif GEMM_PK == 1
   *v = GEMM_LOADV(b);
 #elif GEMM_KIND == GEMM_MADD256
   *v = (GEMM_F(vec))_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)b));
@@ -73,6 +102,17 @@ GEMM_INLINE void GEMM_F(dots_b)(GEMM_F(vec) *v, const GEMM_TB *b) {
 #if GEMM_DOTS_FLIP
   *v ^= 0x80808080u;
 #endif
+#endif
+}
+
+// The same of B's last vector, without the elements of which the mask has none.
+GEMM_INLINE void GEMM_F(dots_last)(GEMM_F(vec) *v, const GEMM_TB *b, const GEMM_F(vec) *mask, const int u) {
+#if GEMM_DOTS_U == 2
+  const GEMM_F(pairs) x = *(const GEMM_F(pairsu) *)b & (GEMM_F(pairs))*mask;
+  *v = GEMM_DOTS_OF(x, u);
+#else
+  GEMM_F(dots_b)(v, b, u);
+  *v = (GEMM_F(vec))((GEMM_F(bytes))*v & (GEMM_F(bytes))*mask);
 #endif
 }
 
@@ -108,15 +148,16 @@ GEMM_INLINE void GEMM_F(dots_madd)(GEMM_F(vec) *s, const GEMM_F(vec) *a, const G
 #endif
 }
 
-// n <= DOTS_E elements of a row of A to a vector; hidden: of the accumulator's type (gemm_layers.h). from: where they begin in it.
+// n <= DOTS_E elements of a row of A to the vectors of one of B; hidden: of the accumulator's type (gemm_layers.h). from: where they begin in it.
 GEMM_INLINE void GEMM_F(dots_copy)(GEMM_F(vec) *dst, const void *a, int hidden, int64_t from, int64_t n) {
 #if GEMM_PK == 1
-  GEMM_F(vec) v = {0};
+  enum { U = GEMM_DOTS_U };
+  GEMM_S v[U][GEMM_LANES] = {{0}};
   if (hidden)
-    for (int64_t l = 0; l < n; l++) v[from + l] = ((const GEMM_S *)a)[l];
+    for (int64_t l = from; l < from + n; l++) v[l % U][l / U] = ((const GEMM_S *)a)[l - from];
   else
-    for (int64_t l = 0; l < n; l++) v[from + l] = GEMM_LOADS(((const GEMM_TA *)a)[l]);
-  *dst = v;
+    for (int64_t l = from; l < from + n; l++) v[l % U][l / U] = GEMM_LOADS(((const GEMM_TA *)a)[l - from]);
+  memcpy(dst, v, sizeof v);
 #elif GEMM_KIND == GEMM_MADD256
   int16_t v[GEMM_F(DOTS_E)] = {0};
   for (int64_t l = 0; l < n; l++) v[from + l] = ((const GEMM_TA *)a)[l];
@@ -127,40 +168,59 @@ GEMM_INLINE void GEMM_F(dots_copy)(GEMM_F(vec) *dst, const void *a, int hidden, 
 #endif
 }
 
+// DOTS_E elements of a row of A to the vectors of one of B, `apart` from each other.
+GEMM_INLINE void GEMM_F(dots_a)(GEMM_F(vec) *dst, int64_t apart, const char *a, int hidden) {
+#if GEMM_DOTS_U == 2
+  if (hidden) {
+    const GEMM_S *x = (const GEMM_S *)a;
+    GEMM_S v[2][GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
+    for (int l = 0; l < GEMM_LANES; l++) v[0][l] = x[2 * l], v[1][l] = x[2 * l + 1];
+    dst[0] = *(const GEMM_F(vec) *)v[0], dst[apart] = *(const GEMM_F(vec) *)v[1];
+  } else {
+    GEMM_F(dots_b)(dst, (const GEMM_TB *)a, 0);
+    GEMM_F(dots_b)(dst + apart, (const GEMM_TB *)a, 1);
+  }
+#elif GEMM_PK == 1
+  if (hidden)
+    *dst = *(const GEMM_F(vecu) *)a;
+  else
+    *dst = GEMM_LOADV((const GEMM_TA *)a);
+#elif GEMM_KIND == GEMM_MADD256 && GEMM_A_SIGNED
+  *dst = (GEMM_F(vec))_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)a));
+#elif GEMM_KIND == GEMM_MADD256
+  *dst = (GEMM_F(vec))_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)a));
+#else
+  *dst = *(const GEMM_F(vecu) *)a;
+#endif
+  (void)apart, (void)hidden;
+}
+
 // Copies rows of A of K elements, pitch lda, to ws (dots_bytes).
 GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int hidden, int64_t M, int64_t K, void *ws) {
-  enum { E = GEMM_F(DOTS_E) };
+  enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
   typedef GEMM_F(vec) V;
   const int64_t whole = GEMM_DOTS_WHOLE(K), size = hidden ? (int64_t)sizeof(GEMM_S) : (int64_t)sizeof(GEMM_TA);
   const int64_t tiles = (M + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS, high = tiles * GEMM_DOTS_ROWS, left = K - whole * E;
-  V *to = ws, *end = to + high * whole;
-  GEMM_S *fix = (GEMM_S *)(end + high);
-  memset(end, 0, (size_t)high * (GEMM_VEC + sizeof(GEMM_S)));
+  V *to = ws, *end = to + high * whole * U;
+  GEMM_S *fix = (GEMM_S *)(end + high * U);
+  memset(end, 0, (size_t)high * (U * GEMM_VEC + sizeof(GEMM_S)));
   const int64_t block_of = M > 3 ? GEMM_DOTS_BLOCK : whole + 1;
   for (int64_t v0 = 0; v0 < whole || v0 == 0; v0 += block_of) {
     const int64_t n = gemm_min(block_of, whole - v0);
     for (int64_t t = 0, i0; t < tiles; t++) {
       const int m = GEMM_F(dots_tile_at)(M, t, &i0), h = m < 4 && M > 3 ? 4 : m;
-      V *block = to + v0 * high + t * n * GEMM_DOTS_ROWS;
+      V *block = to + (v0 * high + t * n * GEMM_DOTS_ROWS) * U;
       for (int i = 0; i < h; i++) {
         const char *a = (const char *)rows + ((i0 + i) * lda + v0 * E) * size;
         for (int64_t v = 0; v < n; v++) {
-          if (i >= m) memset(block + v * h + i, 0, GEMM_VEC);
-#if GEMM_PK == 1
-          else if (hidden) block[v * h + i] = *(const GEMM_F(vecu) *)(a + v * E * size);
-          else block[v * h + i] = GEMM_LOADV((const GEMM_TA *)a + v * E);
-#elif GEMM_KIND == GEMM_MADD256
-#if GEMM_A_SIGNED
-          else block[v * h + i] = (V)_mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)(a + v * E)));
-#else
-          else block[v * h + i] = (V)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(a + v * E)));
-#endif
-#else
-          else block[v * h + i] = *(const GEMM_F(vecu) *)(a + v * E * size);
-#endif
+          if (i < m) {
+            GEMM_F(dots_a)(block + v * U * h + i, h, a + v * E * size, hidden);
+          } else {
+            for (int u = 0; u < U; u++) memset(block + (v * U + u) * h + i, 0, GEMM_VEC);
+          }
         }
         if (v0 == 0 && i < m && left > 0)
-          GEMM_F(dots_copy)(end + t * GEMM_DOTS_ROWS + i, (const char *)rows + ((i0 + i) * lda + whole * E) * size, hidden, whole > 0 ? E - left : 0, left);
+          GEMM_F(dots_copy)(end + (t * GEMM_DOTS_ROWS + i) * U, (const char *)rows + ((i0 + i) * lda + whole * E) * size, hidden, whole > 0 ? E - left : 0, left);
       }
     }
   }
@@ -175,79 +235,7 @@ GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int 
   return d;
 }
 
-// Four vectors as the sums of their lanes side by side: 6 shuffles and 3 additions within the 16-byte parts, then the parts. The last two may
-// be one, of which nothing is used.
-typedef GEMM_S GEMM_F(part) __attribute__((vector_size(16), may_alias));
-typedef GEMM_S GEMM_F(partu) __attribute__((vector_size(16), aligned(1), may_alias));
-typedef GEMM_S GEMM_F(twice) __attribute__((vector_size(32), may_alias));
-#define GEMM_PICK __builtin_shufflevector
-#if defined(GEMM_DOUBLE) && GEMM_VEC == 64
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 8, 2, 10, 4, 12, 6, 14)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 9, 3, 11, 5, 13, 7, 15)
-#define GEMM_LOW_HALF(x) GEMM_PICK(x, x, 0, 1, 2, 3)
-#define GEMM_HIGH_HALF(x) GEMM_PICK(x, x, 4, 5, 6, 7)
-#elif defined(GEMM_DOUBLE) && GEMM_VEC == 32
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 4, 2, 6)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 5, 3, 7)
-#elif defined(GEMM_DOUBLE)
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 2)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 1, 3)
-#elif GEMM_VEC == 64
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 16, 1, 17, 4, 20, 5, 21, 8, 24, 9, 25, 12, 28, 13, 29)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 18, 3, 19, 6, 22, 7, 23, 10, 26, 11, 27, 14, 30, 15, 31)
-#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29)
-#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31)
-#define GEMM_LOW_HALF(x) GEMM_PICK(x, x, 0, 1, 2, 3, 4, 5, 6, 7)
-#define GEMM_HIGH_HALF(x) GEMM_PICK(x, x, 8, 9, 10, 11, 12, 13, 14, 15)
-#elif GEMM_VEC == 32
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 8, 1, 9, 4, 12, 5, 13)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 10, 3, 11, 6, 14, 7, 15)
-#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 8, 9, 4, 5, 12, 13)
-#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 10, 11, 6, 7, 14, 15)
-#else
-#define GEMM_LO(x, y) GEMM_PICK(x, y, 0, 4, 1, 5)
-#define GEMM_HI(x, y) GEMM_PICK(x, y, 2, 6, 3, 7)
-#define GEMM_LO2(x, y) GEMM_PICK(x, y, 0, 1, 4, 5)
-#define GEMM_HI2(x, y) GEMM_PICK(x, y, 2, 3, 6, 7)
-#endif
-
-GEMM_INLINE void GEMM_F(dots_parts)(GEMM_F(part) *q, const GEMM_F(vec) *v) {
-#if GEMM_VEC == 64
-  const GEMM_F(twice) h = GEMM_LOW_HALF(*v) + GEMM_HIGH_HALF(*v);
-#elif GEMM_VEC == 32
-  const GEMM_F(twice) h = *v;
-#endif
-#if GEMM_VEC == 16
-  *q = *v;
-#elif defined(GEMM_DOUBLE)
-  *q = GEMM_PICK(h, h, 0, 1) + GEMM_PICK(h, h, 2, 3);
-#else
-  *q = GEMM_PICK(h, h, 0, 1, 2, 3) + GEMM_PICK(h, h, 4, 5, 6, 7);
-#endif
-}
-
-GEMM_INLINE void GEMM_F(dots_lanes)(GEMM_S *out, const GEMM_F(vec) *a, const GEMM_F(vec) *b, const GEMM_F(vec) *c, const GEMM_F(vec) *d, GEMM_S fix) {
-  typedef GEMM_F(vec) V;
-  GEMM_F(part) q;
-  const V ab = GEMM_LO(*a, *b) + GEMM_HI(*a, *b), cd = GEMM_LO(*c, *d) + GEMM_HI(*c, *d);
-#ifdef GEMM_DOUBLE
-  GEMM_F(dots_parts)(&q, &ab);
-  *(GEMM_F(partu) *)out = q + fix;
-  GEMM_F(dots_parts)(&q, &cd);
-  *(GEMM_F(partu) *)(out + 2) = q + fix;
-#else
-  const V abcd = GEMM_LO2(ab, cd) + GEMM_HI2(ab, cd);
-  GEMM_F(dots_parts)(&q, &abcd);
-  *(GEMM_F(partu) *)out = q + fix;
-#endif
-}
-#undef GEMM_PICK
-#undef GEMM_LO
-#undef GEMM_HI
-#undef GEMM_LO2
-#undef GEMM_HI2
-#undef GEMM_LOW_HALF
-#undef GEMM_HIGH_HALF
+#include "gemm_dots_lanes.h"
 
 // Columns of a chunk, in whole groups and whole vectors, and the pitch of its sums: groups write four, which may be one more than they are.
 RIDGE_INLINE int64_t GEMM_F(dots_cols)(int64_t M) { return gemm_min(240, (GEMM_DOTS_SUMS / M - 16) / 48 * 48); }
@@ -270,7 +258,7 @@ typedef struct GEMM_F(dots_step) {
 GEMM_TEMPLATE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots_step) *p, const GEMM_F(vec) *mask, GEMM_F(vec) *acc) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
-  enum { E = GEMM_F(DOTS_E) };
+  enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
   V s[24];
   const VU *a = (const VU *)p->a;
   const GEMM_TB *b[4];
@@ -281,16 +269,22 @@ GEMM_TEMPLATE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots
   }
   RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) b[j] = p->b[j];
   const int64_t n = p->n, ahead = p->ahead;
-  for (int64_t v = 0; v < n; v++, a += h) {
-    V x[4];
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
-      GEMM_F(dots_b)(&x[j], b[j]);
-      __builtin_prefetch(b[j] + ahead, 0, 2);
-      b[j] += E;
-    }
-    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      const V y = a[i];
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+  for (int64_t v = 0; v < n; v++) {
+    RIDGE_UNROLL_FULL for (int u = 0; u < U; u++, a += h) {
+      V x[4];
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
+        GEMM_F(dots_b)(&x[j], b[j], u);
+        if (u < U - 1) {
+          __asm__("" : "+r"(b[j])); // the vector is read again and not kept: no register is left for it
+        } else {
+          __builtin_prefetch(b[j] + ahead, 0, 2);
+          b[j] += E;
+        }
+      }
+      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+        const V y = a[i];
+        RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+      }
     }
   }
   if (!p->last) {
@@ -298,14 +292,13 @@ GEMM_TEMPLATE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots
     return;
   }
   if (p->rest[0]) {
-    V x[4];
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {
-      GEMM_F(dots_b)(&x[j], p->rest[j]);
-      x[j] = (V)((GEMM_F(bytes))x[j] & (GEMM_F(bytes))*mask);
-    }
-    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      const V y = p->end[i];
-      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+    RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
+      V x[4];
+      RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_last)(&x[j], p->rest[j], mask, u);
+      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+        const V y = p->end[i * U + u];
+        RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_F(dots_madd)(&s[i * w + j], &y, &x[j]);
+      }
     }
   }
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
@@ -348,38 +341,53 @@ GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM
 GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
-  enum { E = GEMM_F(DOTS_E) };
+  enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
+  const int Q = h == 1 ? 4 * U : 4; // sums of a row
   const int64_t whole = GEMM_DOTS_WHOLE(d->K), ahead = d->ahead;
   GEMM_TB spare[E];
   for (int64_t j = 0; j < n; j++, row += ldb) {
     const VU *a = (const VU *)d->a;
     const GEMM_TB *b = row;
-    V s[12], x;
-    RIDGE_UNROLL_FULL for (int i = 0; i < 4 * h; i++) s[i] = (V){0};
+    V s[4 * U * 3], x;
+    RIDGE_UNROLL_FULL for (int i = 0; i < Q * h; i++) s[i] = (V){0};
     int64_t v = 0;
-    for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * h)
+    for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * U * h)
       RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
-        GEMM_F(dots_b)(&x, b + q * E);
+#if GEMM_DOTS_U == 2
+        GEMM_F(pairs) both = *(const GEMM_F(pairsu) *)(b + q * E);
+        GEMM_DOTS_HELD(both);
+#endif
         if (asks && q * E * (int)sizeof(GEMM_TB) % 64 == 0) __builtin_prefetch((const char *)(b + q * E) + ahead, 0, 3);
-        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-          const V y = a[q * h + i];
-          GEMM_F(dots_madd)(&s[4 * i + q], &y, &x);
+        RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
+#if GEMM_DOTS_U == 2
+          x = GEMM_DOTS_OF(both, u);
+#else
+          GEMM_F(dots_b)(&x, b + q * E, 0);
+#endif
+          RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+            const V y = a[(q * U + u) * h + i];
+            GEMM_F(dots_madd)(&s[Q * i + (q * U + u) % Q], &y, &x);
+          }
         }
       }
-    for (; v < whole; v++, b += E, a += h) {
-      GEMM_F(dots_b)(&x, b);
-      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-        const V y = a[i];
-        GEMM_F(dots_madd)(&s[4 * i], &y, &x);
+    for (; v < whole; v++, b += E, a += U * h)
+      RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
+        GEMM_F(dots_b)(&x, b, u);
+        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
+          const V y = a[u * h + i];
+          GEMM_F(dots_madd)(&s[Q * i + u], &y, &x);
+        }
+      }
+    if (whole * E < d->K) {
+      const GEMM_TB *rest = GEMM_F(dots_rest)(row, d->K, spare);
+      RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
+        GEMM_F(dots_last)(&x, rest, mask, u);
+        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[Q * i + 1 + u], &d->end[i * U + u], &x);
       }
     }
-    if (whole * E < d->K) {
-      GEMM_F(dots_b)(&x, GEMM_F(dots_rest)(row, d->K, spare));
-      x = (V)((GEMM_F(bytes))x & (GEMM_F(bytes))*mask);
-      RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[4 * i + 1], &d->end[i], &x);
-    }
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      const V t = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
+      RIDGE_UNROLL_FULL for (int q = 4; q < Q; q++) s[Q * i + q - 4] += s[Q * i + q];
+      const V t = (s[Q * i] + s[Q * i + 1]) + (s[Q * i + 2] + s[Q * i + 3]);
       GEMM_F(part) q;
       GEMM_F(dots_parts)(&q, &t);
       GEMM_S r = d->fix ? d->fix[i] : 0;
@@ -419,8 +427,8 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
       p.n = gemm_min(GEMM_DOTS_BLOCK, whole - v0), p.first = v0 == 0, p.last = v0 + p.n >= whole;
       for (int64_t t = 0, i0; t < tiles; t++) {
         const int m = GEMM_F(dots_tile_at)(d->M, t, &i0), h = m < 4 ? 4 : m;
-        p.a = (const V *)d->a + v0 * d->high + t * p.n * GEMM_DOTS_ROWS;
-        p.end = d->end + t * GEMM_DOTS_ROWS, p.fix = d->fix ? d->fix + i0 : NULL, p.m = m, p.ld = ld;
+        p.a = (const V *)d->a + (v0 * d->high + t * p.n * GEMM_DOTS_ROWS) * GEMM_DOTS_U;
+        p.end = d->end + t * GEMM_DOTS_ROWS * GEMM_DOTS_U, p.fix = d->fix ? d->fix + i0 : NULL, p.m = m, p.ld = ld;
         // The next block of these columns, else the first of those that come next.
         p.ahead = t > 0 ? 0 : v0 + p.n + GEMM_DOTS_BLOCK <= whole ? GEMM_DOTS_BLOCK * E : p.last ? GEMM_DOTS_COLS * ldb - v0 * E : 0;
         for (int64_t j = 0; j < cols; j += W) {

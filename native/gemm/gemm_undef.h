@@ -73,6 +73,9 @@
 #undef GEMM_LANES_OF
 #undef GEMM_END_IN_MEMORY
 #undef GEMM_DOTS_MAX
+#undef GEMM_DOTS_U
+#undef GEMM_DOTS_OF
+#undef GEMM_DOTS_HELD
 #undef GEMM_DOTS_COLS
 #undef GEMM_DOTS_SUMS
 #undef GEMM_DOTS_FLIP
