@@ -16,7 +16,7 @@ func benchCommand() *cli.Command {
 	flags := append(measureFlags(),
 		&cli.StringFlag{Name: "case", Usage: "measure the case of this id (every result carries its own)"},
 		concurrentFlag(),
-		&cli.BoolFlag{Name: "no-ceilings", Usage: "do not probe the ceilings first (the result is then not held against limits)"},
+		noCeilingsFlag(),
 	)
 	flags = append(flags, caseFlags()...)
 	return &cli.Command{
@@ -24,6 +24,10 @@ func benchCommand() *cli.Command {
 		Description: "Examples: ridge bench gemm --m 512,1024 --n 1024 --k 1024 --precision fp32 --kernel all\n          ridge bench --case 'cpu/gemm/fp32/m=64,n=64,k=64/threads=1/hot'",
 		Flags:       flags, Action: bench,
 	}
+}
+
+func noCeilingsFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-ceilings", Usage: "do not probe the ceilings first (the result is then not held against limits)"}
 }
 
 // caseFlags choose the cases of an op.

@@ -261,7 +261,7 @@ func TestTheWaysToAskForEnergy(t *testing.T) {
 		{"--energy=all", gemmOf("bench", "8,16", "--no-ceilings", "--energy=all"), []int{8, 16}},
 		{"a list", gemmOf("bench", "8,16,24", "--no-ceilings", "--energy="+gemmID(16)), []int{16}},
 		{"--metrics power", gemmOf("bench", "8", "--no-ceilings", "--metrics", "power"), []int{8}},
-		{"ridge profile", gemmOf("profile", "8", "--energy", "--output", filepath.Join(t.TempDir(), "f.pb.gz")), []int{8}},
+		{"ridge profile", gemmOf("profile", "8", "--no-ceilings", "--energy", "--output", filepath.Join(t.TempDir(), "f.pb.gz")), []int{8}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			sockets(t)

@@ -35,6 +35,7 @@ func profileCommand() *cli.Command {
 		&cli.StringFlag{Name: "threshold", Value: "3%", Usage: "a change in time that counts, as 3%; with --diff"},
 		&cli.StringFlag{Name: "fail-on", Usage: "slower: exit code 1 when a kernel became slower by more than the threshold; with --diff"},
 	)
+	flags = append(flags, noCeilingsFlag())
 	flags = append(flags, caseFlags()...)
 	return &cli.Command{
 		Name: "profile", Usage: "write a pprof profile: what the kernels cost, and where in them the time goes", ArgsUsage: "OP… PATTERN… | OLD NEW",
@@ -157,7 +158,10 @@ func profileMeasured(c *cli.Context) error {
 		if err := profileCases(c, cfg); err != nil {
 			return err
 		}
-		cfg.SkipPreflight = true
+		if c.Bool("no-ceilings") && len(cfg.Plan.Fusion) > 0 {
+			return fmt.Errorf("--no-ceilings: does not go with a fusion pattern (%s), whose shapes are chosen by the ceilings", cfg.Plan.Fusion[0].Name)
+		}
+		cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")
 		switch {
 		case native:
 			cfg.NoProbes = true // ceilings say nothing about instructions

@@ -136,6 +136,9 @@ func TestProfileRefusesNonsenseInOneLine(t *testing.T) {
 		{[]string{"--native", "gemm", "--m", "-1", "--n", "8", "--k", "8"}, []string{"gemm", "-1"}},
 		{[]string{"--native", "--resume", "x", "gemm"}, []string{"--resume", "--native"}},
 		{[]string{"--native", "--phases", "gemm"}, []string{"--phases", "--native"}},
+		{[]string{"--from", doc, "--no-ceilings"}, []string{"--no-ceilings", "--from"}},
+		{[]string{"--diff", doc, doc, "--no-ceilings"}, []string{"--no-ceilings", "--diff"}},
+		{[]string{"Linear_Bias", "--quick", "--no-ceilings"}, []string{"--no-ceilings", "Linear_Bias"}},
 		{[]string{"--diff", doc, torn}, []string{torn, "neither a profile nor"}},
 		{nil, []string{"--suite", "--from"}},
 		{[]string{"frobnicate"}, []string{"frobnicate"}},
@@ -200,8 +203,7 @@ func TestAProfileThatCannotBeWrittenLeavesTheOlderOne(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(filepath.Dir(out), ".*")); len(left) != 0 {
 		t.Errorf("left beside it: %q", left)
 	}
-	// The ceilings of this one are probed soonest.
-	full := []string{"profile", "relu", "--param", "rows=64", "--param", "cols=64", "--precision", "fp32", "--threads", "1", "--quick", "--warmup", "1", "--trials", "5", "--output", "/dev/full", "--data-dir", dir}
+	full := []string{"profile", "relu", "--param", "rows=64", "--param", "cols=64", "--precision", "fp32", "--threads", "1", "--quick", "--warmup", "1", "--trials", "5", "--no-ceilings", "--output", "/dev/full", "--data-dir", dir}
 	code, _, stderr := ridge(t, full...)
 	said = lines(stderr)[len(lines(stderr))-1]
 	_, again, kept := strings.Cut(said, "the run is kept: ridge profile --from ")
@@ -299,16 +301,29 @@ func TestEveryKernelHasASource(t *testing.T) {
 	}
 }
 
+// With ceilings and without; probing those takes most of the time.
 func TestAnOpIsMeasuredAndProfiled(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "f.pb.gz")
-	code, _, stderr := ridge(t, "profile", "gemm", "--m", "64", "--n", "64", "--k", "64", "--precision", "fp32", "--threads", "1", "--quick",
-		"--warmup", "1", "--trials", "5", "--output", out, "--data-dir", t.TempDir())
-	if code != exitOK {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
-	p := readPprof(t, out)
-	if len(p.Sample) != 1 || p.Sample[0].NumLabel["m"][0] != 64 || p.DefaultSampleType != profile.DeviceTime {
-		t.Errorf("%v", p)
+	for _, without := range []bool{true, false} {
+		if !without && testing.Short() {
+			continue
+		}
+		out := filepath.Join(t.TempDir(), "f.pb.gz")
+		args := []string{"profile", "gemm", "--m", "64", "--n", "64", "--k", "64", "--precision", "fp32", "--threads", "1", "--quick",
+			"--warmup", "1", "--trials", "5", "--output", out, "--data-dir", t.TempDir()}
+		if without {
+			args = append(args, "--no-ceilings")
+		}
+		code, _, stderr := ridge(t, args...)
+		if code != exitOK {
+			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		p := readPprof(t, out)
+		if len(p.Sample) != 1 || p.Sample[0].NumLabel["m"][0] != 64 || p.DefaultSampleType != profile.DeviceTime {
+			t.Errorf("%v", p)
+		}
+		if said := slices.Contains(p.Comments, "time_over_roofline: 1 of 1 samples have no ceiling and contribute nothing"); said != without {
+			t.Errorf("--no-ceilings %v: %q", without, p.Comments)
+		}
 	}
 }
 
