@@ -53,6 +53,9 @@ func simulateVisits(r *rand.Rand, n visitNoise, ratio float64, visits, quartets 
 
 // Coverage and width at the level of one look, 99 %. Levels that change by three times what is assumed are covered less often.
 func TestIntervalsOfVisitsHoldTheTruth(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+	}
 	const trials = 1000
 	for i, n := range visitNoises {
 		least := 0.975

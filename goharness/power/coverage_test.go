@@ -137,6 +137,9 @@ func simulations() []simulation {
 
 // TRIALS=2000 gives the figures of docs/energy.md.
 func TestSensorsOfWattsStateTheirUncertainty(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+	}
 	trials := 150
 	if n, err := strconv.Atoi(os.Getenv("TRIALS")); err == nil {
 		trials = n

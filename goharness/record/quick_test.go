@@ -189,6 +189,9 @@ func small(t *testing.T) []byte {
 
 // The quick way takes nothing that the careful way refuses, and reads the same.
 func TestTheQuickWayTakesNothingThatIsWrong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+	}
 	taken, refused := 0, 0
 	mutations(t, small(t), func(what string, text []byte) {
 		got, ok := record.QuickCalibration(text)

@@ -174,6 +174,9 @@ func TestAxesAreLabelledInStepsThatEncloseTheValues(t *testing.T) {
 
 // Numbers that no machine has cost neither time nor memory.
 func TestPlotsOfExtremeNumbersAndManyPatterns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+	}
 	doc := withEnergy(t)
 	for i := range doc.Results {
 		r := &doc.Results[i]

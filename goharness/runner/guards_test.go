@@ -39,6 +39,9 @@ func (c *copied) ReadGuards(name string) (before, after []byte, err error) {
 }
 
 func TestOfALargeInputTheGuardsAloneAreRead(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+	}
 	b := &fakebackend.Backend{}
 	d, err := b.Open("toy", backend.OpenOptions{})
 	if err != nil {
