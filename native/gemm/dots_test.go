@@ -46,7 +46,7 @@ func TestAFewRowsGoByDotProductsAlongK(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
-// The same of two products in one launch: hidden features beyond a chunk's columns, and not in whole vectors.
+// The same of two products in one launch: hidden features beyond a chunk's columns, not in whole vectors, and beyond a chunk of 256 KiB or 1024.
 func TestAFewRowsOfTwoLayersGoByDotProductsAlongK(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
@@ -56,6 +56,9 @@ func TestAFewRowsOfTwoLayersGoByDotProductsAlongK(t *testing.T) {
 			p = shape(s[0], 37, s[2])
 			p["h"] = map[int]string{1: "261", 3: "33", 5: "517", 29: "250", 64: "101"}[s[0]]
 			ops = append(ops, kerneltest.Op(t, "mlp", d, p))
+		}
+		for m, h := range map[int]string{6: "11000", 24: "2800", 64: "1100"} {
+			ops = append(ops, kerneltest.Op(t, "mlp", d, shape(m, 13, 7, "h", h)))
 		}
 	}
 	kerneltest.All(t, native.New(), ops)

@@ -85,6 +85,17 @@ typedef uint32_t GEMM_F(pairsu) __attribute__((vector_size(GEMM_VEC), aligned(1)
 #else
 #define GEMM_DOTS_HELD(x) __asm__("" : "+x"(x))
 #endif
+// The even and the odd elements of two vectors of fp32.
+#if GEMM_VEC == 64
+#define GEMM_DOTS_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30)
+#define GEMM_DOTS_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31)
+#elif GEMM_VEC == 32
+#define GEMM_DOTS_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6, 8, 10, 12, 14)
+#define GEMM_DOTS_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7, 9, 11, 13, 15)
+#else
+#define GEMM_DOTS_EVEN(x, y) __builtin_shufflevector(x, y, 0, 2, 4, 6)
+#define GEMM_DOTS_ODD(x, y) __builtin_shufflevector(x, y, 1, 3, 5, 7)
+#endif
 // The even (u 0) or odd elements of a vector of bf16.
 #define GEMM_DOTS_OF(x, u) ((u) ? (GEMM_F(vec))((x) & 0xffff0000u) : (GEMM_F(vec))((x) << 16))
 #endif
@@ -172,10 +183,8 @@ GEMM_INLINE void GEMM_F(dots_copy)(GEMM_F(vec) *dst, const void *a, int hidden, 
 GEMM_INLINE void GEMM_F(dots_a)(GEMM_F(vec) *dst, int64_t apart, const char *a, int hidden) {
 #if GEMM_DOTS_U == 2
   if (hidden) {
-    const GEMM_S *x = (const GEMM_S *)a;
-    GEMM_S v[2][GEMM_LANES] __attribute__((aligned(GEMM_VEC)));
-    for (int l = 0; l < GEMM_LANES; l++) v[0][l] = x[2 * l], v[1][l] = x[2 * l + 1];
-    dst[0] = *(const GEMM_F(vec) *)v[0], dst[apart] = *(const GEMM_F(vec) *)v[1];
+    const GEMM_F(pairs) x = *(const GEMM_F(pairsu) *)a, y = *(const GEMM_F(pairsu) *)(a + GEMM_VEC);
+    dst[0] = (GEMM_F(vec))GEMM_DOTS_EVEN(x, y), dst[apart] = (GEMM_F(vec))GEMM_DOTS_ODD(x, y);
   } else {
     GEMM_F(dots_b)(dst, (const GEMM_TB *)a, 0);
     GEMM_F(dots_b)(dst + apart, (const GEMM_TB *)a, 1);

@@ -76,6 +76,8 @@
 #undef GEMM_DOTS_U
 #undef GEMM_DOTS_OF
 #undef GEMM_DOTS_HELD
+#undef GEMM_DOTS_EVEN
+#undef GEMM_DOTS_ODD
 #undef GEMM_DOTS_COLS
 #undef GEMM_DOTS_SUMS
 #undef GEMM_DOTS_FLIP
