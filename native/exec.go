@@ -67,7 +67,7 @@ func (e *executable) prepare() error {
 	}
 	picked := make([]candidate, len(e.p.Steps))
 	for i, st := range e.p.Steps {
-		k, aside, err := e.pick(st)
+		k, aside, err := e.pick(i)
 		if err != nil {
 			return err
 		}
@@ -210,10 +210,10 @@ func (e *executable) prefer(all []candidate, o op.Op) {
 	}
 }
 
-// pick chooses the first kernel that this CPU and these arguments allow, and names those
+// pick chooses for a step the first kernel that this CPU and these arguments allow, and names those
 // before it that are set aside.
-func (e *executable) pick(st op.Step) (candidate, []string, error) {
-	forced := e.opts.Kernel
+func (e *executable) pick(step int) (candidate, []string, error) {
+	st, forced := e.p.Steps[step], e.opts.Kernel
 	all := e.d.b.candidates(st.Op, forced, e.d.team.Size())
 	if forced == "" && e.opts.Library != "" {
 		all = append(e.d.b.hosted(st.Op, e.opts.Library), all...)
@@ -248,6 +248,10 @@ func (e *executable) pick(st op.Step) (candidate, []string, error) {
 		}
 		if err := k.Packs(st.Op); err != nil {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
+			continue
+		}
+		if k.aroundCaches() && k.Name != forced && readSoon(e.p, step, e.d.llc) {
+			why = append(why, k.Name+": stores around the caches what is read next")
 			continue
 		}
 		a, err := k.bind(st.Op, e.bound(0, st), e.d.llc, nil)

@@ -1,0 +1,97 @@
+//go:build cgo && linux
+
+package native
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"ridge/goharness/backend"
+	"ridge/goharness/op"
+	"ridge/goharness/record"
+)
+
+// z = relu(x + r) of rows x 4096 numbers, the sum in the tensor `between`, which may be z.
+func sumThenRelu(t *testing.T, rows, between string) op.Program {
+	t.Helper()
+	of := func(name string) op.Op {
+		o, err := op.Builtin().New(name, map[string]string{"rows": rows, "cols": "4096"}, record.FP32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o
+	}
+	add, relu := of("add"), of("relu")
+	p := op.Program{Name: "sum then relu", Steps: []op.Step{{Op: add, Bind: []string{"x", "r", between}}, {Op: relu, Bind: []string{between, "z"}}}}
+	for i, name := range p.Steps[0].Bind {
+		tensor := add.Tensors()[i]
+		tensor.Name = name
+		if name == between {
+			tensor.Role = op.Scratch
+		}
+		p.Tensors = append(p.Tensors, tensor)
+	}
+	if between != "z" {
+		tensor := relu.Tensors()[1]
+		tensor.Name = "z"
+		p.Tensors = append(p.Tensors, tensor)
+	} else {
+		p.Tensors[2].Role = op.Out
+	}
+	return p
+}
+
+func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		between string
+		llc     int64
+		want    []bool
+	}{
+		{"the last step's is not", "t", 64 << 20, []bool{true, false}},
+		{"in place it was read", "z", 64 << 20, []bool{true, true}},
+		{"half of the cache holds two tensors of the three", "z", 4 << 20, []bool{false, true}},
+		{"none is known", "z", 0, []bool{false, false}},
+	} {
+		p := sumThenRelu(t, "64", tc.between)
+		var got []bool
+		for i := range p.Steps {
+			got = append(got, readSoon(p, i, tc.llc))
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// 96 MiB in all: beyond 64 MiB kernels store around the caches, where theirs are large, but for what a cache of 1 GiB holds until it is read.
+func TestChainsKeepInTheCachesWhatTheyReadNext(t *testing.T) {
+	d, err := New().Open("cpu", backend.OpenOptions{LLCBytes: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	around := func(p op.Program) (out []bool) {
+		e, err := d.Prepare(p, backend.PrepareOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, k := range e.Kernels() {
+			out = append(out, strings.HasSuffix(k.Name, "_nt"))
+		}
+		if err := e.Release(); err != nil {
+			t.Error(err)
+		}
+		return out
+	}
+	chain := sumThenRelu(t, "2049", "t")
+	if alone := around(op.Single(chain.Steps[0].Op)); !alone[0] {
+		t.Skip("no kernel of this machine stores around the caches")
+	}
+	for between, want := range map[string][]bool{"t": {false, true}, "z": {false, false}} {
+		if got := around(sumThenRelu(t, "2049", between)); !slices.Equal(got, want) {
+			t.Errorf("the sum in %s: %v store around the caches, want %v", between, got, want)
+		}
+	}
+}
