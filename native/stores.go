@@ -9,35 +9,40 @@ import (
 )
 
 // readSoon reports whether what a step of a program writes is read by a later step, or lies where the step itself has read it, while the last-level
-// cache (llc bytes, 0: unknown) may still hold it: where half of it holds all that the step touches. Stores around the caches, which are faster for
-// the step alone, make the next one read from memory, and save nothing where the lines were read. Emerald Rapids (260 MiB), two threads, unfused chains in
-// fp32 with such stores and without: docs/fusion.md.
+// cache (llc bytes, 0: unknown) may still hold it: where half of it holds all that is touched from the step on to the one before the reader. Stores
+// around the caches, which are faster for the step alone, make the next one read from memory, and save nothing where the lines were read.
+// Measured: docs/fusion.md.
 func readSoon(p op.Program, step int, llc int64) bool {
-	st, touched := p.Steps[step], int64(0)
-	tensors, reads := st.Op.Tensors(), map[string]bool{}
-	seen := map[string]bool{}
-	for i, t := range tensors {
-		if name := st.Bind[i]; !seen[name] {
-			seen[name] = true
-			touched += t.StorageBytes()
-		}
-		if t.Role.Input() {
-			reads[st.Bind[i]] = true
+	written, touched := map[string]bool{}, map[string]int64{}
+	for i, t := range p.Steps[step].Op.Tensors() {
+		if !t.Role.Input() {
+			written[p.Steps[step].Bind[i]] = true
 		}
 	}
-	if touched > llc/2 {
-		return false
-	}
-	for _, later := range p.Steps[step+1:] {
-		for i, t := range later.Op.Tensors() {
-			if t.Role.Input() {
-				reads[later.Bind[i]] = true
+	for at := step; at < len(p.Steps); at++ {
+		st := p.Steps[at]
+		reads := false
+		for i, t := range st.Op.Tensors() {
+			reads = reads || t.Role.Input() && written[st.Bind[i]]
+		}
+		if reads && at > step {
+			return true
+		}
+		var all int64
+		for i, t := range st.Op.Tensors() {
+			touched[st.Bind[i]] = t.StorageBytes()
+			if !t.Role.Input() && at > step {
+				delete(written, st.Bind[i]) // written anew before it was read
 			}
 		}
-	}
-	for i, t := range tensors {
-		if !t.Role.Input() && reads[st.Bind[i]] {
-			return true
+		for _, bytes := range touched {
+			all += bytes
+		}
+		if all > llc/2 {
+			return false
+		}
+		if reads {
+			return true // where it lies
 		}
 	}
 	return false

@@ -65,6 +65,22 @@ func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
 	}
 }
 
+// Between the sum and its reader another step touches a fourth tensor: half of the cache is to hold all four, and what is written anew is not read.
+func TestWhatComesBetweenCounts(t *testing.T) {
+	for _, tc := range []struct {
+		third  string // what the step between writes
+		llc    int64
+		stored bool
+	}{{"u", 8 << 20, true}, {"u", 7 << 20, false}, {"t", 8 << 20, false}} {
+		p := sumThenRelu(t, "64", "t")
+		relu := p.Steps[1]
+		p.Steps = []op.Step{p.Steps[0], {Op: relu.Op, Bind: []string{"x", tc.third}}, relu}
+		if got := readSoon(p, 0, tc.llc); got != tc.stored {
+			t.Errorf("the step between writes %s, %d MiB of cache: %v, want %v", tc.third, tc.llc>>20, got, tc.stored)
+		}
+	}
+}
+
 // 96 MiB in all: beyond 64 MiB kernels store around the caches, where theirs are large, but for what a cache of 1 GiB holds until it is read.
 func TestChainsKeepInTheCachesWhatTheyReadNext(t *testing.T) {
 	d, err := New().Open("cpu", backend.OpenOptions{LLCBytes: 1 << 30})

@@ -138,7 +138,7 @@ func simulations() []simulation {
 // TRIALS=2000 gives the figures of docs/energy.md.
 func TestSensorsOfWattsStateTheirUncertainty(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: thousands of windows are simulated; the observer's goroutines meet the race detector in its other tests")
 	}
 	trials := 150
 	if n, err := strconv.Atoi(os.Getenv("TRIALS")); err == nil {

@@ -50,10 +50,15 @@
 // packed weights, of ridge's own chain of two layers so packed: chunks of 256 features 8 rows 0.82, 16 rows 0.92, 64 rows 0.94; by 1 MiB 1.05, 1.07, 0.99;
 // by 8 MiB 64 rows 1.00, 512 rows 0.91 (1 MiB 0.95).
 #define GEMM_LAYERS_HIDDEN (1 << 20)
-// Bytes of hidden features of a chunk by dot products, for more than 3 rows, and the fewest features of one: the rows of B2 are read in as long runs as a thread's copy
-// of the chunk leaves L2 free. Emerald Rapids, one thread, mlp of 768 and 3072 features in bf16, of its chain of two layers by chunks of 1024, 2048 and 4096 features: 8 rows 0.93, 0.97,
-// 0.99, 16 rows 0.955, 0.97, 1.00, 32 rows 0.97, 0.98, 0.99; fp32 by this rule 4, 8 and 16 rows 1.00, of 0.97 to 0.98. Not measured where L2 has 1 MiB.
+// Bytes of hidden features of a chunk by dot products, for more than 3 rows, and the fewest features of one: the rows of B2 are read in as long runs as a
+// thread's copy of the chunk leaves room for in an L2 of 2 MiB (smaller ones were not measured: 1024 features there). Emerald Rapids, one thread, mlp of 768 and 3072 features in bf16,
+// of its chain of two layers by chunks of 1024, 2048 and 4096 features: 8 rows 0.93, 0.97, 0.99 to 1.00, 16 rows 0.955, 0.97, 1.00, 32 rows 0.97, 0.98, 0.99; fp32 by this rule 4, 8
+// and 16 rows 1.00, of 0.97 to 0.98.
+#ifdef GEMM_COVE
 #define GEMM_LAYERS_DOTS_HID (256 << 10)
+#else
+#define GEMM_LAYERS_DOTS_HID 0
+#endif
 #define GEMM_LAYERS_DOTS_H 1024
 
 #ifdef GEMM_DOTS_MAX

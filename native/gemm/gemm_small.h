@@ -4,7 +4,7 @@
 // stores to C itself, with a factor too; what has more of an end goes through gemm_epilogue.h. Tiles of all
 // heights are made, so rows are split evenly and none is padded. The last vector of columns is moved
 // back to end with the matrix (columns computed twice are the same numbers); only where the
-// matrix is narrower than one vector is a part of one loaded and stored.
+// matrix is narrower than one vector is a part of one loaded and stored (columns that fill no more than half a vector otherwise: gemm_small_half.h).
 // B stored [N,K], and A and B of 16 bits, are turned or widened on the stack, a panel at a time.
 // Threads share rows or columns of C once the work is worth two barriers; a batch by matrices.
 //

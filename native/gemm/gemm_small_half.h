@@ -11,7 +11,7 @@
 #define GEMM_HALF_TILES(X) GEMM_SMALL_16(X, 0) GEMM_SMALL_12(X, 1)
 
 // v[2j] = b0[j], v[2j+1] = b1[j] (one: 0) for the first w columns.
-GEMM_INLINE void GEMM_F(pair_b)(GEMM_F(vec) *v, const GEMM_S *b0, const GEMM_S *b1, int32_t w, const int one) {
+GEMM_INLINE void GEMM_F(pair_b)(GEMM_F(vec) *v, const GEMM_F(one_u) *b0, const GEMM_F(one_u) *b1, int32_t w, const int one) {
 #ifdef GEMM_MODEL
   *v = (GEMM_F(vec)){0};
   for (int j = 0; j < w; j++) (*v)[2 * j] = b0[j], (*v)[2 * j + 1] = one ? 0 : b1[j];
@@ -28,15 +28,15 @@ GEMM_INLINE void GEMM_F(pair_b)(GEMM_F(vec) *v, const GEMM_S *b0, const GEMM_S *
 }
 
 // s[2j] += a[0] b[2j], s[2j+1] += a[1] b[2j+1]; one: of the even lanes alone, for no a[1] is there.
-GEMM_INLINE void GEMM_F(pair_add)(GEMM_F(vec) *s, const GEMM_S *a, const GEMM_F(vec) *b, const int one) {
+GEMM_INLINE void GEMM_F(pair_add)(GEMM_F(vec) *s, const GEMM_F(one_u) *a, const GEMM_F(vec) *b, const int one) {
 #ifdef GEMM_MODEL
   for (int j = 0; j < GEMM_LANES; j += 1 + one) (*s)[j] = a[j & 1] * (*b)[j] + (*s)[j];
 #else
   if (sizeof(GEMM_S) == 8) {
-    const __m512d x = one ? _mm512_set1_pd(*(const double *)a) : _mm512_broadcast_f64x2(_mm_loadu_pd((const double *)a));
+    const __m512d x = one ? _mm512_set1_pd((double)*a) : _mm512_broadcast_f64x2(_mm_loadu_pd((const double *)a));
     *s = (GEMM_F(vec))(one ? _mm512_mask3_fmadd_pd(x, (__m512d)*b, (__m512d)*s, 0x55) : _mm512_fmadd_pd(x, (__m512d)*b, (__m512d)*s));
   } else {
-    const __m512 x = one ? _mm512_set1_ps(*(const float *)a) : (__m512)_mm512_set1_epi64(*(const gemm_u64 *)a);
+    const __m512 x = one ? _mm512_set1_ps((float)*a) : (__m512)_mm512_set1_epi64(*(const gemm_u64 *)a);
     *s = (GEMM_F(vec))(one ? _mm512_mask3_fmadd_ps(x, (__m512)*b, (__m512)*s, 0x5555) : _mm512_fmadd_ps(x, (__m512)*b, (__m512)*s));
   }
 #endif
@@ -87,7 +87,7 @@ GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const int v, const GEMM_S *a, 
   {                                                                                                                   \
     V bv[Q], bf[2 * Q];                                                                                               \
     RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                   \
-      GEMM_F(pair_b)(&bv[q], (const GEMM_S *)pb + v * L, (const GEMM_S *)(pb + down) + v * L, w, one);                \
+      GEMM_F(pair_b)(&bv[q], (const GEMM_F(one_u) *)pb + v * L, (const GEMM_F(one_u) *)(pb + down) + v * L, w, one);  \
       if (v) {                                                                                                        \
         bf[2 * q] = *(const GEMM_F(vecu) *)pb;                                                                        \
         if (!one) bf[2 * q + 1] = *(const GEMM_F(vecu) *)(pb + down);                                                 \
@@ -97,7 +97,7 @@ GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const int v, const GEMM_S *a, 
     }                                                                                                                 \
     RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                                   \
       RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                 \
-        const GEMM_S *at = (const GEMM_S *)pa + 2 * q;                                                                \
+        const GEMM_F(one_u) *at = (const GEMM_F(one_u) *)pa + 2 * q;                                                  \
         if (v) {                                                                                                      \
           f[i] = at[0] * bf[2 * q] + f[i];                                                                            \
           if (!one) f[i] = at[1] * bf[2 * q + 1] + f[i];                                                              \

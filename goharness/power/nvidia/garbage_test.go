@@ -80,9 +80,6 @@ var spoil = map[string]func(l *mock.Interface, d *mock.Device, bits uint64, ret 
 // Whatever one function of the driver answers, before the run or from the middle of a window on: an energy that is given is that of the trace, and
 // beside it stands nothing that no board shows.
 func TestNoAnswerOfTheDriverBecomesAFigure(t *testing.T) {
-	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
-	}
 	const noCode = nvml.Return(-7)
 	for name, set := range spoil {
 		for _, metered := range []string{"nvml total energy", "nvml instantaneous power", "nvml average power"} {
