@@ -250,7 +250,7 @@ func (e *executable) pick(step int) (candidate, []string, error) {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
-		if k.aroundCaches() && k.Name != forced && readSoon(e.p, step, e.d.llc) {
+		if aroundCaches(k.Name) && k.Name != forced && readSoon(e.p, step, e.d.llc) {
 			why = append(why, k.Name+": stores around the caches what is read next")
 			continue
 		}

@@ -48,5 +48,5 @@ func readSoon(p op.Program, step int, llc int64) bool {
 	return false
 }
 
-// aroundCaches reports whether a kernel stores around the caches.
-func (c candidate) aroundCaches() bool { return strings.HasSuffix(c.Name, "_nt") }
+// aroundCaches reports whether the kernel of that name stores around the caches.
+func aroundCaches(kernel string) bool { return strings.HasSuffix(kernel, "_nt") }

@@ -158,7 +158,7 @@ func profileMeasured(c *cli.Context) error {
 		if err := profileCases(c, cfg); err != nil {
 			return err
 		}
-		if c.Bool("no-ceilings") && len(cfg.Plan.Fusion) > 0 {
+		if c.Bool("no-ceilings") && !native && len(cfg.Plan.Fusion) > 0 {
 			return fmt.Errorf("--no-ceilings: does not go with a fusion pattern (%s), whose shapes are chosen by the ceilings", cfg.Plan.Fusion[0].Name)
 		}
 		cfg.SkipPreflight, cfg.NoProbes = true, c.Bool("no-ceilings")

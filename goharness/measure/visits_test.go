@@ -54,7 +54,7 @@ func simulateVisits(r *rand.Rand, n visitNoise, ratio float64, visits, quartets 
 // Coverage and width at the level of one look, 99 %. Levels that change by three times what is assumed are covered less often.
 func TestIntervalsOfVisitsHoldTheTruth(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
 	}
 	const trials = 1000
 	for i, n := range visitNoises {

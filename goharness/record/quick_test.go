@@ -190,7 +190,7 @@ func small(t *testing.T) []byte {
 // The quick way takes nothing that the careful way refuses, and reads the same.
 func TestTheQuickWayTakesNothingThatIsWrong(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
 	}
 	taken, refused := 0, 0
 	mutations(t, small(t), func(what string, text []byte) {

@@ -175,7 +175,7 @@ func TestAxesAreLabelledInStepsThatEncloseTheValues(t *testing.T) {
 // Numbers that no machine has cost neither time nor memory.
 func TestPlotsOfExtremeNumbersAndManyPatterns(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
 	}
 	doc := withEnergy(t)
 	for i := range doc.Results {

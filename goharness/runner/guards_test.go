@@ -40,7 +40,7 @@ func (c *copied) ReadGuards(name string) (before, after []byte, err error) {
 
 func TestOfALargeInputTheGuardsAloneAreRead(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
 	}
 	b := &fakebackend.Backend{}
 	d, err := b.Open("toy", backend.OpenOptions{})

@@ -351,14 +351,13 @@ GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(do
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
-  const int Q = h == 1 ? 4 * U : 4; // sums of a row
   const int64_t whole = GEMM_DOTS_WHOLE(d->K), ahead = d->ahead;
   GEMM_TB spare[E];
   for (int64_t j = 0; j < n; j++, row += ldb) {
     const VU *a = (const VU *)d->a;
     const GEMM_TB *b = row;
-    V s[4 * U * 3], x;
-    RIDGE_UNROLL_FULL for (int i = 0; i < Q * h; i++) s[i] = (V){0};
+    V s[12], x;
+    RIDGE_UNROLL_FULL for (int i = 0; i < 4 * h; i++) s[i] = (V){0};
     int64_t v = 0;
     for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * U * h)
       RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
@@ -375,7 +374,7 @@ GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(do
 #endif
           RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
             const V y = a[(q * U + u) * h + i];
-            GEMM_F(dots_madd)(&s[Q * i + (q * U + u) % Q], &y, &x);
+            GEMM_F(dots_madd)(&s[4 * i + (q * U + u) % 4], &y, &x);
           }
         }
       }
@@ -384,19 +383,18 @@ GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(do
         GEMM_F(dots_b)(&x, b, u);
         RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
           const V y = a[u * h + i];
-          GEMM_F(dots_madd)(&s[Q * i + u], &y, &x);
+          GEMM_F(dots_madd)(&s[4 * i + u], &y, &x);
         }
       }
     if (whole * E < d->K) {
       const GEMM_TB *rest = GEMM_F(dots_rest)(row, d->K, spare);
       RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
         GEMM_F(dots_last)(&x, rest, mask, u);
-        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[Q * i + 1 + u], &d->end[i * U + u], &x);
+        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[4 * i + 1 + u], &d->end[i * U + u], &x);
       }
     }
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      RIDGE_UNROLL_FULL for (int q = 4; q < Q; q++) s[Q * i + q - 4] += s[Q * i + q];
-      const V t = (s[Q * i] + s[Q * i + 1]) + (s[Q * i + 2] + s[Q * i + 3]);
+      const V t = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
       GEMM_F(part) q;
       GEMM_F(dots_parts)(&q, &t);
       GEMM_S r = d->fix ? d->fix[i] : 0;

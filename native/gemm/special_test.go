@@ -14,6 +14,22 @@ import (
 	"ridge/native/kerneltest"
 )
 
+// applied gives what each kernel makes of the operands to check, and tells how many took the shape.
+func applied(t *testing.T, o *op.Gemm, operands [][]float64, check func(kernel string, got []float64)) (ran int) {
+	t.Helper()
+	for _, name := range kerneltest.Names(native.New(), o) {
+		got, err := gemm.Apply(name, o, operands)
+		if err != nil {
+			t.Error(err)
+		}
+		if got != nil {
+			ran++
+			check(name, got)
+		}
+	}
+	return ran
+}
+
 // Sums that are infinite or NaN: row 0 of X is infinity against weights of sign +, -, and both (infinity - infinity). A
 // bias of infinity reaches the same in the other rows. What is finite must stay the finite result.
 func TestActivationsOfSpecialSums(t *testing.T) {
@@ -37,16 +53,7 @@ func TestActivationsOfSpecialSums(t *testing.T) {
 		for _, d := range []record.DType{record.FP32, record.BF16} {
 			for act, limit := range limits {
 				l := kerneltest.Op(t, "linear", d, shape(m, n, k, "act", act)).(*op.Gemm)
-				ran := 0
-				for _, name := range kerneltest.Names(native.New(), l) {
-					got, err := gemm.Apply(name, l, [][]float64{x, w, bias})
-					if err != nil {
-						t.Error(err)
-					}
-					if got == nil {
-						continue
-					}
-					ran++
+				ran := applied(t, l, [][]float64{x, w, bias}, func(name string, got []float64) {
 					for i, y := range got {
 						row, col := i/n, i%n
 						sum := bias[col]
@@ -68,7 +75,7 @@ func TestActivationsOfSpecialSums(t *testing.T) {
 							break
 						}
 					}
-				}
+				})
 				if ran < 2 {
 					t.Errorf("%s %v: %d kernels ran", d, s, ran)
 				}
@@ -94,16 +101,7 @@ func TestInfiniteElementsReachTheSumsOfTheirRowAlone(t *testing.T) {
 				row := m / 2
 				x[row*k+k-1] = math.Inf(1)
 				o := kerneltest.Op(t, "gemm", d, shape(m, n, k)).(*op.Gemm)
-				ran := 0
-				for _, name := range kerneltest.Names(native.New(), o) {
-					got, err := gemm.Apply(name, o, [][]float64{x, w})
-					if err != nil {
-						t.Error(err)
-					}
-					if got == nil {
-						continue
-					}
-					ran++
+				ran := applied(t, o, [][]float64{x, w}, func(name string, got []float64) {
 					for i, y := range got {
 						want := 0.0
 						for q := range k {
@@ -114,7 +112,7 @@ func TestInfiniteElementsReachTheSumsOfTheirRowAlone(t *testing.T) {
 							break
 						}
 					}
-				}
+				})
 				if ran < 2 {
 					t.Errorf("%s %dx%dx%d: %d kernels ran", d, m, n, k, ran)
 				}

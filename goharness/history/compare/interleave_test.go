@@ -138,7 +138,7 @@ func TestAnInterleavedSlowdownOfFivePercentIsFound(t *testing.T) {
 // On a machine where the place of their pages moves a process by 2 or 3 %, as it does an addition of 128 KiB on Zen 3, many rounds find 5 % all the same.
 func TestASlowdownIsFoundAmongProcessesThatDiffer(t *testing.T) {
 	if testing.Short() {
-		t.Skip("-short: one goroutine computes, ten times as long under the race detector")
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
 	}
 	n := measure.Noise{Name: "iid", Sigma: 0.01}
 	if cases, comparisons := trial(t, n, 0.02, 1, 30); cases > 0.01 || comparisons > 0.05 {
