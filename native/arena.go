@@ -23,14 +23,15 @@ const (
 // anywhere, chance decides which sets of the second-level cache a buffer's lines crowd (a share of 800 KB in an L2 of 1 MiB: 200 pages, 32 colours of 8
 // ways). Suspected of a chain of three stages that took 46 µs all through one run and 57 to 64 through another (Zen 4), its fused kernel 37 and 38. When nothing is
 // in use the chunks, all of one size, are cut from their starts again: whatever was measured before, a case finds its small buffers at the same places
-// within a huge page, in every visit and in every process. Larger blocks are cut from released ones and grow together again when they come back: where
-// the first touch of 1 GiB takes seconds (3.7 by one thread, in a guest whose memory the host first has to find), so would 1 GiB in one array, then in two, each time. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
+// within a huge page, in every visit and in every process. Larger blocks are cut from released ones and grow together again when they come back, and lie in one
+// range of addresses (heap): where the first touch of 1 GiB takes seconds, so would 1 GiB in one array, then in two, each time. On machines of several NUMA nodes they stay apart: there a thread's share is to lie on the node of the thread that touches it first, which is decided by the page.
 type arena struct {
 	limit  int64 // 0: none
 	mapped int64
 	inUse  int64
 	free   []block
 	chunks []*chunk
+	heap   heap
 	apart  bool // small blocks are mappings of their own
 }
 
@@ -80,6 +81,27 @@ func (a *arena) take(n int64) (block, error) {
 	return b, nil
 }
 
+// extend maps what the last released block of the heap lacks to n bytes; false where the heap or the limit has no room for it.
+func (a *arena) extend(n int64) (block, bool) {
+	if n < hugePage || a.apart {
+		return block{}, false
+	}
+	more := roundUp(n, hugePage)
+	if i := slices.IndexFunc(a.free, a.heap.ends); i >= 0 {
+		more -= int64(len(a.free[i].mem))
+	}
+	if more <= 0 || more > a.limitLeft() {
+		return block{}, false
+	}
+	b, err := a.heap.grow(more)
+	if err != nil {
+		return block{}, false
+	}
+	a.mapped += more
+	a.join(b)
+	return a.cut(n)
+}
+
 // cut takes whole huge pages from the start of the smallest released block that has as many.
 func (a *arena) cut(n int64) (block, bool) {
 	if n < hugePage || a.apart {
@@ -104,11 +126,11 @@ func (a *arena) cut(n int64) (block, bool) {
 	return b, true
 }
 
-// join puts a released block of whole huge pages to those beside it.
+// join puts a released block of whole huge pages to those beside it, those of the heap apart from others: they are returned in their own way.
 func (a *arena) join(b block) {
 	a.free = slices.DeleteFunc(a.free, func(x block) bool {
 		switch {
-		case x.of != nil || len(x.mem) < hugePage:
+		case x.of != nil || len(x.mem) < hugePage || a.heap.holds(x) != a.heap.holds(b):
 		case x.end() == b.start():
 			b.mem = unsafe.Slice(&x.mem[0], len(x.mem)+len(b.mem))
 			return true
@@ -128,8 +150,13 @@ func roundUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // mapWithin maps a block within the limit; released ones make way.
 func (a *arena) mapWithin(n int64) (block, error) {
-	if n > a.limitLeft() {
+	b, ok := a.extend(n)
+	if !ok && n > a.limitLeft() {
 		a.trim()
+		b, ok = a.extend(n)
+	}
+	if ok {
+		return b, nil
 	}
 	if n > a.limitLeft() {
 		return block{}, &backend.MemoryError{Need: n, Have: a.limitLeft(), What: "memory limit of the device"}
@@ -230,6 +257,10 @@ func (a *arena) trim() {
 
 func (a *arena) unmap(b block) {
 	a.mapped -= int64(len(b.mem))
+	if a.heap.holds(b) {
+		a.heap.giveBack(b)
+		return
+	}
 	_ = unix.MunmapPtr(b.ptr(), uintptr(len(b.mem)))
 }
 
@@ -239,7 +270,7 @@ func mapBlock(n int64) (block, error) {
 		align = hugePage
 	}
 	size := roundUp(n, align)
-	extra := int64(0)
+	extra := int64(0) // of a longer mapping the aligned part is kept
 	if align == hugePage {
 		extra = hugePage
 	}
@@ -250,19 +281,10 @@ func mapBlock(n int64) (block, error) {
 	if err != nil {
 		return block{}, fmt.Errorf("map %d bytes: %w", n, err)
 	}
-	if extra > 0 { // of the mapping the aligned part is kept
-		before := (hugePage - uintptr(raw)%hugePage) % hugePage
-		if before > 0 {
-			_ = unix.MunmapPtr(raw, before)
-		}
-		raw = unsafe.Add(raw, before)
-		if after := uintptr(extra) - before; after > 0 {
-			_ = unix.MunmapPtr(unsafe.Add(raw, size), after)
-		}
+	if extra == 0 {
+		return block{mem: unsafe.Slice((*byte)(raw), size)}, nil
 	}
-	b := block{mem: unsafe.Slice((*byte)(raw), size)}
-	if align == hugePage {
-		_ = unix.Madvise(b.mem, unix.MADV_HUGEPAGE) // where refused, small pages serve; the share obtained is recorded
-	}
+	b := block{mem: aligned(raw, size)}
+	_ = unix.Madvise(b.mem, unix.MADV_HUGEPAGE) // where refused, small pages serve; the share obtained is recorded
 	return b, nil
 }

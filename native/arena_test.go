@@ -256,3 +256,106 @@ func TestALimitBelowAChunkHolds(t *testing.T) {
 	a.give(b)
 	a.trim()
 }
+
+// What grows is mapped behind what is there: of a larger block only what the last released one lacks.
+func TestALargerBlockGrowsOutOfTheReleasedOne(t *testing.T) {
+	const mib = 1 << 20
+	var a arena
+	if !a.heap.room(1) {
+		t.Skip("no range of addresses can be had here")
+	}
+	take := func(n, mapped int64) block {
+		t.Helper()
+		b, err := a.take(n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if int64(len(b.mem)) < n || b.start()%hugePage != 0 || a.mapped != mapped {
+			t.Errorf("%d MiB asked for: %d at %#x, %d MiB mapped in all, want %d", n/mib, len(b.mem), b.start(), a.mapped/mib, mapped/mib)
+		}
+		b.mem[0], b.mem[len(b.mem)-1] = 1, 1
+		return b
+	}
+	first := take(20*mib, 20*mib)
+	second := take(10*mib, 30*mib)
+	third := take(8*mib, 38*mib)
+	a.give(third)
+	wide := take(40*mib, 70*mib) // third and what follows it
+	if wide.start() != third.start() || second.mem[0] != 1 {
+		t.Errorf("the larger block lies at %#x and not at %#x, or over another", wide.start(), third.start())
+	}
+	a.give(second)
+	a.trim() // from between two that are in use
+	if a.mapped != 60*mib || first.mem[len(first.mem)-1] != 1 || wide.mem[0] != 1 {
+		t.Errorf("%d MiB are mapped behind the trim, want 60", a.mapped/mib)
+	}
+	third = take(10*mib, 70*mib)
+	if third.start() != wide.end() {
+		t.Errorf("a block lies at %#x: what was returned stays reserved while the range is in use, want %#x", third.start(), wide.end())
+	}
+	for _, b := range []block{wide, first, third} {
+		a.give(b)
+	}
+	a.trim()
+	if a.mapped != 0 || a.heap.all != nil || len(a.free) != 0 {
+		t.Errorf("behind the last trim %d bytes are mapped, %d reserved", a.mapped, len(a.heap.all))
+	}
+	a.give(take(4*mib, 4*mib))
+	a.trim()
+}
+
+// Where no range of addresses can be had (ulimit -v), or all of it is handed out, large blocks are mappings of their own.
+func TestWithoutARangeLargeBlocksAreMappingsOfTheirOwn(t *testing.T) {
+	const mib = 1 << 20
+	for name, h := range map[string]heap{"none": {none: true}, "full": {}} {
+		a := arena{heap: h}
+		if name == "full" {
+			if !a.heap.room(1) {
+				continue // none can be had here
+			}
+			a.heap.all = a.heap.all[:6*mib] // as on a machine of 6 MiB
+		}
+		var blocks []block
+		for range 3 {
+			b, err := a.take(4 * mib)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			b.mem[0], b.mem[len(b.mem)-1] = 1, 1
+			blocks = append(blocks, b)
+		}
+		if in := a.heap.mapped; in != map[string]int64{"none": 0, "full": 4 * mib}[name] || a.mapped != 12*mib {
+			t.Errorf("%s: %d bytes of the range, %d in all", name, in, a.mapped)
+		}
+		for _, b := range blocks {
+			a.give(b)
+		}
+		a.trim()
+		if a.mapped != 0 || len(a.free) != 0 {
+			t.Errorf("%s: %d bytes are mapped behind the trim", name, a.mapped)
+		}
+	}
+}
+
+// A mapping that happens to lie beside the range is not joined with a block of it.
+func TestAMappingBesideTheRangeStaysApart(t *testing.T) {
+	var a arena
+	b, err := a.take(2 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !a.heap.holds(b) {
+		t.Skip("no range of addresses can be had here")
+	}
+	beside := block{mem: unsafe.Slice((*byte)(unsafe.Add(b.ptr(), -hugePage)), hugePage)} // never touched
+	a.free = []block{beside}
+	a.give(b)
+	if len(a.free) != 2 {
+		t.Errorf("%d free blocks, want 2", len(a.free))
+	}
+	a.free = slices.DeleteFunc(a.free, func(x block) bool { return x.start() == beside.start() })
+	a.trim()
+	if a.mapped != 0 || a.heap.all != nil {
+		t.Errorf("%d bytes are mapped behind the trim, %d reserved", a.mapped, len(a.heap.all))
+	}
+}

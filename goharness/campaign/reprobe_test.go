@@ -1,12 +1,15 @@
 package campaign
 
 import (
+	"context"
+	"strings"
 	"testing"
 
 	"ridge/goharness/ceiling"
 	"ridge/goharness/op"
 	"ridge/goharness/plan"
 	"ridge/goharness/record"
+	"ridge/goharness/runner"
 	"ridge/internal/fakebackend"
 )
 
@@ -62,7 +65,21 @@ func TestProbesThatStayBehindOneThreadAreRepeated(t *testing.T) {
 					return ns / 2 // all other probes scale
 				}
 			}
+			var verified []bool // the slowed probe's verifications: in full
+			cfg.Launch = watching(cfg.Launch, func(k record.Case, v *record.Verification) {
+				if k.Program.Op == "bandwidth" && k.Program.Params["access"] == "copy" && k.Program.Params["bytes"] == two {
+					verified = append(verified, !strings.Contains(v.IntegerTest, "verified before"))
+				}
+			})
 			doc := mustRun(t, cfg)
+			for i, full := range verified {
+				if full != (i == 0) {
+					t.Errorf("verification %d of %d is full: %v, want the first alone", i, len(verified), full)
+				}
+			}
+			if len(verified) != len(tc.whys) {
+				t.Errorf("%d verifications or fills, want %d", len(verified), len(tc.whys))
+			}
 			var pair [2]*record.Ceiling
 			for i := range doc.Ceilings {
 				if c := &doc.Ceilings[i]; c.Level == "L2" && c.Access == "copy" && c.Kind == record.CeilingBandwidth {
@@ -103,4 +120,29 @@ func probeSize(t *testing.T, o plan.Options, level string, threads int) string {
 	}
 	t.Fatalf("no copy probe of %s with %d threads", level, threads)
 	return ""
+}
+
+// watching tells of each verification that a worker made, of what case.
+func watching(launch runner.Launcher, tell func(record.Case, *record.Verification)) runner.Launcher {
+	return func(ctx context.Context) (runner.Worker, error) {
+		w, err := launch(ctx)
+		return &watcher{Worker: w, tell: tell}, err
+	}
+}
+
+type watcher struct {
+	runner.Worker
+	k    record.Case
+	tell func(record.Case, *record.Verification)
+}
+
+func (w *watcher) Do(ctx context.Context, q runner.Request) (runner.Reply, error) {
+	if q.Case != nil {
+		w.k = *q.Case
+	}
+	r, err := w.Worker.Do(ctx, q)
+	if r.Verified != nil {
+		w.tell(w.k, r.Verified)
+	}
+	return r, err
 }

@@ -16,7 +16,7 @@ import (
 // visits, for which a run leaves vendorFusedShare of its time at most, the shorter first.
 const (
 	vendorFusedLater    = 3 * time.Millisecond
-	vendorFusedShare    = 0.08
+	vendorFusedShare    = 0.04
 	vendorFusedLaunches = 16 // of either arm, about, with verification
 )
 
