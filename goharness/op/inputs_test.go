@@ -3,6 +3,7 @@ package op
 import (
 	"math"
 	"math/big"
+	"sync"
 	"testing"
 
 	"ridge/goharness/record"
@@ -28,6 +29,48 @@ func TestSpansAreTheElementsTheyCover(t *testing.T) {
 							t.Fatalf("%s fill %d integer %v: element %d is %v in the span, %v alone", d, fill, integer, c.start+int64(k)*c.step, v, want)
 						}
 					}
+				}
+			}
+		}
+	}
+}
+
+// Once all elements of a small tensor were asked for they are kept, and are the same; of a large one none are.
+func TestElementsThatAreKeptAreThoseThatWereMade(t *testing.T) {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.UINT8} {
+		for _, fill := range []Fill{FillUniform, FillPositive, FillWide, FillBalanced} {
+			for _, integer := range []bool{false, true} {
+				ts := []Tensor{{Name: "x", DType: d, Dims: []int64{3, 1001}, Fill: fill}, {Name: "y", DType: d, Dims: []int64{mostMade + 1}, Fill: fill}}
+				in := NewInputs(7, integer, ts).Bind([]string{"y", "x"})
+				var wg sync.WaitGroup
+				for range 3 {
+					wg.Go(func() {
+						for round := range 3 {
+							for _, step := range []int64{1, 7} {
+								got := make([]float64, 400)
+								for start := int64(0); start+399*step < 3003; start += 100 {
+									in.Span(1, start, step, got)
+									for k, v := range got {
+										i := start + int64(k)*step
+										if want := FillValue(Key(7, 0), integer, &ts[0], i); v != want || in.At(1, i) != want {
+											t.Errorf("%s fill %d integer %v, round %d: element %d is %v in the span, %v alone, want %v", d, fill, integer, round, i, v, in.At(1, i), want)
+											return
+										}
+									}
+								}
+							}
+						}
+					})
+				}
+				wg.Wait()
+				if in.made[1].values.Load() == nil {
+					t.Errorf("%s fill %d integer %v: the elements of a small tensor were made %d times and not kept", d, fill, integer, in.made[1].asked.Load()/3003)
+				}
+				for range 3 {
+					in.Span(0, 0, 1, make([]float64, mostMade))
+				}
+				if in.made[0].values.Load() != nil {
+					t.Errorf("%s: %d elements are kept", d, mostMade+1)
 				}
 			}
 		}

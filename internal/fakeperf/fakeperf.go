@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5560f875a0d2
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1bd0fb1ee536
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5560f875a0d2
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1bd0fb1ee536
 #include "fault.h"
 */
 import "C"

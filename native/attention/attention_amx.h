@@ -28,18 +28,7 @@ _Static_assert(ATT_MR == 32 && ATT_NV == 2 && RIDGE_VL == 16 && ATT_KEYS % 32 ==
 #define ATT_END TILE_END
 
 #if defined(RIDGE_MODEL)
-#define TILE_DOT(d, x, y) tile_dot(tiles[d], tiles[x], tiles[y])
-
-static void tile_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
-  for (int m = 0; m < 16; m++)
-    for (int k = 0; k < 16; k++)
-      for (int n = 0; n < 16; n++) {
-        float s = ridge_u32_as_float(d[m][n]);
-        s += ridge_u32_as_float(a[m][k] << 16) * ridge_u32_as_float(b[k][n] << 16);
-        s += ridge_u32_as_float(a[m][k] & 0xffff0000u) * ridge_u32_as_float(b[k][n] & 0xffff0000u);
-        d[m][n] = ridge_float_as_u32(s);
-      }
-}
+#define TILE_DOT(d, x, y) ridge_tile_dot_bf16(tiles[d], tiles[x], tiles[y], 16)
 #else
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)
 #endif

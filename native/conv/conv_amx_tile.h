@@ -60,23 +60,13 @@ typedef struct job {
 
 #if defined(RIDGE_MODEL)
 #define AMX_STATE uint32_t(*tiles)[16][16] = j->state;
-#define AMX_DOT(d, x, b) model_dot(tiles[d], tiles[x], tiles[b], (int)j->high)
+#if defined(CONV_INT8)
+#define AMX_DOT(d, x, b) ridge_tile_dot_bytes(tiles[d], tiles[x], 1, tiles[b], (int)j->high)
+#else
+#define AMX_DOT(d, x, b) ridge_tile_dot_bf16(tiles[d], tiles[x], tiles[b], (int)j->high)
+#endif
 #define AMX_PIXELS(x, p) \
   for (int r_ = 0; r_ < (int)j->high; r_++) memcpy(tiles[x][r_], (const char *)(p) + r_ * j->stride, 64)
-static void model_dot(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16], int rows) {
-  for (int m = 0; m < rows; m++)
-    for (int k = 0; k < 16; k++)
-      for (int n = 0; n < 16; n++) {
-#if defined(CONV_INT8)
-        for (int q = 0; q < 32; q += 8) d[m][n] += (uint32_t)((int8_t)(a[m][k] >> q) * (int8_t)(b[k][n] >> q));
-#else
-        float s = ridge_u32_as_float(d[m][n]);
-        s += ridge_bf16_to_float((uint16_t)a[m][k]) * ridge_bf16_to_float((uint16_t)b[k][n]);
-        s += ridge_bf16_to_float((uint16_t)(a[m][k] >> 16)) * ridge_bf16_to_float((uint16_t)(b[k][n] >> 16));
-        d[m][n] = ridge_float_as_u32(s);
-#endif
-      }
-}
 #else
 #define AMX_STATE
 #if defined(CONV_INT8)

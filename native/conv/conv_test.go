@@ -81,7 +81,7 @@ func TestTilesMatchTheExpectation(t *testing.T) {
 		}
 	}
 	b := kerneltest.Only(native.New(), "amx")
-	if !slices.ContainsFunc(kerneltest.Names(b, list[0]), func(name string) bool { return strings.HasSuffix(name, "_model") }) {
+	if len(kerneltest.Names(b, list[0])) == 0 {
 		b = kerneltest.Only(native.New(), "indirect") // a machine without tiles has one of these to run
 	}
 	kerneltest.All(t, b, list)

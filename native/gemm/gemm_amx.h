@@ -11,35 +11,24 @@
 #include "../include/ridge_amx.h"
 
 #ifdef GEMM_MODEL
+#if GEMM_KIND == GEMM_AMX_INT8
+#define TILE_DOT(d, x, y) ridge_tile_dot_bytes(tiles[d], tiles[x], GEMM_A_SIGNED, tiles[y], 16)
+#elif GEMM_KIND == GEMM_AMX_BF16
+#define TILE_DOT(d, x, y) ridge_tile_dot_bf16(tiles[d], tiles[x], tiles[y], 16)
+#else
 #define TILE_DOT(d, x, y) GEMM_F(tile_dot)(tiles[d], tiles[x], tiles[y])
 
 GEMM_INLINE void GEMM_F(tile_dot)(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16]) {
-#if GEMM_KIND == GEMM_AMX_INT8
-  for (int m = 0; m < 16; m++)
-    for (int k = 0; k < 16; k++)
-      for (int n = 0; n < 16; n++)
-        for (int q = 0; q < 32; q += 8) {
-          int32_t u = GEMM_A_SIGNED ? (int8_t)(a[m][k] >> q) : (uint8_t)(a[m][k] >> q);
-          d[m][n] += (uint32_t)(u * (int8_t)(b[k][n] >> q));
-        }
-#else
-  float x[16][32], y[16][32]; // both as [16][16 units][2]
-  for (int r = 0; r < 16; r++)
-    for (int u = 0; u < 16; u++)
-      for (int q = 0; q < 2; q++) {
-        x[r][2 * u + q] = GEMM_LOADS((uint16_t)(a[r][u] >> 16 * q));
-        y[r][2 * u + q] = GEMM_LOADS((uint16_t)(b[r][u] >> 16 * q));
+  float x[2][16][16], y[2][16][16];
+  for (int h = 0; h < 2; h++)
+    for (int r = 0; r < 16; r++)
+      for (int u = 0; u < 16; u++) {
+        x[h][r][u] = GEMM_LOADS((uint16_t)(a[r][u] >> 16 * h));
+        y[h][r][u] = GEMM_LOADS((uint16_t)(b[r][u] >> 16 * h));
       }
-  for (int m = 0; m < 16; m++)
-    for (int k = 0; k < 16; k++)
-      for (int n = 0; n < 16; n++) {
-        float s = ridge_u32_as_float(d[m][n]);
-        s += x[m][2 * k] * y[k][2 * n];
-        s += x[m][2 * k + 1] * y[k][2 * n + 1];
-        d[m][n] = ridge_float_as_u32(s);
-      }
-#endif
+  ridge_tile_dot_halves(d, x, y, 16);
 }
+#endif
 #else
 #if GEMM_KIND == GEMM_AMX_BF16
 #define TILE_DOT(d, x, y) __asm__ volatile("tdpbf16ps %%tmm" #y ", %%tmm" #x ", %%tmm" #d ::)

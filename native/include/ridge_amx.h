@@ -1,5 +1,5 @@
 // Tiles of AMX: eight registers of 16 rows x 64 bytes (palette 1). With RIDGE_AMX_MODEL they are an array, which TILE_STATE declares
-// in the function that uses them. Products are the includer's: they differ by type.
+// in the function that uses them. Products are the includer's: they differ by type; its model has ridge_tile_dot_halves or ridge_tile_dot_bytes.
 //
 // Inline assembly, because gcc 12 lacks the fp16 instructions of the set. Source: Intel 64 and IA-32 SDM.
 #ifndef RIDGE_AMX_H
@@ -18,6 +18,51 @@
   for (int r_ = 0; r_ < 16; r_++) memcpy((char *)(p) + r_ * (stride), tiles[d][r_], 64)
 #define TILE_BEGIN
 #define TILE_END
+
+// Products of models are built without the sanitizers' checks, which took most of the time of the sanitized tests: all that they touch are whole tiles.
+#define TILE_PLAIN static __attribute__((noinline, unused, no_sanitize("address", "undefined")))
+
+// The two bf16 halves of each of a tile's units, the lower ones first.
+TILE_PLAIN void ridge_tile_bf16(float halves[2][16][16], uint32_t tile[16][16], int rows) {
+  for (int r = 0; r < rows; r++)
+    for (int u = 0; u < 16; u++) {
+      const uint32_t low = tile[r][u] << 16, high = tile[r][u] & 0xffff0000u;
+      memcpy(&halves[0][r][u], &low, 4);
+      memcpy(&halves[1][r][u], &high, 4);
+    }
+}
+
+// d[m][n] += a[.][m][k] * b[.][k][n] over the units k, of each the lower half first; rows of d and a.
+TILE_PLAIN void ridge_tile_dot_halves(uint32_t d[16][16], float a[2][16][16], float b[2][16][16], int rows) {
+  for (int m = 0; m < rows; m++) {
+    float s[16];
+    memcpy(s, d[m], 64);
+    for (int k = 0; k < 16; k++)
+      for (int h = 0; h < 2; h++)
+        for (int n = 0; n < 16; n++) s[n] += a[h][m][k] * b[h][k][n];
+    memcpy(d[m], s, 64);
+  }
+}
+TILE_PLAIN void ridge_tile_dot_bf16(uint32_t d[16][16], uint32_t a[16][16], uint32_t b[16][16], int rows) {
+  float x[2][16][16], y[2][16][16];
+  ridge_tile_bf16(x, a, rows);
+  ridge_tile_bf16(y, b, 16);
+  ridge_tile_dot_halves(d, x, y, rows);
+}
+
+// The same of four bytes a unit, b's signed, modulo 2^32.
+TILE_PLAIN void ridge_tile_dot_bytes(uint32_t d[16][16], uint32_t a[16][16], int a_signed, uint32_t b[16][16], int rows) {
+  int16_t y[4][16][16];
+  for (int k = 0; k < 16; k++)
+    for (int q = 0; q < 4; q++)
+      for (int n = 0; n < 16; n++) y[q][k][n] = (int8_t)(b[k][n] >> 8 * q);
+  for (int m = 0; m < rows; m++)
+    for (int k = 0; k < 16; k++)
+      for (int q = 0; q < 4; q++) {
+        const int16_t x = a_signed ? (int8_t)(a[m][k] >> 8 * q) : (uint8_t)(a[m][k] >> 8 * q);
+        for (int n = 0; n < 16; n++) d[m][n] += (uint32_t)(int32_t)(int16_t)(x * y[q][k][n]); // 255 * -128 fits
+      }
+}
 #else
 #define TILE_STATE
 #define TILE_ZERO(d) __asm__ volatile("tilezero %%tmm" #d ::)

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5560f875a0d2
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1bd0fb1ee536
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

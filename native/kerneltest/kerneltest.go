@@ -159,19 +159,27 @@ func offVectors(o op.Op) int64 {
 }
 
 // Names lists the kernels registered for an op that this CPU can run. Models stand for kernels of
-// amd64 and are left out elsewhere: under emulation they would take most of the time.
+// amd64 and are left out elsewhere: under emulation they would take most of the time. In sparse runs a model is left out beside the kernel that it stands for.
 func Names(b *native.Backend, o op.Op) []string {
 	var out []string
 	for _, f := range b.Families {
 		for _, k := range f.Kernels {
-			model := strings.HasSuffix(k.Name, "_model")
-			if k.Implements(o.Name(), o.DType()) && kernel.Detect().Has(k.ISA) && (!model || runtime.GOARCH == "amd64") {
+			if k.Implements(o.Name(), o.DType()) && kernel.Detect().Has(k.ISA) && (!strings.HasSuffix(k.Name, model) || runtime.GOARCH == "amd64") {
 				out = append(out, k.Name)
 			}
 		}
 	}
-	return out
+	if !Sparse() {
+		return out
+	}
+	all := slices.Clone(out)
+	return slices.DeleteFunc(out, func(name string) bool {
+		of, ok := strings.CutSuffix(name, model)
+		return ok && slices.Contains(all, of)
+	})
 }
+
+const model = "_model" // ends the name of a model
 
 // Remember makes an op keep its expectations, for a test that gives it to One or With for many kernels.
 func Remember(o op.Op) op.Op { return remember(o) }

@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5560f875a0d2
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1bd0fb1ee536
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"

@@ -5,7 +5,7 @@
 package badreduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=5560f875a0d2
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=1bd0fb1ee536
 #include "bad.h"
 */
 import "C"
