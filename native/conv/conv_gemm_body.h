@@ -246,6 +246,17 @@ RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, in
   }
 }
 
+// Asks for the residual's lines that finish will read, a row for each channel: more rows than hardware follows. 64 to 256 channels, 1x1, 32 images of
+// 56x56 in bf16 beside 260 MiB of last-level cache: 34 -> 27 ms, in fp32 (all three lines of a tile's row in place of the first) 33 -> 29. Asking for y's lines too, or a
+// tile further ahead, is no better; the former took 9 % longer without a residual.
+RIDGE_INLINE void ask(const shape *s, const scratch *t, int64_t k, int64_t mr, int64_t j, int64_t n) {
+  const ridge_conv_args *a = s->a;
+  const int64_t from = t->yoff[j], last = t->yoff[j + n - 1];
+  if (!a->residual || a->layout == 1 || last - from != n - 1) return;
+  for (int64_t i = k; i < k + mr; i++)
+    for (int64_t at = from; at <= last; at += 64 / (int64_t)sizeof(yt)) __builtin_prefetch((const yt *)a->residual + at + i * s->st.y_chan);
+}
+
 // A tile's sums (+)= filters * panel. Tiles add 32-bit elements as integers, where they are integers: the sums of bf16 pairs are not.
 RIDGE_VT static void product(int64_t mr, int64_t nv, int64_t kc, const we *w, int64_t red, const ue *panel, me *sums, int add) {
 #if defined(CONV_BF16) && defined(CONV_DOT)
@@ -358,7 +369,7 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
           if (direct && n == NR && t->yoff[p * NR + NR - 1] - t->yoff[p * NR] == NR - 1) {
             const int64_t k = g * s->kg + i, at = t->yoff[p * NR] + k * s->st.y_chan;
             for (int64_t l = 0; l < mr; l++) { // what the tile's end and the next tile need
-              if (a->residual) __builtin_prefetch((const yt *)a->residual + at + l * s->st.y_chan);
+              for (int v = 0; a->residual && v < RIDGE_NV; v++) __builtin_prefetch((const yt *)a->residual + at + l * s->st.y_chan + v * VL);
               __builtin_prefetch((yt *)a->y + at + (mr + l) * s->st.y_chan, 1);
             }
             ridge_micro(mr, RIDGE_NV, k1, s->w + k * s->red, s->red, t->panels + p * k1 * NR, (yt *)a->y + at, s->st.y_chan, 0);
@@ -367,6 +378,7 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
           }
 #endif
           me *sums = t->sums + (i - m0) * CONV_NC + p * NR;
+          if (k1 == s->red) ask(s, t, g * s->kg + i, mr, p * NR, n);
           if (tiled > 0)
             product(mr, ceil_div(tiled, VL), k1 - k0, s->w + (g * s->kg + i) * s->red + k0, s->red, t->panels + p * (k1 - k0) * NR, sums, k0 > 0);
           if (k1 == s->red) finish(s, t, sums, g * s->kg + i, mr, p * NR, n);
