@@ -111,7 +111,7 @@ race: compiler
 	GORACE="atexit_sleep_ms=20" CGO_ENABLED=1 $(TEST) -race -short -timeout 40m $(call packages,./cmd/... ./goharness/...)
 
 # Cross-build for arm64 and run the kernels' tests under emulation, when the tools are there. Here and with the second compiler without
-# the models (*_model): one plain C text for every machine, which unit and sanitize run. That these compilers take it is asked apart.
+# the models (*_model): one plain C text for every machine, which unit runs, and sanitize where the machine lacks the kernel. That these compilers take it is asked apart.
 ARM_CC   = aarch64-linux-gnu-gcc
 ARM_QEMU = $(firstword $(wildcard /usr/bin/qemu-aarch64-static /usr/bin/qemu-aarch64))
 arm64:

@@ -32,13 +32,13 @@ type arena struct {
 	free   []block
 	chunks []*chunk
 	heap   heap
-	apart  bool // small blocks are mappings of their own
+	apart  bool // all blocks are mappings of their own
 }
 
-// block is a mapping, a part of one, or a part of a chunk. Blocks of 2 MiB and more are 2 MiB-aligned and advised for huge pages.
+// block is a mapping, a part of one, of the heap, or of a chunk. Blocks of 2 MiB and more are 2 MiB-aligned and advised for huge pages.
 type block struct {
 	mem []byte
-	of  *chunk // nil: to be unmapped by itself
+	of  *chunk // nil: a mapping, or of the heap
 }
 
 // chunk is huge pages that small blocks are cut from, one after another.
@@ -164,6 +164,9 @@ func (a *arena) mapWithin(n int64) (block, error) {
 	b, err := mapBlock(n)
 	if err != nil {
 		a.trim() // the released blocks may be what is missing
+		if b, ok := a.extend(n); ok {
+			return b, nil
+		}
 		if b, err = mapBlock(n); err != nil {
 			return block{}, &backend.MemoryError{Need: n, Have: 0, What: err.Error()}
 		}
@@ -253,6 +256,7 @@ func (a *arena) trim() {
 		a.unmap(c.whole)
 		return true
 	})
+	a.heap.drop()
 }
 
 func (a *arena) unmap(b block) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
@@ -309,11 +311,13 @@ func TestWithoutARangeLargeBlocksAreMappingsOfTheirOwn(t *testing.T) {
 	const mib = 1 << 20
 	for name, h := range map[string]heap{"none": {none: true}, "full": {}} {
 		a := arena{heap: h}
+		var all []byte
 		if name == "full" {
 			if !a.heap.room(1) {
 				continue // none can be had here
 			}
-			a.heap.all = a.heap.all[:6*mib] // as on a machine of 6 MiB
+			all = a.heap.all
+			a.heap.all = all[:6*mib] // as on a machine of 6 MiB
 		}
 		var blocks []block
 		for range 3 {
@@ -331,9 +335,27 @@ func TestWithoutARangeLargeBlocksAreMappingsOfTheirOwn(t *testing.T) {
 			a.give(b)
 		}
 		a.trim()
-		if a.mapped != 0 || len(a.free) != 0 {
-			t.Errorf("%s: %d bytes are mapped behind the trim", name, a.mapped)
+		if a.mapped != 0 || len(a.free) != 0 || len(a.heap.all) != 0 {
+			t.Errorf("%s: %d bytes are mapped behind the trim, %d reserved", name, a.mapped, len(a.heap.all))
 		}
+		if len(all) > 0 {
+			_ = unix.MunmapPtr(unsafe.Pointer(&all[6*mib]), uintptr(len(all)-6*mib))
+		}
+	}
+}
+
+// A range that was reserved for a block which then could not be had goes with the next trim, and a block that is too large leaves it as it was.
+func TestARangeThatNothingIsMappedOfIsReturned(t *testing.T) {
+	var a arena
+	if !a.heap.room(1) {
+		t.Skip("no range of addresses can be had here")
+	}
+	if _, err := a.heap.grow(int64(len(a.heap.all)) + hugePage); err == nil || a.heap.top != 0 || a.heap.mapped != 0 || len(a.heap.all) == 0 {
+		t.Errorf("a block larger than the range: %v; top %d, %d mapped", err, a.heap.top, a.heap.mapped)
+	}
+	a.trim()
+	if a.heap.all != nil {
+		t.Errorf("%d bytes stay reserved", len(a.heap.all))
 	}
 }
 

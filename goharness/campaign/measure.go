@@ -188,6 +188,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 	c.done[k.ID] = r
 	if probe {
 		c.probed[k.ID] = c.cfg.Now()
+		c.verifiedNow(&r)
 	}
 	c.add(r)
 	return r, nil

@@ -80,6 +80,7 @@ func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why strin
 		if err != nil {
 			return err
 		}
+		c.verifiedNow(&r)
 		c.probed[p.Case.ID] = c.cfg.Now()
 		before := len(limit.Probes)
 		c.model.Probe(id, r, why)
@@ -91,11 +92,19 @@ func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why strin
 	return nil
 }
 
-// verifiedHere reports whether a case passed its verification in this run and no kernel was set aside since, whose place another would take.
+// verifiedNow remembers a probe whose kernel passed its verification in this run, and forgets them all when kernels have been set aside since.
+func (c *campaign) verifiedNow(r *record.Result) {
+	if n := len(c.runner.Quarantined()); c.verified == nil || n != c.asideThen {
+		c.verified, c.asideThen = map[string]bool{}, n
+	}
+	if r.Status.Counts() && r.Verification != nil && r.Verification.Passed && r.Verification.Checked > 0 {
+		c.verified[r.ID] = true
+	}
+}
+
+// verifiedHere reports whether the kernel of a probe passed its verification in this run; not where one was set aside since, in whose place another is picked.
 func (c *campaign) verifiedHere(id string) bool {
-	r, done := c.done[id]
-	_, now := c.probed[id]
-	return done && now && len(c.runner.Quarantined()) == 0 && r.Status.Counts() && r.Verification != nil && r.Verification.Passed
+	return c.verified[id] && len(c.runner.Quarantined()) == c.asideThen
 }
 
 // reprobeMain repeats the oldest main probes when it is time, as long as all repetitions

@@ -122,6 +122,47 @@ func probeSize(t *testing.T, o plan.Options, level string, threads int) string {
 	return ""
 }
 
+// What passed before a kernel was set aside, in another run, or without being compared does not count.
+func TestAProbeIsRepeatedUnverifiedOnlyAfterItPassedInThisRun(t *testing.T) {
+	passed := record.Result{ID: "p", Status: record.OK, Verification: &record.Verification{Passed: true, Checked: 100}}
+	filled, wrong, crashed, failed := passed, passed, passed, passed
+	filled.Verification = &record.Verification{Passed: true}
+	wrong.Status, wrong.Verification = record.Wrong, &record.Verification{Checked: 100}
+	crashed.Status = record.Crashed
+	failed.Verification = &record.Verification{Checked: 100}
+	for _, tc := range []struct {
+		name  string
+		r     []record.Result
+		aside int // a kernel is set aside before the result of that number, -1: never
+		want  bool
+	}{
+		{"nothing", nil, -1, false},
+		{"passed", []record.Result{passed}, -1, true},
+		{"passed, then filled", []record.Result{passed, filled}, -1, true},
+		{"filled alone", []record.Result{filled}, -1, false},
+		{"wrong", []record.Result{wrong}, -1, false},
+		{"crashed", []record.Result{crashed}, -1, false},
+		{"a figure without a pass", []record.Result{failed}, -1, false},
+		{"passed behind what was set aside", []record.Result{passed}, 0, true},
+		{"set aside since", []record.Result{passed}, 1, false},
+		{"set aside, then filled", []record.Result{passed, filled}, 1, false},
+		{"set aside, then passed", []record.Result{passed, passed}, 1, true},
+	} {
+		c := &campaign{runner: &runner.Runner{}}
+		for i := range len(tc.r) + 1 {
+			if i == tc.aside {
+				c.runner.Quarantine("k", "it crashed")
+			}
+			if i < len(tc.r) {
+				c.verifiedNow(&tc.r[i])
+			}
+		}
+		if got := c.verifiedHere("p"); got != tc.want {
+			t.Errorf("%s: verified is %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
 // watching tells of each verification that a worker made, of what case.
 func watching(launch runner.Launcher, tell func(record.Case, *record.Verification)) runner.Launcher {
 	return func(ctx context.Context) (runner.Worker, error) {

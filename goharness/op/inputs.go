@@ -42,10 +42,13 @@ func newMade(t *Tensor) *made {
 // elements gives what is kept of input tensor t, nil where it is not, and counts n that are asked for.
 func (in *Inputs) elements(t int, n int64) []float64 {
 	m := in.made[t]
+	if m.most == 0 {
+		return nil
+	}
 	if v := m.values.Load(); v != nil {
 		return *v
 	}
-	if m.most == 0 || m.asked.Add(n) <= m.most {
+	if m.asked.Add(n) <= m.most {
 		return nil
 	}
 	m.once.Do(func() {

@@ -301,7 +301,7 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 	return out, nil
 }
 
-// maxSets bounds the buffer sets of a cold case: the buffers of 2 MiB and more of each take mappings of their own.
+// maxSets bounds the buffer sets of a cold case: on several NUMA nodes each buffer of 2 MiB and more is a mapping of its own, of which a process has 65,530.
 const maxSets = 4096
 
 // sets is how many buffer sets of need bytes an arm uses in a mode: a cold one rotates

@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1bd0fb1ee536
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c755e073fff1
 #include "fakeperf.h"
 */
 import "C"

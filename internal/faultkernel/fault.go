@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1bd0fb1ee536
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c755e073fff1
 #include "fault.h"
 */
 import "C"

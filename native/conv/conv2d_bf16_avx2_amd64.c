@@ -4,7 +4,7 @@
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic,
 // as fp32: there is no faster bf16 instruction in AVX2; packing costs about one
 // load and store per panel element, shared by all channels of a task.
-// Versions: 1, this one.
+// Versions: 1, as fp32's first. 2, the residual's lines asked for before a tile's last products (conv_gemm_body.h; not measured here).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 8

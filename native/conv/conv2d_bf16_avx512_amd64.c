@@ -4,7 +4,7 @@
 // alignment. FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Limit: arithmetic;
 // 12 cycles per k at two FMA a cycle; VDPBF16PS is slower than fp32 FMA on several chips and
 // rounds differently.
-// Versions: 1, this one; its logic was tested through the model only.
+// Versions: 1, as fp32's first. 2, the residual's lines asked for before a tile's last products (conv_gemm_body.h).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16

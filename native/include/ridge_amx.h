@@ -1,5 +1,5 @@
 // Tiles of AMX: eight registers of 16 rows x 64 bytes (palette 1). With RIDGE_AMX_MODEL they are an array, which TILE_STATE declares
-// in the function that uses them. Products are the includer's: they differ by type; its model has ridge_tile_dot_halves or ridge_tile_dot_bytes.
+// in the function that uses them. Products are the includer's: they differ by type; their models are the ridge_tile_dot_ functions here.
 //
 // Inline assembly, because gcc 12 lacks the fp16 instructions of the set. Source: Intel 64 and IA-32 SDM.
 #ifndef RIDGE_AMX_H
@@ -19,7 +19,7 @@
 #define TILE_BEGIN
 #define TILE_END
 
-// Products of models are built without the sanitizers' checks, which took most of the time of the sanitized tests: all that they touch are whole tiles.
+// The loops of models' products are built without the sanitizers' checks, which took most of the time of the sanitized tests: all that they touch are whole tiles.
 #define TILE_PLAIN static __attribute__((noinline, unused, no_sanitize("address", "undefined")))
 
 // The two bf16 halves of each of a tile's units, the lower ones first.

@@ -33,7 +33,7 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 	return o
 }
 
-// All runs every registered kernel (test-only models included) that implements each op,
+// All runs every registered kernel (test-only models included, see Names) that implements each op,
 // with 1 and 3 threads, aligned and off every vector's alignment, and verifies the output; then
 // again between guard pages (see Guard). Of these four combinations each op of a list meets two opposite ones with a kernel, see pair; an
 // op that is alone meets all. It fails when no kernel took an op at all.
@@ -159,7 +159,8 @@ func offVectors(o op.Op) int64 {
 }
 
 // Names lists the kernels registered for an op that this CPU can run. Models stand for kernels of
-// amd64 and are left out elsewhere: under emulation they would take most of the time. In sparse runs a model is left out beside the kernel that it stands for.
+// amd64 and are left out elsewhere: under emulation they would take most of the time. In sparse runs a model is left out beside the kernel that it stands for;
+// between guard pages (arrange) it is not: what tile loads and stores touch the sanitizers see in a model alone.
 func Names(b *native.Backend, o op.Op) []string {
 	var out []string
 	for _, f := range b.Families {
