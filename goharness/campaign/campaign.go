@@ -119,8 +119,7 @@ type campaign struct {
 	journalErr  error  // of a quarantine entry
 	started     time.Time
 	probed      map[string]time.Time       // when each probe case was last measured in this run
-	verified    map[string]bool            // probe cases that passed their verification in this run, by the kernels that are picked now
-	asideThen   int                        // kernels that were set aside by then
+	verified    map[string]int             // probe cases that passed their verification in this run: how many kernels were set aside by then
 	sinceProbe  time.Time                  // the last periodic repetition
 	exceeded    map[record.CeilingKey]bool // ceilings whose probe was repeated because a result went past it
 	probing     time.Duration              // spent on periodic repetitions

@@ -92,19 +92,20 @@ func (c *campaign) reprobe(ctx context.Context, limit *record.Ceiling, why strin
 	return nil
 }
 
-// verifiedNow remembers a probe whose kernel passed its verification in this run, and forgets them all when kernels have been set aside since.
+// verifiedNow remembers a probe whose kernel passed its verification in this run.
 func (c *campaign) verifiedNow(r *record.Result) {
-	if n := len(c.runner.Quarantined()); c.verified == nil || n != c.asideThen {
-		c.verified, c.asideThen = map[string]bool{}, n
-	}
 	if r.Status.Counts() && r.Verification != nil && r.Verification.Passed && r.Verification.Checked > 0 {
-		c.verified[r.ID] = true
+		if c.verified == nil {
+			c.verified = map[string]int{}
+		}
+		c.verified[r.ID] = len(c.runner.Quarantined())
 	}
 }
 
-// verifiedHere reports whether the kernel of a probe passed its verification in this run; not where one was set aside since, in whose place another is picked.
+// verifiedHere reports whether a probe passed in this run; not where a kernel was set aside since, in whose place another is picked.
 func (c *campaign) verifiedHere(id string) bool {
-	return c.verified[id] && len(c.runner.Quarantined()) == c.asideThen
+	aside, passed := c.verified[id]
+	return passed && aside == len(c.runner.Quarantined())
 }
 
 // reprobeMain repeats the oldest main probes when it is time, as long as all repetitions

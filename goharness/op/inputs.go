@@ -2,7 +2,6 @@ package op
 
 import (
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"ridge/goharness/record"
@@ -24,7 +23,6 @@ type Inputs struct {
 type made struct {
 	most   int64 // elements of the tensor; 0: too many to keep
 	asked  atomic.Int64
-	once   sync.Once
 	values atomic.Pointer[[]float64]
 }
 
@@ -48,15 +46,13 @@ func (in *Inputs) elements(t int, n int64) []float64 {
 	if v := m.values.Load(); v != nil {
 		return *v
 	}
-	if m.asked.Add(n) <= m.most {
-		return nil
+	if now := m.asked.Add(n); now <= m.most || now-n > m.most {
+		return nil // not yet worth it, or another is making them
 	}
-	m.once.Do(func() {
-		all := make([]float64, m.most)
-		in.span(t, 0, 1, all)
-		m.values.Store(&all)
-	})
-	return *m.values.Load()
+	all := make([]float64, m.most)
+	in.span(t, 0, 1, all)
+	m.values.Store(&all)
+	return all
 }
 
 // NewInputs describes the inputs of an op or program whose tensors are ts, in order. The
