@@ -247,7 +247,7 @@ RIDGE_VT static void finish(const shape *s, const scratch *t, const me *sums, in
 }
 
 // Asks for the residual's lines that finish will read, a row for each channel: more rows than hardware follows. 64 to 256 channels, 1x1, 32 images of
-// 56x56 in bf16, two threads on Emerald Rapids (260 MiB of last-level cache): 34 -> 27 ms. Asking for y's lines too, or a tile further ahead, is no better; the former took 9 % longer without a
+// 56x56 in bf16, two threads on Emerald Rapids (260 MiB of last-level cache): 37 -> 28 ms, in fp32, which asked for the first of three lines, 32 -> 29. Asking for y's lines too, or a tile further ahead, is no better; the former took 9 % longer without a
 // residual.
 RIDGE_INLINE void ask(const shape *s, const scratch *t, int64_t k, int64_t mr, int64_t j, int64_t n) {
   const ridge_conv_args *a = s->a;
@@ -371,10 +371,8 @@ RIDGE_VT static void task(const shape *s, scratch *t, int64_t g, int64_t p0, int
 #if defined(CONV_FP32)
           if (direct && n == NR && t->yoff[p * NR + NR - 1] - t->yoff[p * NR] == NR - 1) {
             const int64_t k = g * s->kg + i, at = t->yoff[p * NR] + k * s->st.y_chan;
-            for (int64_t l = 0; l < mr; l++) { // what the tile's end and the next tile need; of the residual all lines of a row: ask's shape in fp32 33 -> 29 ms
-              for (int v = 0; a->residual && v < RIDGE_NV; v++) __builtin_prefetch((const yt *)a->residual + at + l * s->st.y_chan + v * VL);
-              __builtin_prefetch((yt *)a->y + at + (mr + l) * s->st.y_chan, 1);
-            }
+            ask(s, t, k, mr, p * NR, n);
+            for (int64_t l = 0; l < mr; l++) __builtin_prefetch((yt *)a->y + at + (mr + l) * s->st.y_chan, 1); // what the next tile needs
             ridge_micro(mr, RIDGE_NV, k1, s->w + k * s->red, s->red, t->panels + p * k1 * NR, (yt *)a->y + at, s->st.y_chan, 0);
             if (!plain) finish_tile(a, mr, k, at, s->st.y_chan);
             continue;
