@@ -337,8 +337,11 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
 #endif
   int32_t vectors = (n + L - 1) / L;
   for (int32_t j = 0; j < n;) {
-    // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
+#ifdef GEMM_COVE // as wide as 4 and about equal: an element of A is read once for up to 4 vectors
+    int v = (vectors + (vectors + 3) / 4 - 1) / ((vectors + 3) / 4);
+#else // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
     int v = m <= 2 ? 4 : vectors & 1 || (m <= 4 && vectors > 4) ? 3 : 2;
+#endif
     if (v > vectors) v = vectors;
     const int32_t w = (int32_t)gemm_min(v * L, n - j);
     if (w < L && j > 0) { // one vector is left: move it back
