@@ -301,16 +301,6 @@ func (m *Model) Bandwidth(level string, threads int, accesses ...string) *record
 	return best
 }
 
-// Ridge is the measured ridge point in FLOP per byte: best compute over best DRAM bandwidth
-// at a thread count; 0 when either is unknown.
-func (m *Model) Ridge(d record.DType, threads int) float64 {
-	c, b := m.Compute("", d, threads), m.Bandwidth(DRAM, threads)
-	if c == nil || b == nil {
-		return 0
-	}
-	return c.Measured.Value / b.Measured.Value
-}
-
 // accesses that a result's traffic resembles. A probe that updates in place stands against its own kind too.
 func accesses(r *record.Result) []string {
 	switch {

@@ -170,12 +170,3 @@ func TestAProbeOfFewScatteredSamplesHasFiniteBounds(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
-
-func TestTheRidgePointNeedsBothCeilings(t *testing.T) {
-	if got := probed().Ridge(record.FP32, 2); got != 5 {
-		t.Errorf("ridge %v FLOP/byte, want 200/40", got)
-	}
-	if got := twoCores().Ridge(record.FP32, 2); got != 0 {
-		t.Errorf("ridge %v without probes", got)
-	}
-}

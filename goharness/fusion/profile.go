@@ -69,16 +69,16 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 		return s, nil
 	}
 	u, f := r.Arms[0], r.Arms[1]
-	if u.Time == nil || f.Time == nil {
+	times, ok := measure.ArmTimes(&r)
+	if !ok {
 		return sized{}, fmt.Errorf("it is %s and an arm has no time", r.Status)
 	}
 	_, s.Baseline, _ = strings.Cut(u.Name, ":")
 	_, s.FusedForm, _ = strings.Cut(f.Name, ":")
 	s.UnfusedWritten, s.FusedWritten = written(u), written(f)
 	s.UnfusedKernels, s.FusedKernels = u.Kernels, f.Kernels
-	unfusedNS, fusedNS := measure.Undisturbed(*r.Ratio, [2]record.Time{*u.Time, *f.Time})
-	s.UnfusedMS, s.FusedMS = unfusedNS/1e6, fusedNS/1e6
-	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/unfusedNS, float64(s.FusedFLOPs)/fusedNS
+	s.UnfusedMS, s.FusedMS = times[0]/1e6, times[1]/1e6
+	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/times[0], float64(s.FusedFLOPs)/times[1]
 	s.Improvement = s.FusedGFLOPS/s.UnfusedGFLOPS - 1
 	s.Speedup, s.SpeedupCI95, s.Trials = r.Ratio.Value, r.Ratio.CI95, len(r.Ratio.Quartets)
 	s.BarrierNS = measure.Barrier(*r.Ratio)

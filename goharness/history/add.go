@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 	"ridge/goharness/tune"
 )
@@ -197,8 +198,13 @@ func points(d *record.Calibration) ([]point, error) {
 		if with := r.Conditions.With(); len(with) > 0 {
 			id += " beside " + strings.Join(with, "+")
 		}
-		for _, a := range r.Arms {
-			add(of(id+" "+a.Name, r, a.Time, a.GFLOPS, a.BandwidthGBps))
+		arms, ok := measure.ArmTimes(r)
+		for i, a := range r.Arms {
+			p := point{name: id + " " + a.Name, status: r.Status}
+			if ok {
+				p.median, p.gflops, p.gbps = some(arms[i]), some(float64(a.FLOPs)/arms[i]), some(float64(a.Bytes)/arms[i])
+			}
+			add(p)
 		}
 		if len(r.Arms) == 0 {
 			p := of(id, r, r.Time, r.GFLOPS, r.BandwidthGBps)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"ridge/goharness/record"
@@ -44,5 +45,37 @@ func TestTheTimesOfAComparisonAreThoseOfItsRatio(t *testing.T) {
 	}
 	if math.Abs(several.Value-1.5) > 1e-9 {
 		t.Errorf("ratio %v of times that undisturbed are 150 and 100", several.Value)
+	}
+}
+
+// Few quartets that disagree have a pseudo-median far from the quotient of the arms' medians.
+func TestNoTimeIsGivenThatNothingTook(t *testing.T) {
+	for name, tc := range map[string]struct {
+		a, b []float64 // samples, two a quartet
+	}{
+		"one quartet slowed in an arm":   {[]float64{230, 235, 283, 280, 232, 231}, []float64{150, 151, 900, 880, 155, 152}},
+		"every quartet in one sample":    {[]float64{100, 900, 100, 900, 100, 900}, []float64{100, 101, 100, 102, 100, 101}},
+		"both arms, in other quartets":   {[]float64{100, 800, 790, 100, 101, 102}, []float64{50, 51, 52, 400, 410, 52}},
+		"a single quartet":               {[]float64{100, 900}, []float64{300, 310}},
+		"equal samples of equal quartet": {[]float64{100, 100}, []float64{50, 50}},
+	} {
+		var qs []Quartet
+		for i := 0; i < len(tc.a); i += 2 {
+			qs = append(qs, Quartet{tc.a[i] + tc.a[i+1], tc.b[i] + tc.b[i+1]})
+		}
+		r, err := ratioOf(qs, Confidence)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, f := Undisturbed(r, [2]record.Time{{MedianNS: Median(tc.a), SamplesNS: tc.a}, {MedianNS: Median(tc.b), SamplesNS: tc.b}})
+		if math.Abs(u/f/r.Value-1) > 1e-9 {
+			t.Errorf("%s: %v and %v ns, ratio %v, want %v", name, u, f, u/f, r.Value)
+		}
+		for arm, ns := range []float64{u, f} {
+			of := [][]float64{tc.a, tc.b}[arm]
+			if ns < slices.Min(of)*(1-1e-9) || ns > slices.Max(of)*(1+1e-9) {
+				t.Errorf("%s: arm %d took %v ns, its samples %v", name, arm, ns, of)
+			}
+		}
 	}
 }

@@ -252,13 +252,12 @@ func bandwidth(r *Result, ceilings []Ceiling, user UserPeaks) *BandwidthMetrics 
 		m.Unavailable = "no bandwidth ceiling was measured for this level and thread count"
 	}
 	switch {
-	case r.FLOPs == 0: // whatever the ridge point is
+	case r.FLOPs == 0: // whatever the limits are
 		m.MemoryBound = r.Bytes > 0
-	case c.ComputeGFLOPS > 0 && c.MemoryGBps > 0:
-		ridge := c.ComputeGFLOPS / c.MemoryGBps
-		m.MemoryBound, m.ComputeBound = m.Intensity < ridge, m.Intensity >= ridge
+	case c.Bound == "memory", c.Bound == "compute":
+		m.MemoryBound, m.ComputeBound = c.Bound == "memory", c.Bound == "compute"
 	case m.Unavailable == "":
-		m.Unavailable = "no ridge point: one of the two ceilings was not measured"
+		m.Unavailable = "nobody can say which limit binds: one of the two was not measured"
 	}
 	return m
 }

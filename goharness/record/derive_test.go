@@ -14,7 +14,7 @@ func measured() Result {
 	return Result{ID: "x", Device: "cpu", DType: FP32, ISA: "avx2", Threads: 2, Status: OK, FLOPs: 2e9, Bytes: 1e9, Items: 10, ItemUnit: "image",
 		Time: &Time{MedianNS: 2e6, MeanNS: 2e6, MinNS: 1e6, MaxNS: 3e6, StdNS: 1e6, P90NS: 2.9e6, P95NS: 2.95e6, P99NS: 2.99e6,
 			SamplesNS: []float64{1e6, 2e6, 3e6}, Launches: 2, WarmupLaunches: 1000, WarmupNS: 1e9},
-		Ceiling:      &ResultCeiling{ComputeGFLOPS: 2000, MemoryGBps: 625, MemoryLevel: "DRAM"},
+		Ceiling:      &ResultCeiling{Bound: "memory", ComputeGFLOPS: 2000, MemoryGBps: 625, MemoryLevel: "DRAM"},
 		Conditions:   &Conditions{PeakMemoryBytes: 5e6, MemoryBeforeBytes: 3e6, MemoryAfterBytes: 4e6},
 		DeviceMemory: &DeviceMemory{StartBytes: 0, EndBytes: 7e6},
 		Energy:       &Energy{Joules: 50, WindowNS: 1e9, Launches: 500},
@@ -46,7 +46,7 @@ func TestMetricsFollowTheirDefinitions(t *testing.T) {
 			PeakSource: "theoretical"},
 		// 50 J in 1 s; 500 launches of 2 GFLOP in the same window: 1000 GFLOP / 50 J
 		Power: &PowerMetrics{AvgWatts: 50, EnergyJoules: 50, GFLOPSPerWatt: 20, OpsPerWatt: 2e10, ThroughputPerWatt: 100, PJPerFLOP: 50, PJPerByte: 100},
-		// 6 GB in 12 ms; fastest sample 1 GB in 1 ms; ridge point 2000/625 = 3.2 FLOP/byte
+		// 6 GB in 12 ms; fastest sample 1 GB in 1 ms
 		Bandwidth: &BandwidthMetrics{AvgGBps: 500, PeakGBps: 1000, PeakTheoretical: 700, UtilizationPercent: 80, TransfersGB: 1,
 			Intensity: 2, MemoryBound: true, Traffic: "modelled", PeakSource: "measured"},
 	}

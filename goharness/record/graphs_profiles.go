@@ -86,12 +86,7 @@ func (x graphsExport) operation(r graphsMember, group []graphsMember) graphsOper
 		Trials: trials(r.Time), Precision: map[string]graphsPrecision{},
 	}
 	if c := r.Ceiling; c != nil {
-		var memory bool
-		switch {
-		case c.ComputeGFLOPS > 0 && c.MemoryGBps > 0:
-			memory = r.ArithmeticIntensity < c.ComputeGFLOPS/c.MemoryGBps
-			o.MemoryBound, o.ComputeBnd = yesNo(memory)
-		case r.kept != nil && (c.Bound == "memory" || c.Bound == "compute"), r.FLOPs == 0 && c.Bound == "memory":
+		if c.Bound == "memory" || c.Bound == "compute" {
 			o.MemoryBound, o.ComputeBnd = yesNo(c.Bound == "memory")
 		}
 	}

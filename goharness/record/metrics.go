@@ -78,8 +78,8 @@ type BandwidthMetrics struct {
 	UtilizationPercent float64 `json:"bandwidth_utilization_percent,omitempty" jsonschema:"description=of the measured ceiling of the level (or of the peak the user gave)"`
 	TransfersGB        float64 `json:"memory_transfers_gb" jsonschema:"description=modelled bytes of one launch in 10^9 bytes"`
 	Intensity          float64 `json:"arithmetic_intensity_flops_per_byte"`
-	ComputeBound       bool    `json:"compute_bound" jsonschema:"description=intensity at or above the measured ridge point; with memory_bound false too the ridge point is unknown"`
-	MemoryBound        bool    `json:"memory_bound" jsonschema:"description=intensity below the measured ridge point"`
+	ComputeBound       bool    `json:"compute_bound" jsonschema:"description=the compute limit predicts the longer time (ceiling.bound); with memory_bound false too it is unknown"`
+	MemoryBound        bool    `json:"memory_bound" jsonschema:"description=the memory limit predicts the longer time (ceiling.bound)"`
 	Traffic            string  `json:"traffic" jsonschema:"description=modelled or measured"`
 	PeakSource         string  `json:"peak_source,omitempty" jsonschema:"description=what bandwidth_utilization_percent refers to: measured; user"`
 	Unavailable        string  `json:"unavailable,omitempty" jsonschema:"description=why a field of this group is absent"`

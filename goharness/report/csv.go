@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
@@ -144,12 +145,8 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 	row = append(row, ratio...)
 	row = append(row, energy...)
 	arms := make([]string, 3)
-	if len(r.Arms) == 2 && r.Status.Counts() {
-		for i, a := range r.Arms {
-			if a.Time != nil {
-				arms[i] = num(a.Time.MedianNS)
-			}
-		}
+	if ns, ok := measure.ArmTimes(r); ok {
+		arms[0], arms[1] = num(ns[0]), num(ns[1])
 	}
 	row = append(row, arms...)
 	return append(append(row, csvEnergy(r)...), csvText(strings.Join(r.Conditions.With(), " ")))

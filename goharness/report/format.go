@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
@@ -71,13 +72,13 @@ func rateUnit(d record.DType) string {
 	return "GOPS"
 }
 
-// latency shows the median time of one launch; of a comparison both arms.
+// latency shows the median time of one launch; of a comparison those of both arms that its ratio is formed of.
 func latency(r *record.Result) string {
 	if !r.Status.Counts() {
 		return none
 	}
-	if len(r.Arms) == 2 && r.Arms[0].Time != nil && r.Arms[1].Time != nil {
-		return duration(r.Arms[0].Time.MedianNS) + " → " + duration(r.Arms[1].Time.MedianNS)
+	if arms, ok := measure.ArmTimes(r); ok {
+		return duration(arms[0]) + " → " + duration(arms[1])
 	}
 	if r.Time == nil {
 		return none

@@ -186,7 +186,7 @@ func (t *stringTable) row(r *record.Result, verdict string) pageRow {
 	num(p.low)
 	num(p.high)
 	arms := ""
-	if r.Time != nil && r.Status.Counts() {
+	if r.Time != nil && r.Status.Counts() && len(r.Arms) == 0 {
 		num(r.Time.MedianNS)
 		num(max(0, r.Time.CI95NS[0]))
 		num(r.Time.CI95NS[1])

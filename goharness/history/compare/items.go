@@ -163,8 +163,15 @@ func itemsOf(r *record.Result, m Metric) (out []*item) {
 		}
 		return out
 	}
-	for _, a := range r.Arms {
-		if it := newItem(r, r.ID+" "+a.Name, a.Time, a.GFLOPS, a.BandwidthGBps, m); !it.skip(m) {
+	times, compared := measure.ArmTimes(r)
+	for i, a := range r.Arms {
+		t, gflops, gbps := a.Time, a.GFLOPS, a.BandwidthGBps
+		if compared { // as in a fusion profile of the same run
+			own := *t
+			own.MedianNS = times[i]
+			t, gflops, gbps = &own, float64(a.FLOPs)/times[i], float64(a.Bytes)/times[i]
+		}
+		if it := newItem(r, r.ID+" "+a.Name, t, gflops, gbps, m); !it.skip(m) {
 			it.kernels = strings.Join(a.Kernels, "+")
 			out = append(out, it)
 		}
@@ -199,7 +206,7 @@ func addShapes(d *record.Calibration, out []*item, seen map[string]bool, add fun
 					case !(arm.ms > 0) || math.IsInf(arm.ms*1e6, 0) || !(half >= 0) || half > mostWithin:
 						it.unusable = "no time with an interval is stored"
 					default:
-						it.value, it.cost = arm.ms*1e6, math.Log(arm.ms)
+						it.value, it.cost = arm.ms*1e6, math.Log(arm.ms*1e6)
 						it.within = spread{math.Max(half/1.96, leastWithin), math.Max(float64(s.Trials-1), 1)}
 					}
 					if err := add(it); err != nil {
