@@ -70,6 +70,10 @@ func compareBuilds(c *cli.Context, o compare.Options, format string) error {
 	var busy *campaign.BusyError
 	switch {
 	case errors.As(err, &busy) && c.Bool("force"):
+		warn(c, "another run is measuring %s at the same time (--force): both are disturbed", busy.Device)
+		if err := busy.Mark(time.Now()); err != nil {
+			return err
+		}
 	case err != nil:
 		return err
 	default:

@@ -24,6 +24,7 @@ func TestAnInterruptionSaysWhatIsKeptAndHowToGoOn(t *testing.T) {
 	}{
 		{[]string{"selftest", "--trials", "3"}, []string{"selftest: interrupted", "nothing is kept", "repeat"}},
 		{[]string{"compare", "--interleave", self, self, "gemm", "--m", "8", "--n", "8", "--k", "8", "--threads", "1"}, []string{"compare --interleave: interrupted", "nothing is kept", "repeat"}},
+		{[]string{"bench", "gemm", "--m", "8", "--n", "8", "--k", "8", "--threads", "1"}, []string{"interrupted before anything was measured", "repeat"}},
 		{[]string{"tune", "--threads", "1", "--budget", "20s"}, []string{"tune: interrupted", "nothing is stored", "repeat"}},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -49,10 +50,21 @@ func TestAnInterruptedSearchNamesWhatIsStoredAndWhatIsLeft(t *testing.T) {
 		return tune.Target{Op: "gemm", DType: record.FP32, Params: map[string]string{"m": m}}
 	}
 	path := filepath.Join("data", "tuning.json")
-	err := tuneInterrupted([]*tuning{{targets: []tune.Target{target("1"), target("2"), target("3")}, outs: make([]tune.Outcome, 1), path: path}})
-	for _, want := range []string{"1 searches are stored in " + path, "m=2", "m=3", "repeat the command"} {
-		if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "m=1") {
-			t.Errorf("%v does not say %q", err, want)
+	found, none := tune.Outcome{Found: &tune.Entry{}}, tune.Outcome{}
+	for _, tc := range []struct {
+		outs []tune.Outcome
+		want []string
+		not  string
+	}{
+		{nil, []string{"before the first search was done", "nothing is stored", "repeat the command"}, "m="},
+		{[]tune.Outcome{none}, []string{"1 searches are done", "none found anything faster", "m=2", "m=3", "repeat the command"}, "stored"},
+		{[]tune.Outcome{none, found}, []string{"2 searches are done", "1 of them", "stored in " + path, "m=3", "repeat the command"}, "m=2"},
+	} {
+		err := tuneInterrupted([]*tuning{{targets: []tune.Target{target("1"), target("2"), target("3")}, outs: tc.outs, path: path}})
+		for _, want := range tc.want {
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), tc.not) || strings.Contains(err.Error(), "m=1") {
+				t.Errorf("%v does not say %q, or says %q", err, want, tc.not)
+			}
 		}
 	}
 }

@@ -20,11 +20,16 @@ type plannedSearch struct {
 	Candidates    []string          `json:"candidates"` // and the neighbours of the best
 }
 
-// tuneInterrupted says what a search that was interrupted has stored and what is left.
+// tuneInterrupted says what a search that was interrupted has done and stored, and what is left.
 func tuneInterrupted(all []*tuning) error {
-	done, left, path := 0, []string{}, ""
+	done, stored, left, path := 0, 0, []string{}, ""
 	for _, t := range all {
 		done, path = done+len(t.outs), t.path
+		for _, o := range t.outs {
+			if o.Found != nil {
+				stored++
+			}
+		}
 		for _, target := range t.targets[len(t.outs):] {
 			left = append(left, fmt.Sprint(target))
 		}
@@ -32,5 +37,9 @@ func tuneInterrupted(all []*tuning) error {
 	if done == 0 {
 		return interruptedBySignal("tune: interrupted before the first search was done; nothing is stored: repeat the command")
 	}
-	return interruptedBySignal("tune: interrupted; %d searches are stored in %s and hold; not done: %s: repeat the command for these", done, path, strings.Join(left, "; "))
+	found := "none found anything faster than the default"
+	if stored > 0 {
+		found = fmt.Sprintf("what %d of them found faster than the default is stored in %s and holds", stored, path)
+	}
+	return interruptedBySignal("tune: interrupted; %d searches are done: %s; not done: %s: repeat the command for these", done, found, strings.Join(left, "; "))
 }

@@ -108,7 +108,9 @@ type campaign struct {
 	setting     ceiling.Setting
 	runner      *runner.Runner
 	journal     *record.Journal
-	lock        *os.File // of the device; nil: none
+	lock        *os.File   // of the device; nil: none
+	busy        *BusyError // the lock is another run's, and this one measures without it
+	disturbed   []string   // what other runs did beside this one: warnings
 	done        map[string]record.Result
 	asked       map[string]record.Case // as they were measured in this run, with their baselines
 	energy      *energy                // nil: not asked for
@@ -118,6 +120,7 @@ type campaign struct {
 	asking      string // id of the case in flight
 	journalErr  error  // of a quarantine entry
 	started     time.Time
+	earlier     float64                    // seconds that the processes took whose journal is gone on with
 	probed      map[string]time.Time       // when each probe case was last measured in this run
 	verified    map[string]int             // probe cases that passed their verification in this run: how many kernels were set aside by then
 	sinceProbe  time.Time                  // the last periodic repetition
@@ -177,14 +180,21 @@ func (c *campaign) close() {
 	}
 }
 
+// wall is the time in seconds that the run took so far, in all its processes.
+func (c *campaign) wall() float64 { return c.earlier + c.cfg.Now().Sub(c.started).Seconds() }
+
 // measureDevice asks everything of the plan and assembles the document.
 func (c *campaign) measureDevice(ctx context.Context) error {
 	defer c.close()
+	if err := c.leaveMark(); err != nil {
+		return err
+	}
 	c.openEnergy(ctx)
 	defer c.closeEnergy()
 	c.openBoard(ctx)
 	defer c.closeBoard()
 	err := c.measure(ctx)
+	c.heedMarks()
 	c.assemble(err == nil)
 	return err
 }

@@ -20,6 +20,15 @@ func (e *DeviceError) Error() string { return "device " + e.Device + ": " + e.Er
 
 func (e *DeviceError) Unwrap() error { return e.Err }
 
+// notBegunError is an interruption that --resume cannot go on from.
+type notBegunError struct{ error }
+
+func (notBegunError) Error() string {
+	return "interrupted before anything was measured: repeat the command"
+}
+
+func (e notBegunError) Unwrap() error { return e.error }
+
 // tour is a run over devices, each by a worker of its own: one journal and one document.
 type tour struct {
 	stops      []*campaign
@@ -56,6 +65,9 @@ func RunEach(ctx context.Context, cfgs []Config) (record.Calibration, error) {
 		return record.Calibration{}, errors.New("a run without a device")
 	}
 	if err := t.begin(ctx); err != nil {
+		if ctx.Err() != nil { // whatever it ended in: the clock, a start, a check
+			err = notBegunError{ctx.Err()}
+		}
 		return t.document(), err
 	}
 	measure := t.measure
@@ -149,7 +161,10 @@ func (t *tour) end(err error) error {
 		return nil
 	}
 	first := t.stops[0]
-	end := record.End{Complete: err == nil, WallSeconds: first.cfg.Now().Sub(first.started).Seconds()}
+	end := record.End{Complete: err == nil, WallSeconds: first.wall()}
+	for _, c := range t.stops {
+		end.Warnings = append(end.Warnings, c.disturbed...)
+	}
 	if err != nil {
 		end.Reason = err.Error()
 	}
@@ -200,6 +215,6 @@ func (t *tour) document() record.Calibration {
 	doc.Summary.Quick, doc.Summary.Complete, doc.Summary.Resumed = first.cfg.Plan.Quick, complete, resumed
 	doc.Summary.Warnings = append(doc.Summary.Warnings, warnings...)
 	doc.Summary.Plateaus = first.doc.Summary.Plateaus // they name no device
-	doc.Summary.WallSeconds = first.cfg.Now().Sub(first.started).Seconds()
+	doc.Summary.WallSeconds = first.wall()
 	return doc
 }

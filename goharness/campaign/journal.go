@@ -1,14 +1,11 @@
 package campaign
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"ridge/goharness/record"
 )
@@ -50,51 +47,6 @@ func (t *tour) keepIn(j *record.Journal) {
 	}
 }
 
-// lockDevice keeps two runs of one data directory from measuring side by side on a device:
-// each would be the other's noise. The lock ends with the process. --force goes on without.
-func (c *campaign) lockDevice() error {
-	if c.cfg.DataDir == "" {
-		return nil
-	}
-	device := c.cfg.Plan.Device
-	f, err := LockDevice(c.cfg.DataDir, device)
-	var busy *BusyError
-	if errors.As(err, &busy) && c.cfg.Force {
-		c.cfg.View.Warn("another run is measuring %s at the same time: both are disturbed", device)
-		return nil
-	}
-	c.lock = f
-	return err
-}
-
-// BusyError is a device that another run measures on.
-type BusyError struct{ Device, Path string }
-
-func (e *BusyError) Error() string {
-	return fmt.Sprintf("another run is measuring %s (%s is locked): wait for it (calibrate and bench: or --force to measure side by side)", e.Device, e.Path)
-}
-
-// LockDevice takes the lock of a device in a data directory until the file is closed; a
-// *BusyError when another process has it.
-func LockDevice(dataDir, device string) (*os.File, error) {
-	if err := os.MkdirAll(dataDir, 0o755); err != nil {
-		return nil, fmt.Errorf("data directory: %w", err)
-	}
-	path := filepath.Join(dataDir, strings.ReplaceAll(device, ":", "-")+".lock")
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o644)
-	if err != nil {
-		return nil, fmt.Errorf("lock of device %s: %w", device, err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		_ = f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, &BusyError{device, path}
-		}
-		return nil, fmt.Errorf("lock of device %s (%s): %w", device, path, err)
-	}
-	return f, nil
-}
-
 // ResumePath is the journal that Config.Resume stands for: a run's id, or the file.
 func ResumePath(dataDir, run string) string {
 	if !strings.ContainsAny(run, "/\\") && filepath.Ext(run) != ".jsonl" {
@@ -116,12 +68,20 @@ func (t *tour) resume() error {
 		_ = j.Close()
 		return fmt.Errorf("resume %s: it was planned with other options or on another machine (started as: %s): repeat those options", path, strings.Join(h.Command, " "))
 	}
+	earlier := log.Took()
+	if log.End() == nil { // from here on, when that process was cut short is known, and what nobody measured is not counted
+		end := record.End{Reason: "cut short", WallSeconds: earlier, Warnings: log.EndWarnings()}
+		if err := j.Append(record.Entry{Kind: record.EntryEnd, End: &end}); err != nil {
+			_ = j.Close()
+			return fmt.Errorf("resume: %v", err) // nothing was measured: no interruption to go on from
+		}
+	}
 	t.keepIn(j)
 	for _, w := range log.Warnings {
 		first.cfg.View.Warn("journal %s: %s", path, w)
 	}
 	for _, c := range t.stops {
-		c.doc.RunID, c.doc.Created = h.RunID, h.Created
+		c.doc.RunID, c.doc.Created, c.earlier = h.RunID, h.Created, earlier
 		for _, r := range log.Results() {
 			if r.Device == c.cfg.Plan.Device {
 				c.done[r.ID] = r
@@ -135,6 +95,11 @@ func (t *tour) resume() error {
 		for _, e := range log.Entries {
 			if e.Probe != nil && e.Probe.Ceiling.Device == c.cfg.Plan.Device {
 				c.laterProbes = append(c.laterProbes, *e.Probe)
+			}
+		}
+		for _, w := range log.EndWarnings() {
+			if strings.HasPrefix(w, c.cfg.Plan.Device+" ") {
+				c.disturbed = append(c.disturbed, w)
 			}
 		}
 	}

@@ -93,7 +93,7 @@ const (
 	fullFusion  = 14*time.Minute + 20*time.Second // of a run of fusion patterns alone
 )
 
-// target is the time that the run should take.
+// target is the time that the run should take: when it is gone on with, what is left of it has as much again, since budgets count from the process's start.
 func (c *campaign) target() time.Duration {
 	if c.cfg.Target > 0 {
 		return c.cfg.Target
@@ -147,6 +147,7 @@ func (c *campaign) ask(ctx context.Context, k record.Case, probe bool) (record.R
 		}
 		return r, nil
 	}
+	c.lockLater()
 	c.cfg.View.Started(k)
 	began := c.cfg.Now()
 	p, err := c.pilot(ctx, k)
@@ -306,7 +307,7 @@ func (c *campaign) assemble(complete bool) {
 	c.addFusion(complete)
 	c.doc.Summary = record.Summarize(c.doc.Results)
 	c.doc.Summary.Quick, c.doc.Summary.Complete, c.doc.Summary.Resumed = c.cfg.Plan.Quick, complete, c.resumed
-	c.doc.Summary.WallSeconds = c.cfg.Now().Sub(c.started).Seconds()
+	c.doc.Summary.WallSeconds = c.wall()
 	c.doc.Summary.Plateaus = c.plateaus()
 	c.doc.Summary.Warnings = append(c.doc.Summary.Warnings, c.warnings()...)
 }
@@ -317,6 +318,7 @@ func (c *campaign) warnings() []string {
 	for k, why := range c.runner.Quarantined() {
 		out = append(out, "kernel "+k+" was set aside: "+why)
 	}
+	out = append(out, c.disturbed...)
 	out = append(out, c.plan.Warnings...)
 	out = append(out, c.plateauWarnings()...)
 	out = append(out, placementWarnings(c.doc.Results)...)

@@ -265,7 +265,7 @@ func TestASecondRunOnTheSameDeviceIsRefused(t *testing.T) {
 			second.Force, second.Resume = tc.force, tc.resume
 			doc, err := Run(context.Background(), second)
 			if tc.want == "" {
-				if err != nil || !heard.heard("another run is measuring cpu") {
+				if err != nil || !heard.heard(besideEarlier) {
 					t.Errorf("forced: %v, warnings %q", err, heard.warned)
 				}
 				_ = os.Remove(JournalPath(dir, doc.RunID))
@@ -280,6 +280,68 @@ func TestASecondRunOnTheSameDeviceIsRefused(t *testing.T) {
 	}
 	cfg, _ = toy(t, &fakebackend.Backend{}, dir, copies(2)...)
 	mustRun(t, cfg) // the lock went with the run
+}
+
+// The time of a run is that of all its processes and none between them: of one that was killed, until its last entry.
+func TestTheTimeOfARunIsThatOfAllItsProcesses(t *testing.T) {
+	for name, cut := range map[string]func(t *testing.T, path string){
+		"interrupted": func(*testing.T, string) {},
+		"killed": func(t *testing.T, path string) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines := bytes.SplitAfter(data, []byte("\n"))
+			if err := os.WriteFile(path, bytes.Join(lines[:len(lines)-2], nil), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			clock := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
+			total := 0.0
+			run := "" // to go on with
+			for process := range 3 {
+				ctx, cancel := context.WithCancel(context.Background())
+				defer cancel()
+				cfg, v := toy(t, &fakebackend.Backend{}, dir, copies(6)...)
+				cfg.NoProbes, cfg.Resume, cfg.Now = true, run, func() time.Time { return clock }
+				v.onStart = func(c record.Case) {
+					if c.ID == copies(6)[2*process+1] && process < 2 {
+						cancel()
+						return
+					}
+					clock = clock.Add(10 * time.Second)
+					total += 10
+				}
+				doc, err := Run(ctx, cfg)
+				if (err == nil) != (process == 2) || err != nil && !Interrupted(err) {
+					t.Fatal(err)
+				}
+				if run = doc.RunID; doc.Summary.WallSeconds != total {
+					t.Errorf("process %d: the run took %v s, want %v", process, doc.Summary.WallSeconds, total)
+				}
+				log, err := record.Open(JournalPath(dir, run))
+				if err != nil || log.End().WallSeconds != total {
+					t.Errorf("process %d: the journal ends with %+v, %v", process, log.End(), err)
+				}
+				ends := 0
+				for _, e := range log.Entries {
+					if e.End != nil {
+						ends++
+					}
+				}
+				if ends != process+1 { // without one of a process, what nobody measured after it would count
+					t.Errorf("process %d: %d ends", process, ends)
+				}
+				if process == 0 {
+					cut(t, JournalPath(dir, run))
+				}
+				clock = clock.Add(time.Hour)
+			}
+		})
+	}
 }
 
 func TestQuarantineSurvivesAResume(t *testing.T) {

@@ -45,8 +45,8 @@ const maxStored = 1 << 30
 // and d has more, or was made of its journal and d is the document that the run wrote. A run and its fusion profiles, which are
 // documents of their own, are joined in whatever order they come.
 func (s *Store) Add(ctx context.Context, d record.Calibration, source string) (Added, error) {
-	if d.RunID == "" {
-		return Known, errors.New("history: the document has no run_id: expected one made by ridge")
+	if err := checkRunID(d.RunID); err != nil {
+		return Known, err
 	}
 	if _, err := time.Parse(time.RFC3339Nano, d.Created); err != nil { // it would be the newest, or the oldest, for ever
 		return Known, fmt.Errorf("history: created: got %.60q, expected a time such as 2026-01-02T03:04:05Z (RFC 3339)", d.Created)

@@ -282,6 +282,7 @@ func fromLog(log *record.Log) record.Calibration {
 	}
 	if end := log.End(); end != nil {
 		d.Summary.Complete, d.Summary.WallSeconds = end.Complete, end.WallSeconds
+		d.Summary.Warnings = append(d.Summary.Warnings, end.Warnings...)
 	}
 	for _, w := range h.Command {
 		d.Summary.Quick = d.Summary.Quick || w == "--quick"

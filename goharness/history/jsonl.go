@@ -42,21 +42,16 @@ func (e *LeftOutError) Unwrap() error { return e.Err }
 // Export writes runs as JSON lines, one document a line; without ids all, the oldest first. Damaged ones are left out, which a *LeftOutError
 // says when the others are written.
 func (s *Store) Export(ctx context.Context, w io.Writer, ids ...string) (n int, err error) {
-	if len(ids) == 0 {
-		runs, err := s.List(ctx, Filter{})
-		if err != nil {
-			return 0, err
-		}
-		for i := len(runs) - 1; i >= 0; i-- {
-			ids = append(ids, runs[i].RunID)
-		}
+	rows, err := s.rows(ctx, ids)
+	if err != nil {
+		return 0, err
 	}
 	left := &LeftOutError{}
-	for _, id := range ids {
-		line, err := s.line(ctx, id)
+	for _, row := range rows {
+		run, line, err := s.line(ctx, row)
 		var e *Error
-		if errors.As(err, &e) && e.Advice == s.damaged() {
-			left.Runs, left.Err = append(left.Runs, id), err
+		if errors.As(err, &e) && e.Advice == s.damaged() && run.RunID != "" {
+			left.Runs, left.Err = append(left.Runs, run.RunID), err
 			continue
 		}
 		if err != nil {
@@ -73,21 +68,48 @@ func (s *Store) Export(ctx context.Context, w io.Writer, ids ...string) (n int, 
 	return n, nil
 }
 
-// line is a run as Export writes it.
-func (s *Store) line(ctx context.Context, id string) ([]byte, error) {
-	run, err := s.Show(ctx, id)
-	if err != nil {
-		return nil, err
+// rows of the runs that are asked for; without ids of all, the oldest first, whatever their ids are.
+func (s *Store) rows(ctx context.Context, ids []string) (out []int64, err error) {
+	for _, id := range ids {
+		row, err := s.find(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
 	}
-	text, err := s.Text(ctx, run.RunID)
+	if len(ids) > 0 {
+		return out, nil
+	}
+	rows, err := s.db.QueryContext(ctx, "SELECT id FROM runs ORDER BY created, id")
 	if err != nil {
-		return nil, err
+		return nil, s.wrap(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var row int64
+		if err := rows.Scan(&row); err != nil {
+			return nil, s.wrap(err)
+		}
+		out = append(out, row)
+	}
+	return out, s.wrap(rows.Err())
+}
+
+// line is a run as Export writes it.
+func (s *Store) line(ctx context.Context, row int64) (Run, []byte, error) {
+	run, err := s.showRow(ctx, row)
+	if err != nil {
+		return run, nil, err
+	}
+	text, err := s.textOf(ctx, row, run.RunID)
+	if err != nil {
+		return run, nil, err
 	}
 	line, err := json.Marshal(exported{SchemaLine, run.Imported, run.Source, text})
 	if err != nil {
-		return nil, fmt.Errorf("run %s: %w", id, err)
+		return run, nil, fmt.Errorf("run %s: %w", run.RunID, err)
 	}
-	return line, nil
+	return run, line, nil
 }
 
 // Import stores what a file holds: an export, a journal, or a document. It counts what was stored

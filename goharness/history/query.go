@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"ridge/goharness/record"
@@ -104,6 +105,22 @@ func (e *NoRunError) Error() string {
 // latest names the newest run that measured.
 const latest = "latest"
 
+// checkRunID refuses an id by which no command could ask for the run: a word that stands for another one, a flag, a path.
+func checkRunID(id string) error {
+	if id == "" {
+		return errors.New("history: the document has no run_id: expected one made by ridge")
+	}
+	if id == latest {
+		return fmt.Errorf("history: run_id %q names the newest run: expected an id of the document's own", id)
+	}
+	if !runIDs.MatchString(id) {
+		return fmt.Errorf("history: run_id: got %.60q, expected at most 128 letters (a-z, A-Z), digits and . _ + -, a letter or digit first", id)
+	}
+	return nil
+}
+
+var runIDs = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._+-]{0,127}$`)
+
 // find a run by its id, the start of one, or "latest".
 func (s *Store) find(ctx context.Context, id string) (row int64, err error) {
 	if id == latest {
@@ -151,6 +168,10 @@ func (s *Store) Show(ctx context.Context, id string) (Run, error) {
 	if err != nil {
 		return Run{}, err
 	}
+	return s.showRow(ctx, row)
+}
+
+func (s *Store) showRow(ctx context.Context, row int64) (Run, error) {
 	r, err := scanRun(s.db.QueryRowContext(ctx, "SELECT "+runColumns+" FROM runs r WHERE r.id = ?", row))
 	return r, s.wrap(err)
 }
@@ -161,6 +182,11 @@ func (s *Store) Text(ctx context.Context, id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.textOf(ctx, row, id)
+}
+
+// textOf is the document of a row, which errors call by its id.
+func (s *Store) textOf(ctx context.Context, row int64, id string) ([]byte, error) {
 	var packed []byte
 	if err := s.db.QueryRowContext(ctx, "SELECT gzip FROM documents WHERE run = ?", row).Scan(&packed); err != nil {
 		return nil, s.wrap(err)

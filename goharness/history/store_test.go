@@ -386,6 +386,56 @@ func TestAnExportLeavesDamagedRunsOut(t *testing.T) {
 	}
 }
 
+// A run is stored only under an id by which it can be asked for.
+func TestIDsThatNoCommandCanAskForAreRefused(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	for _, c := range []struct {
+		id string
+		ok bool
+	}{
+		{"20261127-093902-37ff", true}, {"graphs-20260102T030405Z", true}, {"Build_7.1+dirty", true}, {strings.Repeat("a", 128), true}, {"latest2", true},
+		{"", false}, {"latest", false}, {"../../etc/x", false}, {"a/b", false}, {"a b<script>", false}, {"-", false}, {"--all", false}, {".hidden", false}, {"a\x00b", false},
+		{"läuft", false}, {strings.Repeat("a", 129), false},
+	} {
+		text, err := record.EncodeCalibration(sample(c.id, "2026-03-01T00:00:00Z", 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored, _, err := s.Import(ctx, "f", bytes.NewReader(text))
+		if c.ok != (err == nil) || c.ok != (stored == 1) {
+			t.Errorf("%.40q: %d stored, %v", c.id, stored, err)
+			continue
+		}
+		if !c.ok {
+			if !strings.Contains(err.Error(), "run_id") || len(err.Error()) > 300 {
+				t.Errorf("%.40q: %v", c.id, err)
+			}
+		} else if r, err := s.Show(ctx, c.id); err != nil || r.RunID != c.id {
+			t.Errorf("%.40q: asked for, it is %.40q, %v", c.id, r.RunID, err)
+		}
+	}
+}
+
+// A history of an older ridge may hold a run that no command can ask for: the export of all has it, once.
+func TestAnExportOfAllHasEveryRunOnce(t *testing.T) {
+	ctx := t.Context()
+	s := opened(t, t.TempDir())
+	for i := range 3 {
+		must[Added](t)(s.Add(ctx, sample(fmt.Sprint("r", i), fmt.Sprintf("2026-03-%02dT00:00:00Z", i+1), float64(i+1)), FromRun))
+	}
+	if _, err := s.db.ExecContext(ctx, "UPDATE runs SET run_id = 'latest' WHERE run_id = 'r0'"); err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	must[int](t)(s.Export(ctx, &b))
+	for i := range 3 {
+		if n := strings.Count(b.String(), fmt.Sprintf(`"run_id":"r%d"`, i)); n != 1 {
+			t.Errorf("r%d is exported %d times", i, n)
+		}
+	}
+}
+
 func TestExportAndImportKeepEveryRun(t *testing.T) {
 	ctx := t.Context()
 	from, to := opened(t, t.TempDir()), opened(t, t.TempDir())

@@ -97,9 +97,10 @@ type Quarantine struct {
 
 // End closes a journal.
 type End struct {
-	Complete    bool    `json:"complete"`
-	Reason      string  `json:"reason,omitempty"` // why it is not complete
-	WallSeconds float64 `json:"wall_seconds"`
+	Complete    bool     `json:"complete"`
+	Reason      string   `json:"reason,omitempty"`   // why it is not complete
+	WallSeconds float64  `json:"wall_seconds"`       // of all processes so far
+	Warnings    []string `json:"warnings,omitempty"` // of the run as a whole
 }
 
 // JournalFile is what a journal needs of its file.

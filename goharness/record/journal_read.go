@@ -9,6 +9,7 @@ import (
 	"hash/crc32"
 	"io"
 	"strconv"
+	"time"
 )
 
 // maxLine bounds one journal line, newline included (a result with 10⁶ samples is 20 MB).
@@ -133,6 +134,44 @@ func (l *Log) End() *End {
 		return l.Entries[n-1].End
 	}
 	return nil
+}
+
+// EndWarnings are those of the last end entry: each repeats the ones before.
+func (l *Log) EndWarnings() []string {
+	for i := len(l.Entries) - 1; i >= 0; i-- {
+		if e := l.Entries[i].End; e != nil {
+			return e.Warnings
+		}
+	}
+	return nil
+}
+
+// Took is the time in seconds that the processes of the run took: what the last end entry says, and of a process that was cut short what its
+// entries span.
+func (l *Log) Took() float64 {
+	took, began, last := 0.0, at(l.Header.Created), time.Time{}
+	for _, e := range l.Entries {
+		if e.End != nil {
+			took, began, last = e.End.WallSeconds, time.Time{}, time.Time{}
+			continue
+		}
+		last = at(e.Time)
+		if began.IsZero() {
+			if began = last; e.Result != nil && e.Remeasure == "" { // what is measured again keeps the time when it was begun first
+				began = at(e.Result.Started)
+			}
+		}
+	}
+	if !began.IsZero() {
+		took += max(0, last.Sub(began).Seconds())
+	}
+	return took
+}
+
+// at reads a time of a journal; the zero time where there is none.
+func at(s string) time.Time {
+	t, _ := time.Parse(time.RFC3339Nano, s)
+	return t
 }
 
 // check reports whether the entry has what its kind says and nothing else.

@@ -86,6 +86,38 @@ func TestJournalKeepsEveryKindOfEntry(t *testing.T) {
 	}
 }
 
+func TestJournalTellsHowLongItsRunTook(t *testing.T) {
+	at := func(id, started, end string) Entry {
+		return Entry{Kind: EntryResult, Time: end, Result: &Result{ID: id, Started: started}}
+	}
+	again := at("a", "2026-01-02T03:00:05Z", "2026-01-02T05:00:30Z")
+	again.Remeasure = "visit"
+	end := func(seconds float64) Entry { return Entry{Kind: EntryEnd, End: &End{WallSeconds: seconds}} }
+	first := at("a", "2026-01-02T03:00:05Z", "2026-01-02T03:00:20.5Z")
+	later := at("b", "2026-01-02T05:00:00Z", "2026-01-02T05:00:40Z")
+	for name, c := range map[string]struct {
+		created string
+		entries []Entry
+		want    float64
+	}{
+		"nothing yet":                        {"2026-01-02T03:00:00Z", nil, 0},
+		"cut short":                          {"2026-01-02T03:00:00Z", []Entry{first}, 20.5},
+		"ended":                              {"2026-01-02T03:00:00Z", []Entry{first, end(21)}, 21},
+		"gone on with and ended":             {"2026-01-02T03:00:00Z", []Entry{first, end(21), later, end(65)}, 65},
+		"gone on with and cut short":         {"2026-01-02T03:00:00Z", []Entry{first, end(21), later}, 61},
+		"gone on with what was begun before": {"2026-01-02T03:00:00Z", []Entry{first, end(21), again, later}, 31},
+		"created at no time":                 {"yesterday", []Entry{first}, 15.5},
+		"no times at all":                    {"", []Entry{at("a", "", "")}, 0},
+		"results that end before they began": {"2026-01-02T04:00:00Z", []Entry{first}, 0},
+		"a result that was begun at no time": {"2026-01-02T03:00:00Z", []Entry{end(1), at("a", "", "2026-01-02T03:00:20Z")}, 1},
+	} {
+		log := Log{Header: JournalHeader{Created: c.created}, Entries: c.entries}
+		if got := log.Took(); got != c.want {
+			t.Errorf("%s: %v s, want %v", name, got, c.want)
+		}
+	}
+}
+
 func TestJournalCutAnywhereInTheLastLineLosesOnlyThatLine(t *testing.T) {
 	path, data := journalFile(t)
 	last := bytes.LastIndexByte(data[:len(data)-1], '\n') + 1

@@ -128,7 +128,7 @@ func csvRow(d *record.Calibration, r *record.Result) []string {
 	if e := energyOf(r); e.joules > 0 {
 		energy = []string{num(r.Energy.Joules), some(e.perWatt)} // of all windows together
 	}
-	p := params(r)
+	p := params(r.ID)
 	if p == none {
 		p = ""
 	}

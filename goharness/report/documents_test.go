@@ -166,6 +166,36 @@ func TestTextOfADocumentStaysTextInCSVAndMarkdown(t *testing.T) {
 	}
 }
 
+// Of several kernels asked for, those that cannot run a case are told apart by their names alone.
+func TestTheKernelAskedForStandsWhereNoneAnswered(t *testing.T) {
+	doc := sample(t)
+	r := &doc.Results[0]
+	r.Kernel, r.KernelRequested, r.Status, r.Reason, r.Time, r.Arms = "", "asked16x16", record.Unsupported, "too small", nil, nil
+	for _, view := range []string{"table", "csv", "md", "html"} {
+		if !strings.Contains(show(t, view, doc), r.KernelRequested) {
+			t.Errorf("%s: no kernel %s", view, r.KernelRequested)
+		}
+	}
+	if r.Kernel = "other8x8"; kernel(r) != r.Kernel {
+		t.Errorf("kernel %s, the one that answered is %s", kernel(r), r.Kernel)
+	}
+}
+
+// One shape reads alike as a result and as a fusion pattern: in the order in which the op declares its parameters.
+func TestShapesOfFusionPatternsKeepTheDeclaredOrder(t *testing.T) {
+	const want = "n=4 c=128 k=128 hw=28 r=3"
+	for _, view := range []string{"table", "md", "html"} {
+		out := show(t, view, sample(t))
+		if !strings.Contains(out, want) || strings.Contains(out, "c=128 hw=28 k=128") {
+			t.Errorf("%s: no shape %s, or in another order", view, want)
+		}
+	}
+	imported := fusionRow(record.FusionPattern{}, record.FusionShape{Params: map[string]string{"b": "2", "a": "1"}})
+	if got := imported.cells[1]; got != "a=1 b=2" {
+		t.Errorf("a shape without a case's id: %q", got)
+	}
+}
+
 func TestCSVTellsTheEnergyOfALaunch(t *testing.T) {
 	doc := withEnergy(t)
 	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()

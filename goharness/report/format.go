@@ -250,8 +250,8 @@ func size(b int64) string {
 }
 
 // params shows the parameters of a case in their declared order, which its id keeps.
-func params(r *record.Result) string {
-	id, err := record.ParseCaseID(r.ID)
+func params(caseID string) string {
+	id, err := record.ParseCaseID(caseID)
 	if err != nil || len(id.Params) == 0 {
 		return none
 	}

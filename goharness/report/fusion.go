@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"sort"
 	"strings"
 
 	"ridge/goharness/record"
@@ -76,12 +75,11 @@ func precisionAndMode(p record.FusionPattern) string {
 }
 
 func fusionRow(p record.FusionPattern, s record.FusionShape) gridRow {
-	var params []string
-	for k, v := range s.Params {
-		params = append(params, k+"="+v)
+	shape := params(s.CaseID)
+	if shape == none { // of an imported file
+		shape = strings.ReplaceAll(sortedParams(s.Params), ",", " ")
 	}
-	sort.Strings(params)
-	row := gridRow{cells: []string{clean(p.Pattern), clean(strings.Join(params, " ")), precisionAndMode(p), none, none, none, none, none, none, none, clean(s.Verdict)}}
+	row := gridRow{cells: []string{clean(p.Pattern), clean(shape), precisionAndMode(p), none, none, none, none, none, none, none, clean(s.Verdict)}}
 	if s.Trials == 0 {
 		row.below = clean(string(s.Status) + ": " + s.Reason)
 		return row

@@ -160,7 +160,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		if u := r.Metrics.Power.UncertaintyPct; u > 0 {
 			spread = " ±" + percent(u/100)
 		}
-		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
+		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r.ID), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
 	}
 }
 
@@ -212,7 +212,7 @@ func betweenDevices(b *strings.Builder, docs []record.Calibration) {
 			for n := range docs[i].Results {
 				r := &docs[i].Results[n]
 				if r.Device == d.ID && r.Status.Counts() && !r.Probe() && r.Time != nil && len(r.Arms) == 0 {
-					k := fmt.Sprint(r.Op, r.DType, params(r), r.Mode)
+					k := fmt.Sprint(r.Op, r.DType, params(r.ID), r.Mode)
 					if o := x.by[k]; o == nil || r.Time.MedianNS < o.Time.MedianNS { // of several thread counts the best
 						x.by[k] = r
 					}

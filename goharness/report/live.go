@@ -49,7 +49,7 @@ func (l *Live) Result(r record.Result) error {
 func liveLine(r *record.Result, o Options, device bool) string {
 	status := fmt.Sprintf("%-11s", clean(string(r.Status)))
 	parts := []string{
-		pad(clean(r.Op), 16), pad(clean(string(r.DType)), 8), pad(params(r), 30), left(performance(r), 14), left(latency(r), 10),
+		pad(clean(r.Op), 16), pad(clean(string(r.DType)), 8), pad(params(r.ID), 30), left(performance(r), 14), left(latency(r), 10),
 	}
 	if device {
 		parts = append([]string{pad(clean(r.Device), 7)}, parts...)

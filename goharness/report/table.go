@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -119,17 +120,17 @@ func resultCells(r *record.Result) []string {
 	if r.Batch > 0 {
 		batch = strconv.FormatInt(r.Batch, 10)
 	}
-	return []string{orNone(r.Suite), clean(r.Op), params(r), orNone(r.UseCase), clean(string(r.DType)), threads, batch,
+	return []string{orNone(r.Suite), clean(r.Op), params(r.ID), orNone(r.UseCase), clean(string(r.DType)), threads, batch,
 		performance(r), latency(r), size(r.WorkingSetBytes), clean(r.Device), orNone(kernel(r)), ofRoof(r), ofGiven(r), ofPeak(r, false), ofPeak(r, true), bound(r), half(r),
 		clean(string(r.Status))}
 }
 
-// kernel names the kernel that gave the result; of a comparison those of the second arm.
+// kernel names the kernel that gave the result, or was asked for where none did; of a comparison those of the second arm.
 func kernel(r *record.Result) string {
 	if len(r.Arms) == 2 {
 		return strings.Join(r.Arms[1].Kernels, "+")
 	}
-	return r.Kernel
+	return cmp.Or(r.Kernel, r.KernelRequested)
 }
 
 // remarks are what a reader must know beside the numbers: why a result is not plain ok,
