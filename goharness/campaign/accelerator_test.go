@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -122,6 +123,36 @@ func TestAnAcceleratorsSweepTellsItsSecondLevelFromItsFirst(t *testing.T) {
 	}
 	if swept["chase"] == 0 || swept["bandwidth"] == 0 {
 		t.Errorf("points of the sweep that are probes of L2: %v", swept)
+	}
+}
+
+// One multiprocessor follows the links: what its own cache holds is no plateau of the second level, and its size is nobody's report.
+func TestThePlateausOfAnAcceleratorBeginWithItsFirstLevel(t *testing.T) {
+	o := plan.Options{}
+	device := record.Device{ID: "cuda:0", Platform: "cuda", Facts: map[string]string{"l2_bytes": "62914560", "multiprocessors": "132"}}
+	acceleratorPlan(&o, device)
+	c := &campaign{cfg: Config{Accelerator: &device}, model: ceiling.NewModel("cuda:0", o.Levels, o.Levels1)}
+	for n := int64(8 << 10); n <= 256<<20; n *= 2 {
+		ns := 330.0
+		switch {
+		case n <= 64<<10:
+			ns = 25
+		case n == 128<<10 || n == 256<<10:
+			ns = float64(n >> 10)
+		case n <= 32<<20:
+			ns = 147
+		}
+		c.doc.Results = append(c.doc.Results, record.Result{Op: "chase", UseCase: record.UseCaseSweep, Status: record.OK, WorkingSetBytes: n, Items: 1, Time: &record.Time{MedianNS: ns}})
+	}
+	var got []string
+	for _, p := range c.plateaus() {
+		got = append(got, fmt.Sprintf("%s %.0f ns, %d reported", p.Level, p.LatencyNS, p.ReportedBytes))
+	}
+	if want := []string{"L1 25 ns, 0 reported", "L2 147 ns, 62914560 reported", "DRAM 330 ns, 0 reported"}; !slices.Equal(got, want) {
+		t.Errorf("plateaus %q, want %q", got, want)
+	}
+	if w := c.plateauWarnings(); len(w) != 0 {
+		t.Errorf("warnings of sizes that nobody reports: %q", w)
 	}
 }
 

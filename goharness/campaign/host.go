@@ -218,7 +218,7 @@ func setting(h record.Host, seats []int, clocks map[int]runner.ClockReading) cei
 			return ""
 		}}
 	for n, c := range clocks {
-		s.LoadedGHz[n] = c.LoadedGHz
+		s.LoadedGHz[n], s.IdleGHz = c.LoadedGHz, max(s.IdleGHz, c.IdleGHz)
 		if c.LoadedUnavailable != "" {
 			s.NoClock = c.LoadedUnavailable
 		}

@@ -96,6 +96,14 @@ func TestTheDRAMBoundIsThatOfTheSocketsInUse(t *testing.T) {
 	}
 }
 
+func TestTheIdleClockIsTheHighestOfAllReadings(t *testing.T) {
+	wh := twoSockets()
+	s := setting(wh.host, wh.cpus, map[int]runner.ClockReading{1: {IdleGHz: 3.1, LoadedGHz: 2.9}, 2: {IdleGHz: 3, LoadedGHz: 2.7}})
+	if s.IdleGHz != 3.1 || s.LoadedGHz[1] != 2.9 || s.LoadedGHz[2] != 2.7 {
+		t.Errorf("idle %v, under load %v", s.IdleGHz, s.LoadedGHz)
+	}
+}
+
 func TestEfficiencyCoresHaveNoRow(t *testing.T) {
 	wh := twoSockets()
 	wh.host.CPU.CoreTypes = []record.CoreType{{Name: "P", CPUs: "0-1"}, {Name: "E", CPUs: "2-3"}}

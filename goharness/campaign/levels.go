@@ -2,6 +2,7 @@ package campaign
 
 import (
 	"fmt"
+	"slices"
 
 	"ridge/goharness/ceiling"
 	"ridge/goharness/plan"
@@ -12,7 +13,8 @@ import (
 const fewestPoints = 6
 
 // found are the plateaus of the latency sweep, and the levels of one thread's memory that they
-// stand beside.
+// stand beside. Of a device these begin with the first-level cache of the multiprocessor that follows the links: no level of the
+// model, since it keeps nothing between launches.
 func (c *campaign) found() ([]ceiling.Plateau, []ceiling.Level) {
 	var points []ceiling.Point
 	for _, r := range c.doc.Results {
@@ -23,7 +25,11 @@ func (c *campaign) found() ([]ceiling.Plateau, []ceiling.Level) {
 	if len(points) < fewestPoints {
 		return nil, nil
 	}
-	return ceiling.Plateaus(points, 0.15), c.model.Levels1
+	levels := c.model.Levels1
+	if c.cfg.Accelerator != nil && levels[0].Name == "L2" {
+		levels = append([]ceiling.Level{{Name: "L1", Capacity: mostLocal}}, levels...)
+	}
+	return ceiling.Plateaus(points, 0.15), levels
 }
 
 // levelsFromSweep takes the levels from the latency sweep where the system reports no cache
@@ -59,7 +65,7 @@ func (c *campaign) plateaus() []record.Plateau {
 	var out []record.Plateau
 	for i, l := range ceiling.Match(found, levels) {
 		p := record.Plateau{FromBytes: found[i].From, ToBytes: found[i].To, LatencyNS: found[i].Value, Points: found[i].Points, Level: l.Name}
-		if !c.sweepLevels {
+		if !c.sweepLevels && slices.Contains(c.model.Levels1, l) { // the first-level cache of a device is not reported
 			p.ReportedBytes = l.Capacity
 		}
 		out = append(out, p)
@@ -87,6 +93,7 @@ func (c *campaign) plateauWarnings() []string {
 		extent[l.Name] = max(extent[l.Name], found[i].To)
 	}
 	var out []string
+	levels = c.model.Levels1 // those with a reported size
 	for i, l := range levels {
 		to := extent[l.Name]
 		// The last cache is shared with others; where huge pages are refused, buffers lie in small ones.

@@ -37,6 +37,8 @@ type Model struct {
 	list []record.Ceiling
 	// reads are the sizes at which reading was probed, by threads, the smallest first (transition.go).
 	reads map[int][]Point
+	// around is the highest clock that was read right before or after a probe of a CPU, by its case, in GHz.
+	around map[string]float64
 }
 
 // Inside is the cache that a working set of n bytes lies well inside: at least insideFrom times
@@ -55,7 +57,7 @@ func Inside(levels []Level, n int64) (Level, bool) {
 
 // NewModel starts a model without ceilings.
 func NewModel(device string, levels, levels1 []Level) *Model {
-	return &Model{Device: device, Levels: levels, Levels1: levels1}
+	return &Model{Device: device, Levels: levels, Levels1: levels1, around: map[string]float64{}}
 }
 
 // Ceilings lists all ceilings in the order they were added.
@@ -102,6 +104,10 @@ func (m *Model) Probe(c record.Ceiling, r record.Result, why string) {
 	p.Value, p.CI95, p.Best = figure(c.Kind, r)
 	if m.GPU != nil {
 		p.ClockGHz, p.ClockSource = heldClock(&r)
+	} else if r.Conditions != nil {
+		before, _ := r.Conditions.ClockBeforeGHz.Get()
+		after, _ := r.Conditions.ClockAfterGHz.Get()
+		m.around[r.ID] = max(m.around[r.ID], before, after)
 	}
 	m.enter(x, p)
 }
@@ -156,7 +162,7 @@ func figure(kind string, r record.Result) (v float64, ci [2]float64, best float6
 	return t.MedianNS / items, [2]float64{t.CI95NS[0] / items, t.CI95NS[1] / items}, t.MinNS / items
 }
 
-// relate computes the ratio. A measured peak above its theoretical row makes the row wrong.
+// relate computes the ratio. A measured peak above its theoretical row makes the row wrong, or the clock in it.
 func (m *Model) relate(x *record.Ceiling) {
 	x.Ratio = 0
 	if x.Theoretical.Value > 0 && x.Measured.Value > 0 {

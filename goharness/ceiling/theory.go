@@ -22,6 +22,8 @@ type Setting struct {
 	// core alone boosts higher than all together. NoClock says why one is missing.
 	LoadedGHz map[int]float64
 	NoClock   string
+	// IdleGHz is the clock measured otherwise idle: where the load by which LoadedGHz was read lowers the clock, lighter ones run at up to this.
+	IdleGHz float64
 	// DRAM is the theoretical bandwidth of the memory that the first n threads reach.
 	DRAM       func(threads int) record.Theoretical
 	QuotaCPUs  float64 // 0: none
@@ -148,17 +150,21 @@ func (m *Model) allAbove(threads int) bool {
 // meanwhile makes a reading low.
 func FarBelow(several, one float64) bool { return several < 0.9*one }
 
-// above is the line on a probe that exceeds its row: what all rows share is doubted before the row.
+// above is the line on a probe that exceeds its row: what all rows share is doubted before the row, and so is the clock that this one was multiplied with.
 func (m *Model) above(x *record.Ceiling, s Setting) string {
 	several, one := s.LoadedGHz[x.Threads], s.LoadedGHz[1]
+	ran, seen := x.Ratio*x.Theoretical.Inputs["clock_ghz"], max(s.IdleGHz, m.around[x.Measured.CaseID])
+	changed := ran > 0 && ran <= 1.03*seen // a row without a clock is not explained by one
 	const low = "the clock was read too low, as beside another program, not the row wrong"
 	switch {
-	case s.Contradict:
+	case s.Contradict && !changed:
 		return fmt.Sprintf("measured above the row (%s): the CPU's identity is masked and the row too low, not the measurement wrong", x.Theoretical.Source)
 	case m.allAbove(x.Threads):
 		return fmt.Sprintf("measured above the row, as every row of %d threads is and by about the same factor, at the %.2f GHz read under load: %s", x.Threads, several, low)
 	case x.Threads > 1 && FarBelow(several, one):
 		return fmt.Sprintf("measured above the row at the %.2f GHz that was read of %d threads under load, where one had %.2f: %s", several, x.Threads, one, low)
+	case changed:
+		return fmt.Sprintf("measured above the row at the %.2f GHz read under load: the probe ran at %.2f GHz if the row holds, and %.2f was read otherwise idle or beside the probe: the clock changed under this load, the row is not shown to be wrong", several, ran, seen)
 	}
 	return fmt.Sprintf("measured above the table's row: the row is wrong for this chip (%s), not the measurement", x.Theoretical.Source)
 }

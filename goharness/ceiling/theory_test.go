@@ -182,3 +182,37 @@ func (w wider) OpsPerCycle(isa string, d record.DType) (float64, string, bool) {
 	}
 	return w.chip.OpsPerCycle(isa, d)
 }
+
+// A load lowers the clock by how wide its units are: a probe that fits its row at a clock that was read shows no wrong row.
+func TestAProbeThatFitsItsRowAtAClockThatWasReadDoubtsTheClock(t *testing.T) {
+	const wrong, changed = "row is wrong for this chip", "at the 2.70 GHz read under load: the probe ran at 2.97 GHz if the row holds, and 3.00 was read otherwise idle or beside the probe"
+	for _, tc := range []struct {
+		name        string
+		ratio, idle float64
+		before      float64 // beside the probe
+		contradict  bool
+		want        string
+	}{
+		{"the idle clock explains it", 1.10, 3.0, 0, false, changed},
+		{"the clock beside the probe explains it", 1.10, 2.7, 3.0, false, changed},
+		{"within the tolerance of a row", 1.14, 3.0, 0, false, "the probe ran at 3.08 GHz if the row holds"},
+		{"beyond every clock that was read", 1.16, 3.0, 3.0, false, wrong},
+		{"no other clock was read", 1.10, 0, 0, false, wrong},
+		{"a masked identity does not make the row wrong either", 1.10, 3.0, 0, true, changed},
+		{"a masked identity beyond every clock", 1.16, 3.0, 0, true, "identity is masked"},
+	} {
+		for _, c := range []record.Ceiling{{Kind: record.CeilingCompute, ISA: "avx2", DType: record.FP32, Threads: 1}, {Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}} {
+			work := int64(tc.ratio * 2.7 * 32 * 1e6)
+			r := record.Result{ID: "probe", Status: record.OK, Time: timeOf(1e6), FLOPs: work, Bytes: 2 * work, Conditions: &record.Conditions{ClockBeforeGHz: record.Unknown[float64]("a test"), ClockAfterGHz: record.Unknown[float64]("a test")}}
+			if tc.before > 0 {
+				r.Conditions.ClockBeforeGHz = record.Known(tc.before, "a test")
+			}
+			m := twoCores()
+			m.Probe(c, r, "initial")
+			m.Diagnose(Setting{Chip: chip{}, LoadedGHz: map[int]float64{1: 2.7}, IdleGHz: tc.idle, Contradict: tc.contradict})
+			if got := m.Ceilings()[0].Diagnosis; !strings.Contains(got, tc.want) {
+				t.Errorf("%s, %s: %q, want %q", tc.name, c.Kind, got, tc.want)
+			}
+		}
+	}
+}

@@ -11,7 +11,7 @@ import (
 
 // Uarch is what the table says of a microarchitecture. Figures are upper bounds per cycle
 // to be multiplied with a measured clock; they never judge a measurement, and a measured
-// peak above one of them means that the row is wrong.
+// peak above one of them at the clock that it ran at means that the row is wrong.
 type Uarch struct {
 	// Name of the microarchitecture, or "unknown".
 	Name string

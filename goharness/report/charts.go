@@ -26,6 +26,7 @@ type limit struct {
 type roof struct {
 	Compute []limit `json:"compute"`
 	Memory  []limit `json:"memory"`
+	Read    []limit `json:"read"`    // of bandwidth by level, by reading alone: beside the sweep, which reads
 	Threads int     `json:"threads"` // of the compute limits
 }
 
@@ -40,7 +41,7 @@ func order(list []string, s string) int {
 }
 
 // roofOf picks a device's limits: measured ones with the most threads of their kind, the highest of their precision; of a
-// level reading, or the highest where reading was not measured. Where the results of a precision are judged by a higher
+// level the highest of its accesses. Where the results of a precision are judged by a higher
 // ceiling than its own (int8 kernels that use the instructions of u8·s8) or it has none (bf16 widened to fp32), that is the limit.
 func roofOf(d *record.Calibration, device string) roof {
 	widest := map[string]int{}
@@ -55,25 +56,31 @@ func roofOf(d *record.Calibration, device string) roof {
 		if c.Device != device || !measurable(c) || c.Threads != widest[c.Kind] {
 			continue
 		}
-		var key string
+		var keys []string
 		switch c.Kind {
 		case record.CeilingCompute:
-			key = "c" + string(c.DType)
+			keys = []string{"c" + string(c.DType)}
 		case record.CeilingBandwidth:
-			key = "b" + c.Level
-		default:
-			continue
+			keys = []string{"b" + c.Level}
+			if c.Access == "read" {
+				keys = append(keys, "r"+c.Level)
+			}
 		}
-		have := best[key]
-		if have == nil || betterLimit(c, have) {
-			best[key] = c
+		for _, key := range keys {
+			if have := best[key]; have == nil || betterLimit(c, have) {
+				best[key] = c
+			}
 		}
 	}
-	r := roof{Compute: []limit{}, Memory: []limit{}, Threads: widest[record.CeilingCompute]}
+	r := roof{Compute: []limit{}, Memory: []limit{}, Read: []limit{}, Threads: widest[record.CeilingCompute]}
 	judged := judgedBy(d, device, widest[record.CeilingCompute])
-	for _, c := range best {
-		if c.Kind != record.CeilingCompute {
+	for key, c := range best {
+		switch key[0] {
+		case 'b':
 			r.Memory = append(r.Memory, limitOf(c, clean(c.Level), c.Access))
+			continue
+		case 'r':
+			r.Read = append(r.Read, limitOf(c, clean(c.Level), c.Access))
 			continue
 		}
 		l := limitOf(c, clean(string(c.DType)), c.ISA)
@@ -104,6 +111,7 @@ func roofOf(d *record.Calibration, device string) roof {
 	}
 	by(r.Compute, precisions)
 	by(r.Memory, levels)
+	by(r.Read, levels)
 	return r
 }
 
@@ -228,6 +236,22 @@ func sweepPoints(d *record.Calibration, device string) (read, latency []sweepPoi
 		sort.SliceStable(s, func(i, j int) bool { return s[i].Bytes < s[j].Bytes })
 	}
 	return oneEach(read), oneEach(latency)
+}
+
+// plateausOf are the plateaus of the latency sweep. Older documents call an accelerator's first one L2, whose size alone is reported: the probe of
+// its L1 lies in it.
+func plateausOf(d *record.Calibration) []record.Plateau {
+	out := slices.Clone(d.Summary.Plateaus)
+	if len(out) == 0 || out[0].Level != "L2" || len(d.Devices) != 1 || d.Devices[0].Platform == "cpu" {
+		return out
+	}
+	for i := range d.Ceilings {
+		if c := &d.Ceilings[i]; c.Kind == record.CeilingLatency && c.Level == "L1" && measurable(c) &&
+			slices.ContainsFunc(d.Results, func(r record.Result) bool { return r.ID == c.Measured.CaseID && r.WorkingSetBytes <= out[0].ToBytes }) {
+			out[0].Level = "L1"
+		}
+	}
+	return out
 }
 
 // What an axis shows; a document may hold any number.

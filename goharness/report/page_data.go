@@ -426,7 +426,7 @@ func deviceOf(d *record.Calibration, dev record.Device, profiles []record.Fusion
 	out := pageDevice{ID: clean(dev.ID), Name: clean(dev.Name), Roof: roofOf(d, dev.ID), Levels: []pageLevel{}, Fusion: []pagePattern{}}
 	out.Read, out.Latency = sweepPoints(d, dev.ID)
 	if len(out.Latency) > 0 {
-		for _, p := range d.Summary.Plateaus {
+		for _, p := range plateausOf(d) {
 			out.Levels = append(out.Levels, pageLevel{clean(p.Level), p.FromBytes, p.ToBytes, p.LatencyNS})
 		}
 	}

@@ -150,13 +150,13 @@ func deviceViewOf(d *record.Calibration, dev record.Device) deviceView {
 	for i := range d.Ceilings {
 		c := &d.Ceilings[i]
 		name := clean(string(c.DType))
-		if c.Device == dev.ID && c.Kind == record.CeilingCompute && !have[name] && c.Measured.Unavailable != "" {
+		if c.Device == dev.ID && c.Kind == record.CeilingCompute && c.ISA != record.ISASparse && !have[name] && c.Measured.Unavailable != "" {
 			have[name] = true
 			v.Absent = append(v.Absent, pair{name, clean(c.Measured.Unavailable)})
 		}
 	}
 	latency := map[string]bool{}
-	for _, p := range d.Summary.Plateaus {
+	for _, p := range plateausOf(d) {
 		if len(d.Devices) > 1 && dev.Platform != "cpu" {
 			break
 		}
@@ -171,7 +171,7 @@ func deviceViewOf(d *record.Calibration, dev record.Device) deviceView {
 	for i := range d.Ceilings {
 		c := &d.Ceilings[i]
 		if c.Device == dev.ID && c.Kind == record.CeilingLatency && measurable(c) && !latency[clean(c.Level)] {
-			l := limit{Name: clean(c.Level) + " latency", Value: c.Measured.Value, Unit: clean(c.Unit), Detail: "dependent loads", ceiling: c}
+			l := limit{Name: ceilingText(c) + " latency", Value: c.Measured.Value, Unit: clean(c.Unit), Detail: "dependent loads", ceiling: c}
 			v.Memory = append(v.Memory, cardOf(l))
 		}
 	}
@@ -224,7 +224,7 @@ func comparisonOf(docs []record.Calibration) *comparison {
 			continue
 		}
 		if r := roofOf(&docs[i], docs[i].Devices[0].ID); len(r.Compute)+len(r.Memory) > 0 {
-			c.Machines, roofs, waits = append(c.Machines, names[i]), append(roofs, r), append(waits, docs[i].Summary.Plateaus)
+			c.Machines, roofs, waits = append(c.Machines, names[i]), append(roofs, r), append(waits, plateausOf(&docs[i]))
 		}
 	}
 	if len(roofs) < 2 {

@@ -80,6 +80,7 @@ var drawings = []struct {
 const (
 	plotWidth  = 8 * vg.Inch
 	plotHeight = 5 * vg.Inch
+	plotPoints = 7 * 72 // of its width that the axes leave, about
 )
 
 func savePlot(p *plot.Plot, height vg.Length, format, file string) error {
@@ -338,6 +339,36 @@ func (t alongLine) Plot(c draw.Canvas, p *plot.Plot) {
 	c.FillText(style, middle.Add(vg.Point{X: vg.Length(-off * math.Sin(angle)), Y: vg.Length(off * math.Cos(angle))}), t.text)
 }
 
+// slopeLabels are the labels of lines of memory, which are parallel.
+type slopeLabels struct {
+	across, up float64 // points of a step of the natural logarithm, about: names and numbers of the axes take the rest of the picture
+	taken      []labelBox
+}
+
+// labelBox is where a label stands in points: along the lines, beside them, and half its length.
+type labelBox struct{ along, beside, half float64 }
+
+// place gives the first place along a line where its label covers none before it: lines may be closer than a label is high.
+func (s *slopeLabels) place(from, to plotter.XY, text string) float64 {
+	angle, places := math.Atan2(s.up, s.across), []float64{.7, .5, .25, .3, .85, .1}
+	box := func(n int) (float64, labelBox) {
+		at := places[(len(s.taken)+n)%len(places)]
+		x, y := s.across*(math.Log(from.X)+at*math.Log(to.X/from.X)), s.up*(math.Log(from.Y)+at*math.Log(to.Y/from.Y))
+		return at, labelBox{x*math.Cos(angle) + y*math.Sin(angle), y*math.Cos(angle) - x*math.Sin(angle), labelPoints(text) / 2}
+	}
+	at, mine := box(0)
+	for n := 1; n < len(places) && slices.ContainsFunc(s.taken, func(o labelBox) bool {
+		return math.Abs(mine.along-o.along) < mine.half+o.half && math.Abs(mine.beside-o.beside) < 11
+	}); n++ {
+		at, mine = box(n)
+	}
+	s.taken = append(s.taken, mine)
+	return at
+}
+
+// labelPoints is about how wide a label is, with room around it.
+func labelPoints(text string) float64 { return 4.4*float64(len(text)) + 6 }
+
 func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {
 	r := roofOf(d, device)
 	of := map[string][]mark{}
@@ -367,7 +398,8 @@ func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plo
 	logarithmic(&p.X, xs, 2, tick)
 	logarithmic(&p.Y, ys, 10, tick)
 	left, right, floor, ceiling := valueAt(&p.X, p.X.Min), valueAt(&p.X, p.X.Max), valueAt(&p.Y, p.Y.Min), valueAt(&p.Y, p.Y.Max)
-	for i, l := range r.Memory {
+	labels := slopeLabels{across: plotPoints / math.Log(right/left), up: 4.2 * 72 / math.Log(ceiling/floor)}
+	for _, l := range r.Memory {
 		start, end := max(left, floor/l.Value), right
 		if top > 0 {
 			end = min(end, top/l.Value)
@@ -379,9 +411,10 @@ func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plo
 		if err := addLine(p, grey, false, from, to); err != nil {
 			return nil, 0, err
 		}
-		p.Add(alongLine{from, to, []float64{.7, .5, .25, .3}[i%4], fmt.Sprintf("%s %s GB/s", l.Name, digits(l.Value))})
+		text := fmt.Sprintf("%s %s GB/s", l.Name, digits(l.Value))
+		p.Add(alongLine{from, to, labels.place(from, to, text), text})
 	}
-	last, at := 0.0, right
+	last, at, before := 0.0, right, ""
 	for _, l := range sameHeight(r.Compute) {
 		start := left
 		if fastest > 0 {
@@ -392,10 +425,11 @@ func drawRoofline(d *record.Calibration, device string, _ []record.Fusion) (*plo
 		}
 		// Labels of ceilings that are close stand side by side.
 		if last > 0 && math.Log(l.Value/last)/math.Log(ceiling/floor) < .035 {
-			at /= math.Pow(right/left, .11)
+			at /= math.Pow(right/left, labelPoints(before)/plotPoints)
 		} else {
 			at, last = right, l.Value
 		}
+		before = l.text
 		if err := addText(p, at, l.Value, l.text, true); err != nil {
 			return nil, 0, err
 		}

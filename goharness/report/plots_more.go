@@ -17,7 +17,7 @@ import (
 
 func drawBandwidthSweep(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {
 	read, _ := sweepPoints(d, device)
-	return drawSweep(read, "Read bandwidth (GB/s)", roofOf(d, device).Memory)
+	return drawSweep(read, "Read bandwidth (GB/s)", roofOf(d, device).Read)
 }
 
 func drawLatencySweep(d *record.Calibration, device string, _ []record.Fusion) (*plot.Plot, vg.Length, error) {
@@ -26,7 +26,7 @@ func drawLatencySweep(d *record.Calibration, device string, _ []record.Fusion) (
 	if p == nil || err != nil {
 		return p, height, err
 	}
-	for _, l := range d.Summary.Plateaus {
+	for _, l := range plateausOf(d) {
 		from, to, ns := float64(l.FromBytes), float64(l.ToBytes), l.LatencyNS
 		if ns < valueAt(&p.Y, p.Y.Min) || ns > valueAt(&p.Y, p.Y.Max) || from < valueAt(&p.X, p.X.Min) || to > valueAt(&p.X, p.X.Max) || to <= from {
 			continue

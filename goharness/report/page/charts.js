@@ -6,7 +6,7 @@ function memoryCharts() {
   if (!host) return;
   const devices = page.docs.flatMap((doc, machine) => doc.devices.map((device) => ({machine, device})));
   const sizes = enclose(devices.flatMap(({device: d}) => [...d.read, ...d.latency].map((p) => p[0])), 2);
-  const reads = enclose(devices.flatMap(({device: d}) => [...d.read.map((p) => p[1]), ...d.roof.memory.map((l) => l.value)]), 10);
+  const reads = enclose(devices.flatMap(({device: d}) => [...d.read.map((p) => p[1]), ...d.roof.read.map((l) => l.value)]), 10);
   const waits = enclose(devices.flatMap(({device: d}) => d.latency.flatMap((p) => [p[1], 3.5 * p[1]])), 10); // the levels' names stand above
   for (const {machine, device} of devices) {
     const title = machineName(machine, device);
@@ -25,7 +25,7 @@ function sweep(t, width, device, points, x, y, unit, bandwidth) {
       data: points.map((p) => ({value: [p[0], p[1]], point: p, itemStyle: p[5] === "ok" ? {} : {color: t.panel, borderColor: color}}))}];
   if (bandwidth) {
     let last = 0, right = false;
-    const lines = [...device.roof.memory].sort((a, b) => a.value - b.value).map((l) => {
+    const lines = [...device.roof.read].sort((a, b) => a.value - b.value).map((l) => {
       right = last > 0 && Math.log(l.value / last) / Math.log(y[1] / y[0]) * 250 < 15 ? !right : false;
       last = l.value;
       return {yAxis: l.value, label: {formatter: () => `${l.name} ${digits(l.value)}`, position: right ? "insideStartTop" : "insideEndTop"}};

@@ -68,14 +68,24 @@ function roofline(t, width, device, points, axes) {
   const line = (data, color, dashed, label) => ({type: "line", name: "ceilings", data, symbol: "none", showSymbol: false, silent: !label, z: dashed ? 1 : 2, animation: false, lineStyle: {color, width: dashed ? 1 : 1.7, type: dashed ? [4, 4] : "solid", opacity: dashed ? .6 : .9}, itemStyle: {color}});
   const labels = [];
   const label = (x, y, text, color, rotate, align, lines) => labels.push({value: [x, y], lines, label: {show: true, formatter: () => text, color, fontSize: 11, fontWeight: 600, rotate, position: "inside", align, verticalAlign: "bottom", backgroundColor: t.panel, padding: [1, 3], borderRadius: 3, offset: [0, rotate ? -1 : -3], opacity: 1}});
-  // Memory: slopes up to the highest compute ceiling. Their labels stand at different places along the lines, for the lines are close.
+  // Memory: slopes up to the highest compute ceiling. Their labels stand at different places along the lines, each at the first where it
+  // covers none before it: lines may be closer than a label is high.
   const angle = Math.atan2(height / Math.log(yHigh / yLow), wide / Math.log(xHigh / xLow)) * 180 / Math.PI;
+  const places = [.62, .34, .12, .3, .5, .8], across = wide / Math.log(xHigh / xLow), up = height / Math.log(yHigh / yLow), taken = [];
+  const turn = [Math.cos(angle * Math.PI / 180), Math.sin(angle * Math.PI / 180)];
   device.roof.memory.forEach((l, i) => {
     const end = Math.min(xHigh, top / l.value), start = Math.max(xLow, yLow / l.value);
     if (end <= start) return;
     series.push(line([[start, start * l.value], [end, end * l.value]], t.soft, false));
-    const at = start * (end / start) ** [.62, .34, .12, .3, .5][i % 5];
-    label(at, at * l.value, narrow ? l.name : `${l.name} ${digits(l.value)} GB/s`, t.ink, angle, "center", [`${l.name}: ${digits(l.value)} ${l.unit} measured (${l.detail})`, l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
+    const text = narrow ? l.name : `${l.name} ${digits(l.value)} GB/s`;
+    // Boxes in pixels along the lines and across them.
+    const boxes = places.map((_, n) => places[(i + n) % places.length]).map((p) => {
+      const at = start * (end / start) ** p, x = Math.log(at) * across, y = Math.log(at * l.value) * up;
+      return {at, along: x * turn[0] + y * turn[1], beside: y * turn[0] - x * turn[1], half: text.length * 3.5 + 4};
+    });
+    const box = boxes.find((b) => taken.every((o) => Math.abs(b.along - o.along) > b.half + o.half || Math.abs(b.beside - o.beside) > 17)) || boxes[0], at = box.at;
+    taken.push(box);
+    label(at, at * l.value, text, t.ink, angle, "center", [`${l.name}: ${digits(l.value)} ${l.unit} measured (${l.detail})`, l.theoretical ? `theoretical ${digits(l.theoretical)} ${l.unit}` : "no theoretical value"]);
     if (l.theoretical && l.theoretical < 4 * l.value) {
       const e = Math.min(xHigh, top / l.theoretical), s = Math.max(xLow, yLow / l.theoretical);
       if (e > s) series.push(line([[s, s * l.theoretical], [e, e * l.theoretical]], t.soft, true));
