@@ -112,7 +112,9 @@ func newAttention(v op.Values, d record.DType) *attention {
 func attentionScores(v op.Values, d record.DType) (Pair, error) {
 	a := newAttention(v, d)
 	fused, err := op.NewGemm(a.heads, a.rows, a.keys, a.dim, true, a.scale(), d)
-	a.keep(fused, err)
+	if a.keep(fused, err); err == nil {
+		fused.Scaled = true
+	}
 	// The product's rounding passes the scaling; where that rounds, too, it is the output's own rounding.
 	u := d.Unit()
 	return a.pair("QK_AttentionScores", v, fused, []stage{a.product("a", "b"), a.scaling()}, func(in *op.Inputs, i int64) float64 {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -326,5 +327,16 @@ func TestSelectTakesGroupsAndNames(t *testing.T) {
 	}
 	if _, err := Select(Builtin(), []string{"relu"}); err == nil || !strings.Contains(err.Error(), "Conv2d_ReLU") {
 		t.Errorf("an unknown name: %v", err)
+	}
+}
+
+// The scale of the scores is an operation whether it is a step or a product's factor (REFERENCE 1.3: B(2S²D+S²)).
+func TestBothProgramsOfAttentionScoresCountTheScale(t *testing.T) {
+	for _, d := range []int64{1, 64, 80} {
+		pair := build(t, "QK_AttentionScores", record.FP32, map[string]string{"b": "4", "s": "256", "d": strconv.FormatInt(d, 10)})
+		want := 4 * (2*256*256*d + 256*256)
+		if u, f := pair.Unfused[0].FLOPs(), pair.Fused.FLOPs(); u != want || f != want {
+			t.Errorf("d %d: %d and %d FLOP, want %d of both", d, u, f, want)
+		}
 	}
 }

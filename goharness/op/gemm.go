@@ -20,6 +20,7 @@ type Gemm struct {
 	Batch         int64 // products, at least 1
 	LDA, LDB, LDC int64 // row pitches in elements
 	Alpha         float64
+	Scaled        bool // alpha is an operation on each output: a step of its own in the chain that this product stands for
 	Beta          int64
 	TransB, Bias  bool
 	Act           string
@@ -186,11 +187,14 @@ func (g *Gemm) Tensors() []Tensor {
 	return append(ts, c)
 }
 
-// FLOPs is 2·M·N·K for each product, plus M·N for a bias, for a scale, and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
+// FLOPs is 2·M·N·K for each product, plus M·N for a bias, for a scale (of the op gemm alpha counts nothing, as in BLAS), and the activation's cost (REFERENCE 1.3: ReLU 1, GELU 8, SiLU 5).
 func (g *Gemm) FLOPs() int64 {
 	n := Product(2, g.Batch, g.M, g.N, g.K)
 	if n == math.MaxInt64 {
 		return n
+	}
+	if g.Scaled {
+		n += Product(g.Batch, g.M, g.N)
 	}
 	if g.Bias {
 		n += Product(g.M, g.N)
