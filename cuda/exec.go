@@ -254,8 +254,6 @@ func (e *executable) pick(st op.Step) (kernel.Kernel, []string, error) {
 
 func (e *executable) Kernels() []backend.KernelInfo { return e.kernels }
 
-func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
-
 // Fill writes inputs and poisons the rest, in all sets.
 func (e *executable) Fill(integer bool, poison int) error {
 	return e.change("fill", func() error {

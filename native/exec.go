@@ -277,8 +277,6 @@ func (e *executable) pick(step int) (candidate, []string, error) {
 
 func (e *executable) Kernels() []backend.KernelInfo { return e.kernels }
 
-func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
-
 // Fill writes inputs and poisons the rest, in all sets.
 func (e *executable) Fill(integer bool, poison int) error {
 	err := e.fill(func(t op.Tensor) (bool, int) {

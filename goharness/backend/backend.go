@@ -170,8 +170,6 @@ type Executable interface {
 	// ReadRaw returns the storage of a tensor of set 0 with its padding and guard bytes
 	// before and after; len(guard) bytes on each side are poison that nothing may change.
 	ReadRaw(tensor string) (storage, before, after []byte, err error)
-	// WorkingSet is the bytes of one buffer set.
-	WorkingSet() int64
 	Release() error
 }
 

@@ -2,8 +2,10 @@ package ceiling
 
 import (
 	"math"
+	"strings"
 	"testing"
 
+	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
 
@@ -100,6 +102,38 @@ func TestResultsStandAgainstTheLimitThatBinds(t *testing.T) {
 	probed().Apply(&other)
 	if c := other.Ceiling; c.Bound != "unknown" || c.Fraction != 0 || c.ComputeGFLOPS != 0 {
 		t.Errorf("a thread count without probes has %+v", *c)
+	}
+}
+
+// Rows far apart and pixels between the windows of a convolution reach no cache: a result stands against the level that holds the rest, and is
+// not refused for bytes that it never moved.
+func TestWhatNobodyReadsIsInNoLevel(t *testing.T) {
+	for _, tc := range []struct {
+		op    string
+		text  string
+		ns    float64
+		level string
+	}{
+		{"gemm", "m=1 n=256 k=1024 ldb=300000", 16e3, "L2-L3"}, // 1.2 GB from first to last
+		{"gemm", "m=1 n=256 k=1024", 16e3, "L2-L3"},
+		{"gemm", "m=1 n=256 k=256 ldb=16384", 2e3, "L2"},                               // 17 MB
+		{"conv2d", "n=8 c=256 h=112 w=112 k=16 r=1 stride=3 layout=nhwc", 200e3, "L3"}, // of 99 MB
+		{"conv2d", "n=32 c=256 h=56 w=56 k=16 r=1 stride=2 layout=nhwc", 600e3, "L3"},  // of 104 MB
+	} {
+		params := map[string]string{}
+		for _, f := range strings.Fields(tc.text) {
+			k, v, _ := strings.Cut(f, "=")
+			params[k] = v
+		}
+		o, err := op.Builtin().New(tc.op, params, record.FP32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, m := result(0, o.Bytes(), op.Single(o).WorkingSet(), tc.ns), probed()
+		m.Apply(&r)
+		if f := m.Judge(&r); f.Suspect || r.Ceiling.MemoryLevel != tc.level || r.Ceiling.Fraction > 1 {
+			t.Errorf("%s %s: %s, fraction %.2f, %+v; want %s", tc.op, tc.text, r.Ceiling.MemoryLevel, r.Ceiling.Fraction, f, tc.level)
+		}
 	}
 }
 

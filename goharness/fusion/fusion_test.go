@@ -309,6 +309,25 @@ func TestACrossoverSaysAboutWhereTheProgramsAreEven(t *testing.T) {
 	}
 }
 
+// None of their tensors has gaps, and their convolutions read every pixel, so all that is allocated is touched.
+func TestAProgramOfAPatternTouchesAllItsTensors(t *testing.T) {
+	for _, p := range Builtin() {
+		for _, s := range p.Shapes {
+			for _, d := range p.DTypes {
+				_, pair, err := p.pair(s.Params, d)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, x := range append(pair.Unfused, pair.Fused) {
+					if x.WorkingSet() != x.StorageBytes() {
+						t.Errorf("%s %v %s, %s: %d of %d bytes are touched", p.Name, s.Params, d, x.Name, x.WorkingSet(), x.StorageBytes())
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSelectTakesGroupsAndNames(t *testing.T) {
 	group := map[string]int{} // a new pattern changes no number here
 	for _, p := range Builtin() {

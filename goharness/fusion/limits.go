@@ -73,7 +73,7 @@ func (l Limits) program(p op.Program, a record.Arm, r *record.Result, ns float64
 				continue
 			}
 			touched[s.Bind[i]] = true
-			if b := t.Elements() * t.DType.Size(); t.Role == op.Out {
+			if b := t.Bytes(); t.Role == op.Out {
 				step.NewWritten += b
 			} else if t.Role.Input() {
 				step.NewRead += b

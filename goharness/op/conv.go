@@ -28,7 +28,8 @@ type Conv struct {
 	Act                                 string
 	D                                   record.DType
 	params                              []record.Param
-	chanX, pixX, chanW, tapW, chanGroup int64 // element strides of the layout; channels per group
+	seen                                [2][]int64 // rows and columns of an image that windows see; nil: all
+	chanX, pixX, chanW, tapW, chanGroup int64      // element strides of the layout; channels per group
 }
 
 // convDTypes: the stored types of x and w, of bias, residual and y, and the accumulator.
@@ -91,6 +92,7 @@ func newConv(v Values, d record.DType) (Op, error) {
 	if c.Wo, err = convOut("width", c.W, c.S, c); err != nil {
 		return nil, err
 	}
+	c.seen = [2][]int64{c.rows().seen(), c.columns().seen()}
 	c.chanGroup = c.C / c.Groups
 	c.chanX, c.pixX, c.chanW, c.tapW = Product(c.H, c.W), 1, Product(c.R, c.S), 1
 	if c.NHWC {
@@ -161,6 +163,12 @@ func (c *Conv) Tensors() []Tensor {
 		w.Dims = []int64{c.K, c.R, c.S, c.chanGroup}
 		y.Dims = []int64{c.N, c.Ho, c.Wo, c.K}
 	}
+	if c.seen[0] != nil || c.seen[1] != nil {
+		x.Seen = [][]int64{nil, nil, c.seen[0], c.seen[1]}
+		if c.NHWC {
+			x.Seen = [][]int64{nil, c.seen[0], c.seen[1], nil}
+		}
+	}
 	bias := Tensor{Name: "bias", Role: In, DType: dt[1], Dims: []int64{c.K}}
 	res := Tensor{Name: "residual", Role: In, DType: dt[1], Dims: y.Dims}
 	if !c.D.Float() {
@@ -214,30 +222,15 @@ func (c *Conv) LeastFLOPs() int64 {
 	if all == math.MaxInt64 || all == 0 {
 		return all
 	}
-	padded := Product(c.Ho, c.R)*Product(c.Wo, c.S) - inside(c.H, c.Ho, c.R, c.Stride, c.Pad, c.Dilation)*inside(c.W, c.Wo, c.S, c.Stride, c.Pad, c.Dilation)
+	padded := Product(c.Ho, c.R)*Product(c.Wo, c.S) - c.rows().pairs()*c.columns().pairs()
 	return all - Product(2, c.N, c.K, c.chanGroup, padded)
 }
 
-// inside counts, along one dimension, the pairs of an output and a tap that see one of n inputs.
-func inside(n, outputs, taps, stride, pad, dilation int64) (pairs int64) {
-	for r := range taps {
-		at := r*dilation - pad // where output 0 sees
-		first := max(0, ceilDiv(-at, stride))
-		end := min(outputs, ceilDiv(n-at, stride)) // outputs o with at + o*stride < n
-		pairs += max(0, end-first)
-	}
-	return pairs
-}
+// rows and columns are how the kernel slides over an image.
+func (c *Conv) rows() window    { return window{c.H, c.Ho, c.R, c.Stride, c.Pad, c.Dilation} }
+func (c *Conv) columns() window { return window{c.W, c.Wo, c.S, c.Stride, c.Pad, c.Dilation} }
 
-// ceilDiv of a positive b; negative a give at most 0.
-func ceilDiv(a, b int64) int64 {
-	if a <= 0 {
-		return 0
-	}
-	return (a + b - 1) / b
-}
-
-// Bytes reads x, w, bias, residual and scale once and writes y once; a requantised y has one byte an element.
+// Bytes reads what windows see of x, and w, bias, residual and scale once and writes y once; a requantised y has one byte an element.
 func (c *Conv) Bytes() int64 { return tensorBytes(c.Tensors()) }
 
 // IntegerExact: sums of small integers are exact below 2^24, their scales are powers of two;

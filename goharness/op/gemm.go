@@ -220,14 +220,14 @@ func actFLOPs(act string) int64 {
 // Bytes reads A, B and what is added once, and writes C once.
 func (g *Gemm) Bytes() int64 { return tensorBytes(g.Tensors()) }
 
-// tensorBytes is the dense bytes of all tensors: each moved once. For an empty output nobody reads anything.
+// tensorBytes is what all tensors have of elements that the op reads or writes: each moved once. For an empty output nobody reads anything.
 func tensorBytes(ts []Tensor) int64 {
 	var n int64
 	if !slices.ContainsFunc(ts, func(t Tensor) bool { return t.Role == Out && Product(t.Dims...) > 0 }) {
 		return 0
 	}
 	for _, t := range ts {
-		b := Product(append([]int64{t.DType.Size()}, t.Dims...)...)
+		b := t.Bytes()
 		if b == math.MaxInt64 || n > math.MaxInt64-b {
 			return math.MaxInt64
 		}

@@ -62,6 +62,8 @@ type Tensor struct {
 	// IntRange r: integer mode draws from {-r..r} ({0..r} for uint8; of FillBalanced the odd
 	// ones); 0 means 3. FillScales, FillWeights: the exponent, 0 to 126.
 	IntRange int64
+	// Seen lists, by dimension, the indices that the op reads, where it leaves some out: pixels between the windows of a convolution. nil: all.
+	Seen [][]int64
 	// Derive gives element i of a Derived tensor from the program's inputs, bound in the order
 	// of DeriveFrom; the value is rounded once to the dtype.
 	Derive     func(in *Inputs, i int64) float64
@@ -231,7 +233,7 @@ func PackedOperandBytes(o Op) (sum int64) {
 	packed := PackedOperands(o)
 	for _, t := range o.Tensors() {
 		if slices.Contains(packed, t.Name) {
-			sum += t.Elements() * t.DType.Size()
+			sum += t.Bytes()
 		}
 	}
 	return sum
@@ -296,13 +298,30 @@ func (p Program) Bytes() int64 {
 	return n
 }
 
-// WorkingSet is the bytes of all tensors that have memory.
-func (p Program) WorkingSet() int64 {
+// StorageBytes is the bytes of all tensors that have memory: what one buffer set takes.
+func (p Program) StorageBytes() int64 {
 	var n int64
 	for _, t := range p.Tensors {
 		if t.Role != Latent {
 			n += t.StorageBytes()
 		}
+	}
+	return n
+}
+
+// WorkingSet is the bytes that a launch touches and caches hold afterwards: of each tensor what the step that touches most of it does.
+func (p Program) WorkingSet() int64 {
+	touched := map[string]int64{}
+	for _, s := range p.Steps {
+		for i, t := range s.Op.Tensors() {
+			if t.Role != Latent {
+				touched[s.Bind[i]] = max(touched[s.Bind[i]], t.TouchedBytes())
+			}
+		}
+	}
+	var n int64
+	for _, bytes := range touched {
+		n += bytes
 	}
 	return n
 }

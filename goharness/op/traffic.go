@@ -14,11 +14,11 @@ func TrafficOf(o Op) Traffic {
 	var largest int64
 	for _, x := range o.Tensors() {
 		if x.Role.Input() {
-			largest = max(largest, x.Elements()*x.DType.Size())
+			largest = max(largest, x.Bytes())
 		}
 	}
 	for _, x := range o.Tensors() {
-		b := x.Elements() * x.DType.Size()
+		b := x.Bytes()
 		switch {
 		case x.Role.Input():
 			t.ReadBytes += b

@@ -392,7 +392,7 @@ func (b *builder) add(r row, spec op.Spec, d record.DType, params map[string]str
 	if err != nil {
 		return fmt.Errorf("case %s: %w", c.ID, err)
 	}
-	if need := op.Single(o).WorkingSet(); b.o.Memory > 0 && need > b.o.Memory/10*8 {
+	if need := op.Single(o).StorageBytes(); b.o.Memory > 0 && need > b.o.Memory/10*8 {
 		c.SkipReason = fmt.Sprintf("needs %d bytes; 80 %% of the free memory is %d", need, b.o.Memory/10*8)
 	}
 	if r.dram && b.o.LLC == 0 {

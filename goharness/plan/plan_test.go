@@ -272,7 +272,7 @@ func TestCasesBeyondTheMemoryAreSkippedWithTheirNeed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		need := op.Single(o).WorkingSet()
+		need := op.Single(o).StorageBytes()
 		if over := need > (1<<30)/10*8; over != (c.SkipReason != "") || over && !strings.Contains(c.SkipReason, strconv.FormatInt(need, 10)) {
 			t.Errorf("%s needs %d bytes: %q", c.ID, need, c.SkipReason)
 		}

@@ -82,6 +82,7 @@ type Prepared struct {
 	FLOPs           int64          `json:"flops"`
 	Bytes           int64          `json:"bytes"`
 	WorkingSetBytes int64          `json:"working_set_bytes"`
+	StorageBytes    int64          `json:"storage_bytes"`
 	Items           int64          `json:"items"`
 	ItemUnit        string         `json:"item_unit"`
 	Traffic         op.Traffic     `json:"traffic"`

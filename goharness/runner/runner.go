@@ -37,7 +37,7 @@ func DefaultDeadline(q Request, c record.Case, p *Prepared) time.Duration {
 	var launch float64 // seconds of the slowest launch
 	arms := 1.0
 	if p != nil {
-		launch = float64(p.FLOPs)/0.5e9 + float64(p.WorkingSetBytes)/0.2e9
+		launch = float64(p.FLOPs)/0.5e9 + float64(p.StorageBytes)/0.2e9 // padding too: it is filled and looked at
 		if len(p.Arms) > 1 {
 			arms = float64(len(p.Arms))
 			launch *= arms // of one after the other

@@ -235,13 +235,13 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 		own.MemoryReserved() // from here on
 	}
 	out := &Prepared{Params: ref.Reference.Params(), FLOPs: ref.FLOPs(), Bytes: ref.Bytes(),
-		WorkingSetBytes: ref.WorkingSet(), Items: ref.Reference.Items(),
+		WorkingSetBytes: ref.WorkingSet(), StorageBytes: ref.StorageBytes(), Items: ref.Reference.Items(),
 		MemoryBefore: cur.rss, DeviceBefore: before, Traffic: op.TrafficOf(ref.Reference)}
 	if spec, ok := s.Ops.Spec(ref.Reference.Name()); ok {
 		out.ItemUnit = spec.Item
 	}
 	if first := cur.arms[0].p; len(cur.arms) > 1 { // whose time the result's is
-		out.FLOPs, out.Bytes, out.WorkingSetBytes, out.Traffic = first.FLOPs(), first.Bytes(), first.WorkingSet(), op.ProgramTraffic(first)
+		out.FLOPs, out.Bytes, out.WorkingSetBytes, out.StorageBytes, out.Traffic = first.FLOPs(), first.Bytes(), first.WorkingSet(), first.StorageBytes(), op.ProgramTraffic(first)
 	}
 	s.cur = cur
 	for i := range cur.arms {
@@ -304,10 +304,10 @@ func (s *Server) prepare(q Request) (*Prepared, error) {
 // maxSets bounds the buffer sets of a cold case: on several NUMA nodes each buffer of 2 MiB and more is a mapping of its own, of which a process has 65,530.
 const maxSets = 4096
 
-// sets is how many buffer sets of need bytes an arm uses in a mode: a cold one rotates
+// sets is how many buffer sets an arm uses in a mode that touches so many bytes of each: a cold one rotates
 // through twice the last-level cache, so that a set has left the caches before it is used
 // again. Arms are sized each by itself, since a sample rotates the sets of its own arm alone.
-func (s *Server) sets(mode string, need int64) (int, error) {
+func (s *Server) sets(mode string, touched int64) (int, error) {
 	switch mode {
 	case record.Hot, "":
 		return 1, nil
@@ -316,10 +316,10 @@ func (s *Server) sets(mode string, need int64) (int, error) {
 		if llc == 0 {
 			return 0, backend.Unsupported("mode cold: the size of the last-level cache is unknown")
 		}
-		n := 2*llc/max(1, need) + 2
+		n := 2*llc/max(1, touched) + 2
 		if n > maxSets {
-			return 0, backend.Unsupported("mode cold: %d buffer sets of %d bytes would be needed to exceed twice the last-level cache of %d bytes; at most %d are made: choose a larger shape",
-				n, need, llc, maxSets)
+			return 0, backend.Unsupported("mode cold: %d buffer sets of which %d bytes each are touched would be needed to exceed twice the last-level cache of %d bytes; at most %d are made: choose a larger shape",
+				n, touched, llc, maxSets)
 		}
 		return int(n), nil
 	}

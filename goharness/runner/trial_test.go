@@ -185,7 +185,7 @@ func TestTrialsOfAComparisonAreQuartets(t *testing.T) {
 }
 
 func TestTheDeadlineLeavesRoomForWhatWasAskedFor(t *testing.T) {
-	p := &runner.Prepared{FLOPs: 1e9, WorkingSetBytes: 0.2e9} // 3 s at the slowest
+	p := &runner.Prepared{FLOPs: 1e9, StorageBytes: 0.2e9} // 3 s at the slowest
 	for _, tc := range []struct {
 		name  string
 		q     runner.Request
@@ -202,11 +202,11 @@ func TestTheDeadlineLeavesRoomForWhatWasAskedFor(t *testing.T) {
 			t.Errorf("%s: %v, want %v to %v", tc.name, d, tc.least, tc.most)
 		}
 	}
-	small := &runner.Prepared{FLOPs: 1, WorkingSetBytes: 1}
+	small := &runner.Prepared{FLOPs: 1, StorageBytes: 1}
 	if d := runner.DefaultDeadline(runner.Request{Verb: runner.VerbMeasure}, record.Case{Device: "cpu", Trials: 1e6}, small); d < 220*time.Second {
 		t.Errorf("a million samples of 220 µs have %v", d)
 	}
-	huge := &runner.Prepared{FLOPs: 1 << 62, WorkingSetBytes: 1 << 62}
+	huge := &runner.Prepared{FLOPs: 1 << 62, StorageBytes: 1 << 62}
 	if d := runner.DefaultDeadline(runner.Request{Verb: runner.VerbMeasure}, record.Case{Device: "cpu", Trials: 1e6}, huge); d <= 0 {
 		t.Errorf("the longest deadline is %v", d)
 	}
@@ -328,6 +328,34 @@ func TestEachColdArmRotatesTwiceTheLastLevelCache(t *testing.T) {
 	rep = s.Handle(context.Background(), runner.Request{Verb: runner.VerbPrepare, Case: &tiny})
 	if rep.Err == nil || rep.Err.Kind != "unsupported" || !strings.Contains(rep.Err.Message, "buffer sets") {
 		t.Errorf("80 bytes a set cannot exceed the cache: %+v", rep.Err)
+	}
+}
+
+// A column block of a wide matrix: 4,416 bytes of it are touched and 403,712 allocated.
+func TestColdSetsFollowWhatIsTouchedAndMemoryWhatIsAllocated(t *testing.T) {
+	for _, tc := range []struct {
+		free int64
+		mode string
+		sets int // 0: refused for lack of memory
+	}{{1 << 40, record.Hot, 1}, {1 << 40, record.Cold, 2<<20/4416 + 2}, {100e6, record.Cold, 0}, {500e3, record.Hot, 0}} {
+		s := toy(&fakebackend.Backend{})
+		s.Host = host{free: func() int64 { return tc.free }, llc: 1 << 20}
+		c := record.Case{ID: "toy/gemm", Device: "toy", Threads: 1, Mode: tc.mode, Program: record.ProgramRef{Op: "gemm", DType: record.FP32,
+			Params: map[string]string{"m": "1", "n": "16", "k": "64", "ldb": "1600"}}}
+		rep := s.Handle(t.Context(), runner.Request{Verb: runner.VerbPrepare, Case: &c})
+		switch {
+		case tc.sets == 0:
+			if rep.Err == nil || rep.Err.Kind != string(record.Skipped) {
+				t.Errorf("%s with %d bytes free: %+v", tc.mode, tc.free, rep.Err)
+			}
+		case rep.Err != nil:
+			t.Errorf("%s: %v", tc.mode, rep.Err)
+		default:
+			if p := rep.Prepared; p.Arms[0].Sets != tc.sets || p.WorkingSetBytes != 4416 || p.Bytes != 4416 || p.StorageBytes != 4*(64+63*1600+16+16) {
+				t.Errorf("%s: %d sets, want %d; working set %d of %d bytes, %d bytes moved", tc.mode, p.Arms[0].Sets, tc.sets, p.WorkingSetBytes, p.StorageBytes, p.Bytes)
+			}
+		}
+		s.Close()
 	}
 }
 

@@ -141,8 +141,8 @@ func (d *device) Kernels(o op.Op) ([]backend.KernelInfo, error) {
 
 // Prepare picks a kernel and makes the buffers of one set; the others would hold the same.
 func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Executable, error) {
-	if d.o.MemoryLimit > 0 && p.WorkingSet() > d.o.MemoryLimit {
-		return nil, &backend.MemoryError{Need: p.WorkingSet(), Have: d.o.MemoryLimit, What: "the toy's memory"}
+	if d.o.MemoryLimit > 0 && p.StorageBytes() > d.o.MemoryLimit {
+		return nil, &backend.MemoryError{Need: p.StorageBytes(), Have: d.o.MemoryLimit, What: "the toy's memory"}
 	}
 	e := &executable{d: d, p: p, seed: o.Seed, mem: map[string][]byte{}}
 	for _, s := range p.Steps {
@@ -176,12 +176,12 @@ func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Execut
 		}
 	}
 	reused := int64(0)
-	if d.kept >= p.WorkingSet() {
-		reused = p.WorkingSet()
+	if d.kept >= p.StorageBytes() {
+		reused = p.StorageBytes()
 	}
 	d.kept -= reused
-	d.b.held.Add(p.WorkingSet() - reused)
-	d.inUse += p.WorkingSet()
+	d.b.held.Add(p.StorageBytes() - reused)
+	d.inUse += p.StorageBytes()
 	return e, nil
 }
 
@@ -367,10 +367,8 @@ func (e *executable) ReadRaw(name string) (storage, before, after []byte, err er
 	return m[guard : len(m)-guard], m[:guard], m[len(m)-guard:], nil
 }
 
-func (e *executable) WorkingSet() int64 { return e.p.WorkingSet() }
-
 func (e *executable) Release() error {
-	e.d.inUse -= e.p.WorkingSet()
-	e.d.kept += e.p.WorkingSet()
+	e.d.inUse -= e.p.StorageBytes()
+	e.d.kept += e.p.StorageBytes()
 	return nil
 }

@@ -71,7 +71,7 @@ func (d *device) Prepare(p op.Program, o backend.PrepareOptions) (backend.Execut
 	if o.Kernel != "" && o.Kernel != add.Name {
 		return nil, backend.Unsupported("the toy has no kernel %q", o.Kernel)
 	}
-	need := p.WorkingSet() * int64(max(1, o.Sets))
+	need := p.StorageBytes() * int64(max(1, o.Sets))
 	if d.limit > 0 && need > d.limit-d.used {
 		return nil, &backend.MemoryError{Need: need, Have: d.limit - d.used, What: "memory limit of the toy"}
 	}
@@ -99,7 +99,6 @@ type executable struct {
 }
 
 func (e *executable) Kernels() []backend.KernelInfo { return []backend.KernelInfo{add} }
-func (e *executable) WorkingSet() int64             { return e.p.WorkingSet() }
 func (e *executable) Release() error                { e.sets = nil; e.d.used -= e.bytes; return nil }
 
 // Fill gives element i of tensor n its value, a pure function of seed, n and i, and

@@ -61,7 +61,7 @@ func draw(r *rand.Rand, s op.Spec) op.Op {
 		}
 	}
 	o, err := op.NewRegistry(s).New(s.Name, params, s.DTypes[r.IntN(len(s.DTypes))])
-	if err != nil || o.FLOPs() > drawnFLOPs || op.Single(o).WorkingSet() > drawnBytes {
+	if err != nil || o.FLOPs() > drawnFLOPs || op.Single(o).StorageBytes() > drawnBytes {
 		return nil
 	}
 	return o
