@@ -147,3 +147,39 @@ func TestAnArmThatVariesByItselfLooksFasterThanInTheMedian(t *testing.T) {
 		t.Errorf("5 %% beside 1 %%: %.1f %%, documented are 4 %%", 100*got)
 	}
 }
+
+// Where the quartets say otherwise, the interval holds both, and no class is given that one of the two speaks against.
+func TestAnArmThatVariesByItselfIsNotCalledFaster(t *testing.T) {
+	cuts := []Cut{{1.5, "strong"}, {1.1, "moderate"}, {0.95, "minimal"}}
+	for _, tc := range []struct{ a, b float64 }{{0.07, 0.01}, {0.01, 0.10}, {0.01, 0.01}} {
+		r := rand.New(rand.NewPCG(19, 20))
+		const trials, visits, quartets = 200, 3, 40
+		wrong, holds := 0, 0
+		for range trials {
+			var times [2][]float64
+			var qs []Quartet
+			for range visits * quartets {
+				q := Quartet{}
+				for range 2 {
+					a, b := 1+tc.a*r.NormFloat64(), 1+tc.b*r.NormFloat64()
+					times[0], times[1] = append(times[0], a), append(times[1], b)
+					q.A, q.B = q.A+a, q.B+b
+				}
+				qs = append(qs, q)
+			}
+			x, err := ratioOfVisits(qs, times, []int{quartets, quartets, quartets}, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if c := Decide(x, cuts, "slower").Class; c != "minimal" && c != Inconclusive {
+				wrong++
+			}
+			if x.CI95[0] <= 1 && 1 <= x.CI95[1] {
+				holds++
+			}
+		}
+		if wrong > trials/20 || holds < trials*9/10 {
+			t.Errorf("equal means, %v and %v of noise: %d of %d verdicts that one is faster or slower, %d intervals hold 1", tc.a, tc.b, wrong, trials, holds)
+		}
+	}
+}
