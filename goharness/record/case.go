@@ -18,6 +18,9 @@ const UseCaseVerification = "verification"
 // Probe reports whether a result was measured to find a limit and not to rate a kernel.
 func (r *Result) Probe() bool { return r.UseCase == UseCaseCeiling || r.UseCase == UseCaseSweep }
 
+// HasFigure reports whether a result's time and rates say something: it counts, and was not launched once to be verified.
+func (r *Result) HasFigure() bool { return r.Status.Counts() && r.UseCase != UseCaseVerification }
+
 // Case is one question: "fp32 GEMM 1024³ on cpu, 2 threads, hot". It is plain data, so that
 // a worker process can be asked it. Programs are named and resolved by the worker.
 type Case struct {

@@ -304,7 +304,7 @@ func theoreticalBandwidth(r *Result, level string, ceilings []Ceiling) float64 {
 }
 
 // Summarize counts results by status and finds the bests of each suite. Only results
-// whose status counts can be a best; GFLOPS bests come from floating-point precisions,
+// with a figure can be a best; GFLOPS bests come from floating-point precisions,
 // bandwidth bests from cases whose working set lies in DRAM.
 func Summarize(results []Result) Summary {
 	s := Summary{Counts: map[Status]int{}, Suites: map[string]SuiteSummary{}}
@@ -320,7 +320,7 @@ func Summarize(results []Result) Summary {
 		}
 		b := s.Suites[suite]
 		b.Cases++
-		if r.Status.Counts() {
+		if r.HasFigure() {
 			if r.DType.Float() && r.GFLOPS > b.BestGFLOPS {
 				b.BestGFLOPS, b.BestGFLOPSCase = r.GFLOPS, r.ID
 			}

@@ -38,7 +38,7 @@ func (x graphsExport) operations() (map[string]graphsOperation, error) {
 	for i := range x.doc.Results {
 		r := &x.doc.Results[i]
 		id, err := ParseCaseID(r.ID)
-		if r.Device != x.device.ID || r.Probe() || err != nil || len(r.Arms) > 0 {
+		if r.Device != x.device.ID || r.Probe() || r.UseCase == UseCaseVerification || err != nil || len(r.Arms) > 0 {
 			continue
 		}
 		kept, there, err := keptOf[graphsProfileKept](r.Extra, graphsProfileKey)

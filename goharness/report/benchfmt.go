@@ -26,7 +26,7 @@ func writeBenchfmt(w io.Writer, docs []record.Calibration) error {
 		d := &docs[i]
 		left := 0
 		for n := range d.Results {
-			if r := &d.Results[n]; !r.Status.Counts() || (r.Time == nil && len(r.Arms) == 0) {
+			if r := &d.Results[n]; !r.HasFigure() || (r.Time == nil && len(r.Arms) == 0) {
 				left++
 			}
 		}
@@ -61,7 +61,7 @@ func chip(h *record.Host) string {
 
 func benchLines(b *strings.Builder, r *record.Result) {
 	id, err := record.ParseCaseID(r.ID)
-	if err != nil || !r.Status.Counts() {
+	if err != nil || !r.HasFigure() {
 		return
 	}
 	name := benchName(id)

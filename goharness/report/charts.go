@@ -277,7 +277,7 @@ func overTime(rate float64, t *record.Time) (low, high float64) {
 // nanosecond. Where fewer operations are needed than are counted (Winograd, padding) it stands at what must be executed, as the
 // ceilings judge them; where more (3×TF32), at what counts, below a limit in the same terms. What was verified and launched once has no figure to stand at.
 func onRoofline(r *record.Result) (intensity, gflops float64, ok bool) {
-	if r.Probe() || r.UseCase == record.UseCaseVerification || !r.Status.Counts() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
+	if r.Probe() || !r.HasFigure() || r.Time == nil || r.Time.MedianNS <= 0 || r.Executed() <= 0 || r.Bytes <= 0 || r.FLOPs <= 0 {
 		return 0, 0, false
 	}
 	n := float64(min(r.Executed(), r.FLOPs))

@@ -48,7 +48,7 @@ func metricOf(r *record.Result) metric {
 // a speed above its physical limit or of a wrong answer is not shown as a speed.
 func performance(r *record.Result) string {
 	switch {
-	case !r.Status.Counts():
+	case !r.HasFigure():
 		return none
 	case r.Ratio != nil:
 		return "×" + times(r.Ratio.Value, 3)
@@ -74,7 +74,7 @@ func rateUnit(d record.DType) string {
 
 // latency shows the median time of one launch; of a comparison those of both arms that its ratio is formed of.
 func latency(r *record.Result) string {
-	if !r.Status.Counts() {
+	if !r.HasFigure() {
 		return none
 	}
 	if arms, ok := measure.ArmTimes(r); ok {
@@ -90,7 +90,7 @@ func latency(r *record.Result) string {
 func half(r *record.Result) string {
 	var h float64
 	switch {
-	case !r.Status.Counts():
+	case !r.HasFigure():
 		return none
 	case r.Ratio != nil && r.Ratio.Value > 0:
 		h = r.Ratio.CI95[1]/r.Ratio.Value/2 - r.Ratio.CI95[0]/r.Ratio.Value/2 // halves: the ends may be as large as numbers get

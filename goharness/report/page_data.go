@@ -186,7 +186,7 @@ func (t *stringTable) row(r *record.Result, verdict string) pageRow {
 	num(p.low)
 	num(p.high)
 	arms := ""
-	if r.Time != nil && r.Status.Counts() && len(r.Arms) == 0 {
+	if r.Time != nil && r.HasFigure() && len(r.Arms) == 0 {
 		num(r.Time.MedianNS)
 		num(max(0, r.Time.CI95NS[0]))
 		num(r.Time.CI95NS[1])
@@ -243,7 +243,7 @@ type figure struct {
 
 func performanceOf(r *record.Result) figure {
 	switch {
-	case !r.Status.Counts():
+	case !r.HasFigure():
 		return figure{}
 	case r.Ratio != nil:
 		f := figure{unit: "×", value: r.Ratio.Value, low: max(0, r.Ratio.CI95[0]), high: r.Ratio.CI95[1]}
