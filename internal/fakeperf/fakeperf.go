@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c755e073fff1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=cf982b1ed038
 #include "fakeperf.h"
 */
 import "C"

@@ -18,6 +18,7 @@ import (
 	"unsafe"
 
 	"ridge/goharness/op"
+	"ridge/goharness/record"
 	"ridge/native/kernel"
 )
 
@@ -58,6 +59,42 @@ func Apply(kernelName, opName string, x []float32) ([]float32, error) {
 		}
 	}
 	return y, nil
+}
+
+// ApplyBias adds a bias a channel to planes of inner elements (1: rows over the channels) with the named kernel, on the calling thread: bias_add as an op has
+// rows alone. For a bf16 kernel the numbers must be bf16's.
+func ApplyBias(kernelName string, x, bias []float32, inner int) ([]float32, error) {
+	table := unsafe.Slice(C.ridge_elementwise_table(), C.ridge_elementwise_table_len())
+	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
+	if i < 0 || len(bias) == 0 || inner < 1 || len(x)%(len(bias)*inner) != 0 {
+		return nil, fmt.Errorf("add a bias to %d elements, %d channels, planes of %d, with kernel %s: expected whole images and a kernel of the elementwise family", len(x), len(bias), inner, kernelName)
+	}
+	d := record.DType(C.GoString(table[i].dtype))
+	size := int(d.Size())
+	put := func(v []float32) unsafe.Pointer {
+		p := kernel.Alloc(uintptr(size*len(v)) + 1)
+		for j, e := range v {
+			op.Encode(d, unsafe.Slice((*byte)(p), size*len(v))[j*size:], float64(e))
+		}
+		return p
+	}
+	a, b, y := put(x), put(bias), put(make([]float32, len(x)))
+	args := (*C.ridge_elementwise_args)(kernel.Alloc(C.sizeof_ridge_elementwise_args))
+	for _, p := range []unsafe.Pointer{a, b, y, unsafe.Pointer(args)} {
+		defer kernel.Free(p)
+	}
+	args.n, args.channels, args.inner = C.int64_t(len(x)), C.int64_t(len(bias)), C.int64_t(inner)
+	args.outer = args.n / (args.channels * args.inner)
+	args.a, args.y, args.op = a, y, C.RIDGE_EW_BIAS_ADD
+	args.p[0] = b
+	if rc := C.apply(&table[i], args); rc != 0 {
+		return nil, fmt.Errorf("add a bias with kernel %s: status %d", kernelName, rc)
+	}
+	out := make([]float32, len(x))
+	for j := range out {
+		out[j] = float32(op.Decode(d, unsafe.Slice((*byte)(y), size*len(x))[j*size:]))
+	}
+	return out, nil
 }
 
 // ApplyRequantize requantises sums, each with its own scale, with the named kernel on the calling thread: as one row over

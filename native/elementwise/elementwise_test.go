@@ -11,6 +11,8 @@ import (
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/elementwise"
+	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -49,6 +51,44 @@ func TestPerChannelKernelsMatchTheExpectation(t *testing.T) {
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+}
+
+// Planes of one channel, as NCHW images have them: short ones, and those of bf16 that go in groups, in whole and with both ends.
+func TestABiasIsAddedToPlanesOfItsChannel(t *testing.T) {
+	b := native.New()
+	for _, d := range dtypes {
+		var names []string
+		for _, f := range b.Families {
+			for _, k := range f.Kernels {
+				if k.Implements("bias_add", d) && kernel.Detect().Has(k.ISA) {
+					names = append(names, k.Name)
+				}
+			}
+		}
+		for _, s := range [][3]int{{0, 64, 7}, {1, 1, 1}, {1, 64, 7}, {2, 3, 49}, {1, 5, 1031}, {3, 2, 256}, {4, 37, 1}} {
+			outer, channels, inner := s[0], s[1], s[2]
+			x, bias := make([]float32, outer*channels*inner), make([]float32, channels)
+			for i := range x {
+				x[i] = float32(i%13 - 6)
+			}
+			for c := range bias {
+				bias[c] = float32(c % 64)
+			}
+			for _, k := range names {
+				y, err := elementwise.ApplyBias(k, x, bias, inner)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				for i, got := range y {
+					if want := x[i] + bias[i/inner%channels]; got != want {
+						t.Errorf("%s, %d x %d planes of %d: element %d is %g, want %g", k, outer, channels, inner, i, got, want)
+						break
+					}
+				}
+			}
+		}
+	}
 }
 
 // The variants with non-temporal stores take only arrays beyond 64 MiB; one op of each

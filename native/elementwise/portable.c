@@ -10,6 +10,8 @@
 #include "../include/ridge_half.h"
 
 static float function(int op, float x, float s) {
+  const int gated = op == RIDGE_EW_GELU || op == RIDGE_EW_GELU_TANH || op == RIDGE_EW_SILU;
+  if (gated && x == -INFINITY) return -0.0f; // the limit: -infinity times 0 is NaN
   switch (op) {
     case RIDGE_EW_RELU: return x < 0 ? 0 : x;
     case RIDGE_EW_GELU: return 0.5f * x * erfcf(-x * 0.70710678f);

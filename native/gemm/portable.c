@@ -81,6 +81,7 @@ RIDGE_INLINE float e4m3_to_float(uint8_t b) {
         uint32_t acc = 0; /* wraps as the hardware's 32-bit accumulators do */             \
         GEMM_ROW(g, TA, int8_t);                                                           \
         for (int64_t k = 0; k < g->K; k++) acc += (uint32_t)((int32_t)a[k] * b[k * step]); \
+        if (g->beta != 0) acc += ((const uint32_t *)g->D)[z * g->stride_d + i * g->ldd + j]; \
         if (g->bias) acc += ((const uint32_t *)g->bias)[j];                                \
         const int64_t at = z * g->stride_c + i * g->ldc + j;                               \
         if (g->scale)                                                                      \

@@ -120,3 +120,39 @@ func TestInfiniteElementsReachTheSumsOfTheirRowAlone(t *testing.T) {
 		}
 	}
 }
+
+// Integer kernels add a matrix D, beta 1, which the op's parameters leave to floating point.
+func TestIntegerKernelsAddAMatrix(t *testing.T) {
+	for _, s := range [][3]int{{1, 5, 3}, {2, 33, 40}, {20, 33, 40}, {37, 70, 130}} {
+		m, n, k := s[0], s[1], s[2]
+		a, b, d := make([]float64, m*k), make([]float64, k*n), make([]float64, m*n)
+		for i := range a {
+			a[i] = float64(i * 7 % 100)
+		}
+		for i := range b {
+			b[i] = float64(i*5%255 - 127)
+		}
+		for i := range d {
+			d[i] = float64(i*1000003%2000003 - 1000001)
+		}
+		for _, dtype := range []record.DType{record.INT8, record.U8S8} {
+			o := kerneltest.Op(t, "gemm", dtype, shape(m, n, k)).(*op.Gemm)
+			o.Beta = 1
+			ran := applied(t, o, [][]float64{a, b, d}, func(name string, got []float64) {
+				for i, y := range got {
+					want := d[i]
+					for q := range k {
+						want += a[i/n*k+q] * b[q*n+i%n]
+					}
+					if y != want {
+						t.Errorf("%s, %d x %d x %d: element %d is %g, want %g", name, m, n, k, i, y, want)
+						return
+					}
+				}
+			})
+			if ran == 0 {
+				t.Errorf("%s: no kernel took a product and a matrix", dtype)
+			}
+		}
+	}
+}

@@ -7,6 +7,8 @@
 //   rms_norm:            x/sqrt(mean(x^2) + eps)*gamma along the columns
 //   add_layer_norm, add_rms_norm: z = x + r rounded to the data's type, y = layer_norm or rms_norm of z;
 //                        both are written: the residual stream of a transformer goes on as z
+//                        The norms hold for |x| up to 2^126, though fp32 has no squares of such numbers; beyond, 1/sqrt
+//                        is a denormal number and x - mean may be infinite
 //   argmax:              index of the first largest element along dim, y of int64; NaN above all numbers
 //
 // max and min of an input with NaN are undefined (x86 drops it, NEON keeps it); of nothing,

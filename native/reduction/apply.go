@@ -8,7 +8,17 @@ static int apply_scratch(const ridge_kernel *k, const ridge_reduction_args *a, v
   ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = bytes};
   return k->fn(a, &ctx);
 }
-static int64_t scratch(const ridge_kernel *k, const ridge_reduction_args *a) { return k->workspace ? k->workspace(a, 1) : 0; }
+static void no_barrier(struct ridge_team *team, int32_t tid) { (void)team, (void)tid; }
+static int64_t team_scratch(const ridge_kernel *k, const ridge_reduction_args *a, int n) { return k->workspace ? k->workspace(a, n) : 0; }
+// The threads of a team one after the other, twice: the second time each finds what the others left before a barrier.
+static int apply_team(const ridge_kernel *k, const ridge_reduction_args *a, int n, void *workspace, int64_t bytes) {
+  int rc = 0;
+  for (int i = 0; i < 2 * n; i++) {
+    ridge_ctx ctx = {.tid = i % n, .nthreads = n, .barrier = no_barrier, .workspace = workspace, .workspace_bytes = bytes};
+    rc |= k->fn(a, &ctx);
+  }
+  return rc;
+}
 static int apply(const ridge_kernel *k, const ridge_reduction_args *a) {
   char workspace[64] __attribute__((aligned(64)));
   ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = sizeof workspace};
@@ -44,10 +54,11 @@ func Extremum(kernelName, opName string, x []float32) (float32, error) {
 
 // overAll reduces all of x and gives the first eight bytes of y.
 func overAll(kernelName, opName string, x []float32) (int64, error) {
-	code := slices.Index(op.ReductionOps, opName)
-	table := unsafe.Slice(C.ridge_reduction_table(), C.ridge_reduction_table_len())
-	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
-	if code < 0 || i < 0 || C.GoString(table[i].dtype) != "fp32" {
+	k, code, err := find(kernelName, opName)
+	if err != nil {
+		return 0, err
+	}
+	if C.GoString(k.dtype) != "fp32" {
 		return 0, fmt.Errorf("%s with kernel %s: expected an fp32 kernel of the reduction family", opName, kernelName)
 	}
 	n := len(x)
@@ -57,12 +68,65 @@ func overAll(kernelName, opName string, x []float32) (int64, error) {
 	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args + 8))
 	defer kernel.Free(unsafe.Pointer(args))
 	y := (*int64)(unsafe.Add(unsafe.Pointer(args), C.sizeof_ridge_reduction_args))
-	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, C.int32_t(code)
+	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, code
 	args.x, args.y = mem, unsafe.Pointer(y)
-	if rc := C.apply(&table[i], args); rc != 0 {
+	if rc := C.apply(k, args); rc != 0 {
 		return 0, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
 	}
 	return *y, nil
+}
+
+// Matrix is the input of a sum or mean: Rows x Cols elements, reduced along Dim (-1: all).
+type Matrix struct {
+	Rows, Cols, Dim int
+	X               []float64
+}
+
+// Reduce evaluates sum or mean of chosen values with the named kernel, as a team of so many threads would: the way to see sums that
+// inputs balanced around 0, those of a verification, do not make. The kernel must be runnable here.
+func Reduce(kernelName, opName string, threads int, m Matrix) ([]float64, error) {
+	k, code, err := find(kernelName, opName)
+	if err != nil {
+		return nil, err
+	}
+	n := map[int]int{-1: 1, 0: m.Cols, 1: m.Rows}[m.Dim]
+	if len(m.X) != m.Rows*m.Cols || n == 0 || threads < 1 {
+		return nil, fmt.Errorf("%s of %d elements along %d with kernel %s: expected %d x %d elements, a dim of -1 to 1 and a thread", opName, len(m.X), m.Dim, kernelName, m.Rows, m.Cols)
+	}
+	d := record.DType(C.GoString(k.dtype))
+	size := int(d.Size())
+	x, y := kernel.Alloc(uintptr(size*len(m.X))), kernel.Alloc(uintptr(size*n))
+	defer kernel.Free(x)
+	defer kernel.Free(y)
+	in, out := unsafe.Slice((*byte)(x), size*len(m.X)), unsafe.Slice((*byte)(y), size*n)
+	for i, v := range m.X {
+		op.Encode(d, in[i*size:], v)
+	}
+	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args))
+	defer kernel.Free(unsafe.Pointer(args))
+	args.rows, args.cols, args.dim, args.op, args.x, args.y = C.int64_t(m.Rows), C.int64_t(m.Cols), C.int32_t(m.Dim), code, x, y
+	bytes := C.team_scratch(k, args, C.int(threads))
+	ws := kernel.Alloc(uintptr(bytes) + 64)
+	defer kernel.Free(ws)
+	if rc := C.apply_team(k, args, C.int(threads), unsafe.Add(ws, (64-uintptr(ws)%64)%64), bytes); rc != 0 {
+		return nil, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
+	}
+	sums := make([]float64, n)
+	for i := range sums {
+		sums[i] = op.Decode(d, out[i*size:])
+	}
+	return sums, nil
+}
+
+// find gives a kernel by its name, and an op's number.
+func find(kernelName, opName string) (*C.ridge_kernel, C.int32_t, error) {
+	code := slices.Index(op.ReductionOps, opName)
+	table := unsafe.Slice(C.ridge_reduction_table(), C.ridge_reduction_table_len())
+	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
+	if code < 0 || i < 0 {
+		return nil, 0, fmt.Errorf("%s with kernel %s: expected an op and a kernel of the reduction family", opName, kernelName)
+	}
+	return &table[i], C.int32_t(code), nil
 }
 
 // Rows are the operands of a norm along rows of Cols elements. R is nil for a norm of X alone; Offset: elements by which every
@@ -77,13 +141,14 @@ type Rows struct {
 // to see NaN, infinity, denormals and ties of rounding. It gives the sums that an addition stores (else nil) and y. The
 // kernel must be runnable here; those with non-temporal stores run at every size.
 func Norm(kernelName, opName string, r Rows) (z, y []float64, err error) {
-	code := slices.Index(op.ReductionOps, opName)
-	table := unsafe.Slice(C.ridge_reduction_table(), C.ridge_reduction_table_len())
-	i := slices.IndexFunc(table, func(k C.ridge_kernel) bool { return C.GoString(k.name) == kernelName })
-	if code < 0 || i < 0 || r.Cols < 1 || len(r.X)%r.Cols != 0 {
-		return nil, nil, fmt.Errorf("apply %s with kernel %s to %d elements in rows of %d: expected an op and a kernel of the reduction family and whole rows", opName, kernelName, len(r.X), r.Cols)
+	kern, code, err := find(kernelName, opName)
+	if err != nil {
+		return nil, nil, err
 	}
-	d := record.DType(C.GoString(table[i].dtype))
+	if r.Cols < 1 || len(r.X)%r.Cols != 0 {
+		return nil, nil, fmt.Errorf("apply %s with kernel %s to %d elements in rows of %d: expected whole rows", opName, kernelName, len(r.X), r.Cols)
+	}
+	d := record.DType(C.GoString(kern.dtype))
 	size, n := int(d.Size()), len(r.X)
 	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args))
 	defer kernel.Free(unsafe.Pointer(args))
@@ -107,11 +172,11 @@ func Norm(kernelName, opName string, r Rows) (z, y []float64, err error) {
 	for _, f := range free {
 		defer f()
 	}
-	args.rows, args.cols, args.dim, args.op, args.eps = C.int64_t(n/r.Cols), C.int64_t(r.Cols), 1, C.int32_t(code), C.double(r.Eps)
-	bytes := C.scratch(&table[i], args)
+	args.rows, args.cols, args.dim, args.op, args.eps = C.int64_t(n/r.Cols), C.int64_t(r.Cols), 1, code, C.double(r.Eps)
+	bytes := C.team_scratch(kern, args, 1)
 	ws := kernel.Alloc(uintptr(bytes) + 64)
 	defer kernel.Free(ws)
-	if rc := C.apply_scratch(&table[i], args, unsafe.Add(ws, (64-uintptr(ws)%64)%64), bytes); rc != 0 {
+	if rc := C.apply_scratch(kern, args, unsafe.Add(ws, (64-uintptr(ws)%64)%64), bytes); rc != 0 {
 		return nil, nil, fmt.Errorf("apply %s with kernel %s: status %d", opName, kernelName, rc)
 	}
 	decode := func(b []byte) []float64 {

@@ -6,7 +6,7 @@
 
 enum {
   RD_GROUP = 8,        // rows taken in together along dim 0
-  RD_TILE = 4096,      // columns whose float64 sums stay in the cache (32 KiB)
+  RD_TILE = 4096,      // doubles of columns that stay in the cache (32 KiB)
   RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
   RD_STREAMED = 4 << 10, // bytes of a row of exponentials that stays in L1 beside the one before, where the output streams past the caches
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
@@ -22,12 +22,15 @@ RIDGE_INLINE int rd_by_columns(const ridge_reduction_args *g, int nthreads) {
 // Columns rounded up to whole cache lines of doubles.
 RIDGE_INLINE int64_t rd_pitch(const ridge_reduction_args *g) { return (g->cols + 7) / 8 * 8; }
 
+// Doubles of a column along dim 0 for elements of so many bytes: its sum, of fp64 also what its additions lost.
+#define rd_doubles(size) ((size) == 8 ? 2 : 1)
+
 // sum, mean, max, min: column sums per thread along dim 0, else one line per thread; argmax along
 // dim 0: best values and their rows of a tile.
-RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads) {
+RIDGE_INLINE int64_t rd_reduce_bytes(const ridge_reduction_args *g, int nthreads, int size) {
   if (g->dim != 0) return nthreads * 64ll;
   if (g->op == RIDGE_RD_ARGMAX) return nthreads * RD_TILE * 16ll;
-  return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_pitch(g));
+  return 8ll * nthreads * (rd_by_columns(g, nthreads) ? RD_TILE : rd_doubles(size) * rd_pitch(g));
 }
 
 // Two fp32 rows of exponentials per busy thread along dim 1, each with room for two partial groups; along dim 0 per thread those of

@@ -172,3 +172,54 @@ func TestNormsOfDenormalsAreThoseOfTheirNumbers(t *testing.T) {
 		}
 	}
 }
+
+// Numbers whose squares, or whose sum, fp32 does not hold have the norms of small ones, in rows of any length, and leave the other rows alone.
+func TestNormsOfNumbersWhoseSquaresLeaveFP32(t *testing.T) {
+	const rows, large = 3, 1
+	for _, cols := range []int{7, 16, 33, 64, 256, 2119} {
+		for _, v := range []float64{1e10, 4e18, 2e19, 1e30, 8e37} {
+			r := reduction.Rows{Cols: cols, Eps: 1e-5, X: make([]float64, rows*cols), R: make([]float64, rows*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols)}
+			var sum float64
+			for i := range r.X {
+				r.X[i] = float64(i%5-2) / 4
+				if i/cols == large {
+					r.X[i] = v * []float64{1, -1, 1}[i%3]
+					sum += r.X[i]
+				}
+			}
+			for i := range r.Gamma {
+				r.Gamma[i] = 1
+			}
+			mean := sum / float64(cols)
+			for _, d := range []record.DType{record.BF16, record.FP32} {
+				for _, name := range []string{"layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm"} {
+					in, center := r, 0.0
+					if !strings.HasPrefix(name, "add_") {
+						in.R = nil
+					}
+					if strings.HasSuffix(name, "layer_norm") {
+						center = mean
+					}
+					var squares float64
+					for _, x := range r.X[large*cols : (large+1)*cols] {
+						squares += (x - center) / v * (x - center) / v
+					}
+					root := math.Sqrt(squares / float64(cols))
+					for _, k := range normKernels(t, name, d) {
+						_, y, err := reduction.Norm(k, name, in)
+						if err != nil {
+							t.Fatal(err)
+						}
+						for i, got := range y {
+							want := (r.X[i] - center) / v / root
+							if i/cols == large && !(math.Abs(got-want) <= 0x1p-7*math.Abs(want)) || i/cols != large && !(math.Abs(got) < 2) {
+								t.Errorf("%s %s, %d columns of about %g: element (%d,%d) %g, want %g", k, name, cols, v, i/cols, i%cols, got, want)
+								break
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}

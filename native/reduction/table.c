@@ -2,7 +2,8 @@
 
 #include "sizes.h"
 
-static int64_t reduce_workspace(const void *args, int32_t nthreads) { return rd_reduce_bytes(args, nthreads); }
+static int64_t reduce_workspace(const void *args, int32_t nthreads) { return rd_reduce_bytes(args, nthreads, 4); }
+static int64_t reduce_workspace_fp64(const void *args, int32_t nthreads) { return rd_reduce_bytes(args, nthreads, 8); }
 static int64_t softmax_workspace_fp32(const void *args, int32_t nthreads) { return rd_softmax_bytes(args, nthreads, 4); }
 static int64_t softmax_workspace_bf16(const void *args, int32_t nthreads) { return rd_softmax_bytes(args, nthreads, 2); }
 
