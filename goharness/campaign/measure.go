@@ -320,6 +320,7 @@ func (c *campaign) warnings() []string {
 	}
 	out = append(out, c.disturbed...)
 	out = append(out, c.plan.Warnings...)
+	out = append(out, c.singleVisits()...)
 	out = append(out, c.plateauWarnings()...)
 	out = append(out, placementWarnings(c.doc.Results)...)
 	out = append(out, queueWarnings(c.doc.Results)...)

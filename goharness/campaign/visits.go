@@ -3,6 +3,7 @@ package campaign
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -305,4 +306,21 @@ func (c *campaign) replace(r record.Result) {
 	if i := slices.IndexFunc(c.doc.Results, func(x record.Result) bool { return x.ID == r.ID }); i >= 0 {
 		c.doc.Results[i] = r
 	}
+}
+
+// singleVisits warns of comparisons that were not visited again, as where a calibration leaves fusion patterns little time.
+func (c *campaign) singleVisits() []string {
+	once, all := 0, 0
+	for _, k := range c.plan.Cases {
+		if r, ok := c.done[k.ID]; ok && c.visited(k) && r.Status.Counts() && r.Ratio != nil {
+			all++
+			if len(r.Ratio.Visits) < 2 {
+				once++
+			}
+		}
+	}
+	if once == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d of %d comparisons were visited once, for lack of time: their intervals know nothing of how a level changes from visit to visit; ridge fusion, or a longer --budget, has time for more", once, all)}
 }

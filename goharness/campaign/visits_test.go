@@ -4,6 +4,7 @@ package campaign
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,5 +172,20 @@ func TestAVisitSamplesAsLongAsItTakesAroundThat(t *testing.T) {
 		if got := visitBudget(tc.first, tc.most, tc.around); got != tc.want {
 			t.Errorf("first %d, most %d, %v around it: %d, want %d", tc.first, tc.most, tc.around, got, tc.want)
 		}
+	}
+}
+
+func TestComparisonsThatWereVisitedOnceAreWarnedOf(t *testing.T) {
+	c := &campaign{done: map[string]record.Result{}}
+	for id, visits := range map[string][]int{"once": nil, "twice": {4, 4}} {
+		c.plan.Cases = append(c.plan.Cases, record.Case{ID: id, Baselines: []string{"buffers"}})
+		c.done[id] = record.Result{ID: id, Status: record.OK, Ratio: &record.Ratio{Visits: visits}}
+	}
+	if got := c.singleVisits(); len(got) != 1 || !strings.HasPrefix(got[0], "1 of 2 comparisons were visited once") {
+		t.Errorf("%q", got)
+	}
+	delete(c.done, "once")
+	if got := c.singleVisits(); len(got) != 0 {
+		t.Errorf("%q of what was not measured", got)
 	}
 }
