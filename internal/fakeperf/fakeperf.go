@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c755e073fff1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=22c66eda94b5
 #include "fakeperf.h"
 */
 import "C"

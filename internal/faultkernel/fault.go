@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c755e073fff1
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=22c66eda94b5
 #include "fault.h"
 */
 import "C"

@@ -200,9 +200,9 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
   float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
-  float *less = factor + PANEL;
-  int32_t *seen = (int32_t *)(less + ATT_PANELS * PANEL);
-  float c = (float)(a->scale * LOG2E);
+  float *before = factor + PANEL;
+  int32_t *seen = (int32_t *)(before + ATT_PANELS * PANEL);
+  const float c = (float)(a->scale * LOG2E), by = h->scores ? (float)LOG2E : SCALED ? 1 : c;
 #if defined(ATT_SOFT)
   const int soft = !h->scores && soft_takes(D, a->Skv);
 #endif
@@ -211,7 +211,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
     nv = panel_vectors(vectors - i);
     pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
-  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0, less[i] = 0x1p100f;
+  for (int64_t i = 0; i < vectors * VL; i++) top[i] = before[i] = BEFORE, total[i] = 0;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
   // Lanes past the last query see what it sees. A division for each lane and block took 2 % at 512 keys.
   for (int64_t i = 0, at = r0 % a->Sq; i < vectors * VL; i++) {
@@ -236,7 +236,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
       if (soft) {
         soft_work *work = (soft_work *)(s + UNITS(KEYS) * PANEL);
         for (int again = 0; again < 2; again++)
-          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, less + first, top + first, total + first, factor, seen, clear, c)) break;
+          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, before + first, top + first, total + first, factor, seen, clear, c)) break;
         gather((int)nv, dim, n, vb, MR, STRIP, s, factor, sums + first * dim);
         continue;
       }
@@ -248,14 +248,19 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
       } else {
         scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
       }
-      soften((int)nv, n, s, was, top + first, total + first, factor, c);
+      soften((int)nv, n, s, was, top + first, total + first, factor, by);
       gather((int)nv, dim, n, vb, p->in_place ? D : MR, p->in_place ? MR : STRIP, s, factor, sums + first * dim);
     }
   }
-  // A query that sees no key has only hidden scores, each with the weight 1: its output is 0.
-  for (int64_t i = 0; i < vectors * VL; i++) total[i] = sees[i] > 0 ? 1 / total[i] : 0;
+  for (int64_t i = 0; i < vectors * VL; i++) total[i] = 1 / total[i];
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
+    // A query that sees no key: its output is 0, whatever V holds.
+    for (int64_t l = 0; l < nv * VL; l++) {
+      if (sees[i * VL + l] > 0) continue;
+      total[i * VL + l] = 0;
+      for (int64_t d = 0; d < dim; d++) sums[(i * dim + d * nv) * VL + l] = 0;
+    }
     unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, h->o + (r0 + i * VL) * D);
   }
 }

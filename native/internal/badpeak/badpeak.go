@@ -5,7 +5,7 @@
 package badpeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=c755e073fff1
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=22c66eda94b5
 #include "badpeak.h"
 */
 import "C"
