@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=22c66eda94b5
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2496d2ec8148
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=22c66eda94b5
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=2496d2ec8148
 #include "fault.h"
 */
 import "C"

@@ -22,7 +22,7 @@
 //
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed V (bf16: and K) written and read besides.
 // Limit: arithmetic. For VL scores the two products take 2D multiply-adds, the exponential and
-// what belongs to it 7 on the same pipes and 9 other vector operations.
+// what belongs to it 8 on the same pipes and 8 other vector operations.
 // Versions (Zen 3, one thread, of the FMA probe at 12 heads x 2048 x 64 and at 4096 x 128, full; medians of
 // runs on a shared host, so only steps within one run are exact): 1, keys as lanes, K and V packed, 6x16
 // tiles: 0.62-0.75, 0.62-0.82. 2, queries as lanes, multiply-adds left to gcc, which reloads operands:

@@ -8,7 +8,7 @@
 // qk_softmax holds Skv x PANEL scores, 4 bytes each: with 24 queries 393 KB at 4096 keys. Beyond L2 it reads them from L3, 64 bytes
 // (twice, and written once) for the 2*D multiply-adds of 16 scores, which binds nowhere.
 // Weights that outgrow the caches are stored past them, a line of a row at a time.
-// Bytes: what the operands hold, once. Weights below 2^-126 of a row's largest count as 0.
+// Bytes: what the operands hold, once. Weights below 2^-125 of a row's largest count as 0.
 #ifndef RIDGE_ATTENTION_PARTS_H
 #define RIDGE_ATTENTION_PARTS_H
 

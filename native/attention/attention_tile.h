@@ -3,7 +3,7 @@
 // rows, queries are lanes:
 //
 //   scores   s[j][w]  = sum_d k[j][d] * q[d][w]          and top[w] = max over j
-//   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w]
+//   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w] (scores that are read are scaled here)
 //   gather   o[d][w]  = o[d][w] * factor[w] + sum_j v[d/MR][j][d%MR] * s[j][w]     (packed; or v[j][d], in place)
 //
 // A register tile is MR rows x NV vectors: MR*NV sums, NV vectors of the right operand, and one
@@ -35,17 +35,17 @@ typedef ridge_vi vi;
 typedef ridge_vf_any vf_any;
 typedef ridge_vi_any vi_any;
 
-// The score of a hidden key, whose weight is 0, and the maximum before the first: no finite score is less, and it is finite itself,
-// for -infinity less -infinity is NaN.
+// The score of a hidden key, whose weight is 0, and the maximum before the first score: no finite one is less, and it is finite itself, for
+// -infinity less -infinity is NaN.
 #define HIDDEN -__builtin_inff()
 #define BEFORE -__FLT_MAX__
 
 // log2(e): the exponentials are powers of 2.
 #define LOG2E 1.44269504088896340736
 
-// 2^(x*scale) up to 2^126; 0 where the exponent rounds to -126 or less; NaN of NaN: ridge_vmax gives its second operand then. n, the
-// rounded exponent, by adding 1.5*2^23 + 126, so that the low bits hold n + 126 and, shifted, are 2^(n-1), or 0 at -126. The polynomial is
-// twice that of ridge_vexp2, so that no product is denormal. Multiplied, not added to the exponent: a NaN's bits must not become a number's.
+// 2^(x*scale), at most 2^126; 0 where the exponent rounds to -126 or less; NaN of NaN, which ridge_vmax gives as its second operand. n, the
+// rounded exponent, comes by adding 1.5*2^23 + 126: the low bits then hold n + 126, which, shifted, is 2^(n-1), or 0 at -126. The polynomial is
+// twice that of ridge_vexp2, so no product is denormal. Multiplied, not added to the exponent, where a NaN's low bits would make a number of it.
 RIDGE_INLINE RIDGE_VT vf exp2_low(vf x, float scale) {
   x = ridge_vmax((vf){0} - 126.0f / scale, x);
   vf r = x * scale + 12583038.0f;

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=22c66eda94b5
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2496d2ec8148
 #cgo LDFLAGS: -lm
 #include "fill.h"
 // The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=22c66eda94b5
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=2496d2ec8148
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
