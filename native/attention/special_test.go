@@ -57,13 +57,14 @@ func (p *problem) seen(row int64) int64 {
 func (p *problem) weights(row int64) []float64 {
 	w := make([]float64, p.seen(row))
 	top, total := math.Inf(-1), 0.0
+	s, q, k := p.in["s"], p.in["q"], p.in["k"]
 	for j := range w {
-		if s := p.in["s"]; s != nil {
+		if s != nil {
 			w[j] = s[row*p.skv+int64(j)]
 		} else {
 			key := row/p.sq/p.group*p.skv + int64(j)
-			for d := range p.dim {
-				w[j] += p.in["q"][row*p.dim+d] * p.in["k"][key*p.dim+d] * p.scale
+			for d, x := range q[row*p.dim : (row+1)*p.dim] {
+				w[j] += x * k[key*p.dim+int64(d)] * p.scale
 			}
 		}
 		top = max(top, w[j])
@@ -108,12 +109,12 @@ func (p *problem) check(t *testing.T, what string) {
 	if ran < 2 {
 		t.Errorf("%s %s %s: %d kernels ran", p.Name(), p.DType(), kerneltest.Describe(p), ran)
 	}
-	failed := map[string]bool{}
+	failed, v := map[string]bool{}, p.in["v"]
 	for row := range ts[len(ts)-1].Elements() / width {
 		w := p.weights(row)
 		for c := range width {
 			want, bound := 0.0, 0.0
-			if p.in["v"] == nil {
+			if v == nil {
 				if c < int64(len(w)) {
 					want, bound = w[c], rounding*w[c]
 				}
@@ -122,8 +123,8 @@ func (p *problem) check(t *testing.T, what string) {
 				}
 			} else {
 				for j, x := range w {
-					v := p.in["v"][(row/p.sq/p.group*p.skv+int64(j))*width+c]
-					want, bound = want+x*v, bound+rounding*math.Abs(x*v)
+					x *= v[(row/p.sq/p.group*p.skv+int64(j))*width+c]
+					want, bound = want+x, bound+rounding*math.Abs(x)
 				}
 			}
 			if bound > 1e30 && !math.IsInf(want, 0) {
@@ -147,7 +148,7 @@ func each(t *testing.T, with func(o op.Op)) {
 	for _, d := range []record.DType{record.FP32, record.BF16} {
 		for _, s := range []map[string]string{
 			shape(1, 1, 0, 4, 4, 8, 0), shape(1, 1, 0, 1, 37, 32, 0), shape(1, 2, 1, 3, 70, 64, 1), shape(1, 1, 0, 4, 2, 8, 1), shape(1, 1, 0, 7, 3, 32, 1),
-			shape(1, 1, 0, 20, 37, 40, 0), shape(1, 1, 0, 65, 0, 64, 1), shape(1, 1, 0, 65, 40, 64, 1), shape(1, 1, 0, 20, 600, 64, 0),
+			shape(1, 1, 0, 20, 37, 40, 0), shape(1, 1, 0, 20, 70, 64, 1), shape(1, 1, 0, 50, 40, 64, 1), shape(1, 1, 0, 17, 270, 64, 0),
 		} {
 			with(kerneltest.Op(t, "attention", d, s))
 		}
@@ -173,8 +174,8 @@ func TestNaNAndInfinityOfScoresReachTheirRowsAsInASoftmax(t *testing.T) {
 			if n == 0 {
 				continue
 			}
-			for _, at := range []int{0, n / 3, n / 2, n - 1} {
-				for _, v := range specials {
+			for i, v := range specials {
+				for _, at := range [][2]int{{0, n / 2}, {n / 3, n - 1}}[i%2] {
 					p := problemOf(o)
 					p.in[name][at] = v
 					p.check(t, fmt.Sprintf("%g in element %d of %s", v, at, name))
@@ -206,7 +207,7 @@ func TestScoresOfMinusInfinityHaveNoWeight(t *testing.T) {
 func TestHugeScoresAreComparedLikeOthers(t *testing.T) {
 	each(t, func(o op.Op) {
 		largest := map[record.DType]float64{record.FP32: math.MaxFloat32, record.BF16: 0x1.fep127}[o.DType()]
-		for _, size := range []float64{0x1p32, 0x1p100, 0x1p125, largest} {
+		for _, size := range []float64{0x1p32, 0x1p125, largest} {
 			for _, sign := range []float64{-1, 1} {
 				for _, first := range []int64{-1, 0, 2} { // the key whose score is the largest, -1: none
 					p := problemOf(o)
