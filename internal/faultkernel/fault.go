@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=cf982b1ed038
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=e1d6530e9d75
 #include "fault.h"
 */
 import "C"

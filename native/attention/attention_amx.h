@@ -141,8 +141,9 @@ RIDGE_INLINE int soft_takes(int64_t D, int64_t keys) {
 RIDGE_INLINE RIDGE_VT void soft_tile(const int nv, const float *score, const vf *m, float scale, operand *p, vf *sums, vf *tops, const key *next,
                                      int64_t ld, int64_t D) {
   const vi ones = (vi){0} + 0x3f803f80;
-  vf sum[NV], most[NV];
-  for (int v = 0; v < nv; v++) sum[v] = sums[v], most[v] = tops[v];
+  const vf most = 126.0f / scale - (vf){0};
+  vf sum[NV], top[NV];
+  for (int v = 0; v < nv; v++) sum[v] = sums[v], top[v] = tops[v];
   RIDGE_UNROLL(1)
   for (int r = 0; r < MR; r += 2) {
     if (next)
@@ -150,24 +151,24 @@ RIDGE_INLINE RIDGE_VT void soft_tile(const int nv, const float *score, const vf 
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv; v++) {
       const vf even = *(const vf_any *)(score + (r * nv + v) * VL), odd = *(const vf_any *)(score + ((r + 1) * nv + v) * VL);
-      most[v] = ridge_vmax(most[v], ridge_vmax(even, odd));
-      const vi w = weights(exp2_short(even * scale - m[v]), exp2_short(odd * scale - m[v]));
+      top[v] = ridge_vmax(top[v], ridge_vmax(even, odd));
+      const vi w = weights(exp2_short(m[v] - even, scale, most), exp2_short(m[v] - odd, scale, most));
       ATT_DOT2(sum[v], w, ones);
       *(vi_any *)(p + (r / 2 * nv + v) * VL) = w;
     }
   }
-  for (int v = 0; v < nv; v++) sums[v] = sum[v], tops[v] = most[v];
+  for (int v = 0; v < nv; v++) sums[v] = sum[v], tops[v] = top[v];
 }
 
 RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
-                                           soft_work *work, float *less, float *top, float *total, float *factor, const int32_t *seen,
+                                           soft_work *work, float *before, float *top, float *total, float *factor, const int32_t *seen,
                                            int64_t clear, float scale) {
   key tail[MR * MOST_D] __attribute__((aligned(64)));
   const int64_t w = nv * VL;
   operand *p = (operand *)s;
   vf m[NV] = {{0}}, sum[NV] = {{0}}, most[NV] = {{0}};
   for (int v = 0; v < nv; v++) most[v] = *(const vf_any *)(top + v * VL);
-  float *before = NULL;
+  float *last = NULL;
   TILE_STATE
 #define SOFT_BEGIN(t, row, col) TILE_ZERO(t)
   for (int64_t j = 0;; j += MR) {
@@ -176,36 +177,36 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
     if (j < n && j + MR > n) a = repeat_last(tail, k, ld, j, n, D), lda = D;
     if (j < n) {
       int64_t d = 0;
-      TILE_FIRST(nv, TILE_K, TILE_Q, before, w, SOFT_BEGIN);
+      TILE_FIRST(nv, TILE_K, TILE_Q, last, w, SOFT_BEGIN);
       for (d = 32; d < D; d += 32) TILE_STEP(nv, TILE_K, TILE_Q);
     } else {
-      TILE_EACH(nv, TILE_STORE, before, w);
+      TILE_EACH(nv, TILE_STORE, last, w);
     }
-    if (before) { // scores of the keys before
-      if (j > clear) hide_tile(nv, j - MR, seen, before);
+    if (last) { // scores of the keys before
+      if (j > clear) hide_tile(nv, j - MR, seen, last);
       if (j == MR)
         for (int v = 0; v < nv; v++) {
           vf first = most[v];
-          for (int r = 0; r < MR; r++) first = ridge_vmax(first, *(const vf_any *)(before + (r * nv + v) * VL));
-          m[v] = ridge_vmax(first * scale, (vf){0} + NOTHING);
+          for (int r = 0; r < MR; r++) first = ridge_vmax(*(const vf_any *)(last + (r * nv + v) * VL), first);
+          m[v] = first;
         }
-      soft_tile(nv, before, m, scale, p, sum, most, j + 2 * MR <= n ? a + MR * ld : NULL, ld, D);
+      soft_tile(nv, last, m, scale, p, sum, most, j + 2 * MR <= n ? a + MR * ld : NULL, ld, D);
       p += MR / 2 * w;
     }
     if (j >= n) break;
-    before = work->raw[j / MR % 2];
+    last = work->raw[j / MR % 2];
   }
 #undef SOFT_BEGIN
   vf lead = (vf){0};
   for (int v = 0; v < nv; v++) {
     *(vf_any *)(top + v * VL) = most[v];
-    lead = ridge_vmax(lead, most[v] * scale - m[v]);
+    lead = ridge_vmax((most[v] - m[v]) * scale, lead); // not NaN, of infinite scores
   }
   for (int l = 0; l < VL; l++)
     if (lead[l] > ATT_LEAD) return 0;
   for (int v = 0; v < nv; v++) {
-    const vf f = exp2_low(-m[v] - *(const vf_any *)(less + v * VL));
-    *(vf_any *)(less + v * VL) = -m[v];
+    const vf f = exp2_low(*(const vf_any *)(before + v * VL) - m[v], scale);
+    *(vf_any *)(before + v * VL) = m[v];
     *(vf_any *)(factor + v * VL) = f;
     *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum[v];
   }

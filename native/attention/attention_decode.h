@@ -119,12 +119,29 @@ RIDGE_VT static void decode_scores(int64_t D, int64_t rows, int64_t n, const et 
   }
 }
 
+// What fewer than VL rows of V add to o, s holding their weights. A row past the last, whose weight is 0, must not be read as the last one
+// again: an infinite element of that is 0 * infinity.
+__attribute__((noinline)) RIDGE_VT static void decode_gather_some(int64_t D, int64_t rows, int64_t keys, const et *const row[VL], const float *s,
+                                                                  float *o) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t l = 0; l < keys; l++)
+      for (int64_t d = 0; d < D; d += STEP) {
+        vf x[FORMS];
+        load_forms(row[l] + d, x);
+        for (int e = 0; e < FORMS; e++) *(vf_any *)(o + r * D + d + e * VL) += x[e] * s[r * CHUNK + l];
+      }
+}
+
 // o[r] += sum over n keys of weight * v[key], weights in the order of decode_scores.
 RIDGE_VT static void decode_gather(int64_t D, int64_t rows, int64_t n, const et *v, const float *s, float *o) {
   int64_t span = ceil_div(n, VL);
   for (int64_t i = 0; i < span; i++) {
     const et *row[VL];
     row_pointers(v, D, i, span, n, row);
+    if ((VL - 1) * span + i >= n) {
+      decode_gather_some(D, rows, ceil_div(n - i, span), row, s + i * VL, o);
+      continue;
+    }
     for (int64_t r = 0; r < rows; r++) {
       vf p[VL];
       RIDGE_UNROLL_ALL
@@ -165,12 +182,12 @@ RIDGE_VT static void decode_soften(int64_t D, int round, int64_t sees, int64_t n
   for (int l = 1; l < VL; l++) t = m[l] > t ? m[l] : t;
   m = t - (vf){0};
   if (t != *top) {
-    vf f = exp2_low(*top - m);
+    vf f = exp2_low(*top - m, 1);
     for (int64_t d = 0; d < D; d += VL) *(vf_any *)(o + d) *= f;
     *total *= f[0], *top = t;
   }
   for (int64_t j = 0; j < width; j += VL) {
-    vf e = exp2_low(*(const vf_any *)(s + j) - m);
+    vf e = exp2_low(*(const vf_any *)(s + j) - m, 1);
     if (round) e = round_weights(e);
     sum += e;
     *(vf_any *)(s + j) = e;
@@ -181,9 +198,10 @@ RIDGE_VT static void decode_soften(int64_t D, int round, int64_t sees, int64_t n
 RIDGE_VT static void decode_finish(const ridge_attention_args *a, int64_t head, const part *p) {
   int64_t rows = a->H / a->HKV * a->Sq;
   for (int64_t r = 0; r < rows; r++) {
-    float inverse = ridge_attention_visible(a, r % a->Sq) > 0 ? 1 / p->total[r] : 0;
+    const int sees = ridge_attention_visible(a, r % a->Sq) > 0;
+    const float inverse = 1 / p->total[r];
     et *o = (et *)a->o + (head * rows + r) * a->D;
-    for (int64_t d = 0; d < a->D; d++) store_one(o + d, p->o[r * a->D + form_at(d)] * inverse);
+    for (int64_t d = 0; d < a->D; d++) store_one(o + d, sees ? p->o[r * a->D + form_at(d)] * inverse : 0);
   }
 }
 
@@ -191,7 +209,7 @@ RIDGE_VT static void decode_finish(const ridge_attention_args *a, int64_t head, 
 RIDGE_VT static void decode_join(const ridge_attention_args *a, const part *to, const part *from) {
   for (int64_t r = 0; r < a->H / a->HKV * a->Sq; r++) {
     float m = to->top[r] > from->top[r] ? to->top[r] : from->top[r];
-    vf f = exp2_low(to->top[r] - m - (vf){0}), g = exp2_low(from->top[r] - m - (vf){0});
+    vf f = exp2_low(to->top[r] - m - (vf){0}, 1), g = exp2_low(from->top[r] - m - (vf){0}, 1);
     to->top[r] = m, to->total[r] = to->total[r] * f[0] + from->total[r] * g[0];
     for (int64_t d = r * a->D; d < (r + 1) * a->D; d += VL)
       *(vf_any *)(to->o + d) = *(const vf_any *)(to->o + d) * f + *(const vf_any *)(from->o + d) * g;
@@ -210,7 +228,7 @@ RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx,
       p = part_of(a, ctx, ctx->tid, j0 == 0);
       for (int64_t i = 0; i < rows * D; i++)
         p.q[i / D * D + form_at(i % D)] = load_one((const et *)a->q + head * rows * D + i) * c, p.o[i] = 0;
-      for (int64_t r = 0; r < rows; r++) p.top[r] = HIDDEN, p.total[r] = 0;
+      for (int64_t r = 0; r < rows; r++) p.top[r] = BEFORE, p.total[r] = 0;
     }
 #if defined(ATT_DOT)
     const int dots = rows > 1;

@@ -70,6 +70,12 @@ RIDGE_INLINE RIDGE_VT vf round_weights(vf e) {
 __attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int64_t rows, int64_t n, const et *v, const float *s, float *o) {
   int64_t span = ceil_div(n, VL);
   for (int64_t i = 0; i < span; i++) {
+    if ((VL - 1) * span + i >= n) {
+      const et *row[VL];
+      row_pointers(v, D, i, span, n, row);
+      decode_gather_some(D, rows, ceil_div(n - i, span), row, s + i * VL, o);
+      continue;
+    }
     for (int64_t r0 = 0; r0 < rows; r0 += 4) {
       uint32_t weights[VL / 2][4];
       float *out[4];
@@ -89,7 +95,7 @@ __attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int6
         for (int x = 0; x < 4; x++) acc[x][0] = *(const vf_any *)(out[x] + d), acc[x][1] = *(const vf_any *)(out[x] + d + VL);
         RIDGE_UNROLL_ALL
         for (int l = 0; l < VL; l += 2) {
-          const et *a = v + att_min(l * span + i, n - 1) * D + d, *b = v + att_min((l + 1) * span + i, n - 1) * D + d;
+          const et *a = v + (l * span + i) * D + d, *b = a + span * D;
           if (r0 == 0) __builtin_prefetch((const char *)a + AHEAD), __builtin_prefetch((const char *)b + AHEAD);
           ridge_vu lo = (ridge_vu) * (const pairs_any *)a, hi = (ridge_vu) * (const pairs_any *)b;
           vi even = (vi)((lo & 0xffff) | hi << 16), odd = (vi)(lo >> 16 | (hi & 0xffff0000u));

@@ -2,30 +2,28 @@
 // lane, holds two dimensions of q and K, two keys of the weights and V:
 //
 //   scores   s[j][w]    = sum_d k[j][d] * q[d][w]                     and top[w] = max over j
-//   soften   p[j/2][w]  = bf16(2^(s[j][w]*scale - top[w]*scale)), keys j and j+1 of a unit, and total[w]
+//   soften   p[j/2][w]  = bf16(2^((s[j][w] - top[w])*scale)), keys j and j+1 of a unit, and total[w]
 //   gather   o[d][w]    = o[d][w] * factor[w] + sum_j v[j][d] * p[j][w]
 //
-// q stays bf16, so the scores are scaled, not q: by the multiply-add that subtracts the maximum
-// (scale > 0 leaves the order alone). K's row holds its units as they are needed; p overwrites the
+// q stays bf16, so the scores are scaled, not q: by the multiply-adds that round the exponent (scale > 0 leaves the order alone; scaled
+// before the maximum is subtracted, scores beyond 2^31 would differ from themselves by more than an exponent holds). K's row holds its units as they are needed; p overwrites the
 // scores; V comes with its keys in pairs.
 //
 // The weights are rounded to bf16, half a unit in the last place, 2^-8 of each at most; total sums
 // the rounded ones, so that a common error cancels: o - exact = sum_j w[j]*r[j]*(v[j] - o), |r| <= 2^-8.
-// Products are exact in fp32, sums fp32; denormals count as 0.
+// Products are exact in fp32, sums fp32; denormals count as 0, by which the weights of hidden keys become 0.
 //
 // Per unit and tile of 8 keys x 48 queries: 24 dot products, 3 loads, 8 broadcasts = 24 cycles at one
-// a cycle. Per vector of scores besides: 4.75 cycles of the same pipes (multiply-adds and half a dot product for the
-// total, the conversions' part) and 6 of the adders' (maximum, 3 additions, shift, conversion, permutation).
+// a cycle. Per vector of scores besides: 5.75 cycles of the same pipes (multiply-adds and half a dot product for the
+// total, the conversions' part) and 6 of the adders' (2 maxima, 2 additions, shift, conversion, permutation).
 #ifndef RIDGE_ATTENTION_DOT_H
 #define RIDGE_ATTENTION_DOT_H
 
 typedef uint32_t operand; // units of packed q and V
 typedef uint16_t key;     // K as the scores read it
+enum { SCALED = 0 };      // scores come from q as it is
 typedef uint32_t unit_any __attribute__((aligned(2), may_alias));
 typedef int32_t pairs_any __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias));
-
-// The scaled maximum of a query that saw nothing; a hidden key's scaled score lies far below.
-#define NOTHING -0x1p100f
 
 // acc += x.lo * b.lo + x.hi * b.hi in every lane; spelled out as ATT_FMA is (attention_fma.h).
 #if !defined(RIDGE_MODEL)
@@ -52,12 +50,13 @@ RIDGE_INLINE vf dot2(vf acc, vi b, vi x) {
     }                                                         \
   } while (0)
 
-// Takes the maximum of a tile of which some keys are hidden.
+// Takes the maximum of a tile of which some keys are hidden. Here and below the maximum so far comes second, which passes NaN over: a block
+// whose weights refer to a maximum before it is known (attention_soft.h) needs one that never falls.
 __attribute__((noinline)) RIDGE_VT static void hidden_top(int nv, int64_t j, const int32_t *seen, float *s, float *top) {
   hide_tile(nv, j, seen, s);
   for (int v = 0; v < nv; v++) {
     vf m = *(const vf_any *)(top + v * VL);
-    for (int r = 0; r < MR; r++) m = ridge_vmax(m, *(const vf_any *)(s + (r * nv + v) * VL));
+    for (int r = 0; r < MR; r++) m = ridge_vmax(*(const vf_any *)(s + (r * nv + v) * VL), m);
     *(vf_any *)(top + v * VL) = m;
   }
 }
@@ -95,32 +94,34 @@ RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const key *k, in
     for (int v = 0; v < nv; v++) {
       vf m = *(const vf_any *)(top + v * VL);
       RIDGE_UNROLL_ALL
-      for (int r = 0; r < MR; r++) m = ridge_vmax(m, acc[r][v]);
+      for (int r = 0; r < MR; r++) m = ridge_vmax(acc[r][v], m);
       *(vf_any *)(top + v * VL) = m;
     }
   }
 }
 
-// 2^x for x <= 0 (or above by a rounding), x below -125 as -125; relative error 2^-13.7, a fiftieth of
-// what rounding to bf16 may do. See exp2_low.
-RIDGE_INLINE RIDGE_VT vf exp2_short(vf x) {
+// 2^(-x*scale) for x >= 0 (or below by a lead, attention_amx.h), x above most = 126/scale as most, where the polynomial is less than 1: a
+// denormal, which weights makes 0. NaN of NaN, which the minimum gives as its second operand, and of which bf16 has no bits that the
+// exponent's could meet. Relative error 2^-13.7, a fiftieth of what rounding to bf16 may do. See exp2_low.
+RIDGE_INLINE RIDGE_VT vf exp2_short(vf x, float scale, vf most) {
 #if defined(RIDGE_MODEL)
-  x = ridge_vmax(x, (vf){0} - 125.0f);
-#else // the more negative, the larger as an unsigned number; integer operations have pipes to spare
-  x = (vf)_mm512_min_epu32((__m512i)x, (__m512i)((vf){0} - 125.0f));
+  x = -ridge_vmax(-most, -x);
+#else
+  x = (vf)_mm512_min_ps((__m512)most, (__m512)x);
 #endif
-  vf r = x + 12582912.0f;
-  vf f = x - (r - 12582912.0f);
+  vf r = 12582912.0f - x * scale;
+  vf f = 12582912.0f - r - x * scale;
   vf p = f * 0.05517167f + 0.24261112f;
   p = p * f + 0.69326099f;
   p = p * f + 0.99992807f;
   return (vf)((ridge_vu)p + ((ridge_vu)r << 23));
 }
 
-// Two keys' weights in units, rounded to bf16.
+// Two keys' weights in units, rounded to bf16, denormals as 0.
 RIDGE_INLINE RIDGE_VT vi weights(vf even, vf odd) {
 #if defined(RIDGE_MODEL)
   ridge_vu a = (ridge_vu)even, b = (ridge_vu)odd;
+  a &= (ridge_vu)((a & 0x7f800000u) != 0), b &= (ridge_vu)((b & 0x7f800000u) != 0);
   a += 0x7fff + (a >> 16 & 1), b += 0x7fff + (b >> 16 & 1);
   return (vi)(a >> 16 | (b & 0xffff0000u));
 #else
@@ -135,24 +136,25 @@ RIDGE_INLINE RIDGE_VT vi weights(vf even, vf odd) {
 RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
                                        float *factor, float scale) {
   const vi ones = (vi){0} + 0x3f803f80;
+  const vf most = 126.0f / scale - (vf){0};
   RIDGE_UNROLL_ALL
   for (int v = 0; v < nv; v++) {
-    vf m = ridge_vmax(*(const vf_any *)(top + v * VL) * scale, (vf){0} + NOTHING), sum = (vf){0};
+    vf m = *(const vf_any *)(top + v * VL), sum = (vf){0};
     const vf_any *at = (const vf_any *)(s + v * VL);
     vi_any *to = (vi_any *)(s + v * VL);
     int64_t j = 0;
     RIDGE_UNROLL(2)
     for (; j + 2 <= n; j += 2, at += 2 * nv, to += nv) {
-      vi p = weights(exp2_short(at[0] * scale - m), exp2_short(at[nv] * scale - m));
+      vi p = weights(exp2_short(m - at[0], scale, most), exp2_short(m - at[nv], scale, most));
       ATT_DOT2(sum, p, ones);
       *to = p;
     }
     if (j < n) {
-      vi p = weights(exp2_short(at[0] * scale - m), (vf){0});
+      vi p = weights(exp2_short(m - at[0], scale, most), (vf){0});
       ATT_DOT2(sum, p, ones);
       *to = p;
     }
-    vf f = exp2_low(ridge_vmax(*(const vf_any *)(was + v * VL) * scale, (vf){0} + NOTHING) - m);
+    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m, scale);
     *(vf_any *)(factor + v * VL) = f;
     *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum;
   }

@@ -22,7 +22,7 @@
 //
 // FLOP (4D+6) per visible pair; bytes q, k, v, o once, packed V (bf16: and K) written and read besides.
 // Limit: arithmetic. For VL scores the two products take 2D multiply-adds, the exponential and
-// what belongs to it 7 on the same pipes and 9 other vector operations.
+// what belongs to it 8 on the same pipes and 8 other vector operations.
 // Versions (Zen 3, one thread, of the FMA probe at 12 heads x 2048 x 64 and at 4096 x 128, full; medians of
 // runs on a shared host, so only steps within one run are exact): 1, keys as lanes, K and V packed, 6x16
 // tiles: 0.62-0.75, 0.62-0.82. 2, queries as lanes, multiply-adds left to gcc, which reloads operands:
@@ -200,9 +200,9 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
   float *sums = scratch + ATT_PANELS * PANEL * D, *s = sums + ATT_PANELS * PANEL * dim;
   float *top = s + (KEYS + MR) * PANEL, *total = top + ATT_PANELS * PANEL, *was = total + ATT_PANELS * PANEL;
   float *factor = was + PANEL;
-  float *less = factor + PANEL;
-  int32_t *seen = (int32_t *)(less + ATT_PANELS * PANEL);
-  float c = (float)(a->scale * LOG2E);
+  float *before = factor + PANEL;
+  int32_t *seen = (int32_t *)(before + ATT_PANELS * PANEL);
+  const float c = (float)(a->scale * LOG2E), by = h->scores ? (float)LOG2E : SCALED ? 1 : c;
 #if defined(ATT_SOFT)
   const int soft = !h->scores && soft_takes(D, a->Skv);
 #endif
@@ -211,7 +211,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
     nv = panel_vectors(vectors - i);
     pack_queries(D, att_min(rows - i * VL, nv * VL), nv * VL, h->q + (r0 + i * VL) * D, c, qp + i * VL * UNITS(D));
   }
-  for (int64_t i = 0; i < vectors * VL; i++) top[i] = HIDDEN, total[i] = 0, less[i] = 0x1p100f;
+  for (int64_t i = 0; i < vectors * VL; i++) top[i] = before[i] = BEFORE, total[i] = 0;
   memset(sums, 0, (size_t)(vectors * VL * dim) * sizeof(float));
   // Lanes past the last query see what it sees. A division for each lane and block took 2 % at 512 keys.
   for (int64_t i = 0, at = r0 % a->Sq; i < vectors * VL; i++) {
@@ -236,7 +236,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
       if (soft) {
         soft_work *work = (soft_work *)(s + UNITS(KEYS) * PANEL);
         for (int again = 0; again < 2; again++)
-          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, less + first, top + first, total + first, factor, seen, clear, c)) break;
+          if (soft_scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, work, before + first, top + first, total + first, factor, seen, clear, c)) break;
         gather((int)nv, dim, n, vb, MR, STRIP, s, factor, sums + first * dim);
         continue;
       }
@@ -248,14 +248,19 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
       } else {
         scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
       }
-      soften((int)nv, n, s, was, top + first, total + first, factor, c);
+      soften((int)nv, n, s, was, top + first, total + first, factor, by);
       gather((int)nv, dim, n, vb, p->in_place ? D : MR, p->in_place ? MR : STRIP, s, factor, sums + first * dim);
     }
   }
-  // A query that sees no key has only hidden scores, each with the weight 1: its output is 0.
-  for (int64_t i = 0; i < vectors * VL; i++) total[i] = sees[i] > 0 ? 1 / total[i] : 0;
+  for (int64_t i = 0; i < vectors * VL; i++) total[i] = 1 / total[i];
   for (int64_t i = 0, nv; i < vectors; i += nv) {
     nv = panel_vectors(vectors - i);
+    // A query that sees no key: its output is 0, whatever V holds.
+    for (int64_t l = 0; l < nv * VL; l++) {
+      if (sees[i * VL + l] > 0) continue;
+      total[i * VL + l] = 0;
+      for (int64_t d = 0; d < dim; d++) sums[(i * dim + d * nv) * VL + l] = 0;
+    }
     unpack_output(D, att_min(rows - i * VL, nv * VL), nv * VL, sums + i * VL * dim, total + i * VL, h->o + (r0 + i * VL) * D);
   }
 }

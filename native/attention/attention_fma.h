@@ -4,6 +4,7 @@
 
 typedef float operand; // packed q, K and V
 typedef float key;     // K as the scores read it
+enum { SCALED = 1 };   // scores come from a scaled q
 
 // acc += x * b. Spelled out on x86: left to itself gcc loads b again for each multiply-add that
 // needs it, so that the loads bind, and lets the sums wander between registers and the stack.
@@ -69,25 +70,30 @@ RIDGE_INLINE RIDGE_VT void scores_body(const int nv, int64_t D, const float *k, 
   }
 }
 
-// Weights of n keys from their scores; was is the maximum before this block, total the sum of
-// weights, factor what sums so far are to be multiplied by.
-RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
-                                       float *factor, float scale) {
-  (void)scale; // a factor of q here
+RIDGE_INLINE RIDGE_VT void soften_by(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
+                                     float *factor, const float scale) {
   // One column of vectors after the other: the constants of the exponential then stay in registers.
   RIDGE_UNROLL_ALL
   for (int v = 0; v < nv; v++) {
     vf m = *(const vf_any *)(top + v * VL), sum = (vf){0};
     for (int64_t j = 0; j < n; j++) {
       vf_any *at = (vf_any *)(s + j * nv * VL + v * VL);
-      vf e = exp2_low(*at - m);
+      vf e = exp2_low(*at - m, scale);
       sum += e;
       *at = e;
     }
-    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m);
+    vf f = exp2_low(*(const vf_any *)(was + v * VL) - m, scale);
     *(vf_any *)(factor + v * VL) = f;
     *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sum;
   }
+}
+
+// Weights of n keys from their scores, 2^(scale*(s - top)); was is the maximum before this block, total the sum of
+// weights, factor what sums so far are to be multiplied by. Scores of a scaled q, which are the most, have a loop of their own.
+RIDGE_INLINE RIDGE_VT void soften_body(const int nv, int64_t n, float *s, const float *was, const float *top, float *total,
+                                       float *factor, float scale) {
+  if (scale == 1) soften_by(nv, n, s, was, top, total, factor, 1);
+  else soften_by(nv, n, s, was, top, total, factor, scale);
 }
 
 #endif

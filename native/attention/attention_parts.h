@@ -8,7 +8,7 @@
 // qk_softmax holds Skv x PANEL scores, 4 bytes each: with 24 queries 393 KB at 4096 keys. Beyond L2 it reads them from L3, 64 bytes
 // (twice, and written once) for the 2*D multiply-adds of 16 scores, which binds nowhere.
 // Weights that outgrow the caches are stored past them, a line of a row at a time.
-// Bytes: what the operands hold, once. Weights below 2^-125 of a row's largest count as that.
+// Bytes: what the operands hold, once. Weights below 2^-125 of a row's largest count as 0.
 #ifndef RIDGE_ATTENTION_PARTS_H
 #define RIDGE_ATTENTION_PARTS_H
 
@@ -20,16 +20,10 @@ enum { SCORES = VL };
 #endif
 typedef int32_t scores_any __attribute__((vector_size(RIDGE_VL * 4), aligned(2), may_alias));
 
-// s[j][w] = x[w][j] of n keys, rows ld apart, and the running maximum; lanes past the last row 0. Multiply-adds take base-2
-// scores, dot products scale them in soften. The rows lie a pitch apart and a block of keys is a few lines of each, which no hardware
+// s[j][w] = x[w][j] of n keys, rows ld apart, and the running maximum; lanes past the last row 0. The rows lie a pitch apart and a block of keys is a few lines of each, which no hardware
 // prefetcher follows: what the same rows hold of the next block, `ahead` elements on (0: nothing), is asked for here. bf16 is turned in pairs of
 // keys, a line of each row at a time, which halves the shuffles.
 RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int64_t rows, int64_t ahead, float *s, float *top) {
-#if defined(ATT_DOT)
-  const float by = 1;
-#else
-  const float by = (float)LOG2E;
-#endif
   const int64_t w = nv * VL;
   for (int64_t i = 0; i < w; i += VL) {
     vf m = *(const vf_any *)(top + i);
@@ -47,19 +41,19 @@ RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int
         RIDGE_UNROLL_ALL
         for (int l = 0; l < VL; l++) {
 #if defined(ATT_BF16)
-          const vf even = (vf)(r[l] << 16) * by, odd = (vf)(r[l] & (int32_t)0xffff0000) * by;
+          const vf even = (vf)(r[l] << 16), odd = (vf)(r[l] & (int32_t)0xffff0000);
           *(vf_any *)(s + (j + 2 * l) * w + i) = even;
           *(vf_any *)(s + (j + 2 * l + 1) * w + i) = odd;
           m = ridge_vmax(m, ridge_vmax(even, odd));
 #else
-          const vf one = (vf)r[l] * by;
+          const vf one = (vf)r[l];
           *(vf_any *)(s + (j + l) * w + i) = one;
           m = ridge_vmax(m, one);
 #endif
         }
       }
     for (; j < n; j++) {
-      for (int64_t l = i; l < i + VL; l++) s[j * w + l] = l < rows ? load_one(x + l * ld + j) * by : 0;
+      for (int64_t l = i; l < i + VL; l++) s[j * w + l] = l < rows ? load_one(x + l * ld + j) : 0;
       m = ridge_vmax(m, *(const vf_any *)(s + j * w + i));
     }
     *(vf_any *)(top + i) = m;
@@ -69,22 +63,14 @@ RIDGE_VT static void load_scores(int nv, int64_t n, const et *x, int64_t ld, int
 // Scores of n keys to 2^(s - top) and the inverses of their totals.
 RIDGE_VT static void spread(int nv, int64_t n, float *s, const float *top, float scale, float *inverse) {
   const int64_t w = nv * VL;
+  const float by = SCALED ? 1 : scale;
   for (int64_t i = 0; i < w; i += VL) {
-#if defined(ATT_DOT)
-    const vf by = scale - (vf){0}, m = *(const vf_any *)(top + i) * by;
-#else
-    (void)scale; // a factor of q here
     const vf m = *(const vf_any *)(top + i);
-#endif
     vf sum = (vf){0};
     RIDGE_UNROLL(2)
     for (int64_t j = 0; j < n; j++) {
       vf_any *at = (vf_any *)(s + j * w + i);
-#if defined(ATT_DOT)
-      vf e = exp2_low(*at * by - m);
-#else
-      vf e = exp2_low(*at - m);
-#endif
+      vf e = exp2_low(*at - m, by);
       sum += e;
       *at = e;
     }
@@ -151,7 +137,7 @@ RIDGE_VT static void weights_task(const ridge_attention_args *a, int stream, con
     nv = panel_vectors(vectors - i);
     const int64_t at = r0 + i * VL, m = att_min(rows - i * VL, nv * VL);
     pack_queries(D, m, nv * VL, q + at * D, c, qp);
-    for (int64_t l = 0; l < nv * VL; l++) top[l] = HIDDEN, seen[l] = (int32_t)n;
+    for (int64_t l = 0; l < nv * VL; l++) top[l] = BEFORE, seen[l] = (int32_t)n;
     scores((int)nv, D, k, D, n, qp, s, top, seen, n);
     spread((int)nv, n, s, top, c, inverse);
     if (stream) stream_output(n, m, nv * VL, s, inverse, to + at * n);
@@ -178,22 +164,22 @@ RIDGE_VT static void stream_row(int64_t n, int64_t all, float *e, float inverse,
 
 // y[0..n-1] = softmax(x[0..n-1]), y[n..all-1] = 0; e holds the exponentials.
 RIDGE_VT static void softmax_row(int64_t n, int64_t all, int stream, const et *x, float *e, et *y) {
-  vf m = (vf){0} + HIDDEN, sum = (vf){0};
+  vf m = (vf){0} + BEFORE, sum = (vf){0};
   int64_t j = 0;
   for (; j + VL <= n; j += VL) {
-    vf s = load_vector(x + j) * (float)LOG2E;
+    vf s = load_vector(x + j);
     *(vf_any *)(e + j) = s;
     m = ridge_vmax(m, s);
   }
   if (j < n) {
-    for (int l = 0; l < VL; l++) e[j + l] = j + l < n ? load_one(x + j + l) * (float)LOG2E : HIDDEN;
+    for (int l = 0; l < VL; l++) e[j + l] = j + l < n ? load_one(x + j + l) : HIDDEN;
     m = ridge_vmax(m, *(const vf_any *)(e + j));
   }
   float top = m[0], total = 0;
   for (int l = 1; l < VL; l++) top = m[l] > top ? m[l] : top;
   RIDGE_UNROLL(2)
   for (j = 0; j < n; j += VL) {
-    vf p = exp2_low(*(const vf_any *)(e + j) - top);
+    vf p = exp2_low(*(const vf_any *)(e + j) - top, (float)LOG2E);
     sum += p;
     *(vf_any *)(e + j) = p;
   }

@@ -1,6 +1,6 @@
 // Scores and their softmax in one loop (part of attention_tile.h, on the units of attention_dot.h):
 //
-//   p[j/2][w] = bf16(2^(scale*s[j][w] - m[w])), keys j and j+1 of a unit;  s[j][w] = sum_d k[j][d] * q[d][w]
+//   p[j/2][w] = bf16(2^(scale*(s[j][w] - m[w]))), keys j and j+1 of a unit;  s[j][w] = sum_d k[j][d] * q[d][w]
 //
 // The exponentials of a tile's scores stand between the dot products of the next tile, so that all but their multiply-adds run on pipes
 // that the dot products leave idle. m must be known before: it is the largest score of all blocks before and of this block's first
@@ -11,8 +11,11 @@
 // thirtieth of what rounding to bf16 may do. c0 and c1 come from tables of 16, whose index are the sum's low bits (a permutation reads no
 // more of them); the others are added to the exponent.
 //
-// Per vector of scores: a multiply-add, a multiplication, half a dot product for the total, 1.5 stores; besides, on the other pipes, maximum,
-// clamp, 4 additions, 2 permutations, 3 integer operations, conversion and permutation of the weights. Measured on Zen 4 beside dot
+// Weights below 2^-126 are denormals, which the conversion to bf16 makes 0. NaN stays NaN: the maximum that clamps gives its second operand then,
+// so its constant is no operand in memory, which would be the second, and a load besides.
+//
+// Per vector of scores: two multiplications, half a dot product for the total, 1.5 stores; besides, on the other pipes, 2 maxima,
+// 5 additions, 2 permutations, 3 integer operations, conversion and permutation of the weights. Measured on Zen 4 beside dot
 // products: these cost nothing, a store some 1.5 cycles of theirs.
 #ifndef RIDGE_ATTENTION_SOFT_H
 #define RIDGE_ATTENTION_SOFT_H
@@ -41,7 +44,7 @@ static const soft_constants soft_constant = {
      0.980258107f, 1.02365792f, 1.06897902f, 1.11630678f, 1.16573f, 1.21734118f, 1.27123749f, 1.32752001f},
     {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31},
     786432.0f,
-    -125.0f,
+    -127.0f,
     0xfffffff0,
     0x3f803f80,
 };
@@ -50,17 +53,17 @@ static const soft_constants soft_constant = {
 typedef struct soft_work {
   soft_constants at;
   float scale, unused[11];
-  float less[PANEL];        // -m
+  float base[PANEL];        // m
   float raw[2][MR * PANEL]; // scores of the last two tiles
 } soft_work;
 _Static_assert(sizeof(soft_work) % RIDGE_CACHE_LINE == 0, "vectors on lines");
 
-// soft_weight: 2^(scale*score + less). soft_units: two keys' weights in units. SOFT_STEP: a unit of the reduction, as ATT_STEP, and a
+// soft_weight: 2^(scale*(score - base)). soft_units: two keys' weights in units. SOFT_STEP: a unit of the reduction, as ATT_STEP, and a
 // weight.
 #if defined(RIDGE_MODEL)
-RIDGE_INLINE vf soft_weight(const soft_work *work, const float *score, const float *less) {
+RIDGE_INLINE vf soft_weight(const soft_work *work, const float *score, const float *base) {
   const soft_constants *at = &work->at;
-  const vf x = ridge_vmax(*(const vf_any *)score * work->scale + *(const vf_any *)less, (vf){0} + at->least);
+  const vf x = ridge_vmax((vf){0} + at->least, (*(const vf_any *)score - *(const vf_any *)base) * work->scale);
   const vf sum = x + at->magic, f = x - (sum - at->magic);
   const ridge_vu n = (ridge_vu)sum;
   vf level, slope;
@@ -71,29 +74,30 @@ RIDGE_INLINE vi soft_units(const soft_work *work, vf even, vf odd) {
   (void)work;
   return weights(even, odd);
 }
-#define SOFT_STEP(nv, b, X, to, work, score, less) \
+#define SOFT_STEP(nv, b, X, to, work, score, base) \
   do {                                             \
     ATT_STEP(nv, b, X);                            \
-    to = soft_weight(work, score, less);           \
+    to = soft_weight(work, score, base);           \
   } while (0)
 #else
 // An exponential in eight groups of instructions for the eight rows of a unit; volatile, so that they stay between the dot products where
 // they are put. In one piece it holds the dot products up where the window of waiting operations is too short for it, as when
 // another thread of the core has half of it.
-// The larger a negative number, the larger as an unsigned one, and all positive ones are less.
 #define SOFT_LOAD(x, from) __asm__ volatile("vmovups %1, %0" : "=v"(x) : "m"(*(const vf_any *)(from)))
+#define SOFT_EACH(x, from) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(from))
 #define SOFT_ONE(op, to, a, m) __asm__ volatile(op " %2%{1to16%}, %1, %0" : "=v"(to) : "v"(a), "m"(m))
 #define SOFT_TWO(op, to, a, b) __asm__ volatile(op " %2, %1, %0" : "=v"(to) : "v"(a), "v"(b))
 #define SOFT_TABLE(to, i, m) __asm__ volatile("vpermd %2, %1, %0" : "=v"(to) : "v"(i), "m"(m))
-#define SOFT_GROUP(g, work, score, less, x, y, t)                                                    \
+#define SOFT_GROUP(g, work, score, base, x, y, t)                                                    \
   do {                                                                                               \
     const soft_constants *at_ = &(work)->at;                                                         \
     if (g == 0) {                                                                                    \
-      SOFT_LOAD(x, less);                                                                            \
-      SOFT_LOAD(y, score);                                                                           \
-      __asm__ volatile("vfmadd231ps %2%{1to16%}, %1, %0" : "+v"(x) : "v"(y), "m"((work)->scale));    \
+      SOFT_LOAD(x, score);                                                                           \
+      __asm__ volatile("vsubps %1, %0, %0" : "+v"(x) : "m"(*(const vf_any *)(base)));                \
+      SOFT_ONE("vmulps", x, x, (work)->scale);                                                       \
     } else if (g == 1) {                                                                             \
-      SOFT_ONE("vpminud", x, x, at_->least);                                                         \
+      SOFT_EACH(t, at_->least);                                                                      \
+      SOFT_TWO("vmaxps", x, t, x);                                                                   \
       SOFT_ONE("vaddps", y, x, at_->magic);                                                          \
     } else if (g == 2) {                                                                             \
       SOFT_ONE("vsubps", t, y, at_->magic);                                                          \
@@ -112,10 +116,10 @@ RIDGE_INLINE vi soft_units(const soft_work *work, vf even, vf odd) {
       SOFT_TWO("vpaddd", t, t, y);                                                                   \
     }                                                                                                \
   } while (0)
-RIDGE_INLINE RIDGE_VT vf soft_weight(const soft_work *work, const float *score, const float *less) {
+RIDGE_INLINE RIDGE_VT vf soft_weight(const soft_work *work, const float *score, const float *base) {
   vf x = {0}, y = {0}, t = {0}; // for the compiler that does not see the groups in order
   RIDGE_UNROLL_ALL
-  for (int g = 0; g < 8; g++) SOFT_GROUP(g, work, score, less, x, y, t);
+  for (int g = 0; g < 8; g++) SOFT_GROUP(g, work, score, base, x, y, t);
   return t;
 }
 RIDGE_INLINE RIDGE_VT vi soft_units(const soft_work *work, vf even, vf odd) {
@@ -125,7 +129,7 @@ RIDGE_INLINE RIDGE_VT vi soft_units(const soft_work *work, vf even, vf odd) {
   SOFT_TWO("vpermw", p, order, p);
   return p;
 }
-#define SOFT_STEP(nv, b, X, to, work, score, less)                                                                        \
+#define SOFT_STEP(nv, b, X, to, work, score, base)                                                                        \
   do {                                                                                                                    \
     vi bv[NV];                                                                                                            \
     vf x_ = {0}, y_ = {0}, t_ = {0};                                                                                                      \
@@ -140,20 +144,20 @@ RIDGE_INLINE RIDGE_VT vi soft_units(const soft_work *work, vf even, vf odd) {
         if (v < 2) __asm__ volatile("vdpbf16ps %2, %1, %0" : "+v"(acc[r][v]) : "v"(e_), "v"(bv[v]));                      \
         else __asm__ volatile("vdpbf16ps %2, %1, %0" : "+v"(acc[r][v]) : "v"(e_), "m"(*(const vi_any *)((b) + v * VL)));  \
       }                                                                                                                   \
-      SOFT_GROUP(r, work, score, less, x_, y_, t_);                                                                       \
+      SOFT_GROUP(r, work, score, base, x_, y_, t_);                                                                       \
     }                                                                                                                     \
     to = t_;                                                                                                              \
   } while (0)
 #endif
 
-// One block of keys. less: -m of the blocks before, top: the unscaled maximum so far; total, factor: as in soften.
+// One block of keys. before: m of the blocks before, top: the maximum so far; total, factor: as in soften.
 // Returns 0, and nothing but top has changed, where a weight came above 2^ATT_LEAD: it does not when top was the block's maximum already.
 RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s,
-                                           soft_work *work, float *less, float *top, float *total, float *factor, const int32_t *seen,
+                                           soft_work *work, float *before, float *top, float *total, float *factor, const int32_t *seen,
                                            int64_t clear, float scale) {
   const int64_t w = nv * VL;
   operand *p = (operand *)s;
-  float *m = work->less, *now = work->raw[0], *last = work->raw[1];
+  float *m = work->base, *now = work->raw[0], *last = work->raw[1];
   work->at = soft_constant, work->scale = scale;
   for (int64_t j = 0; j < n; j += MR) {
     vf acc[MR][NV];
@@ -193,12 +197,12 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
       for (int v = 0; v < nv; v++) {
         vf most = *(const vf_any *)(top + v * VL);
         RIDGE_UNROLL_ALL
-        for (int r = 0; r < MR; r++) most = ridge_vmax(most, acc[r][v]);
+        for (int r = 0; r < MR; r++) most = ridge_vmax(acc[r][v], most);
         *(vf_any *)(top + v * VL) = most;
       }
     }
     if (j == 0)
-      for (int v = 0; v < nv; v++) *(vf_any *)(m + v * VL) = -ridge_vmax(*(const vf_any *)(top + v * VL) * scale, (vf){0} + NOTHING);
+      for (int v = 0; v < nv; v++) *(vf_any *)(m + v * VL) = *(const vf_any *)(top + v * VL);
     float *other = last;
     last = now, now = other;
   }
@@ -211,7 +215,7 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
       const vf even = soft_weight(work, score + r * w, m + v * VL), odd = soft_weight(work, score + (r + 1) * w, m + v * VL);
       *(vi_any *)(p + r / 2 * w + v * VL) = soft_units(work, even, odd);
     }
-    lead = ridge_vmax(lead, *(const vf_any *)(top + v * VL) * scale + *(const vf_any *)(m + v * VL));
+    lead = ridge_vmax((*(const vf_any *)(top + v * VL) - *(const vf_any *)(m + v * VL)) * scale, lead); // not NaN, of infinite scores
   }
   for (int l = 0; l < VL; l++)
     if (lead[l] > ATT_LEAD) return 0;
@@ -232,8 +236,8 @@ RIDGE_INLINE RIDGE_VT int soft_scores_body(const int nv, int64_t D, const key *k
   }
   RIDGE_UNROLL_ALL
   for (int v = 0; v < nv; v++) {
-    const vf to = *(const vf_any *)(m + v * VL), f = exp2_low(to - *(const vf_any *)(less + v * VL));
-    *(vf_any *)(less + v * VL) = to;
+    const vf to = *(const vf_any *)(m + v * VL), f = exp2_low(*(const vf_any *)(before + v * VL) - to, scale);
+    *(vf_any *)(before + v * VL) = to;
     *(vf_any *)(factor + v * VL) = f;
     *(vf_any *)(total + v * VL) = *(const vf_any *)(total + v * VL) * f + sums[0][v] + sums[1][v];
   }

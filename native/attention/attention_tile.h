@@ -3,7 +3,7 @@
 // rows, queries are lanes:
 //
 //   scores   s[j][w]  = sum_d k[j][d] * q[d][w]          and top[w] = max over j
-//   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w]
+//   soften   s[j][w]  = 2^(s[j][w] - top[w])             and total[w] (scores that are read are scaled here)
 //   gather   o[d][w]  = o[d][w] * factor[w] + sum_j v[d/MR][j][d%MR] * s[j][w]     (packed; or v[j][d], in place)
 //
 // A register tile is MR rows x NV vectors: MR*NV sums, NV vectors of the right operand, and one
@@ -35,26 +35,28 @@ typedef ridge_vi vi;
 typedef ridge_vf_any vf_any;
 typedef ridge_vi_any vi_any;
 
-// The score of a hidden key, and the maximum before the first: 2^(HIDDEN - s) is next to 0 for
-// every score s that fp32 can hold next to others, and HIDDEN - HIDDEN is 0, not NaN.
-#define HIDDEN -0x1p120f
+// The score of a hidden key, whose weight is 0, and the maximum before the first score: no finite one is less, and it is finite itself, for
+// -infinity less -infinity is NaN.
+#define HIDDEN -__builtin_inff()
+#define BEFORE -__FLT_MAX__
 
 // log2(e): the exponentials are powers of 2.
 #define LOG2E 1.44269504088896340736
 
-// 2^x for x <= 126, x below -125 as -125: n = round(x) by adding 1.5*2^23, whose low bits then
-// hold n; 2^(x-n) by the polynomial of ridge_vexp2; the exponent takes n.
-RIDGE_INLINE RIDGE_VT vf exp2_low(vf x) {
-  x = ridge_vmax(x, (vf){0} - 125.0f);
-  vf r = x + 12582912.0f;
-  vf f = x - (r - 12582912.0f);
-  vf p = f * 0.00015453163f + 0.0013390863f;
-  p = p * f + 0.009618083f;
-  p = p * f + 0.05550357f;
-  p = p * f + 0.24022651f;
-  p = p * f + 0.69314718f;
-  p = p * f + 1.0f;
-  return (vf)((ridge_vu)p + ((ridge_vu)r << 23));
+// 2^(x*scale), at most 2^126; 0 where the exponent rounds to -126 or less; NaN of NaN, which ridge_vmax gives as its second operand. n, the
+// rounded exponent, comes by adding 1.5*2^23 + 126: the low bits then hold n + 126, which, shifted, is 2^(n-1), or 0 at -126. The polynomial is
+// twice that of ridge_vexp2, so no product is denormal. Multiplied, not added to the exponent, where a NaN's low bits would make a number of it.
+RIDGE_INLINE RIDGE_VT vf exp2_low(vf x, float scale) {
+  x = ridge_vmax((vf){0} - 126.0f / scale, x);
+  vf r = x * scale + 12583038.0f;
+  vf f = x * scale - (r - 12583038.0f);
+  vf p = f * 0.00030906326f + 0.0026781726f;
+  p = p * f + 0.019236166f;
+  p = p * f + 0.11100714f;
+  p = p * f + 0.48045302f;
+  p = p * f + 1.38629436f;
+  p = p * f + 2.0f;
+  return p * (vf)((ridge_vu)r << 23);
 }
 
 #define ATT_ZERO(nv)                                         \
@@ -135,7 +137,7 @@ RIDGE_INLINE RIDGE_VT void gather_body(const int nv, int64_t dim, int64_t n, con
                         float *o
 
 #define ATT_SOFT_SCORES_ARGS                                                                                                       \
-  int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, soft_work *work, float *less, float *top, float *total, \
+  int64_t D, const key *k, int64_t ld, int64_t n, const operand *q, float *s, soft_work *work, float *before, float *top, float *total, \
       float *factor, const int32_t *seen, int64_t clear, float scale
 
 #if defined(ATT_AMX)
@@ -148,14 +150,14 @@ RIDGE_INLINE RIDGE_VT void soften(int nv, ATT_SOFTEN_ARGS) {
   clear_weights(nv, n, s);
 }
 __attribute__((noinline)) RIDGE_VT static int soft_scores_1(ATT_SOFT_SCORES_ARGS) {
-  return soft_scores_body(1, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+  return soft_scores_body(1, D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale);
 }
 __attribute__((noinline)) RIDGE_VT static int soft_scores_2(ATT_SOFT_SCORES_ARGS) {
-  return soft_scores_body(2, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+  return soft_scores_body(2, D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale);
 }
 RIDGE_INLINE RIDGE_VT int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
-  return nv == 1 ? soft_scores_1(D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale)
-                 : soft_scores_2(D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+  return nv == 1 ? soft_scores_1(D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale)
+                 : soft_scores_2(D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale);
 }
 #elif defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each width.
@@ -164,7 +166,7 @@ __attribute__((noinline)) static void soften(int nv, ATT_SOFTEN_ARGS) { soften_b
 __attribute__((noinline)) static void gather(int nv, ATT_GATHER_ARGS) { gather_body(nv, dim, n, v, step, pitch, s, factor, o); }
 #if defined(ATT_SOFT)
 __attribute__((noinline)) static int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
-  return soft_scores_body(nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+  return soft_scores_body(nv, D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale);
 }
 #endif
 #else
@@ -190,13 +192,13 @@ RIDGE_INLINE void gather(int nv, ATT_GATHER_ARGS) { ATT_CALL(gather, nv, dim, n,
 #if defined(ATT_SOFT)
 #define ATT_SOFT_WIDTH(nv)                                                                             \
   __attribute__((noinline)) RIDGE_VT static int soft_scores_##nv(ATT_SOFT_SCORES_ARGS) {               \
-    return soft_scores_body(nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale); \
+    return soft_scores_body(nv, D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale); \
   }
 ATT_SOFT_WIDTH(1)
 ATT_SOFT_WIDTH(2)
 ATT_SOFT_WIDTH(3)
 RIDGE_INLINE int soft_scores(int nv, ATT_SOFT_SCORES_ARGS) {
-  return ATT_CALL(soft_scores, nv, D, k, ld, n, q, s, work, less, top, total, factor, seen, clear, scale);
+  return ATT_CALL(soft_scores, nv, D, k, ld, n, q, s, work, before, top, total, factor, seen, clear, scale);
 }
 #endif
 #endif

@@ -1,12 +1,13 @@
 // attention_*_portable: one query at a time with a streaming softmax.
 //
 // o[i,:] = sum over visible j of exp(scale*q[i].k[j] - m) * v[j,:] / sum of the exponentials,
-// with m the running maximum: when a larger score comes, the sums so far are scaled by
-// exp(m_old - m_new). Any shape and alignment. FLOP (4D+6) per visible pair; k and v are read
+// with m the running maximum, at first the least finite number (-infinity less -infinity is NaN): when a larger score comes, the sums
+// so far are scaled by exp(m_old - m_new). Any shape and alignment. FLOP (4D+6) per visible pair; k and v are read
 // once per query, so limited by the caches: it is the fallback for unknown chips.
 // qk_softmax and causal_softmax (weights wanted) keep a row's exponentials in the workspace and store them once; softmax_v (scores
 // given) is the same loop over scores that are read.
 // Source of the streaming form: Milakov and Gimelshein 2018 (online softmax).
+#include <float.h>
 #include <math.h>
 
 #include "../include/ridge_half.h"
@@ -35,7 +36,7 @@ int64_t ridge_attention_portable_workspace(const void *args, int32_t nthreads) {
   static void name##_weights(const attention_args *full, const T *q, const T *k, int64_t row, float *e) { \
     int64_t n = full->of.Skv, seen = ridge_attention_visible(&full->of, row % full->of.Sq);       \
     T *to = (T *)full->weights + row * n;                                                         \
-    float top = -INFINITY, total = 0;                                                             \
+    float top = -FLT_MAX, total = 0;                                                              \
     for (int64_t j = 0; j < seen; j++) {                                                          \
       e[j] = name##_score(full, q, k, row, j);                                                    \
       top = e[j] > top ? e[j] : top;                                                              \
@@ -61,12 +62,12 @@ int64_t ridge_attention_portable_workspace(const void *args, int32_t nthreads) {
       }                                                                                           \
       const T *v = (const T *)a->v + kv;                                                          \
       T *o = (T *)a->o + row * D;                                                                 \
-      float top = -INFINITY, total = 0;                                                           \
+      float top = -FLT_MAX, total = 0;                                                            \
       for (int64_t d = 0; d < D; d++) sum[d] = 0;                                                 \
       for (int64_t j = 0; j < n; j++) {                                                           \
         float s = name##_score(full, q, k, row, j);                                               \
         if (s > top) {                                                                            \
-          float f = expf(top - s); /* 0 for the first key */                                      \
+          float f = expf(top - s); /* first key: of sums that are 0 */                             \
           total *= f;                                                                             \
           for (int64_t d = 0; d < D; d++) sum[d] *= f;                                            \
           top = s;                                                                                \

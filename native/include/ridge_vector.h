@@ -35,6 +35,7 @@ typedef uint32_t ridge_vu __attribute__((vector_size(RIDGE_VL * 4)));
 typedef uint16_t ridge_vh_any __attribute__((vector_size(RIDGE_VL * 2), aligned(2), may_alias));
 typedef int8_t ridge_vb_any __attribute__((vector_size(RIDGE_VL), aligned(1), may_alias));
 
+// The larger; b where one of them is NaN (NEON: NaN).
 RIDGE_INLINE RIDGE_VT ridge_vf ridge_vmax(ridge_vf a, ridge_vf b) {
 #if defined(RIDGE_VMAX)
   return RIDGE_VMAX(a, b);
