@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3fbf820e6652
 #include "fakeperf.h"
 */
 import "C"

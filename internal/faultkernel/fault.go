@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3fbf820e6652
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package toyop
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../native/include -DRIDGE_STAMP=3fbf820e6652
 #include "saxpby.h"
 */
 import "C"

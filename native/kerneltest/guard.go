@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3fbf820e6652
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

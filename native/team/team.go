@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3fbf820e6652
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

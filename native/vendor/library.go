@@ -7,7 +7,7 @@
 package vendor
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3fbf820e6652
 #cgo LDFLAGS: -ldl -lpthread
 #include <dlfcn.h>
 #include <stdlib.h>

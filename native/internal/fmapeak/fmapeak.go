@@ -5,7 +5,7 @@
 package fmapeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=e1d6530e9d75
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=3fbf820e6652
 #include "fmapeak.h"
 */
 import "C"
