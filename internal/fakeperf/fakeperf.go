@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3fbf820e6652
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e2e2f8083fa
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3fbf820e6652
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e2e2f8083fa
 #include "fault.h"
 */
 import "C"

@@ -97,7 +97,7 @@ func (p *problem) check(t *testing.T, what string) {
 	}
 	outputs, ran := map[string][]float64{}, 0
 	for _, k := range kerneltest.Names(native.New(), p) {
-		got, err := attention.Apply(k, p.Op, operands)
+		got, err := attention.Family().Apply(k, p.Op, operands)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 func applied(t *testing.T, o *op.Gemm, operands [][]float64, check func(kernel string, got []float64)) (ran int) {
 	t.Helper()
 	for _, name := range kerneltest.Names(native.New(), o) {
-		got, err := gemm.Apply(name, o, operands)
+		got, err := gemm.Family().Apply(name, o, operands)
 		if err != nil {
 			t.Error(err)
 		}

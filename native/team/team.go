@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3fbf820e6652
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8e2e2f8083fa
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
