@@ -209,7 +209,11 @@ int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
 #endif
   int64_t slice = g->batch > 1 ? GEMM_F(batch_slice)(g, nthreads) : 0;
   if (slice == 0) slice = GEMM_F(apart_slice)(g, nthreads);
-  return slice > 0 ? slice * nthreads : GEMM_F(make_plan)(g, nthreads).total;
+  if (slice > 0) return slice * nthreads;
+#ifdef GEMM_IS_THIN
+  if (GEMM_IS_THIN(g)) return nthreads * GEMM_F(thin_deep)(g, nthreads);
+#endif
+  return GEMM_F(make_plan)(g, nthreads).total;
 }
 
 // One thread's tiles of one K block: its panels of A against its panels of B.

@@ -13,6 +13,9 @@
 #include "gemm_pack.h"
 #include "gemm_epilogue.h"
 #include "gemm_dots.h"
+// From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
+// the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
+#define GEMM_SOON (GEMM_EXACT && GEMM_MR > 6)
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
@@ -193,11 +196,8 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->packing) return GEMM_F(run)(g, ctx);
-  // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
-  // the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
-  const int soon = GEMM_EXACT && GEMM_MR > 6;
-  if (g->M <= (soon ? 4 : GEMM_THIN_MAX) && !g->trans_b) return GEMM_F(thin)(g, ctx);
-  if (!soon && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
+  if (GEMM_IS_THIN(g)) return GEMM_F(thin)(g, ctx);
+  if (!GEMM_SOON && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
     ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
     GEMM_F(strips)(g, from, to);

@@ -10,17 +10,53 @@
 // 1.04 to 1.07, one row 1.17 to 1.23 (4096x4096) and 1.22 (1000x8192) times as fast as by four that ask; three rows 0.93, bf16 0.90. Where B lies in L3 four rows
 // that ask for nothing: 1, 2, 3, 4 and 8 rows of 1024x1024 1.04, 1.25, 1.20, 1.18 and 1.10 to 1.18, of fp64 1.48 and (4 rows) 1.11; but 16 MiB with 4 rows 0.87 to 0.95, and
 // rows of 256 elements 0.95. (A plain read of 64 MiB: 15.4 GB/s as one stream, 20.5 as four; eight rows that ask for the next eight 16.7, that ask for nothing 19.8.)
-// Threads share N.
+// Threads share N, or K (thin_deep): then each has sums of its own for all of N, and adds up all threads' for its columns behind a barrier.
+
+// What a thread has of B: columns from .. to-1 of rows k0 .. k1-1, at most `run` columns at a time. part: where its sums go, rows ld apart;
+// NULL: C is finished from them.
+typedef struct GEMM_F(thin_part) {
+  int64_t from, to, k0, k1, run;
+  GEMM_S *part;
+  int64_t ld;
+} GEMM_F(thin_part);
+
+// The last columns where they fill no vector: the vector that ends with them has sums of its own, of columns that others have summed as well.
+#define GEMM_THIN_TAIL(n) ((n) % GEMM_LANES > 0 && (n) > GEMM_LANES)
+
+// Adds r rows of B, its last vector of columns at b, times m rows of x, pitch ldx, to the tail.
+GEMM_INLINE void GEMM_F(thin_tail)(const GEMM_T *b, int64_t ldb, const GEMM_S *x, int64_t ldx, int64_t m, const int r, GEMM_S *tail) {
+  typedef GEMM_F(vec) V;
+  V v[8];
+  for (int q = 0; q < r; q++) v[q] = GEMM_LOADV(b + q * ldb);
+  for (int64_t i = 0; i < m; i++) {
+    V s = *(const V *)(tail + i * GEMM_LANES);
+    for (int q = 0; q < r; q++) s = x[i * ldx + q] * v[q] + s;
+    *(V *)(tail + i * GEMM_LANES) = s;
+  }
+}
+
+// Sums of columns j .. j+n-1 of m rows, ld apart.
+GEMM_INLINE void GEMM_F(thin_end)(const ridge_gemm_args *g, const GEMM_F(thin_part) *p, int64_t j, int64_t m, int64_t n, GEMM_S *sum, int64_t ld,
+                                  const GEMM_S *tail) {
+  const int64_t left = n % GEMM_LANES;
+  if (GEMM_THIN_TAIL(n))
+    for (int64_t i = 0; i < m; i++) memcpy(sum + i * ld + n - left, tail + (i + 1) * GEMM_LANES - left, (size_t)left * sizeof *sum);
+  if (!p->part) {
+    GEMM_F(finish)(g, 0, j, m, n, sum, ld, NULL, 0);
+    return;
+  }
+  for (int64_t i = 0; i < m; i++) memcpy(p->part + i * p->ld + j, sum + i * ld, (size_t)n * sizeof *sum);
+}
 
 // Adds rows k .. k+r-1 of B (r = 1, 4 or 8) times m rows of A to the sums; ask: for the next ones.
-GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const int r, const int ask, const int m, int64_t j0, int64_t n,
-                                   GEMM_S *sum, int64_t ld) {
+GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, int64_t end, const int r, const int ask, const int m, int64_t j0, int64_t n,
+                                   GEMM_S *sum, int64_t ld, GEMM_S *tail) {
   typedef GEMM_F(vec) V;
   const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j0;
   GEMM_S x[3][8];
   for (int i = 0; i < m; i++)
     for (int q = 0; q < r; q++) x[i][q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
-  const int64_t ahead = k + 2 * r <= g->K ? r * g->ldb : 0; // the next rows, none at the end
+  const int64_t ahead = k + 2 * r <= end ? r * g->ldb : 0; // the next rows, none at the end
   int64_t j = 0;
   for (; j + GEMM_LANES <= n; j += GEMM_LANES) {
     V s[3];
@@ -33,6 +69,10 @@ GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const 
     }
     for (int i = 0; i < m; i++) *(V *)(sum + i * ld + j) = s[i];
   }
+  if (GEMM_THIN_TAIL(n)) {
+    GEMM_F(thin_tail)(b + n - GEMM_LANES, g->ldb, x[0], 8, m, r, tail);
+    return;
+  }
   for (; j < n; j++)
     for (int q = 0; q < r; q++)
       for (int i = 0; i < m; i++) sum[i * ld + j] += x[i][q] * (GEMM_S)GEMM_LOADS(b[q * g->ldb + j]);
@@ -41,23 +81,24 @@ GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, const 
 // Whether B (bytes) comes from memory; where it lies in a cache, AVX2 does not ask for its rows.
 #define GEMM_THIN_FAR(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 16 << 20)
 #define GEMM_THIN_ASKS(g) (GEMM_MR != 6 || GEMM_THIN_FAR(g) || ((g)->M > 2 && (g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 8 << 20) || (g)->N < 1024)
-GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t from, int64_t to) {
+GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, const GEMM_F(thin_part) *p) {
   enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
-  const int64_t CHUNK = UNITS / m * 64;
-  GEMM_S sum[UNITS * 64] __attribute__((aligned(64)));
-  for (int64_t j = from; j < to; j += CHUNK) {
-    const int64_t n = gemm_min(CHUNK, to - j);
-    memset(sum, 0, sizeof sum);
-    int64_t k = 0;
+  const int64_t chunk = gemm_min(UNITS / m * 64, p->run), end = p->k1;
+  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), tail[3 * GEMM_LANES] __attribute__((aligned(64)));
+  for (int64_t j = p->from; j < p->to; j += chunk) {
+    const int64_t n = gemm_min(chunk, p->to - j);
+    memset(sum, 0, (size_t)(m * chunk) * sizeof(GEMM_S));
+    memset(tail, 0, sizeof tail);
+    int64_t k = p->k0;
 #if GEMM_MR == 6
     if (m <= 2 && sizeof(GEMM_T) >= 4 && GEMM_THIN_FAR(g))
-      for (; k + 8 <= g->K; k += 8) GEMM_F(thin_rows)(g, k, 8, 0, m, j, n, sum, CHUNK);
-    if (!GEMM_THIN_ASKS(g))
-      for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, 0, m, j, n, sum, CHUNK);
+      for (; k + 8 <= end; k += 8) GEMM_F(thin_rows)(g, k, end, 8, 0, m, j, n, sum, chunk, tail);
 #endif
-    for (; k + 4 <= g->K; k += 4) GEMM_F(thin_rows)(g, k, 4, 1, m, j, n, sum, CHUNK);
-    for (; k < g->K; k++) GEMM_F(thin_rows)(g, k, 1, 0, m, j, n, sum, CHUNK);
-    GEMM_F(finish)(g, 0, j, m, n, sum, CHUNK, NULL, 0);
+    if (!GEMM_THIN_ASKS(g))
+      for (; k + 4 <= end; k += 4) GEMM_F(thin_rows)(g, k, end, 4, 0, m, j, n, sum, chunk, tail);
+    for (; k + 4 <= end; k += 4) GEMM_F(thin_rows)(g, k, end, 4, 1, m, j, n, sum, chunk, tail);
+    for (; k < end; k++) GEMM_F(thin_rows)(g, k, end, 1, 0, m, j, n, sum, chunk, tail);
+    GEMM_F(thin_end)(g, p, j, m, n, sum, chunk, tail);
   }
 }
 
@@ -66,7 +107,7 @@ GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, int64_t
 // Zen 3 core, against B packed in panels, whose strided reading binds at 7 GB/s: 4x4096x4096 is 2.3
 // times as fast, 8 rows 1.7 times, 16 rows the same.
 GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int q4, const int ask,
-                                    int64_t n, GEMM_S *sum, int64_t ld) {
+                                    int64_t n, GEMM_S *sum, int64_t ld, GEMM_S *tail) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES };
   int64_t j = 0;
@@ -82,6 +123,16 @@ GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahea
       s[0] = s0, s[1] = s1;
     }
   }
+  for (; j + L <= n; j += L) {
+    V v[4];
+    for (int q = 0; q < q4; q++) v[q] = GEMM_LOADV(b + q * ldb + j);
+    for (int64_t i = 0; i < m; i++)
+      for (int q = 0; q < q4; q++) *(V *)(sum + i * ld + j) = x[i * 4 + q] * v[q] + *(const V *)(sum + i * ld + j);
+  }
+  if (GEMM_THIN_TAIL(n)) {
+    GEMM_F(thin_tail)(b + n - L, ldb, x, 4, m, q4, tail);
+    return;
+  }
   for (; j < n; j++)
     for (int q = 0; q < q4; q++) {
       const GEMM_S v = GEMM_LOADS(b[q * ldb + j]);
@@ -93,39 +144,75 @@ GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahea
 // The sums fill half of L1, but where B comes from memory, runs of 16 KiB matter more: with sums in L2 Zen 4
 // reads B at 19 for 16 GB/s with one thread (1.18) and 1.05 to 1.15 times as fast with two; in L3 it would lose a fifth.
 // Zen 3, one thread, 4 and 8 rows of 4096x4096: 1.26 and 1.30 times as fast.
-GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, int64_t from, int64_t to) {
+GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, const GEMM_F(thin_part) *p) {
   enum { LONG = GEMM_EXACT ? 4 : 1, UNITS = LONG * 16384 / (int)sizeof(GEMM_S) / 64 };
   const int64_t m = g->M, far = LONG > 1 && GEMM_THIN_FAR(g);
-  const int64_t chunk = far ? UNITS / m * 64 : gemm_min(UNITS / LONG / m * 64, GEMM_NR * 64);
-  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 4];
-  for (int64_t j = from; j < to; j += chunk) {
-    const int64_t n = gemm_min(chunk, to - j);
+  const int64_t chunk = gemm_min(far ? UNITS / m * 64 : gemm_min(UNITS / LONG / m * 64, GEMM_NR * 64), p->run);
+  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), tail[GEMM_THIN_MAX * GEMM_LANES] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 4];
+  for (int64_t j = p->from; j < p->to; j += chunk) {
+    const int64_t n = gemm_min(chunk, p->to - j);
     memset(sum, 0, (size_t)(m * chunk) * sizeof(GEMM_S));
-    for (int64_t k = 0; k < g->K; k += 4) {
-      const int64_t r = gemm_min(4, g->K - k);
+    memset(tail, 0, sizeof tail);
+    for (int64_t k = p->k0; k < p->k1; k += 4) {
+      const int64_t r = gemm_min(4, p->k1 - k);
       const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j;
       for (int64_t i = 0; i < m; i++)
         for (int64_t q = 0; q < r; q++) x[i * 4 + q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
       if (r == 4 && !GEMM_THIN_ASKS(g))
-        GEMM_F(thin_steps)(b, g->ldb, 0, x, m, 4, 0, n, sum, chunk);
+        GEMM_F(thin_steps)(b, g->ldb, 0, x, m, 4, 0, n, sum, chunk, tail);
       else if (r == 4)
-        GEMM_F(thin_steps)(b, g->ldb, k + 8 <= g->K ? 4 * g->ldb : 0, x, m, 4, 1, n, sum, chunk);
+        GEMM_F(thin_steps)(b, g->ldb, k + 8 <= p->k1 ? 4 * g->ldb : 0, x, m, 4, 1, n, sum, chunk, tail);
       else
-        for (int64_t q = 0; q < r; q++) GEMM_F(thin_steps)(b + q * g->ldb, g->ldb, 0, x + q, m, 1, 1, n, sum, chunk);
+        for (int64_t q = 0; q < r; q++) GEMM_F(thin_steps)(b + q * g->ldb, g->ldb, 0, x + q, m, 1, 1, n, sum, chunk, tail);
     }
-    GEMM_F(finish)(g, 0, j, m, n, sum, chunk, NULL, 0);
+    GEMM_F(thin_end)(g, p, j, m, n, sum, chunk, tail);
   }
 }
 
+// Bytes of a thread's sums where the threads share K, else 0: where they would have few or no columns, and where their L2 caches of
+// 2 MiB hold B, or most of it, together. There half of every row, rows a power of two apart, would leave half of L2's sets to a thread, and
+// short rows end before the prefetchers have found them. Emerald Rapids, two threads, one row of A, of the rate of a shared N: 1024x1024 1.50 to 1.69,
+// 1000x1000 1.38, 512x1024 1.75, 1280x1024 1.23 to 1.40, and 1.0 for 1536x1024; of 640x640 (0.8 MiB for each) 0.9 to 0.99.
+RIDGE_INLINE int64_t GEMM_F(thin_deep)(const ridge_gemm_args *g, int64_t nthreads) {
+  const int64_t bytes = g->K * g->N * (int64_t)sizeof(GEMM_T);
+#ifdef GEMM_COVE
+  const int near = bytes >= nthreads << 20 && bytes <= nthreads * (3 << 20);
+#else
+  const int near = 0;
+#endif
+  const int narrow = g->N < 64 * nthreads && bytes > 64 << 10;
+  if (nthreads <= 1 || g->K < 64 * g->M * nthreads || !(near || narrow)) return 0; // the sums are little beside a thread's rows of B
+  return ridge_apart(g->M * gemm_ceil(g->N, 16) * (int64_t)sizeof(GEMM_S));
+}
+
+// Whether a product goes this way: where exact tiles pack B as they go (gemm_fma.h), up to 4 rows.
+#define GEMM_IS_THIN(g) (!(g)->packing && !(g)->trans_b && (g)->M <= (GEMM_SOON ? 4 : GEMM_THIN_MAX))
+
 GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
-  int64_t from, to;
-  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
-  switch (g->M) {
-    case 1: GEMM_F(thin_m)(g, 1, from, to); break;
-    case 2: GEMM_F(thin_m)(g, 2, from, to); break;
-    case 3: GEMM_F(thin_m)(g, 3, from, to); break;
-    default:
-      if (g->M > 0) GEMM_F(thin_many)(g, from, to);
+  const int64_t bytes = GEMM_F(thin_deep)(g, ctx->nthreads), ld = gemm_ceil(g->N, 16);
+  if (g->M <= 0) return RIDGE_OK;
+  if (ctx->workspace_bytes < ctx->nthreads * bytes) return RIDGE_E_WORKSPACE;
+  // Sums of 2 KiB a row where B is in L2: rows of B that are asked for would else leave L1 before they are used.
+  GEMM_F(thin_part) p = {0, g->N, 0, g->K, bytes > 0 ? 2048 / (int64_t)sizeof(GEMM_S) : ld, NULL, ld};
+  if (bytes > 0) {
+    p.part = (GEMM_S *)((char *)ctx->workspace + ctx->tid * bytes);
+    ridge_share(g->K, 4, ctx->tid, ctx->nthreads, &p.k0, &p.k1);
+  } else {
+    ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &p.from, &p.to);
   }
+  switch (g->M) {
+    case 1: GEMM_F(thin_m)(g, 1, &p); break;
+    case 2: GEMM_F(thin_m)(g, 2, &p); break;
+    case 3: GEMM_F(thin_m)(g, 3, &p); break;
+    default: GEMM_F(thin_many)(g, &p);
+  }
+  if (bytes == 0) return RIDGE_OK;
+  ridge_barrier(ctx);
+  ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &p.from, &p.to);
+  GEMM_S *all = ctx->workspace;
+  for (int t = 1; t < ctx->nthreads; t++)
+    for (int64_t i = 0; i < g->M; i++)
+      for (int64_t j = p.from; j < p.to; j++) all[i * ld + j] += ((const GEMM_S *)((const char *)all + t * bytes))[i * ld + j];
+  GEMM_F(finish)(g, 0, p.from, g->M, p.to - p.from, all + p.from, ld, NULL, 0);
   return RIDGE_OK;
 }

@@ -42,6 +42,9 @@
 #undef GEMM_LAYERS
 #undef GEMM_MLP
 #undef GEMM_EXACT
+#undef GEMM_SOON
+#undef GEMM_IS_THIN
+#undef GEMM_THIN_TAIL
 #undef GEMM_EXACTLY
 #undef GEMM_EXACT_TOP
 #undef GEMM_EXACT_RUNS

@@ -81,6 +81,20 @@ func TestFewRowsReadBFromCachesAndFromMemory(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// Threads share K where they would have few columns each, or where L2 holds B between products: sums of each for all columns, added up. Rows of C
+// that end within a vector, chunks of 512 columns of fp32 and less than a vector beyond them, and what ends a sum.
+func TestFewRowsShareKWhereColumnsAreFewOrL2HoldsB(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
+		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(1, 131, 701)), kerneltest.Op(t, "gemm", d, shape(3, 76, 1030, "beta", "1", "alpha", "-2")),
+			kerneltest.Op(t, "gemm", d, shape(4, 150, 795, "ldb", "157", "ldc", "151")), kerneltest.Op(t, "gemm", d, shape(2, 1, 40000)))
+	}
+	if !testing.Short() {
+		ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(1, 1030, 900)), kerneltest.Op(t, "gemm", record.FP64, shape(4, 523, 800)))
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
 // From a thousand rows on (tiles of 14 rows; of 6 from 288 of fp32 and of what is widened to it, 144 of fp64) the team packs B once for all.
 func TestManyRowsShareThePanelsOfB(t *testing.T) {
 	ops := []op.Op{
