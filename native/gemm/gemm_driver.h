@@ -170,6 +170,10 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
 #ifdef GEMM_LAYERS
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads);
 #endif
+#ifdef GEMM_IS_THIN // gemm_small.h
+RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads);
+RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g);
+#endif
 
 // Operands of a product up to which a thread takes whole products of a batch; more are only held by the team's caches together.
 #define GEMM_BATCH_BYTES (4 << 20)
@@ -206,6 +210,9 @@ int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
   const ridge_gemm_args *g = args;
 #ifdef GEMM_LAYERS
   if (g->layers) return GEMM_F(layers_bytes)(args, nthreads);
+#endif
+#ifdef GEMM_IS_THIN
+  if (GEMM_F(is_small)(g, nthreads)) return nthreads * GEMM_F(small_bytes)(g);
 #endif
   int64_t slice = g->batch > 1 ? GEMM_F(batch_slice)(g, nthreads) : 0;
   if (slice == 0) slice = GEMM_F(apart_slice)(g, nthreads);

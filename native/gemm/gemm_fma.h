@@ -210,7 +210,7 @@ GEMM_NOINLINE int GEMM_F(any)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
 #ifdef GEMM_LAYERS
   if (g->layers) return GEMM_F(layers)(g, ctx);
 #endif
-  if (!g->packing && GEMM_F(is_small)(g, ctx->nthreads)) return GEMM_F(small)(g, ctx);
+  if (GEMM_F(is_small)(g, ctx->nthreads)) return GEMM_F(small)(g, ctx);
   if (g->batch <= 1) return GEMM_F(one)(g, ctx);
   GEMM_BATCH(g, ctx, GEMM_F(batch_slice)(g, ctx->nthreads), GEMM_F(one));
 }

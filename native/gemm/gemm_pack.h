@@ -49,6 +49,12 @@ GEMM_INLINE void GEMM_F(transpose32)(uint32_t *dst, const void *src, int64_t pit
       for (int i = 0; i < w; i += 4)
         GEMM_F(block32)(dst + u * w + i, s + i * pitch + u * 4, pitch, w, w - i < 4 ? 2 : 4);
   }
+  for (; rows < w && u + 4 <= units; u += 4) // the same, of rows some of which are missing
+    for (int i = 0; i < w; i += 4) {
+      GEMM_F(u4) r[4] = {{0}};
+      for (int q = 0; q < 4 && i + q < rows; q++) r[q] = (GEMM_F(u4)) * (const GEMM_F(u4u) *)(s + (i + q) * pitch + u * 4);
+      GEMM_F(block32)(dst + u * w + i, (const char *)r, sizeof *r, w, w - i < 4 ? 2 : 4);
+    }
   for (; u < units; u++)
     for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(u1) *)(s + i * pitch + u * 4) : 0;
 }

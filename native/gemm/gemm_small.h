@@ -20,6 +20,7 @@
 typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #ifndef GEMM_SMALL_SHARE
+#define GEMM_SLIM_K 4096 // one chain of sums: kernels.def
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #define GEMM_SMALL_TURNED 128 // rows of C that are worth turning B once more
 #if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index
@@ -57,6 +58,12 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_PART GEMM_SMALL_8
 #define GEMM_SMALL_ONE GEMM_SMALL_12
 #define GEMM_SMALL_TWO GEMM_SMALL_8
+#endif
+
+#ifdef GEMM_COVE // L2 of 2 MiB
+#define GEMM_SLIM_B (1 << 20)
+#else
+#define GEMM_SLIM_B GEMM_SMALL_B
 #endif
 
 #if GEMM_SAME && GEMM_VEC == 64
@@ -224,7 +231,7 @@ static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
 GEMM_NOINLINE void GEMM_F(small_column)(const ridge_gemm_args *g, int direct, const GEMM_S *a, const GEMM_S *b, int64_t i0, int32_t m, int64_t j) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, R = 4 };
-  GEMM_S column[GEMM_SMALL_K + L] __attribute__((aligned(64))), t[R];
+  GEMM_S column[GEMM_SLIM_K + L] __attribute__((aligned(64))), t[R];
   const int64_t whole = g->K / L * L;
   const GEMM_LANES_OF in = GEMM_F(lanes_of)(g->K - whole);
   const GEMM_S alpha = (GEMM_S)g->alpha;
@@ -285,29 +292,40 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const
   }
 }
 
-// Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to the stack.
-GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, int64_t i0, int32_t m, int64_t j0, int32_t n) {
+// Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to `room`, K x NR sums, or where K is short to the stack. A of 16 bits
+// is widened as many rows at a time as the stack has room for.
+GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, int64_t i0, int32_t m, int64_t j0, int32_t n) {
   enum { L = GEMM_LANES };
-  GEMM_S bp[GEMM_SMALL_K * GEMM_NR] __attribute__((aligned(64)));
+  GEMM_S near[GEMM_SMALL_K * GEMM_NR] __attribute__((aligned(64))), *bp = room ? room : near;
   const int direct = GEMM_C_IS_S && GEMM_F(only_scaled)(g);
   const GEMM_T *from = (const GEMM_T *)g->A + i0 * g->lda;
 #if GEMM_SAME
-  const GEMM_S *a = from;
   const int64_t lda = g->lda;
+  const int32_t most = m;
 #else
-  GEMM_S a[GEMM_SMALL_A] __attribute__((aligned(64)));
+  GEMM_S wide[GEMM_SMALL_A] __attribute__((aligned(64)));
   const int64_t lda = g->K;
-  for (int32_t i = 0; i < m; i++) {
-    const GEMM_T *s = from + i * g->lda;
-    int64_t k = 0;
-    for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(a + i * lda + k) = GEMM_LOADV(s + k);
-    for (; k < lda; k++) a[i * lda + k] = GEMM_LOADS(s[k]);
-  }
+  const int32_t most = (int32_t)(GEMM_SMALL_A / gemm_most(lda, 1));
 #endif
   for (int32_t j = 0; j < n; j += GEMM_NR) {
     const int32_t w = (int32_t)gemm_min(GEMM_NR, n - j);
     GEMM_F(pack_b)(bp, (const GEMM_T *)g->B + (g->trans_b ? (j0 + j) * g->ldb : j0 + j), g->ldb, g->trans_b, w, g->K);
-    GEMM_F(small_panel)(g, direct, a, lda, bp, GEMM_NR, i0, m, j0 + j, w, (w + L - 1) / L);
+    for (int32_t i = 0, rows; i < m; i += rows) {
+      rows = (int32_t)gemm_min(most, m - i);
+#if GEMM_SAME
+      const GEMM_S *a = from;
+#else
+      const GEMM_S *a = wide;
+      if (j == 0 || rows < m)
+        for (int32_t r = 0; r < rows; r++) {
+          const GEMM_T *s = from + (i + r) * g->lda;
+          int64_t k = 0;
+          for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(wide + r * lda + k) = GEMM_LOADV(s + k);
+          for (; k < lda; k++) wide[r * lda + k] = GEMM_LOADS(s[k]);
+        }
+#endif
+      GEMM_F(small_panel)(g, direct, a, lda, bp, GEMM_NR, i0 + i, rows, j0 + j, w, (w + L - 1) / L);
+    }
   }
 }
 
@@ -318,7 +336,7 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
 #ifdef GEMM_SMALL_COLUMN
   const int32_t rest = n % L;
-  if (rest == 1 && g->N > L && g->K >= GEMM_SMALL_DOT && j0 + n == g->N) { // by the whole matrix's width, so that no number of threads changes a sum
+  if (rest == 1 && (g->N > L || g->K > GEMM_SMALL_K) && g->K >= GEMM_SMALL_DOT && j0 + n == g->N) { // by the whole matrix's width, so that no number of threads changes a sum
     GEMM_F(small_column)(g, direct, a, b + n - 1, i0, m, j0 + n - 1);
     n--;
   }
@@ -353,10 +371,10 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   }
 }
 
-GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, int64_t i0, int64_t m, int64_t j0, int64_t n) {
+GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, GEMM_S *room, int64_t i0, int64_t m, int64_t j0, int64_t n) {
   if (m <= 0 || n <= 0) return;
   if (!GEMM_SAME || g->trans_b)
-    GEMM_F(small_staged)(g, i0, (int32_t)m, j0, (int32_t)n);
+    GEMM_F(small_staged)(g, room, i0, (int32_t)m, j0, (int32_t)n);
 #if GEMM_SAME
   else
     GEMM_F(small_direct)(g, i0, (int32_t)m, j0, (int32_t)n);
@@ -370,34 +388,51 @@ RIDGE_INLINE int GEMM_F(small_busy)(const ridge_gemm_args *g, int nthreads) {
 }
 
 // Whether they share its columns: where rows, as row-wise steps before and after share them, would be too few, or where each
-// thread turns B and all of it would be too much work beside them: at 128 rows and two threads turning it twice costs 6 %.
+// thread turns B and all of it would be too much work beside them: at 128 rows and two threads turning it twice costs 6 %. Not where that would leave
+// more threads idle than rows do.
 RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
   const int turned = !GEMM_SAME || g->trans_b;
+  if (!turned && (g->N + GEMM_LANES - 1) / GEMM_LANES < gemm_min(busy, g->M)) return 0;
   return busy > 1 && (turned ? g->N >= busy * GEMM_NR && g->M < GEMM_SMALL_TURNED * (busy - 1) : g->M < 4 * busy);
 }
 
 // One thread's share of one product.
-GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, int tid, int nthreads) {
+GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int tid, int nthreads) {
   const int busy = GEMM_F(small_busy)(g, nthreads);
   if (tid >= busy) return;
   if (busy == 1) {
-    GEMM_F(small_part)(g, 0, g->M, 0, g->N);
+    GEMM_F(small_part)(g, room, 0, g->M, 0, g->N);
     return;
   }
   int64_t from, to;
   if (GEMM_F(small_columns)(g, busy)) {
     ridge_share(g->N, GEMM_LANES, tid, busy, &from, &to);
-    GEMM_F(small_part)(g, 0, g->M, from, to - from);
+    GEMM_F(small_part)(g, room, 0, g->M, from, to - from);
   } else {
     ridge_share(g->M, 1, tid, busy, &from, &to);
-    GEMM_F(small_part)(g, from, to - from, 0, g->N);
+    GEMM_F(small_part)(g, room, from, to - from, 0, g->N);
   }
+}
+
+// Whether all of B stays in L2 beside what is read of A, which then is not packed, however many rows and however long K is: packing it would cost as
+// much as the multiply-adds of some 16 columns. One row reads B best in the order it lies in (gemm_thin.h), a few against B stored [N,K] go by dot products
+// (gemm_dots.h), and where rows of B begin within a line many of them load it in two parts too often.
+RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
+  const int64_t size = sizeof(GEMM_S);
+  if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > GEMM_SLIM_B) return 0;
+#ifdef GEMM_DOTS_MAX
+  if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
+#endif
+  if (!GEMM_SAME) return g->N <= 2 * GEMM_NR; // A is widened once for each panel
+  if (g->trans_b) return 1;
+  return g->M <= 32 || g->N * size <= 1280 || g->N * g->K * size <= GEMM_SMALL_B || g->ldb * size % 64 == 0;
 }
 
 // With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
-  if ((g->mc | g->kc | g->nc) || g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS ||
-      g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
+  if (g->packing || (g->mc | g->kc | g->nc)) return 0;
+  if (GEMM_F(is_slim)(g)) return 1;
+  if (g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS || g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
     return 0;
   if (GEMM_SAME) return 1;
   const int busy = gemm_whole(g->batch, nthreads) ? 1 : GEMM_F(small_busy)(g, nthreads);
@@ -405,9 +440,17 @@ RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
   return rows * g->K <= GEMM_SMALL_A;
 }
 
+// Bytes of a thread's panel of B.
+RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g) {
+  return g->K > GEMM_SMALL_K && (!GEMM_SAME || g->trans_b) ? ridge_apart(g->K * GEMM_NR * (int64_t)sizeof(GEMM_S)) : 0;
+}
+
 GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
+  const int64_t bytes = GEMM_F(small_bytes)(g);
+  if (ctx->workspace_bytes < ctx->nthreads * bytes) return RIDGE_E_WORKSPACE;
+  GEMM_S *room = bytes > 0 ? (GEMM_S *)((char *)ctx->workspace + ctx->tid * bytes) : NULL;
   if (g->batch <= 1) {
-    GEMM_F(small_share)(g, ctx->tid, ctx->nthreads);
+    GEMM_F(small_share)(g, room, ctx->tid, ctx->nthreads);
     return RIDGE_OK;
   }
   int64_t from = 0, to = g->batch;
@@ -418,6 +461,6 @@ GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) 
   }
   ridge_gemm_args each = *g;
   GEMM_F(advance)(&each, from);
-  for (; from < to; from++, GEMM_F(advance)(&each, 1)) GEMM_F(small_share)(&each, tid, nthreads);
+  for (; from < to; from++, GEMM_F(advance)(&each, 1)) GEMM_F(small_share)(&each, room, tid, nthreads);
   return RIDGE_OK;
 }

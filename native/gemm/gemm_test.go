@@ -49,6 +49,8 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 		shape(2, 29, 261, "lda", "270", "ldb", "37", "ldc", "45"), shape(3, 19, 262, "tb", "1", "ldb", "263"),
 		shape(19, 23, 290, "alpha", "2", "beta", "1"), shape(9, 20, 300, "alpha", "-3", "beta", "1", "ldc", "21"),
 		shape(2, 20, 300, "alpha", "-3", "beta", "1"),
+		shape(70, 35, 300, "tb", "1"), shape(67, 9, 259, "tb", "1", "ldb", "263", "beta", "1"), // B turned into the workspace
+		shape(13, 17, 265), shape(5, 1, 530, "ldc", "3"), // a last column by dot products
 	}
 	bytes := []map[string]string{
 		shape(7, 13, 17), shape(33, 35, 37), shape(300, 3, 5), shape(1, 257, 129), shape(129, 1, 40),
@@ -56,7 +58,7 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 		shape(33, 35, 37, "tb", "1", "ldb", "41"), shape(2, 19, 150, "tb", "1"),
 		shape(33, 35, 1100), // full tiles of every 8-bit variant over two K blocks
 	}
-	var ops []op.Op
+	var ops, floats []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8, record.TF32, record.FP8E4M3} {
 		list := slices.Concat(any, bytes)
 		if d.Float() {
@@ -65,9 +67,18 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 		for _, s := range list {
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
 		}
+		if d.Float() && d.Size() > 1 {
+			for _, s := range float {
+				floats = append(floats, kerneltest.Op(t, "gemm", d, s))
+			}
+		}
 	}
 	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), floats, packed)
 }
+
+// packed are blocks that ask for the loops that pack B and are each kernel's own, where a B that stays in L2 goes other ways.
+var packed = map[string]int64{"nc": 1 << 14}
 
 // Every number of columns up to two of the widest vectors and beyond, and of rows up to two tiles:
 // the small products' tiles of all heights and widths, and of part of a vector.
@@ -108,12 +119,12 @@ func TestProductsOfOneTile(t *testing.T) {
 // A K between one block and GEMM_WHOLE_KC of the kernels that have one, in one block where rows are many.
 func TestManyRowsTakeALongerKInOneBlock(t *testing.T) {
 	for _, d := range []record.DType{record.FP16, record.BF16} {
-		kerneltest.All(t, native.New(), []op.Op{kerneltest.Op(t, "gemm", d, shape(239, 37, 701))})
+		kerneltest.AllWith(t, native.New(), []op.Op{kerneltest.Op(t, "gemm", d, shape(239, 37, 701))}, packed)
 	}
 }
 
 func TestBatchesOfProducts(t *testing.T) {
-	var ops []op.Op
+	var ops, floats []op.Op
 	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
 		for _, s := range []map[string]string{
 			shape(5, 7, 9, "batch", "1"), shape(5, 7, 9, "batch", "2"), shape(8, 16, 8, "batch", "3"), shape(3, 9, 5, "batch", "13"),
@@ -127,9 +138,13 @@ func TestBatchesOfProducts(t *testing.T) {
 				s["alpha"], s["beta"] = "2", fmt.Sprint(len(ops)%2)
 			}
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
+			if d.Float() {
+				floats = append(floats, ops[len(ops)-1])
+			}
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), floats, packed)
 }
 
 func TestLinearKernelsApplyBiasAndActivation(t *testing.T) {
@@ -179,8 +194,10 @@ func TestLargerShapesWithEveryRunnableKernelOnTwoThreads(t *testing.T) {
 			if strings.HasSuffix(k, "_model") {
 				continue
 			}
-			if err := kerneltest.One(dev, o, k, 0); err != nil {
-				t.Errorf("%s %s: %v", k, kerneltest.Describe(o), err)
+			for _, params := range []map[string]int64{nil, packed} {
+				if err := kerneltest.With(dev, o, k, params); err != nil {
+					t.Errorf("%s %s %v: %v", k, kerneltest.Describe(o), params, err)
+				}
 			}
 		}
 	}
@@ -190,7 +207,7 @@ func TestMoreThreadsThanTilesLeaveNoTileOut(t *testing.T) {
 	b := native.New()
 	for _, threads := range []int{2, 7, 16} {
 		dev := open(t, b, threads)
-		for _, s := range []map[string]string{shape(40, 50, 9), shape(200, 5, 9), shape(5, 200, 300)} {
+		for _, s := range []map[string]string{shape(40, 50, 9), shape(200, 5, 9), shape(5, 200, 1400)} {
 			for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 				o := kerneltest.Op(t, "gemm", d, s)
 				if err := kerneltest.One(dev, o, "", 0); err != nil {

@@ -44,6 +44,7 @@
 #undef GEMM_EXACT
 #undef GEMM_SOON
 #undef GEMM_IS_THIN
+#undef GEMM_SLIM_B
 #undef GEMM_THIN_TAIL
 #undef GEMM_EXACTLY
 #undef GEMM_EXACT_TOP

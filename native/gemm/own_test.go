@@ -25,7 +25,7 @@ func TestTilesPackTheirOwnPanelsOfB(t *testing.T) {
 	for _, d := range []record.DType{record.INT8, record.U8S8} {
 		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(259, 33, 67)), kerneltest.Op(t, "gemm", d, shape(9, 130, 1027)))
 	}
-	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), ops, packed)
 }
 
 // Tiles that pack beside their multiply-adds have room for a quarter of their own units: where K is a few units, or the next block has more than
@@ -92,7 +92,7 @@ func TestFewRowsShareKWhereColumnsAreFewOrL2HoldsB(t *testing.T) {
 	if !testing.Short() {
 		ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(1, 1030, 900)), kerneltest.Op(t, "gemm", record.FP64, shape(4, 523, 800)))
 	}
-	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), ops, packed)
 }
 
 // From a thousand rows on (tiles of 14 rows; of 6 from 288 of fp32 and of what is widened to it, 144 of fp64) the team packs B once for all.
@@ -111,5 +111,5 @@ func TestManyRowsShareThePanelsOfB(t *testing.T) {
 			}
 		}
 	}
-	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), ops, packed)
 }

@@ -25,5 +25,5 @@ func TestAFewRowsGoByStripsOfB(t *testing.T) {
 			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
 		}
 	}
-	kerneltest.All(t, native.New(), ops)
+	kerneltest.AllWith(t, native.New(), ops, packed)
 }

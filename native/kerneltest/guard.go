@@ -45,17 +45,17 @@ func (f Fault) String() string {
 // against the page before the start, in a child process that a read or write of one byte too many
 // ends. Of operands that a kernel packs beforehand only the copy is readable during the call, and it is not writable. Kernels named _nt run whatever the size: their predicates ask only what is faster.
 func Guard(b *native.Backend, ops []op.Op) ([]Fault, error) {
-	return guarded(b, ops, func(string) bool { return false })
+	return guarded(b, ops, nil, func(string) bool { return false })
 }
 
 // guarded is Guard, where the kernels that thin names meet one combination of threads and side of each op, in turn.
-func guarded(b *native.Backend, ops []op.Op, thin func(kernel string) bool) ([]Fault, error) {
+func guarded(b *native.Backend, ops []op.Op, params map[string]int64, thin func(kernel string) bool) ([]Fault, error) {
 	raw, err := unix.Mmap(-1, 0, C.sizeof_guard_report, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return nil, fmt.Errorf("map the report of a guarded run: %w", err)
 	}
 	defer func() { _ = unix.Munmap(raw) }()
-	g := guard{b: b, thin: thin, met: map[string]int{}, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
+	g := guard{b: b, params: params, thin: thin, met: map[string]int{}, report: (*C.guard_report)(unsafe.Pointer(&raw[0]))}
 	for _, o := range ops {
 		if err := g.run(o); err != nil {
 			return g.faults, fmt.Errorf("guard %s %s %s: %w", o.Name(), o.DType(), Describe(o), err)
@@ -66,6 +66,7 @@ func guarded(b *native.Backend, ops []op.Op, thin func(kernel string) bool) ([]F
 
 type guard struct {
 	b      *native.Backend
+	params map[string]int64 // given to every kernel
 	thin   func(kernel string) bool
 	met    map[string]int
 	report *C.guard_report
@@ -74,7 +75,7 @@ type guard struct {
 
 // run tries all kernels of one op in one child process, and in one more after each fault.
 func (g *guard) run(o op.Op) error {
-	r := arrangement{thin: g.thin, met: g.met}
+	r := arrangement{params: g.params, thin: g.thin, met: g.met}
 	defer r.free()
 	for _, atEnd := range []bool{true, false} {
 		if err := r.arrange(g.b, o, atEnd); err != nil {
@@ -145,6 +146,7 @@ type arrangement struct {
 	steps   []step
 	regions []region
 	args    []unsafe.Pointer
+	params  map[string]int64
 	thin    func(kernel string) bool // the kernel meets one combination of threads and side of an op, in turn
 	met     map[string]int           // of each kernel: how many ops it has met, which says the combination
 }
@@ -190,11 +192,10 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 			if !k.Implements(o.Name(), o.DType()) || !kernel.Detect().Has(k.ISA) {
 				continue
 			}
-			a, err := f.Bind(o, bufs)
+			a, err := r.bind(f, o, bufs)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", k.Name, err)
 			}
-			r.args = append(r.args, a)
 			if f.Cache != nil {
 				f.Cache(a, 0)
 			}
@@ -214,10 +215,10 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 					c: C.guard_step{fn: C.ridge_kernel_fn(k.Fn), args: a, workspace: w.ptr(),
 						workspace_bytes: C.int64_t(w.n), slack: C.int64_t(w.slack), nthreads: C.int32_t(threads)}}
 				if names := op.PackedOperands(o); len(names) > 0 {
-					if a, err = f.Bind(o, bufs); err != nil { // arguments of its own, for a copy of its own
+					if a, err = r.bind(f, o, bufs); err != nil { // arguments of its own, for a copy of its own
 						return fmt.Errorf("bind %s: %w", k.Name, err)
 					}
-					r.args, s.c.args = append(r.args, a), a
+					s.c.args = a
 					var operands []region
 					for i, b := range bufs {
 						if slices.Contains(names, b.Tensor.Name) {
@@ -236,6 +237,19 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 		}
 	}
 	return nil
+}
+
+// bind gives the arguments of one step.
+func (r *arrangement) bind(f kernel.Family, o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {
+	a, err := f.Bind(o, bufs)
+	if err != nil {
+		return nil, err
+	}
+	r.args = append(r.args, a)
+	if len(r.params) > 0 {
+		err = f.Tuning.Set(a, r.params)
+	}
+	return a, err
 }
 
 // combination numbers the four of threads and side.

@@ -39,8 +39,14 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 // op that is alone meets all. It fails when no kernel took an op at all.
 func All(t *testing.T, b *native.Backend, ops []op.Op) {
 	t.Helper()
-	verifyAll(t, b, ops)
-	faults, err := guarded(b, ops, sparseGuard)
+	AllWith(t, b, ops, nil)
+}
+
+// AllWith is All with parameters given to the kernels, as those that ridge tune stores.
+func AllWith(t *testing.T, b *native.Backend, ops []op.Op, params map[string]int64) {
+	t.Helper()
+	verifyAll(t, b, ops, params)
+	faults, err := guarded(b, ops, params, sparseGuard)
 	if err != nil {
 		t.Error(err)
 	}
@@ -49,7 +55,7 @@ func All(t *testing.T, b *native.Backend, ops []op.Op) {
 	}
 }
 
-func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
+func verifyAll(t *testing.T, b *native.Backend, ops []op.Op, params map[string]int64) {
 	t.Helper()
 	refs := make([]*remembered, len(ops))
 	for i, o := range ops {
@@ -80,7 +86,7 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op) {
 						ran++
 						continue
 					}
-					err := verify(dev, o, refs[i], backend.PrepareOptions{Kernel: k, Misalign: shift})
+					err := verify(dev, o, refs[i], backend.PrepareOptions{Kernel: k, Misalign: shift, Params: params})
 					var unsupported *backend.UnsupportedError
 					if errors.As(err, &unsupported) {
 						continue
