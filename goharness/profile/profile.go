@@ -170,6 +170,9 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	case !r.Status.Counts():
 		c.left["status "+string(r.Status)]++
 		return
+	case !r.HasFigure():
+		c.left["verified and launched once, whose time is no figure"]++
+		return
 	case r.Time == nil && len(r.Arms) == 0:
 		c.left["not timed"]++
 		return

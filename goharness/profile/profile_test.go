@@ -220,12 +220,17 @@ func TestMeasuredBytesAreASampleTypeOfTheirOwn(t *testing.T) {
 
 func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	doc := document()
+	id := doc.Results[0].ID
+	doc.Results[0].UseCase = record.UseCaseVerification
 	p := build(t, doc)
 	text := strings.Join(p.Comments, "\n")
-	for _, want := range []string{"left out: 1 results: status wrong", "energy: ", "time_over_roofline: "} {
+	for _, want := range []string{"left out: 1 results: status wrong", "left out: 1 results: verified and launched once, whose time is no figure", "energy: ", "time_over_roofline: "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("comments lack %q:\n%s", want, text)
 		}
+	}
+	if slices.ContainsFunc(p.Sample, func(s *pprof.Sample) bool { return s.Label["case"][0] == id }) {
+		t.Errorf("%s, which was launched once to be verified, has a sample", id)
 	}
 	for i := range doc.Results {
 		doc.Results[i].Status = record.Invalid
