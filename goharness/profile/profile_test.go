@@ -266,6 +266,8 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		"attention_fp32_avx512_model":    {"native/attention/attention_fp32_avx512_model.c", "ridge_attention_fp32_avx512_model"},
 		"binary_fp32_avx512_model":       {"native/elementwise/elementwise_fp32_avx512_model.c", "fp32_avx512_model"},
 		"no_such_kernel_of_any_platform": {"", ""},
+		"copy_fp32_engine":               {"", ""}, // of CUDA; oneDNN has an engine and copies
+		"mkl_sgemm_fp32":                 {"native/vendor/mkl.c", "sgemm"},
 		"onednn_matmul_fp32":             {"native/vendor/onednn.c", "EACH(name##_fp32"},
 	} {
 		got, ok := s.Locate(kernel)
@@ -299,6 +301,34 @@ func TestEveryRegisteredKernelHasASourceInItsOwnFolder(t *testing.T) {
 	for kernel, family := range s.family {
 		if got, ok := s.Locate(kernel); !ok || path.Dir(got.File) != "native/"+family {
 			t.Errorf("%s of %s: source %v", kernel, family, got)
+		}
+	}
+}
+
+// Their entries have longer names: gemm_bf16_sm90_nn, gemm_bf16_sm90_nt.
+func TestACUDAKernelHasItsSourceInTheFileOfItsName(t *testing.T) {
+	s, err := NewSources("cuda", os.DirFS("../../cuda"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../cuda/*/*_*.cu")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d kernel files, %v", len(files), err)
+	}
+	for _, file := range files {
+		kernel := strings.TrimSuffix(filepath.Base(file), ".cu")
+		got, ok := s.Locate(kernel)
+		if !ok || "../../"+got.File != file {
+			t.Errorf("%s: source %v, want %s", kernel, got, file)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := strings.Split(string(text), "\n")[got.Line-1]
+		if code, _, _ := strings.Cut(line, "//"); !strings.Contains(code, kernel) {
+			t.Errorf("%s: line %d is %q", kernel, got.Line, line)
 		}
 	}
 }

@@ -113,9 +113,16 @@ func (s *Sources) Locate(kernel string) (Source, bool) {
 	return got, got.File != ""
 }
 
-// search looks for the longest end of the name that a file spells out: all of it, or what it passes
-// to a macro that pastes the rest on. The rest must be found among what the file includes.
+// search looks for the file of the kernel's name, as CUDA kernels have one, whose entries go on behind that name (NAME_nn, NAME_nt); else for
+// the longest end of the name that a file spells out: all of it, or what it passes to a macro that pastes the rest on. The rest must be
+// found among what the file includes.
 func (s *Sources) search(kernel string) Source {
+	for _, f := range s.files {
+		if path.Base(f.name) == kernel+".cu" {
+			entry := regexp.MustCompile(`(^|[^A-Za-z0-9_])` + regexp.QuoteMeta(kernel) + `($|[^A-Za-z0-9])`)
+			return Source{path.Join(s.root, f.name), max(1, defines(f.lines, entry, kernel))}
+		}
+	}
 	for tail := kernel; tail != "" && tail != "nt" && tail != "model"; _, tail, _ = strings.Cut(tail, "_") { // any file has those two
 		if found := s.spelling(kernel, tail); found.File != "" {
 			return found
@@ -138,6 +145,9 @@ func (s *Sources) spelling(kernel, tail string) Source {
 	word := regexp.MustCompile(`(^|[^A-Za-z0-9_]|\bridge_|##_?)` + regexp.QuoteMeta(tail) + `($|[^A-Za-z0-9_])`)
 	for _, f := range s.files {
 		if family != "" && path.Dir(f.name) != family || !strings.Contains(f.text, tail) {
+			continue
+		}
+		if folder, name := path.Split(f.name); folder == "vendor/" && name != op+path.Ext(name) { // kernels begin with their library's name
 			continue
 		}
 		line := defines(f.lines, word, tail)
