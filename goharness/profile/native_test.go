@@ -280,6 +280,41 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 }
 
+// With --no-ceilings nothing is over a roofline: the other profile lost no more for that.
+func TestTheTimeOverARooflineThatOneProfileDoesNotKnowIsNotCompared(t *testing.T) {
+	old, fresh := document(), document()
+	kernel, known := "gemm_fp32_avx2_6x16", 0
+	for i := range old.Results {
+		if r := &old.Results[i]; r.Kernel == kernel && r.Status.Counts() {
+			if known++; known == 1 {
+				r.Ceiling = nil
+			}
+			fresh.Results[i].Time.MedianNS *= 2
+		}
+	}
+	check := func(cases int, want string) {
+		t.Helper()
+		c, err := Compare(build(t, old), build(t, fresh))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := c.Changes[slices.IndexFunc(c.Changes, func(k Change) bool { return k.Kernel == kernel })]
+		var text strings.Builder
+		if err := c.Write(&text, 0.03); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(text.String(), "\n"+kernel)
+		if row, _, _ = strings.Cut(row, "\n"); k.Known != cases || !strings.HasSuffix(strings.Join(strings.Fields(row), " "), want) {
+			t.Errorf("%+v, want %d cases; %q, want %q", k, cases, row, want)
+		}
+	}
+	check(1, "4.234 µs 13.234 µs") // the case of m=64 alone
+	for i := range old.Results {
+		old.Results[i].Ceiling = nil
+	}
+	check(0, "2.000 - -")
+}
+
 func TestADocumentWithoutKernelsSaysWhatIsExpected(t *testing.T) {
 	failed := document()
 	for i := range failed.Results {

@@ -33,6 +33,9 @@ const (
 	MeasuredBytes = "measured_bytes"
 )
 
+// roofline is the label of samples without a ceiling, whose 0 over it says nothing.
+const roofline = "roofline"
+
 // Options of Calibration.
 type Options struct {
 	// Locate finds the source of a kernel; nil: no frame has one.
@@ -230,6 +233,9 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		}
 		if phase != "" {
 			s.Label["phase"] = []string{phase}
+		}
+		if !(floor > 0) {
+			s.Label[roofline] = []string{"unknown"}
 		}
 		numbers(s, r)
 		b.p.Sample = append(b.p.Sample, s)
