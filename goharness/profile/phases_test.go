@@ -55,7 +55,7 @@ func TestTheTimeOfASampledProgramIsPartedByItsPhases(t *testing.T) {
 		t.Error(text)
 	}
 	var top bytes.Buffer
-	if err := WriteTop(&top, p, TimeOverRoofline, 5); err != nil || !strings.Contains(top.String(), "100 ns") || !strings.Contains(top.String(), "1.001 µs") {
+	if err := WriteTop(&top, p, 5); err != nil || !strings.Contains(top.String(), "100 ns") || !strings.Contains(top.String(), "1.001 µs") {
 		t.Errorf("%v:\n%s", err, top.String())
 	}
 }
