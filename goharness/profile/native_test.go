@@ -327,7 +327,7 @@ func TestADocumentWithoutKernelsSaysWhatIsExpected(t *testing.T) {
 	}
 }
 
-// Values that a document from elsewhere may hold: their totals would be negative.
+// Values that a document from elsewhere may hold: their totals would be negative, and one alone not what it says.
 func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		want string
@@ -335,16 +335,19 @@ func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
 	}{
 		{DeviceTime, func(r *record.Result) { r.Time.MedianNS = 1e19 }},
 		{FLOP, func(r *record.Result) { r.FLOPs = math.MaxInt64 }},
-		{Energy, func(r *record.Result) { r.Energy = &record.Energy{Joules: 1e300, Launches: 1} }},
+		{Energy, func(r *record.Result) { r.Energy = &record.Energy{Joules: 1e300, WindowNS: 1e9, Launches: 1} }},
 	} {
-		doc := document()
-		for i := range doc.Results {
-			if r := &doc.Results[i]; r.Time != nil && len(r.Arms) == 0 {
+		all, one := document(), document()
+		tc.set(&one.Results[0])
+		for i := range all.Results {
+			if r := &all.Results[i]; r.Time != nil && len(r.Arms) == 0 {
 				tc.set(r)
 			}
 		}
-		if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), tc.want+" adds up to more than") {
-			t.Errorf("%s: %v", tc.want, err)
+		for _, doc := range []record.Calibration{all, one} {
+			if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), tc.want+" adds up to more than") {
+				t.Errorf("%s: %v", tc.want, err)
+			}
 		}
 	}
 	p := build(t, document())

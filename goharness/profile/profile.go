@@ -176,7 +176,7 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	case !r.HasFigure():
 		c.left["verified and launched once, whose time is no figure"]++
 		return
-	case r.Time == nil && len(r.Arms) == 0:
+	case !timed(r.Time) && len(r.Arms) == 0:
 		c.left["not timed"]++
 		return
 	}
@@ -189,7 +189,7 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 		return
 	}
 	for i, a := range r.Arms {
-		if a.Time == nil {
+		if !timed(a.Time) {
 			c.left["arms that were not timed"]++
 			continue
 		}
@@ -208,8 +208,16 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	}
 }
 
+func timed(t *record.Time) bool { return t != nil && t.MedianNS > 0 }
+
+// unnamed stands for the kernel of a document that names none, as those of other tools: labels without text are not written.
+const unnamed = "unnamed kernel"
+
 func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, floor float64, energy *record.Energy) {
 	c.samples++
+	if strings.Join(kernels, "") == "" {
+		kernels = []string{unnamed}
+	}
 	var lost float64
 	switch {
 	case !(floor > 0):
@@ -276,10 +284,11 @@ func joulesPerLaunch(e *record.Energy) (joules float64, why string) {
 		return 0, "not asked for"
 	case e.Unavailable != "":
 		return 0, e.Unavailable
-	case !(e.Launches > 0 && e.Joules > 0):
+	case !e.Known():
 		return 0, "the document has no joules per launch"
 	}
-	return e.Joules / e.Launches, ""
+	joules, _ = e.PerLaunch()
+	return joules, ""
 }
 
 // measuredBytes of one launch, by counters.
@@ -354,9 +363,13 @@ func numbers(s *pprof.Sample, r *record.Result) {
 	}
 }
 
+// round gives the largest number, which fits refuses, for what 64 bits cannot hold.
 func round(x float64) int64 {
-	if !(x > 0) {
+	switch {
+	case !(x > 0):
 		return 0
+	case x >= math.MaxInt64:
+		return math.MaxInt64
 	}
-	return int64(math.Round(min(x, 1<<62)))
+	return int64(math.Round(x))
 }

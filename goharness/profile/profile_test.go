@@ -40,7 +40,7 @@ func document() record.Calibration {
 		r := &doc.Results[i]
 		if r.Op == "gemm" && r.Status == record.OK && len(r.Arms) == 0 {
 			r.Kernel = "gemm_fp32_avx2_6x16"
-			r.Energy = &record.Energy{Joules: 2, Launches: 1000, Meter: "trace"}
+			r.Energy = &record.Energy{Joules: 2, WindowNS: 1e9, Launches: 1000, Meter: "trace"}
 			break
 		}
 	}
@@ -237,6 +237,34 @@ func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	}
 	if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), "none of its") {
 		t.Errorf("a document without a counted result: error %v", err)
+	}
+}
+
+// Documents of other tools name no kernels; a median of 0 is none. A label without text is not in the file.
+func TestResultsWithoutAKernelsNameOrAMedianCompareAsTheOthers(t *testing.T) {
+	doc := document()
+	doc.Results[0].Kernel = ""
+	doc.Results[1].Time.MedianNS = 0
+	for i := range doc.Results {
+		for n := range doc.Results[i].Arms {
+			doc.Results[i].Arms[n].Kernels = nil
+		}
+	}
+	p := build(t, doc)
+	if text := strings.Join(p.Comments, "\n"); !strings.Contains(text, "left out: 1 results: not timed") {
+		t.Errorf("a median of 0: %s", text)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	back, err := pprof.ParseData(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compare(back, p)
+	if err != nil || len(c.OnlyOld)+len(c.OnlyNew) > 0 || !slices.ContainsFunc(c.Changes, func(k Change) bool { return k.Kernel == unnamed && k.Cases == 3 }) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
