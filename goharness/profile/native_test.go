@@ -161,7 +161,7 @@ func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing
 	if a, b := p.Sample[0].Value[2:], p.Sample[1].Value[2:]; !slices.Equal(a, []int64{30, 0, 0}) || !slices.Equal(b, []int64{0, 7, 2}) {
 		t.Errorf("values %v and %v", a, b)
 	}
-	if got := NotCounted(p); len(got) != 1 || got[0] != "not counted: cycles in 1 of 2 programs: taken" {
+	if got := NotCounted(p); len(got) != 1 || got[0] != "not counted: cycles in 1 of 2 measurements: taken" {
 		t.Errorf("%q", got)
 	}
 }
@@ -179,7 +179,7 @@ func TestEventsRefusedAlikeShareALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"not counted: cycles, instructions: none", "not counted: llc_misses in 1 of 2 programs: taken", "not counted: branches in 1 of 2 programs: none"}
+	want := []string{"not counted: cycles, instructions: none", "not counted: llc_misses in 1 of 2 measurements: taken", "not counted: branches in 1 of 2 measurements: none"}
 	if got := NotCounted(p); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -232,8 +232,14 @@ func TestANativeProfileWithoutSamplesSaysWhy(t *testing.T) {
 		}
 	}
 	doc.Results = []record.Result{c.Result, unsupported}
-	if p, err := Native(doc, []Capture{c}, nil, resolver); err != nil || !slices.Contains(p.Comments, "left out: 1 cases: status unsupported") {
-		t.Errorf("beside a sampled case: %v (%v)", p, err)
+	p, err := Native(doc, []Capture{c, none, cannot, cannot}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"left out: 1 cases: status unsupported", "left out: 1 measurements: over before the first tick", "left out: 2 measurements: device cuda:0 cannot tell"} {
+		if !slices.Contains(p.Comments, want) {
+			t.Errorf("beside a sampled case: %q, want %q", p.Comments, want)
+		}
 	}
 }
 
