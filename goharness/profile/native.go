@@ -157,7 +157,7 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 		p.SampleType = append(p.SampleType, &pprof.ValueType{Type: backend.DRAMBytes, Unit: "bytes"})
 	}
 	p.Comments = append(p.Comments,
-		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
+		origin(doc),
 		fmt.Sprintf("sampled every %d ns on each kernel thread, in the timed samples alone; %d ticks outside of them are left out", p.Period, outside),
 		"only the innermost function is sampled; the frames above it name its case and kernel, and its phase by the function's name")
 	if lost > 0 {

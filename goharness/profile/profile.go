@@ -118,6 +118,17 @@ func programLimits(doc *record.Calibration) (map[string][2]float64, error) {
 	return out, nil
 }
 
+// origin says which run on what a profile is of.
+func origin(doc record.Calibration) string {
+	out := fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model)
+	for _, d := range doc.Devices {
+		if d.ID != "cpu" {
+			out += fmt.Sprintf(", %s %s", d.ID, d.Name)
+		}
+	}
+	return out
+}
+
 // created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
 func created(doc record.Calibration) int64 {
 	at, err := time.Parse(time.RFC3339, doc.Created)
@@ -145,7 +156,7 @@ func (c *counts) comments(doc record.Calibration) []string {
 			c.parted, c.samples, c.ticks)
 	}
 	out := []string{
-		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
+		origin(doc),
 		"every case counts once: one launch at its median time, with its FLOP and its modelled bytes",
 		phases,
 	}

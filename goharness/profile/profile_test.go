@@ -232,6 +232,10 @@ func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	if slices.ContainsFunc(p.Sample, func(s *pprof.Sample) bool { return s.Label["case"][0] == id }) {
 		t.Errorf("%s, which was launched once to be verified, has a sample", id)
 	}
+	doc.Devices = append(doc.Devices, record.Device{ID: "cuda:0", Name: "NVIDIA H200"})
+	if got, want := build(t, doc).Comments[0], "on Example CPU (Zen 3), cuda:0 NVIDIA H200"; !strings.HasSuffix(got, want) {
+		t.Errorf("the first comment is %q, want it to end with %q", got, want)
+	}
 	for i := range doc.Results {
 		doc.Results[i].Status = record.Invalid
 	}
