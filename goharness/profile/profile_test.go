@@ -279,6 +279,8 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		"gemm_fp32_avx512_14x32_model":   {"native/gemm/gemm_fp32_avx512_14x32_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512_14x32)"},
 		"gemm_fp32_portable":             {"native/gemm/portable.c", "GEMM_FLOAT(gemm_fp32_portable,"},
 		"swiglu_fp32_portable":           {"native/gemm/portable.c", "ridge_swiglu_##dtype##_portable"},
+		"mlp_bf16_portable":              {"native/gemm/portable.c", "ridge_mlp_##dtype##_portable"},
+		"binary_bf16_portable":           {"native/elementwise/portable.c", "ridge_binary_##D##_portable"},
 		"conv2d_fp32_avx2":               {"native/conv/conv2d_fp32_avx2_amd64.c", "ridge_conv2d_fp32_avx2"},
 		"conv2d_fp32_avx2_indirect":      {"native/conv/conv2d_fp32_avx2_indirect_amd64.c", "ridge_conv2d_fp32_avx2_indirect"},
 		"unary_bf16_avx2_nt":             {"native/elementwise/elementwise_bf16_avx2_amd64.c", "EW_KERNELS_NT(bf16_avx2)|EW_KERNELS(bf16_avx2)"},
