@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -112,6 +113,37 @@ func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {
 	}
 	if p.Mapping[0].BuildID != "abcd" || p.Sample[0].Location[0].Address != 0x400010 {
 		t.Errorf("mapping %+v, address %#x", p.Mapping[0], p.Sample[0].Location[0].Address)
+	}
+	if f := p.Sample[0].Location[0].Line[0].Function; f.SystemName != "" || p.Sample[1].Location[0].Line[0].Function.SystemName != "pack_b_gemm_fp32_avx2_6x16" {
+		t.Errorf("-weblist would look for %q, which the debug information does not have", f.SystemName)
+	}
+}
+
+// A worker that is started anew lies elsewhere in memory, where an address is another instruction's.
+func TestAnAddressBelongsToTheMappingOfItsMeasurement(t *testing.T) {
+	doc, c := capture(t)
+	other := c
+	file := func(name string) []backend.CodeMapping {
+		return []backend.CodeMapping{{Start: 0x400010, Limit: 0x400020, File: name}}
+	}
+	c.Code.Mappings, other.Code.Mappings = file("/one/ridge"), file("/other/ridge")
+	p, err := Native(doc, []Capture{c, other}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int64{}
+	for _, s := range p.Sample {
+		if m := s.Location[0].Mapping; m == nil {
+			count["none"] += s.Value[0]
+		} else {
+			count[m.File] += s.Value[0]
+		}
+	}
+	if want := map[string]int64{"/one/ridge": 6, "/other/ridge": 6, "none": 8}; !maps.Equal(count, want) { // the limit itself is beyond
+		t.Errorf("ticks by mapping: %v, want %v", count, want)
+	}
+	if text := strings.Join(p.Comments, "\n"); p.DurationNanos != 1e7 || !strings.Contains(text, "6 ticks outside") || !strings.Contains(text, "2 ticks were lost") {
+		t.Errorf("%d ns; comments %s", p.DurationNanos, text)
 	}
 }
 
@@ -266,7 +298,11 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	if len(c.Switches) != 1 || c.Switches[0].New != "gemm_int8_avx2_6x16" {
 		t.Errorf("switches %+v", c.Switches)
 	}
-	if got := c.Slower(0.03); len(got) != 1 {
+	if slices.ContainsFunc(c.Changes, func(k Change) bool { return strings.HasPrefix(k.Kernel, "gemm_int8") }) {
+		t.Errorf("a case that another kernel answers counts as a change of the old one: %+v", c.Changes)
+	}
+	c.Switches[0].NewNS = 2 * c.Switches[0].OldNS
+	if got := c.Slower(0.03); len(got) != 2 || !strings.Contains(got[1], "takes 2.000 times as long with gemm_int8_avx2_6x16") {
 		t.Errorf("slower: %q", got)
 	}
 	same, err := Compare(old, old)

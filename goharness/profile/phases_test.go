@@ -86,13 +86,14 @@ func TestAProfileWithPhasesComparesWithOneWithout(t *testing.T) {
 func TestPhasesThatAreNotKnownAreNotShown(t *testing.T) {
 	doc, c := capture(t)
 	doc.Results = []record.Result{c.Result}
-	many := c
+	many, few := c, c
 	many.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: 500}}
+	few.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: leastTicks - 1}}
 	for name, x := range map[string]struct {
 		c       Capture
 		resolve Resolver
 	}{
-		"few ticks":    {c, resolver},
+		"few ticks":    {few, resolver},
 		"stripped":     {many, func(backend.CodeMapping, uint64) (Code, bool) { return Code{}, false }},
 		"not possible": {Capture{Result: c.Result, Code: backend.CodeSamples{Unavailable: "no timer"}}, resolver},
 	} {

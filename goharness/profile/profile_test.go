@@ -222,9 +222,11 @@ func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	doc := document()
 	id := doc.Results[0].ID
 	doc.Results[0].UseCase = record.UseCaseVerification
+	doc.Results[1].Ceiling.FloorNS = 1.01 * doc.Results[1].Time.MedianNS
 	p := build(t, doc)
 	text := strings.Join(p.Comments, "\n")
-	for _, want := range []string{"left out: 1 results: status wrong", "left out: 1 results: verified and launched once, whose time is no figure", "energy: ", "time_over_roofline: "} {
+	for _, want := range []string{"left out: 1 results: status wrong", "left out: 1 results: verified and launched once, whose time is no figure", "energy: ",
+		"time_over_roofline: 3 of 7 samples have no ceiling", "time_over_roofline: 1 of 7 samples are at least as fast as their ceiling"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("comments lack %q:\n%s", want, text)
 		}
