@@ -93,7 +93,7 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("profile of run %s: it has no results, as a fusion profile by itself: expected a calibration document", doc.RunID)
 	}
 	if len(b.p.Sample) == 0 {
-		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
+		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel; %s", doc.RunID, len(doc.Results), strings.Join(c.leftOut(), "; "))
 	}
 	return b.p, nil
 }
@@ -169,6 +169,12 @@ func (c *counts) comments(doc record.Calibration) []string {
 	for _, why := range slices.Sorted(maps.Keys(c.noEnergy)) {
 		out = append(out, fmt.Sprintf("energy: %d of %d samples have none and count 0: %s", c.noEnergy[why], c.samples, why))
 	}
+	return append(out, c.leftOut()...)
+}
+
+// leftOut says how many results are not in the profile and why.
+func (c *counts) leftOut() []string {
+	var out []string
 	for _, why := range slices.Sorted(maps.Keys(c.left)) {
 		out = append(out, fmt.Sprintf("left out: %d results: %s", c.left[why], why))
 	}
