@@ -16,11 +16,12 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
 // The sample types of a profile of a calibration, in the file's order. Every result counts once,
-// as one launch at its median time, so that two profiles compare launch by launch however long
+// as one launch at its median time (the arms of a comparison at the times of their ratio), so that two profiles compare launch by launch however long
 // each case was measured.
 const (
 	Launches         = "launches"           // count
@@ -157,7 +158,7 @@ func (c *counts) comments(doc record.Calibration) []string {
 	}
 	out := []string{
 		origin(doc),
-		"every case counts once: one launch at its median time, with its FLOP and its modelled bytes",
+		"every case counts once: one launch at its median time, the arms of a comparison at the times of their ratio, with its FLOP and its modelled bytes",
 		phases,
 	}
 	if c.noCeiling > 0 {
@@ -193,7 +194,7 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	case !r.HasFigure():
 		c.left["verified and launched once, whose time is no figure"]++
 		return
-	case !timed(r.Time) && len(r.Arms) == 0:
+	case median(r.Time) <= 0 && len(r.Arms) == 0:
 		c.left["not timed"]++
 		return
 	}
@@ -202,11 +203,16 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 		if r.Ceiling != nil {
 			floor = r.Ceiling.FloorNS
 		}
-		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, floor, r.Energy)
+		b.sample(r, c, "", []string{r.Kernel}, median(r.Time), r.FLOPs, r.Bytes, floor, r.Energy)
 		return
 	}
+	times, compared := measure.ArmTimes(r)
 	for i, a := range r.Arms {
-		if !timed(a.Time) {
+		ns := median(a.Time)
+		if compared { // the medians of all samples hold what a neighbour slowed
+			ns = times[i]
+		}
+		if ns <= 0 {
 			c.left["arms that were not timed"]++
 			continue
 		}
@@ -221,16 +227,22 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 		if i < len(limits) {
 			floor = limits[i]
 		}
-		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, floor, e)
+		b.sample(r, c, a.Name, a.Kernels, ns, a.FLOPs, a.Bytes, floor, e)
 	}
 }
 
-func timed(t *record.Time) bool { return t != nil && t.MedianNS > 0 }
+// median is 0 where there is no time.
+func median(t *record.Time) float64 {
+	if t == nil {
+		return 0
+	}
+	return max(0, t.MedianNS)
+}
 
 // unnamed stands for the kernel of a document that names none, as those of other tools: labels without text are not written.
 const unnamed = "unnamed kernel"
 
-func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, floor float64, energy *record.Energy) {
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, ns float64, flops, bytes int64, floor float64, energy *record.Energy) {
 	c.samples++
 	if strings.Join(kernels, "") == "" {
 		kernels = []string{unnamed}
@@ -239,10 +251,10 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 	switch {
 	case !(floor > 0):
 		c.noCeiling++
-	case floor >= t.MedianNS:
+	case floor >= ns:
 		c.beyond++
 	default:
-		lost = t.MedianNS - floor
+		lost = ns - floor
 	}
 	joules, why := joulesPerLaunch(energy)
 	if why != "" {
@@ -265,7 +277,7 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		numbers(s, r)
 		b.p.Sample = append(b.p.Sample, s)
 	}
-	values := []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)}
+	values := []int64{1, round(ns), round(joules * 1e6), flops, bytes, round(lost)}
 	if b.measured {
 		values = append(values, round(measured))
 	}

@@ -163,6 +163,23 @@ func TestEachArmOfAComparisonHasItsEnergy(t *testing.T) {
 	}
 }
 
+// As tables, comparisons and fusion profiles have them: the medians of all samples hold what a neighbour slowed.
+func TestTheArmsOfAComparisonTakeTheTimesOfTheirRatio(t *testing.T) {
+	doc := document()
+	doc.Results = slices.DeleteFunc(doc.Results, func(r record.Result) bool { return len(r.Arms) != 2 || !r.Status.Counts() })[:1]
+	r := &doc.Results[0]
+	r.Ratio.Value, r.Arms[0].Time.MedianNS, r.Arms[1].Time.MedianNS = 4, 200e3, 200e3
+	r.Arms[0].Time.SamplesNS, r.Arms[1].Time.SamplesNS = nil, nil
+	p := build(t, doc)
+	if a, b := p.Sample[0].Value[1], p.Sample[1].Value[1]; a != 400e3 || b != 100e3 {
+		t.Errorf("%d and %d ns, want 400000 and 100000", a, b)
+	}
+	r.Ratio = nil
+	if a, b := build(t, doc).Sample[0].Value[1], build(t, doc).Sample[1].Value[1]; a != 200e3 || b != 200e3 {
+		t.Errorf("without a ratio: %d and %d ns, want the medians", a, b)
+	}
+}
+
 // The fusion profile of the run has what the ceilings allow each of the two programs.
 func TestEachArmOfAComparisonIsHeldAgainstItsOwnLimit(t *testing.T) {
 	doc := document()
