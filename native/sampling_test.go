@@ -73,6 +73,11 @@ func TestCountsOfTheTimeBetweenTwoSamplesGoToNobody(t *testing.T) {
 			t.Errorf("%s: %+v, refused %+v, want %d events", tc.name, got.Samples, got.Refused, tc.want)
 		}
 	}
+	// The third tick was lost: what was counted in its time and the next tick's belongs to no instruction that is known.
+	lost := append(append([]sample.Tick(nil), list[:2]...), list[3:]...)
+	if got := collect([][]sample.Tick{lost}, []backend.Sample{{StartNS: 0, EndNS: 5000}}, 1000, []string{"cycles"}); got.Samples[0].Count != 4 || got.Samples[0].Events[0] != 2000 {
+		t.Errorf("a tick was lost: %+v, want 4 ticks and 2000 events", got.Samples)
+	}
 }
 
 // Ticks come every 1000 ns on two threads; the counters of the second are shared or cannot be read.

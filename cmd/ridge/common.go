@@ -205,7 +205,7 @@ func measureFlags() []cli.Flag {
 		&cli.Float64Flag{Name: "peak-bandwidth", Usage: "theoretical bandwidth in 10^9 bytes/s for the efficiency columns"},
 		&cli.IntFlag{Name: "warmup", Usage: "warm-up launches; with --trials"},
 		&cli.IntFlag{Name: "trials", Usage: "samples, in place of the stop rule"},
-		&cli.StringFlag{Name: "output", Usage: "write the document to this file (- for standard output)"},
+		&cli.StringFlag{Name: "output", Usage: "write the document (profile: the profile) to this file (- for standard output)"},
 		&cli.BoolFlag{Name: "force", Usage: "measure although a preflight check failed, or beside another run"},
 		&cli.BoolFlag{Name: "no-tuning", Usage: "use the kernels' defaults and not what ridge tune has stored"},
 		&cli.StringFlag{Name: "resume", Usage: "go on with an interrupted run: its id or journal"},

@@ -359,11 +359,7 @@ func deliverProfile(c *cli.Context, dataDir string, doc record.Calibration, p *p
 		_, err = c.App.Writer.Write(data)
 		return err
 	}
-	by := p.DefaultSampleType
-	if by == profile.DeviceTime {
-		by = profile.TimeOverRoofline
-	}
-	return profile.WriteTop(c.App.Writer, p, by, 20)
+	return profile.WriteTop(c.App.Writer, p, 20)
 }
 
 // profileDiff compares two profiles.

@@ -313,9 +313,13 @@ func TestAnOpIsMeasuredAndProfiled(t *testing.T) {
 		if without {
 			args = append(args, "--no-ceilings")
 		}
-		code, _, stderr := ridge(t, args...)
+		code, stdout, stderr := ridge(t, args...)
 		if code != exitOK {
 			t.Fatalf("exit code %d: %s", code, stderr)
+		}
+		// Without ceilings nothing is over a roofline: the list is by time then.
+		if rows := lines(stdout); len(rows) != 2 || without && !strings.HasPrefix(rows[0], profile.DeviceTime) {
+			t.Errorf("--no-ceilings %v: standard output:\n%s", without, stdout)
 		}
 		p := readPprof(t, out)
 		if len(p.Sample) != 1 || p.Sample[0].NumLabel["m"][0] != 64 || p.DefaultSampleType != profile.DeviceTime {

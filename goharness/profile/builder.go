@@ -15,8 +15,8 @@ func fits(p *pprof.Profile) error {
 		sum := int64(0)
 		for _, s := range p.Sample {
 			v := abs(s.Value[i])
-			if v < 0 || v > math.MaxInt64-sum {
-				return fmt.Errorf("%s adds up to more than %d %s: expected what a run can measure", t.Type, int64(math.MaxInt64), t.Unit)
+			if v < 0 || v >= math.MaxInt64-sum {
+				return fmt.Errorf("%s adds up to more than %d %s: expected what a run can measure", t.Type, int64(math.MaxInt64-1), t.Unit)
 			}
 			sum += v
 		}

@@ -15,12 +15,14 @@ import (
 
 // Change is one kernel in two profiles: the sums over the cases that both have it in.
 type Change struct {
-	Kernel  string `json:"kernel"`
-	Cases   int    `json:"cases"`
-	OldNS   int64  `json:"old_ns"` // device time of one launch of each case
-	NewNS   int64  `json:"new_ns"`
-	OldLost int64  `json:"old_over_roofline_ns"`
-	NewLost int64  `json:"new_over_roofline_ns"`
+	Kernel string `json:"kernel"`
+	Cases  int    `json:"cases"`
+	OldNS  int64  `json:"old_ns"` // device time of one launch of each case
+	NewNS  int64  `json:"new_ns"`
+	// Known are the cases whose roofline both profiles know; the time over it is theirs alone.
+	Known   int   `json:"over_roofline_cases"`
+	OldLost int64 `json:"old_over_roofline_ns"`
+	NewLost int64 `json:"new_over_roofline_ns"`
 	// Ratio is new over old time: above 1 the kernel became slower; 0 where the old time is 0.
 	Ratio float64 `json:"ratio"`
 }
@@ -46,6 +48,7 @@ type Comparison struct {
 type entry struct {
 	kernel   string
 	ns, lost int64
+	known    bool // there is a roofline that lost refers to
 }
 
 // entries reads the cases of a profile. Arms of a comparison are entries of their own.
@@ -80,7 +83,7 @@ func entries(p *pprof.Profile) (map[string]entry, error) {
 			return nil, fmt.Errorf("it has case %s twice: expected a profile of one run", printable(of))
 		}
 		seen[of+"\x00"+phase] = true
-		out[of] = entry{kernel[0], e.ns + s.Value[ns], e.lost + s.Value[lost]}
+		out[of] = entry{kernel[0], e.ns + s.Value[ns], e.lost + s.Value[lost], len(s.Label[roofline]) == 0}
 	}
 	return out, nil
 }
@@ -116,8 +119,11 @@ func Compare(old, fresh *pprof.Profile) (Comparison, error) {
 		k.Cases++
 		k.OldNS += x.ns
 		k.NewNS += y.ns
-		k.OldLost += x.lost
-		k.NewLost += y.lost
+		if x.known && y.known {
+			k.Known++
+			k.OldLost += x.lost
+			k.NewLost += y.lost
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(b)) {
 		if _, both := a[id]; !both {
@@ -175,7 +181,11 @@ func (c Comparison) Write(w io.Writer, threshold float64) error {
 			same++
 			continue
 		}
-		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%.3f\t%s\t%s\n", printable(k.Kernel), k.Cases, duration(k.OldNS), duration(k.NewNS), k.Ratio, duration(k.OldLost), duration(k.NewLost))
+		lostOld, lostNew := "-", "-"
+		if k.Known > 0 {
+			lostOld, lostNew = duration(k.OldLost), duration(k.NewLost)
+		}
+		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%.3f\t%s\t%s\n", printable(k.Kernel), k.Cases, duration(k.OldNS), duration(k.NewNS), k.Ratio, lostOld, lostNew)
 	}
 	if err := out.Flush(); err != nil {
 		return err
@@ -196,7 +206,7 @@ func (c Comparison) Write(w io.Writer, threshold float64) error {
 			fmt.Fprintf(w, "only in the %s profile: %d cases, the first %s\n", x.where, len(x.ids), printable(x.ids[0]))
 		}
 	}
-	_, err := fmt.Fprintln(w, "lost: time over the roofline. Both profiles hold one launch of each case at its median; intervals are in ridge compare.")
+	_, err := fmt.Fprintln(w, "lost: time over the roofline, of the cases of which both profiles know it. Both profiles hold one launch of each case at its median; intervals are in ridge compare.")
 	return err
 }
 

@@ -52,22 +52,27 @@ type Resolver func(m backend.CodeMapping, address uint64) (Code, bool)
 func Native(doc record.Calibration, captures []Capture, locate func(string) (Source, bool), resolve Resolver) (*pprof.Profile, error) {
 	n := &native{builder: newBuilder(locate), resolve: resolve, column: map[string]int{}, mappings: map[backend.CodeMapping]*pprof.Mapping{}, addresses: map[address]*placed{}}
 	n.begin(doc, captures)
-	none := map[string]int{}
+	const early = "over before the first tick"
+	none := map[string]int{} // measurements; a comparison has one for each visit and arm
 	for _, c := range captures {
 		switch {
 		case c.Code.Unavailable != "":
 			none[c.Code.Unavailable]++
+			continue
 		case !c.Result.Status.Counts():
 			none[c.Result.ID+" is "+string(c.Result.Status)]++
-		default:
-			n.add(c)
+			continue
+		case len(c.Code.Samples) == 0:
+			none[early]++
 		}
+		n.add(c)
 	}
-	nothing := "the cases were over before the first tick"
-	if len(none) > 0 {
+	nothing := "the cases were " + early
+	if len(none) > 0 && none[early] < len(captures) {
 		nothing = slices.Sorted(maps.Keys(none))[0]
 	}
-	for i := range doc.Results { // what never came to be sampled
+	never := map[string]int{} // cases that never came to be sampled
+	for i := range doc.Results {
 		r := &doc.Results[i]
 		if r.Status.Counts() || r.Probe() || slices.ContainsFunc(captures, func(c Capture) bool { return c.Result.ID == r.ID }) {
 			continue
@@ -75,10 +80,15 @@ func Native(doc record.Calibration, captures []Capture, locate func(string) (Sou
 		if len(captures) == 0 {
 			nothing = fmt.Sprintf("%s is %s: %s", r.ID, r.Status, r.Reason)
 		}
-		none["status "+string(r.Status)]++
+		never["status "+string(r.Status)]++
 	}
-	for _, why := range slices.Sorted(maps.Keys(none)) {
-		n.p.Comments = append(n.p.Comments, fmt.Sprintf("left out: %d cases: %s", none[why], why))
+	for _, left := range []struct {
+		what string
+		why  map[string]int
+	}{{"measurements", none}, {"cases", never}} {
+		for _, why := range slices.Sorted(maps.Keys(left.why)) {
+			n.p.Comments = append(n.p.Comments, fmt.Sprintf("left out: %d %s: %s", left.why[why], left.what, why))
+		}
 	}
 	if !slices.ContainsFunc(n.p.Sample, func(s *pprof.Sample) bool { return s.Value[0] > 0 }) {
 		return nil, errors.New("no instruction was sampled: " + nothing)
@@ -147,7 +157,7 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 		p.SampleType = append(p.SampleType, &pprof.ValueType{Type: backend.DRAMBytes, Unit: "bytes"})
 	}
 	p.Comments = append(p.Comments,
-		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
+		origin(doc),
 		fmt.Sprintf("sampled every %d ns on each kernel thread, in the timed samples alone; %d ticks outside of them are left out", p.Period, outside),
 		"only the innermost function is sampled; the frames above it name its case and kernel, and its phase by the function's name")
 	if lost > 0 {
@@ -165,7 +175,7 @@ func (n *native) begin(doc record.Calibration, captures []Capture) {
 		})
 		of := ""
 		if k := refused[first]; k < len(captures) {
-			of = fmt.Sprintf(" in %d of %d programs", k, len(captures))
+			of = fmt.Sprintf(" in %d of %d measurements", k, len(captures))
 		}
 		p.Comments = append(p.Comments, notCounted+strings.Join(events, ", ")+of+": "+first.Reason)
 	}

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -113,6 +114,37 @@ func TestNativeSamplesStandUnderTheirCaseKernelAndPhase(t *testing.T) {
 	if p.Mapping[0].BuildID != "abcd" || p.Sample[0].Location[0].Address != 0x400010 {
 		t.Errorf("mapping %+v, address %#x", p.Mapping[0], p.Sample[0].Location[0].Address)
 	}
+	if f := p.Sample[0].Location[0].Line[0].Function; f.SystemName != "" || p.Sample[1].Location[0].Line[0].Function.SystemName != "pack_b_gemm_fp32_avx2_6x16" {
+		t.Errorf("-weblist would look for %q, which the debug information does not have", f.SystemName)
+	}
+}
+
+// A worker that is started anew lies elsewhere in memory, where an address is another instruction's.
+func TestAnAddressBelongsToTheMappingOfItsMeasurement(t *testing.T) {
+	doc, c := capture(t)
+	other := c
+	file := func(name string) []backend.CodeMapping {
+		return []backend.CodeMapping{{Start: 0x400010, Limit: 0x400020, File: name}}
+	}
+	c.Code.Mappings, other.Code.Mappings = file("/one/ridge"), file("/other/ridge")
+	p, err := Native(doc, []Capture{c, other}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int64{}
+	for _, s := range p.Sample {
+		if m := s.Location[0].Mapping; m == nil {
+			count["none"] += s.Value[0]
+		} else {
+			count[m.File] += s.Value[0]
+		}
+	}
+	if want := map[string]int64{"/one/ridge": 6, "/other/ridge": 6, "none": 8}; !maps.Equal(count, want) { // the limit itself is beyond
+		t.Errorf("ticks by mapping: %v, want %v", count, want)
+	}
+	if text := strings.Join(p.Comments, "\n"); p.DurationNanos != 1e7 || !strings.Contains(text, "6 ticks outside") || !strings.Contains(text, "2 ticks were lost") {
+		t.Errorf("%d ns; comments %s", p.DurationNanos, text)
+	}
 }
 
 func TestEventsAreSampleTypesWhereTheyAreCounted(t *testing.T) {
@@ -161,7 +193,7 @@ func TestTheCountsOfAnEventStandInItsColumnWhicheverOthersWereRefused(t *testing
 	if a, b := p.Sample[0].Value[2:], p.Sample[1].Value[2:]; !slices.Equal(a, []int64{30, 0, 0}) || !slices.Equal(b, []int64{0, 7, 2}) {
 		t.Errorf("values %v and %v", a, b)
 	}
-	if got := NotCounted(p); len(got) != 1 || got[0] != "not counted: cycles in 1 of 2 programs: taken" {
+	if got := NotCounted(p); len(got) != 1 || got[0] != "not counted: cycles in 1 of 2 measurements: taken" {
 		t.Errorf("%q", got)
 	}
 }
@@ -179,7 +211,7 @@ func TestEventsRefusedAlikeShareALine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"not counted: cycles, instructions: none", "not counted: llc_misses in 1 of 2 programs: taken", "not counted: branches in 1 of 2 programs: none"}
+	want := []string{"not counted: cycles, instructions: none", "not counted: llc_misses in 1 of 2 measurements: taken", "not counted: branches in 1 of 2 measurements: none"}
 	if got := NotCounted(p); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -232,8 +264,14 @@ func TestANativeProfileWithoutSamplesSaysWhy(t *testing.T) {
 		}
 	}
 	doc.Results = []record.Result{c.Result, unsupported}
-	if p, err := Native(doc, []Capture{c}, nil, resolver); err != nil || !slices.Contains(p.Comments, "left out: 1 cases: status unsupported") {
-		t.Errorf("beside a sampled case: %v (%v)", p, err)
+	p, err := Native(doc, []Capture{c, none, cannot, cannot}, nil, resolver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"left out: 1 cases: status unsupported", "left out: 1 measurements: over before the first tick", "left out: 2 measurements: device cuda:0 cannot tell"} {
+		if !slices.Contains(p.Comments, want) {
+			t.Errorf("beside a sampled case: %q, want %q", p.Comments, want)
+		}
 	}
 }
 
@@ -260,7 +298,11 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	if len(c.Switches) != 1 || c.Switches[0].New != "gemm_int8_avx2_6x16" {
 		t.Errorf("switches %+v", c.Switches)
 	}
-	if got := c.Slower(0.03); len(got) != 1 {
+	if slices.ContainsFunc(c.Changes, func(k Change) bool { return strings.HasPrefix(k.Kernel, "gemm_int8") }) {
+		t.Errorf("a case that another kernel answers counts as a change of the old one: %+v", c.Changes)
+	}
+	c.Switches[0].NewNS = 2 * c.Switches[0].OldNS
+	if got := c.Slower(0.03); len(got) != 2 || !strings.Contains(got[1], "takes 2.000 times as long with gemm_int8_avx2_6x16") {
 		t.Errorf("slower: %q", got)
 	}
 	same, err := Compare(old, old)
@@ -280,19 +322,54 @@ func TestComparedProfilesShowWhatChanged(t *testing.T) {
 	}
 }
 
+// With --no-ceilings nothing is over a roofline: the other profile lost no more for that.
+func TestTheTimeOverARooflineThatOneProfileDoesNotKnowIsNotCompared(t *testing.T) {
+	old, fresh := document(), document()
+	kernel, known := "gemm_fp32_avx2_6x16", 0
+	for i := range old.Results {
+		if r := &old.Results[i]; r.Kernel == kernel && r.Status.Counts() {
+			if known++; known == 1 {
+				r.Ceiling = nil
+			}
+			fresh.Results[i].Time.MedianNS *= 2
+		}
+	}
+	check := func(cases int, want string) {
+		t.Helper()
+		c, err := Compare(build(t, old), build(t, fresh))
+		if err != nil {
+			t.Fatal(err)
+		}
+		k := c.Changes[slices.IndexFunc(c.Changes, func(k Change) bool { return k.Kernel == kernel })]
+		var text strings.Builder
+		if err := c.Write(&text, 0.03); err != nil {
+			t.Fatal(err)
+		}
+		_, row, _ := strings.Cut(text.String(), "\n"+kernel)
+		if row, _, _ = strings.Cut(row, "\n"); k.Known != cases || !strings.HasSuffix(strings.Join(strings.Fields(row), " "), want) {
+			t.Errorf("%+v, want %d cases; %q, want %q", k, cases, row, want)
+		}
+	}
+	check(1, "4.234 µs 13.234 µs") // the case of m=64 alone
+	for i := range old.Results {
+		old.Results[i].Ceiling = nil
+	}
+	check(0, "2.000 - -")
+}
+
 func TestADocumentWithoutKernelsSaysWhatIsExpected(t *testing.T) {
 	failed := document()
 	for i := range failed.Results {
 		failed.Results[i].Status = record.Crashed
 	}
-	for want, doc := range map[string]record.Calibration{"expected a calibration document": {RunID: "of fusion"}, "is a verified and timed kernel": failed} {
+	for want, doc := range map[string]record.Calibration{"expected a calibration document": {RunID: "of fusion"}, "is a verified and timed kernel; left out: 6 results: probes": failed} {
 		if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
 }
 
-// Values that a document from elsewhere may hold: their totals would be negative.
+// Values that a document from elsewhere may hold: their totals would be negative, and one alone not what it says.
 func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
 	for _, tc := range []struct {
 		want string
@@ -300,16 +377,19 @@ func TestValuesThatAddUpToTooMuchAreRefused(t *testing.T) {
 	}{
 		{DeviceTime, func(r *record.Result) { r.Time.MedianNS = 1e19 }},
 		{FLOP, func(r *record.Result) { r.FLOPs = math.MaxInt64 }},
-		{Energy, func(r *record.Result) { r.Energy = &record.Energy{Joules: 1e300, Launches: 1} }},
+		{Energy, func(r *record.Result) { r.Energy = &record.Energy{Joules: 1e300, WindowNS: 1e9, Launches: 1} }},
 	} {
-		doc := document()
-		for i := range doc.Results {
-			if r := &doc.Results[i]; r.Time != nil && len(r.Arms) == 0 {
+		all, one := document(), document()
+		tc.set(&one.Results[0])
+		for i := range all.Results {
+			if r := &all.Results[i]; r.Time != nil && len(r.Arms) == 0 {
 				tc.set(r)
 			}
 		}
-		if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), tc.want+" adds up to more than") {
-			t.Errorf("%s: %v", tc.want, err)
+		for _, doc := range []record.Calibration{all, one} {
+			if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), tc.want+" adds up to more than") {
+				t.Errorf("%s: %v", tc.want, err)
+			}
 		}
 	}
 	p := build(t, document())

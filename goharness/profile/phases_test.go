@@ -55,7 +55,7 @@ func TestTheTimeOfASampledProgramIsPartedByItsPhases(t *testing.T) {
 		t.Error(text)
 	}
 	var top bytes.Buffer
-	if err := WriteTop(&top, p, TimeOverRoofline, 5); err != nil || !strings.Contains(top.String(), "100 ns") || !strings.Contains(top.String(), "1.001 µs") {
+	if err := WriteTop(&top, p, 5); err != nil || !strings.Contains(top.String(), "100 ns") || !strings.Contains(top.String(), "1.001 µs") {
 		t.Errorf("%v:\n%s", err, top.String())
 	}
 }
@@ -86,13 +86,14 @@ func TestAProfileWithPhasesComparesWithOneWithout(t *testing.T) {
 func TestPhasesThatAreNotKnownAreNotShown(t *testing.T) {
 	doc, c := capture(t)
 	doc.Results = []record.Result{c.Result}
-	many := c
+	many, few := c, c
 	many.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: 500}}
+	few.Code.Samples = []backend.CodeSample{{Address: 0x400010, Count: leastTicks - 1}}
 	for name, x := range map[string]struct {
 		c       Capture
 		resolve Resolver
 	}{
-		"few ticks":    {c, resolver},
+		"few ticks":    {few, resolver},
 		"stripped":     {many, func(backend.CodeMapping, uint64) (Code, bool) { return Code{}, false }},
 		"not possible": {Capture{Result: c.Result, Code: backend.CodeSamples{Unavailable: "no timer"}}, resolver},
 	} {

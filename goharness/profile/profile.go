@@ -16,11 +16,12 @@ import (
 
 	pprof "github.com/google/pprof/profile"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
 // The sample types of a profile of a calibration, in the file's order. Every result counts once,
-// as one launch at its median time, so that two profiles compare launch by launch however long
+// as one launch at its median time (the arms of a comparison at the times of their ratio), so that two profiles compare launch by launch however long
 // each case was measured.
 const (
 	Launches         = "launches"           // count
@@ -32,6 +33,9 @@ const (
 	// MeasuredBytes is there where counters of the memory controllers saw a launch's traffic with DRAM.
 	MeasuredBytes = "measured_bytes"
 )
+
+// roofline is the label of samples without a ceiling, whose 0 over it says nothing.
+const roofline = "roofline"
 
 // Options of Calibration.
 type Options struct {
@@ -90,7 +94,7 @@ func Calibration(doc record.Calibration, o Options) (*pprof.Profile, error) {
 		return nil, fmt.Errorf("profile of run %s: it has no results, as a fusion profile by itself: expected a calibration document", doc.RunID)
 	}
 	if len(b.p.Sample) == 0 {
-		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel", doc.RunID, len(doc.Results))
+		return nil, fmt.Errorf("profile of run %s: none of its %d results is a verified and timed kernel; %s", doc.RunID, len(doc.Results), strings.Join(c.leftOut(), "; "))
 	}
 	return b.p, nil
 }
@@ -113,6 +117,17 @@ func programLimits(doc *record.Calibration) (map[string][2]float64, error) {
 		}
 	}
 	return out, nil
+}
+
+// origin says which run on what a profile is of.
+func origin(doc record.Calibration) string {
+	out := fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model)
+	for _, d := range doc.Devices {
+		if d.ID != "cpu" {
+			out += fmt.Sprintf(", %s %s", d.ID, d.Name)
+		}
+	}
+	return out
 }
 
 // created is when the document's run began, in nanoseconds since 1970; 0 when unknown.
@@ -142,8 +157,8 @@ func (c *counts) comments(doc record.Calibration) []string {
 			c.parted, c.samples, c.ticks)
 	}
 	out := []string{
-		fmt.Sprintf("ridge %s, run %s of %s on %s", doc.Tool.Version, doc.RunID, doc.Created, doc.Host.CPU.Model),
-		"every case counts once: one launch at its median time, with its FLOP and its modelled bytes",
+		origin(doc),
+		"every case counts once: one launch at its median time, the arms of a comparison at the times of their ratio, with its FLOP and its modelled bytes",
 		phases,
 	}
 	if c.noCeiling > 0 {
@@ -155,6 +170,12 @@ func (c *counts) comments(doc record.Calibration) []string {
 	for _, why := range slices.Sorted(maps.Keys(c.noEnergy)) {
 		out = append(out, fmt.Sprintf("energy: %d of %d samples have none and count 0: %s", c.noEnergy[why], c.samples, why))
 	}
+	return append(out, c.leftOut()...)
+}
+
+// leftOut says how many results are not in the profile and why.
+func (c *counts) leftOut() []string {
+	var out []string
 	for _, why := range slices.Sorted(maps.Keys(c.left)) {
 		out = append(out, fmt.Sprintf("left out: %d results: %s", c.left[why], why))
 	}
@@ -170,7 +191,10 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 	case !r.Status.Counts():
 		c.left["status "+string(r.Status)]++
 		return
-	case r.Time == nil && len(r.Arms) == 0:
+	case !r.HasFigure():
+		c.left["verified and launched once, whose time is no figure"]++
+		return
+	case median(r.Time) <= 0 && len(r.Arms) == 0:
 		c.left["not timed"]++
 		return
 	}
@@ -179,11 +203,16 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 		if r.Ceiling != nil {
 			floor = r.Ceiling.FloorNS
 		}
-		b.sample(r, c, "", []string{r.Kernel}, r.Time, r.FLOPs, r.Bytes, floor, r.Energy)
+		b.sample(r, c, "", []string{r.Kernel}, median(r.Time), r.FLOPs, r.Bytes, floor, r.Energy)
 		return
 	}
+	times, compared := measure.ArmTimes(r)
 	for i, a := range r.Arms {
-		if a.Time == nil {
+		ns := median(a.Time)
+		if compared { // the medians of all samples hold what a neighbour slowed
+			ns = times[i]
+		}
+		if ns <= 0 {
 			c.left["arms that were not timed"]++
 			continue
 		}
@@ -198,20 +227,34 @@ func (b *builder) result(r *record.Result, limits [2]float64, c *counts) {
 		if i < len(limits) {
 			floor = limits[i]
 		}
-		b.sample(r, c, a.Name, a.Kernels, a.Time, a.FLOPs, a.Bytes, floor, e)
+		b.sample(r, c, a.Name, a.Kernels, ns, a.FLOPs, a.Bytes, floor, e)
 	}
 }
 
-func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, t *record.Time, flops, bytes int64, floor float64, energy *record.Energy) {
+// median is 0 where there is no time.
+func median(t *record.Time) float64 {
+	if t == nil {
+		return 0
+	}
+	return max(0, t.MedianNS)
+}
+
+// unnamed stands for the kernel of a document that names none, as those of other tools: labels without text are not written.
+const unnamed = "unnamed kernel"
+
+func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []string, ns float64, flops, bytes int64, floor float64, energy *record.Energy) {
 	c.samples++
+	if strings.Join(kernels, "") == "" {
+		kernels = []string{unnamed}
+	}
 	var lost float64
 	switch {
 	case !(floor > 0):
 		c.noCeiling++
-	case floor >= t.MedianNS:
+	case floor >= ns:
 		c.beyond++
 	default:
-		lost = t.MedianNS - floor
+		lost = ns - floor
 	}
 	joules, why := joulesPerLaunch(energy)
 	if why != "" {
@@ -228,10 +271,13 @@ func (b *builder) sample(r *record.Result, c *counts, arm string, kernels []stri
 		if phase != "" {
 			s.Label["phase"] = []string{phase}
 		}
+		if !(floor > 0) {
+			s.Label[roofline] = []string{"unknown"}
+		}
 		numbers(s, r)
 		b.p.Sample = append(b.p.Sample, s)
 	}
-	values := []int64{1, round(t.MedianNS), round(joules * 1e6), flops, bytes, round(lost)}
+	values := []int64{1, round(ns), round(joules * 1e6), flops, bytes, round(lost)}
 	if b.measured {
 		values = append(values, round(measured))
 	}
@@ -267,10 +313,11 @@ func joulesPerLaunch(e *record.Energy) (joules float64, why string) {
 		return 0, "not asked for"
 	case e.Unavailable != "":
 		return 0, e.Unavailable
-	case !(e.Launches > 0 && e.Joules > 0):
+	case !e.Known():
 		return 0, "the document has no joules per launch"
 	}
-	return e.Joules / e.Launches, ""
+	joules, _ = e.PerLaunch()
+	return joules, ""
 }
 
 // measuredBytes of one launch, by counters.
@@ -345,9 +392,13 @@ func numbers(s *pprof.Sample, r *record.Result) {
 	}
 }
 
+// round gives the largest number, which fits refuses, for what 64 bits cannot hold.
 func round(x float64) int64 {
-	if !(x > 0) {
+	switch {
+	case !(x > 0):
 		return 0
+	case x >= math.MaxInt64:
+		return math.MaxInt64
 	}
-	return int64(math.Round(min(x, 1<<62)))
+	return int64(math.Round(x))
 }

@@ -40,7 +40,7 @@ func document() record.Calibration {
 		r := &doc.Results[i]
 		if r.Op == "gemm" && r.Status == record.OK && len(r.Arms) == 0 {
 			r.Kernel = "gemm_fp32_avx2_6x16"
-			r.Energy = &record.Energy{Joules: 2, Launches: 1000, Meter: "trace"}
+			r.Energy = &record.Energy{Joules: 2, WindowNS: 1e9, Launches: 1000, Meter: "trace"}
 			break
 		}
 	}
@@ -163,6 +163,23 @@ func TestEachArmOfAComparisonHasItsEnergy(t *testing.T) {
 	}
 }
 
+// As tables, comparisons and fusion profiles have them: the medians of all samples hold what a neighbour slowed.
+func TestTheArmsOfAComparisonTakeTheTimesOfTheirRatio(t *testing.T) {
+	doc := document()
+	doc.Results = slices.DeleteFunc(doc.Results, func(r record.Result) bool { return len(r.Arms) != 2 || !r.Status.Counts() })[:1]
+	r := &doc.Results[0]
+	r.Ratio.Value, r.Arms[0].Time.MedianNS, r.Arms[1].Time.MedianNS = 4, 200e3, 200e3
+	r.Arms[0].Time.SamplesNS, r.Arms[1].Time.SamplesNS = nil, nil
+	p := build(t, doc)
+	if a, b := p.Sample[0].Value[1], p.Sample[1].Value[1]; a != 400e3 || b != 100e3 {
+		t.Errorf("%d and %d ns, want 400000 and 100000", a, b)
+	}
+	r.Ratio = nil
+	if a, b := build(t, doc).Sample[0].Value[1], build(t, doc).Sample[1].Value[1]; a != 200e3 || b != 200e3 {
+		t.Errorf("without a ratio: %d and %d ns, want the medians", a, b)
+	}
+}
+
 // The fusion profile of the run has what the ceilings allow each of the two programs.
 func TestEachArmOfAComparisonIsHeldAgainstItsOwnLimit(t *testing.T) {
 	doc := document()
@@ -220,18 +237,57 @@ func TestMeasuredBytesAreASampleTypeOfTheirOwn(t *testing.T) {
 
 func TestWhatDoesNotRateAKernelIsCountedInTheComments(t *testing.T) {
 	doc := document()
+	id := doc.Results[0].ID
+	doc.Results[0].UseCase = record.UseCaseVerification
+	doc.Results[1].Ceiling.FloorNS = 1.01 * doc.Results[1].Time.MedianNS
 	p := build(t, doc)
 	text := strings.Join(p.Comments, "\n")
-	for _, want := range []string{"left out: 1 results: status wrong", "energy: ", "time_over_roofline: "} {
+	for _, want := range []string{"left out: 1 results: status wrong", "left out: 1 results: verified and launched once, whose time is no figure", "energy: ",
+		"time_over_roofline: 3 of 7 samples have no ceiling", "time_over_roofline: 1 of 7 samples are at least as fast as their ceiling"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("comments lack %q:\n%s", want, text)
 		}
+	}
+	if slices.ContainsFunc(p.Sample, func(s *pprof.Sample) bool { return s.Label["case"][0] == id }) {
+		t.Errorf("%s, which was launched once to be verified, has a sample", id)
+	}
+	doc.Devices = append(doc.Devices, record.Device{ID: "cuda:0", Name: "NVIDIA H200"})
+	if got, want := build(t, doc).Comments[0], "on Example CPU (Zen 3), cuda:0 NVIDIA H200"; !strings.HasSuffix(got, want) {
+		t.Errorf("the first comment is %q, want it to end with %q", got, want)
 	}
 	for i := range doc.Results {
 		doc.Results[i].Status = record.Invalid
 	}
 	if _, err := Calibration(doc, Options{}); err == nil || !strings.Contains(err.Error(), "none of its") {
 		t.Errorf("a document without a counted result: error %v", err)
+	}
+}
+
+// Documents of other tools name no kernels; a median of 0 is none. A label without text is not in the file.
+func TestResultsWithoutAKernelsNameOrAMedianCompareAsTheOthers(t *testing.T) {
+	doc := document()
+	doc.Results[0].Kernel = ""
+	doc.Results[1].Time.MedianNS = 0
+	for i := range doc.Results {
+		for n := range doc.Results[i].Arms {
+			doc.Results[i].Arms[n].Kernels = nil
+		}
+	}
+	p := build(t, doc)
+	if text := strings.Join(p.Comments, "\n"); !strings.Contains(text, "left out: 1 results: not timed") {
+		t.Errorf("a median of 0: %s", text)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	back, err := pprof.ParseData(b.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := Compare(back, p)
+	if err != nil || len(c.OnlyOld)+len(c.OnlyNew) > 0 || !slices.ContainsFunc(c.Changes, func(k Change) bool { return k.Kernel == unnamed && k.Cases == 3 }) {
+		t.Errorf("%+v, %v", c, err)
 	}
 }
 
@@ -242,6 +298,8 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		"gemm_fp32_avx512_14x32_model":   {"native/gemm/gemm_fp32_avx512_14x32_amd64.c", "#define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512_14x32)"},
 		"gemm_fp32_portable":             {"native/gemm/portable.c", "GEMM_FLOAT(gemm_fp32_portable,"},
 		"swiglu_fp32_portable":           {"native/gemm/portable.c", "ridge_swiglu_##dtype##_portable"},
+		"mlp_bf16_portable":              {"native/gemm/portable.c", "ridge_mlp_##dtype##_portable"},
+		"binary_bf16_portable":           {"native/elementwise/portable.c", "ridge_binary_##D##_portable"},
 		"conv2d_fp32_avx2":               {"native/conv/conv2d_fp32_avx2_amd64.c", "ridge_conv2d_fp32_avx2"},
 		"conv2d_fp32_avx2_indirect":      {"native/conv/conv2d_fp32_avx2_indirect_amd64.c", "ridge_conv2d_fp32_avx2_indirect"},
 		"unary_bf16_avx2_nt":             {"native/elementwise/elementwise_bf16_avx2_amd64.c", "EW_KERNELS_NT(bf16_avx2)|EW_KERNELS(bf16_avx2)"},
@@ -261,6 +319,8 @@ func TestSourcesFindTheFileThatMakesAKernel(t *testing.T) {
 		"attention_fp32_avx512_model":    {"native/attention/attention_fp32_avx512_model.c", "ridge_attention_fp32_avx512_model"},
 		"binary_fp32_avx512_model":       {"native/elementwise/elementwise_fp32_avx512_model.c", "fp32_avx512_model"},
 		"no_such_kernel_of_any_platform": {"", ""},
+		"copy_fp32_engine":               {"", ""}, // of CUDA; oneDNN has an engine and copies
+		"mkl_sgemm_fp32":                 {"native/vendor/mkl.c", "sgemm"},
 		"onednn_matmul_fp32":             {"native/vendor/onednn.c", "EACH(name##_fp32"},
 	} {
 		got, ok := s.Locate(kernel)
@@ -294,6 +354,34 @@ func TestEveryRegisteredKernelHasASourceInItsOwnFolder(t *testing.T) {
 	for kernel, family := range s.family {
 		if got, ok := s.Locate(kernel); !ok || path.Dir(got.File) != "native/"+family {
 			t.Errorf("%s of %s: source %v", kernel, family, got)
+		}
+	}
+}
+
+// Their entries have longer names: gemm_bf16_sm90_nn, gemm_bf16_sm90_nt.
+func TestACUDAKernelHasItsSourceInTheFileOfItsName(t *testing.T) {
+	s, err := NewSources("cuda", os.DirFS("../../cuda"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob("../../cuda/*/*_*.cu")
+	if err != nil || len(files) < 100 {
+		t.Fatalf("%d kernel files, %v", len(files), err)
+	}
+	for _, file := range files {
+		kernel := strings.TrimSuffix(filepath.Base(file), ".cu")
+		got, ok := s.Locate(kernel)
+		if !ok || "../../"+got.File != file {
+			t.Errorf("%s: source %v, want %s", kernel, got, file)
+			continue
+		}
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := strings.Split(string(text), "\n")[got.Line-1]
+		if code, _, _ := strings.Cut(line, "//"); !strings.Contains(code, kernel) {
+			t.Errorf("%s: line %d is %q", kernel, got.Line, line)
 		}
 	}
 }

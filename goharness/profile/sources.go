@@ -113,9 +113,16 @@ func (s *Sources) Locate(kernel string) (Source, bool) {
 	return got, got.File != ""
 }
 
-// search looks for the longest end of the name that a file spells out: all of it, or what it passes
-// to a macro that pastes the rest on. The rest must be found among what the file includes.
+// search looks for the file of the kernel's name, as CUDA kernels have one, whose entries go on behind that name (NAME_nn, NAME_nt); else for
+// the longest end of the name that a file spells out: all of it, or what it passes to a macro that pastes the rest on. The rest must be
+// found among what the file includes.
 func (s *Sources) search(kernel string) Source {
+	for _, f := range s.files {
+		if path.Base(f.name) == kernel+".cu" {
+			entry := regexp.MustCompile(`(^|[^A-Za-z0-9_])` + regexp.QuoteMeta(kernel) + `($|[^A-Za-z0-9])`)
+			return Source{path.Join(s.root, f.name), max(1, defines(f.lines, entry, kernel, kernel))}
+		}
+	}
 	for tail := kernel; tail != "" && tail != "nt" && tail != "model"; _, tail, _ = strings.Cut(tail, "_") { // any file has those two
 		if found := s.spelling(kernel, tail); found.File != "" {
 			return found
@@ -140,7 +147,10 @@ func (s *Sources) spelling(kernel, tail string) Source {
 		if family != "" && path.Dir(f.name) != family || !strings.Contains(f.text, tail) {
 			continue
 		}
-		line := defines(f.lines, word, tail)
+		if folder, name := path.Split(f.name); folder == "vendor/" && name != op+path.Ext(name) { // kernels begin with their library's name
+			continue
+		}
+		line := defines(f.lines, word, tail, op)
 		if line == 0 || tail != kernel && !s.has(f, op, true) {
 			continue
 		}
@@ -155,14 +165,23 @@ func (s *Sources) spelling(kernel, tail string) Source {
 	return best
 }
 
-// defines gives the first line outside of comments that matches the word around tail.
-func defines(lines []string, word *regexp.Regexp, tail string) int64 {
+// defines gives the first line outside of comments that matches the word around tail: one that defines the op's (ridge_binary_##D##_portable)
+// where there is one, as a file may make several ops' kernels.
+func defines(lines []string, word *regexp.Regexp, tail, op string) int64 {
+	first := int64(0)
 	for i, l := range lines {
-		if code, _, _ := strings.Cut(l, "//"); strings.Contains(code, tail) && word.MatchString(code) {
+		code, _, _ := strings.Cut(l, "//")
+		if !strings.Contains(code, tail) || !word.MatchString(code) {
+			continue
+		}
+		if strings.Contains(code, "ridge_"+op+"_") {
 			return int64(i + 1)
 		}
+		if first == 0 {
+			first = int64(i + 1)
+		}
 	}
-	return 0
+	return first
 }
 
 // has reports whether a file or one that it includes has the word in its code. Many kernels ask the same of a header.

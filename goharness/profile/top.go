@@ -13,15 +13,20 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// WriteTop prints the first n functions by a sample type, each with that value and its share, as
-// go tool pprof -top does, and by the profile's default type beside it where that is another. Phases are added up.
-func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
+// WriteTop prints the first n functions by the time over the roofline, or by the profile's default type where it has none of that
+// (no ceilings were probed, or instructions sampled), each with its value and share, as go tool pprof -top does, and the default
+// type beside it where that is another. Phases are added up.
+func WriteTop(w io.Writer, p *pprof.Profile, n int) error {
 	index := func(name string) int {
 		return slices.IndexFunc(p.SampleType, func(t *pprof.ValueType) bool { return t.Type == name })
 	}
-	key, also := index(by), index(p.DefaultSampleType)
-	if key < 0 || also < 0 {
-		return fmt.Errorf("the profile has no sample type %s", by)
+	also := index(p.DefaultSampleType)
+	if also < 0 {
+		return fmt.Errorf("list the functions that cost most: the profile has no sample type %q, its default", p.DefaultSampleType)
+	}
+	key := index(TimeOverRoofline)
+	if key < 0 || !slices.ContainsFunc(p.Sample, func(s *pprof.Sample) bool { return s.Value[key] > 0 }) {
+		key = also
 	}
 	type row struct{ value, also, count int64 }
 	rows := map[string]*row{}
@@ -43,7 +48,7 @@ func WriteTop(w io.Writer, p *pprof.Profile, by string, n int) error {
 	names := slices.Sorted(maps.Keys(rows))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rows[b].value, rows[a].value) })
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	head := by + "\tshare\t"
+	head := p.SampleType[key].Type + "\tshare\t"
 	if also != key {
 		head += p.DefaultSampleType + "\t"
 	}
