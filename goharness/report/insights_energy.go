@@ -111,7 +111,7 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 	if spent > 0 {
 		fmt.Fprintf(b, ", %s GFLOPS/W over those with arithmetic", digits(work/spent))
 	}
-	if e != nil && e.Idle != nil && e.Idle.Unavailable == "" {
+	if e != nil && e.Idle != nil && e.Idle.Before > 0 && e.Idle.After > 0 { // of an interrupted run there is only the first
 		fmt.Fprintf(b, ", idle %s W", digits((e.Idle.Before+e.Idle.After)/2))
 	}
 	if e != nil && e.LimitWatts > 0 {
