@@ -139,7 +139,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		op    string
 		dtype record.DType
 	}
-	best, sizes := map[key]*record.Result{}, map[key]int{}
+	best, sizes := map[key]*record.Result{}, map[key]map[string]bool{} // of a size with several thread counts or modes one
 	var order []key
 	for _, r := range rs {
 		if r.FLOPs == 0 {
@@ -147,9 +147,9 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		}
 		k := key{r.Op, r.DType}
 		if best[k] == nil {
-			order = append(order, k)
+			order, sizes[k] = append(order, k), map[string]bool{}
 		}
-		sizes[k]++
+		sizes[k][params(r.ID)] = true
 		if best[k] == nil || r.Metrics.Power.GFLOPSPerWatt > best[k].Metrics.Power.GFLOPSPerWatt {
 			best[k] = r
 		}
@@ -160,7 +160,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		if u := r.Metrics.Power.UncertaintyPct; u > 0 {
 			spread = " ±" + percent(u/100)
 		}
-		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r.ID), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
+		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r.ID), count(len(sizes[k]), "measured size"), digits(r.Metrics.Power.AvgWatts))
 	}
 }
 

@@ -63,6 +63,19 @@ func TestInsightsTellPowerEfficiencyAndBounds(t *testing.T) {
 	}
 }
 
+// A run that was interrupted between its idle baselines knows the first alone: half of it is nobody's power. A size with two thread counts is one size.
+func TestInsightsHaltAtWhatTheDocumentKnows(t *testing.T) {
+	d := energyDoc("one", 1, 100)
+	d.Energy.Idle.After = 0
+	twice := d.Results[1]
+	twice.ID = "cpu/gemm/fp32/m=8,n=2,k=3/threads=1/hot"
+	d.Results = append(d.Results, twice)
+	var b strings.Builder
+	if err := writeInsights(&b, []record.Calibration{d}); err != nil || strings.Contains(b.String(), ", idle") || !strings.Contains(b.String(), "the best of 2 measured sizes") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
 // Of a program that ran with one thread and with all, the faster stands for the device, in whatever order the document has them.
 func TestDevicesAreComparedByTheirFastestThreadCount(t *testing.T) {
 	for _, swap := range []bool{false, true} {
