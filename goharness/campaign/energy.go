@@ -225,14 +225,48 @@ func (c *campaign) noEnergy(r *record.Result) string {
 	case !r.Status.Counts():
 		return "the result does not count: " + string(r.Status)
 	}
-	return "not selected"
+	return notTaken
 }
+
+// Why there is no energy until cases are selected, and of those that are not.
+const (
+	notTaken    = "no energy was taken before the run ended"
+	notSelected = "not selected"
+)
 
 // taken is an arm's energy that waits for the idle baselines.
 type taken struct {
-	r     *record.Result
-	arm   int
-	total power.Total
+	r       *record.Result
+	arm     int
+	total   power.Total
+	earlier bool // of the run that was interrupted
+}
+
+// total names the domains that the meter's total is the sum of.
+func (e *energy) total() []string {
+	var out []string
+	left := e.observer.LeftOut()
+	for _, d := range e.observer.Meter().Domains() {
+		if !d.Apart && left[d.Name] == "" {
+			out = append(out, d.Name)
+		}
+	}
+	return out
+}
+
+// otherTotal says how an energy of an interrupted run is not what this run's idle baselines are of; "" when it is.
+func (e *energy) otherTotal(x *record.Energy) string {
+	var names []string
+	for _, d := range x.Domains {
+		if d.InTotal {
+			names = append(names, d.Name)
+		}
+	}
+	if x.Meter == e.report.Meter && slices.Equal(names, e.total()) {
+		return ""
+	}
+	return fmt.Sprintf("no net energy: it was measured by %s (%s) and the idle baseline, after the run was resumed, by %s (%s)",
+		x.Meter, strings.Join(names, ", "), e.report.Meter, strings.Join(e.total(), ", "))
 }
 
 // energies measures the energy of the cases that matter, between two idle baselines. Whatever a meter or worker does
@@ -244,6 +278,11 @@ func (c *campaign) energies(ctx context.Context) error {
 	}
 	chosen, named := c.selectEnergy()
 	e.report.Selected = len(chosen)
+	for i := range c.doc.Results {
+		if x := c.doc.Results[i].Energy; x != nil && x.Unavailable == notTaken && !slices.Contains(chosen, i) {
+			x.Unavailable = notSelected
+		}
+	}
 	var all []taken
 	missing := 0
 	for _, i := range chosen {
@@ -255,8 +294,7 @@ func (c *campaign) energies(ctx context.Context) error {
 		e.report.Measured++ // of the resumed journal
 		for arm := range max(1, len(r.Arms)) {
 			if x := energyOf(r, arm); x.Known() && x.NetJoules == nil {
-				x.Warnings = append(x.Warnings, "the idle baseline was taken after the run was resumed")
-				all = append(all, taken{r, arm, power.Total{Joules: x.Joules, Uncertainty: x.Uncertainty, Seconds: float64(x.WindowNS) / 1e9}})
+				all = append(all, taken{r, arm, power.Total{Joules: x.Joules, Uncertainty: x.Uncertainty, Seconds: float64(x.WindowNS) / 1e9}, true})
 			}
 		}
 	}
@@ -270,6 +308,10 @@ func (c *campaign) energies(ctx context.Context) error {
 		return err
 	}
 	e.report.Idle = idle
+	first := idle.Unavailable == ""
+	if first { // an error ends the run in this state
+		idle.Unavailable = "the run ended before the second baseline"
+	}
 	late := time.Duration(0)
 	for n, i := range chosen {
 		r := &c.doc.Results[i]
@@ -279,7 +321,7 @@ func (c *campaign) energies(ctx context.Context) error {
 		// The second baseline is within the time too; late is what cases took beside their windows.
 		takes := c.sustains(r)
 		if left := e.effort.Within - c.cfg.Now().Sub(began); !named && e.effort.Within > 0 && takes+late+e.effort.Idle > left {
-			c.setEnergy(r, nil, fmt.Sprintf("not selected: of the %v for energies %v were left after %d of %d cases, and this one takes %v",
+			c.setEnergy(r, nil, fmt.Sprintf(notSelected+": of the %v for energies %v were left after %d of %d cases, and this one takes %v",
 				e.effort.Within, max(0, left).Round(time.Millisecond), n, len(chosen), (takes+late+e.effort.Idle).Round(time.Millisecond)))
 			continue
 		}
@@ -296,14 +338,14 @@ func (c *campaign) energies(ctx context.Context) error {
 		}
 		e.report.Measured++
 		for arm, t := range totals {
-			all = append(all, taken{r, arm, t})
+			all = append(all, taken{r, arm, t, false})
 		}
 		c.done[r.ID] = *r
 		if err := c.keep(*r, "with its energy"); err != nil { // an interruption loses the case in flight alone
 			return err
 		}
 	}
-	if e.report.Idle.Unavailable == "" {
+	if first {
 		after, err := c.idle(ctx, &base.After)
 		if err != nil {
 			return err
@@ -316,14 +358,9 @@ func (c *campaign) energies(ctx context.Context) error {
 	if left := e.observer.LeftOut(); len(left) > 0 { // what failed since is among them
 		e.report.Idle.LeftOut = left
 	}
-	for _, x := range all {
-		if e.report.Idle.Unavailable == "" {
-			net, u := base.Net(x.total)
-			to := energyOf(x.r, x.arm)
-			to.NetJoules, to.NetUncertainty = &net, u
-			if net < -u {
-				to.Warnings = append(to.Warnings, "the load drew less than the idle baseline: something else ran meanwhile")
-			}
+	if e.report.Idle.Unavailable == "" {
+		for _, x := range all {
+			e.net(x, base)
 		}
 	}
 	for _, x := range all {
@@ -336,6 +373,28 @@ func (c *campaign) energies(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// net gives an energy what it is above the idle baselines.
+func (e *energy) net(x taken, base power.Baseline) {
+	to := energyOf(x.r, x.arm)
+	say := func(why string) {
+		if !slices.Contains(to.Warnings, why) { // of an earlier attempt
+			to.Warnings = append(to.Warnings, why)
+		}
+	}
+	if x.earlier {
+		if why := e.otherTotal(to); why != "" {
+			say(why)
+			return
+		}
+		say("the idle baseline was taken after the run was resumed")
+	}
+	joules, u := base.Net(x.total)
+	to.NetJoules, to.NetUncertainty = &joules, u
+	if joules < -u {
+		say("the load drew less than the idle baseline: something else ran meanwhile")
+	}
 }
 
 // energyOf is the energy of an arm; of a single program, the result's.
@@ -355,6 +414,11 @@ func (c *campaign) setEnergy(r *record.Result, arms []record.Energy, why string)
 	for i := range arms {
 		if len(r.Arms) > 0 {
 			r.Arms[i].Energy = &arms[i]
+		}
+		for _, w := range arms[i].Warnings {
+			if !slices.Contains(r.Warnings, w) {
+				r.Warnings = append(r.Warnings, w)
+			}
 		}
 	}
 	r.Energy = &arms[0]

@@ -188,18 +188,18 @@ func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launch
 	for _, w := range ws {
 		e.Windows = append(e.Windows, record.EnergyWindow{Seconds: w.Seconds(), Joules: w.Joules, Uncertainty: w.Uncertainty})
 	}
-	out := c.energy.observer.LeftOut()
+	total := c.energy.total()
 	for i, d := range m.Domains() {
 		if w := t.Watts[i]; w > 0 { // false for NaN
-			e.Domains = append(e.Domains, record.EnergyDomain{Name: d.Name, Watts: w, InTotal: !d.Apart && out[d.Name] == ""})
+			e.Domains = append(e.Domains, record.EnergyDomain{Name: d.Name, Watts: w, InTotal: slices.Contains(total, d.Name)})
 		}
 	}
 	e.ClockMinMHz, e.ClockAvgMHz, e.ClockMaxMHz = t.Clock.Min, t.Clock.Avg, t.Clock.Max
 	e.TemperatureMinC, e.TemperatureAvgC, e.TemperatureMaxC = t.Temperature.Min, t.Temperature.Avg, t.Temperature.Max
-	if t.ClockMHz[0] > 0 {
+	if t.ClockMHz[0] > 0 && t.ClockMHz[1] > 0 { // a sensor may fail at either end
 		e.ClockMHz = &t.ClockMHz
 	}
-	if t.TemperatureC[0] != 0 {
+	if t.TemperatureC[0] != 0 && t.TemperatureC[1] != 0 {
 		e.TemperatureC = &t.TemperatureC
 	}
 	if len(ws) > 0 {
@@ -217,11 +217,6 @@ func (c *campaign) energyRecord(r *record.Result, arm int, t power.Total, launch
 		e.MeasuredBytes = &bytes
 	}
 	e.Warnings = c.crossCheck(r, arm, t, &e)
-	for _, w := range e.Warnings {
-		if !slices.Contains(r.Warnings, w) {
-			r.Warnings = append(r.Warnings, w)
-		}
-	}
 	return e
 }
 

@@ -268,6 +268,20 @@ func TestATotalWithoutItsPackagesIsNone(t *testing.T) {
 	}
 }
 
+// Of two packages of one name one would be missing in the total, or one counted twice. Two boards of one name are in no total.
+func TestTwoPackagesOfOneNameGiveNoTotal(t *testing.T) {
+	for name, want := range map[string]string{"package-0": "two zones of intel-rapl are called package-0", "psys": ""} {
+		root := fixture(t, "intel-two-socket")
+		for file, value := range map[string]string{"name": name, "energy_uj": "5", "max_energy_range_uj": "262143328850"} {
+			set(t, root, powercapDir+"/intel-rapl:3/"+file, value)
+		}
+		m, err := Find(t.Context(), Builtin(), Env{Root: root}, cpu)
+		if want == "" && err != nil || want != "" && (m != nil || !errors.Is(err, ErrNoData) || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, %v", name, m, err)
+		}
+	}
+}
+
 // A stream that stops in the middle of a list: while it is open the counter stands still, at its end the meter is gone.
 func TestAStreamThatStopsWithinAListGivesNoEnergy(t *testing.T) {
 	const list = "<plist><dict><key>elapsed_ns</key><integer>100000000</integer><key>processor</key><dict><key>cpu_energy</key><integer>900</integer></dict></dict></plist>"

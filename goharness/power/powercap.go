@@ -42,7 +42,7 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 		return nil, noRAPL(env, "no RAPL zone under "+powercapDir, "modprobe intel_rapl_msr (as root), or a kernel with CONFIG_INTEL_RAPL")
 	}
 	m := &powercap{fs: t, facts: Facts{Notes: map[string]string{}}}
-	names := map[string]bool{}
+	names := map[string]string{} // and through which door: "intel-rapl"
 	closed := ""
 	for _, mmio := range []bool{false, true} { // the mmio zones last: they repeat what the others show
 		for _, z := range zones {
@@ -50,10 +50,12 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 				continue
 			}
 			d, err := m.zone(z)
+			door, _, _ := strings.Cut(path.Base(z), ":")
+			before, again := names[d.Name]
 			var p *permissionError
 			switch {
 			case err == nil:
-			case d.Apart || mmio && (d.Name == "" || names[d.Name]): // nothing of the total
+			case d.Apart || mmio && (d.Name == "" || again): // nothing of the total
 				m.facts.Notes[path.Base(z)] = err.Error()
 				continue
 			case errors.As(err, &p):
@@ -64,11 +66,13 @@ func openPowercap(_ context.Context, env Env, _ Device) (Meter, error) {
 			default:
 				return nil, noData("the counter of %s: %v", d.Name, err)
 			}
-			if names[d.Name] {
+			if again && before == door && !d.Apart {
+				return nil, noData("two zones of %s are called %s: whether they count the same is not known", door, d.Name)
+			} else if again {
 				m.facts.Notes[path.Base(z)] = "the same counter as the other zone " + d.Name + ": not added"
 				continue
 			}
-			names[d.Name] = true
+			names[d.Name] = door
 			m.domains, m.files = append(m.domains, d), append(m.files, z+"/energy_uj")
 		}
 	}

@@ -12,7 +12,7 @@ import (
 //   - one that never moved since it was opened; one that shows the same under a load, from before it began to its end, and showed that in the
 //     idle baseline before; one that does so in a baseline and showed that at the end of the load before. A coarse sensor is refused
 //     too where load and idle differ by less than its step: that it moved is all the evidence there is that it works;
-//   - a fine one that shows the very same value for longer than a second and ten updates. Fine is one whose values come closer to each other
+//   - a fine one that shows the very same value for longer than a second and ten updates, as far apart as they were seen to be. Fine is one whose values come closer to each other
 //     than to a two-thousandth of what it shows while they scatter by several times as much: a repeat is chance, and ten are none.
 //
 // What sticks for less, and what a coarse sensor repeats, is no reason to refuse: under a steady load it does so rightly. It costs
@@ -143,11 +143,11 @@ func (o *Observer) stuck() error {
 	defer o.mu.Unlock()
 	for _, i := range o.main() {
 		d, p := o.domains[i], &o.pulses[i]
-		stood := p.until - p.since
-		if d.Unit != Watts || stood <= stuckLeast || !p.fine() {
+		stood, seen := p.until-p.since, p.interval()
+		if d.Unit != Watts || stood <= stuckLeast || seen == 0 || !p.fine() { // nobody states how slow a sensor is: its updates tell
 			continue
 		}
-		if interval := max(d.stated(), p.interval()); stood > stuckUpdates*interval {
+		if interval := max(d.stated(), seen); stood > stuckUpdates*interval {
 			return noData("sensor %s has shown %.6g W for %v, and its updates are %v apart: it stalled", d.Name, float64(p.count)*d.Scale,
 				stood.Round(time.Millisecond), interval.Round(time.Millisecond))
 		}

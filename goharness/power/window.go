@@ -166,7 +166,7 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 		if err != nil {
 			return w, err
 		}
-		total := 0.0
+		total, all := 0.0, true
 		for i := range joules {
 			step(i, time.Duration(r.AtNS), r.Counts[i])
 		}
@@ -174,13 +174,22 @@ func (o *Observer) count(ctx context.Context, length time.Duration) (Window, err
 			total += joules[i]
 			if r.Counts[i] != last.Counts[i] {
 				moved[i] = r.AtNS
-			} else if stood := time.Duration(r.AtNS - moved[i]); stood > patience(o.slowest()) {
+				continue
+			}
+			all = false
+			switch stood := time.Duration(r.AtNS - moved[i]); {
+			case stood > patience(o.slowest()):
 				// Should it go on, nobody knows whether it counted what was drawn meanwhile.
 				return w, noData("counter %s did not move for %v within a window: it stalled", o.domains[i].Name, stood.Round(time.Millisecond))
+			case stood > heldUpdates*o.slowest():
+				trail = nil // what it then shows at once was not drawn at once
 			}
 		}
-		trail.add(r, total)
-		w.MaxWatts = max(w.MaxWatts, steepest(trail, 20*o.slowest()), r.PowerWatts)
+		if all { // a reading without news says of a later time what was counted before
+			trail.add(r, total)
+			w.MaxWatts = max(w.MaxWatts, steepest(trail, o.slowest()))
+		}
+		w.MaxWatts = max(w.MaxWatts, r.PowerWatts)
 		power.known(r, r.PowerWatts)
 		w.see(r, false)
 		last = r
@@ -246,12 +255,13 @@ func (o *Observer) sane(w Window) error {
 	return nil
 }
 
-// steepest is the mean power from the latest earlier point at least d back to the last one; 0 without.
-func steepest(trail series, d time.Duration) float64 {
+// steepest is the mean power over 20 updates or somewhat more up to the last point; 0 without. A counter that came just before it holds the
+// energy of up to one update more than fits between the points, which the highest of many would otherwise always have.
+func steepest(trail series, interval time.Duration) float64 {
 	last := trail[len(trail)-1]
 	for i := len(trail) - 2; i >= 0; i-- {
-		if dt := last.at - trail[i].at; dt >= d {
-			return (last.value - trail[i].value) / dt.Seconds()
+		if dt := last.at - trail[i].at; dt >= 20*interval {
+			return (last.value - trail[i].value) / (dt + interval).Seconds()
 		}
 	}
 	return 0

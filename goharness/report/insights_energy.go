@@ -94,12 +94,12 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 		return
 	}
 	var with []*record.Result
-	joules, seconds, work, spent := 0.0, 0.0, 0.0, 0.0 // work and what it took: of results with arithmetic
+	joules, seconds, work, spent := 0.0, 0.0, 0.0, 0.0 // work and what it took: of results with floating-point arithmetic
 	for _, r := range rs {
 		if r.Energy.Known() && r.Metrics != nil && r.Metrics.Power != nil && r.Metrics.Power.Unavailable == "" {
 			with = append(with, r)
 			joules, seconds = joules+r.Energy.Joules, seconds+float64(r.Energy.WindowNS)/1e9
-			if r.FLOPs > 0 {
+			if r.FLOPs > 0 && r.DType.Float() {
 				work, spent = work+r.Metrics.Power.GFLOPSPerWatt*r.Energy.Joules, spent+r.Energy.Joules
 			}
 		}
@@ -109,9 +109,9 @@ func energyInsight(b *strings.Builder, d *record.Calibration, device string, rs 
 	}
 	fmt.Fprintf(b, "  power: %s W on average over %s with energy", digits(joules/seconds), count(len(with), "result"))
 	if spent > 0 {
-		fmt.Fprintf(b, ", %s GFLOPS/W over those with arithmetic", digits(work/spent))
+		fmt.Fprintf(b, ", %s GFLOPS/W over those with floating-point arithmetic", digits(work/spent))
 	}
-	if e != nil && e.Idle != nil && e.Idle.Unavailable == "" {
+	if e != nil && e.Idle != nil && e.Idle.Before > 0 && e.Idle.After > 0 { // of an interrupted run there is only the first
 		fmt.Fprintf(b, ", idle %s W", digits((e.Idle.Before+e.Idle.After)/2))
 	}
 	if e != nil && e.LimitWatts > 0 {
@@ -139,7 +139,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		op    string
 		dtype record.DType
 	}
-	best, sizes := map[key]*record.Result{}, map[key]int{}
+	best, sizes := map[key]*record.Result{}, map[key]map[string]bool{} // of a size with several thread counts or modes one
 	var order []key
 	for _, r := range rs {
 		if r.FLOPs == 0 {
@@ -147,9 +147,9 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		}
 		k := key{r.Op, r.DType}
 		if best[k] == nil {
-			order = append(order, k)
+			order, sizes[k] = append(order, k), map[string]bool{}
 		}
-		sizes[k]++
+		sizes[k][params(r.ID)] = true
 		if best[k] == nil || r.Metrics.Power.GFLOPSPerWatt > best[k].Metrics.Power.GFLOPSPerWatt {
 			best[k] = r
 		}
@@ -160,7 +160,7 @@ func bestSizes(b *strings.Builder, rs []*record.Result) {
 		if u := r.Metrics.Power.UncertaintyPct; u > 0 {
 			spread = " ±" + percent(u/100)
 		}
-		fmt.Fprintf(b, "  efficiency: %s %s: %s%s GFLOPS/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, params(r.ID), count(sizes[k], "measured size"), digits(r.Metrics.Power.AvgWatts))
+		fmt.Fprintf(b, "  efficiency: %s %s: %s%s %s/W at %s, the best of %s, %s W\n", clean(k.op), clean(string(k.dtype)), digits(r.Metrics.Power.GFLOPSPerWatt), spread, rateUnit(k.dtype), params(r.ID), count(len(sizes[k]), "measured size"), digits(r.Metrics.Power.AvgWatts))
 	}
 }
 
@@ -194,7 +194,7 @@ func byBatch(b *strings.Builder, rs []*record.Result) {
 		for _, n := range batches {
 			parts = append(parts, fmt.Sprintf("batch %d: %s", n, digits(at[k][n])))
 		}
-		fmt.Fprintf(b, "  GFLOPS/W of %s %s by batch: %s\n", clean(k.op), clean(string(k.dtype)), strings.Join(parts, ", "))
+		fmt.Fprintf(b, "  %s/W of %s %s by batch: %s\n", rateUnit(k.dtype), clean(k.op), clean(string(k.dtype)), strings.Join(parts, ", "))
 	}
 }
 

@@ -41,7 +41,7 @@ func TestInsightsTellPowerEfficiencyAndBounds(t *testing.T) {
 		"bandwidth: 20.0 GB/s on average over 1 result bound by DRAM, theoretical 50.0 GB/s, utilisation 40.0 %",
 		"compute-bound: 2 results of 20.0 to 80.0 operations per byte: a lower precision",
 		"memory-bound: 1 result of 0.1 to 0.1 operations per byte: fused operators",
-		"power: 100 W on average over 3 results with energy, 0.707 GFLOPS/W over those with arithmetic, idle 11.0 W, limit 120 W (toy)",
+		"power: 100 W on average over 3 results with energy, 0.707 GFLOPS/W over those with floating-point arithmetic, idle 11.0 W, limit 120 W (toy)",
 		"efficiency: gemm fp32: 1.60 ±1.0 % GFLOPS/W at m=8 n=2 k=3, the best of 2 measured sizes, 100 W",
 		"GFLOPS/W of gemm fp32 by batch: batch 1: 0.5, batch 8: 1.60",
 		"energy roofline fp32: 20.0 pJ per FLOP (18.0 to 22.0), 150 pJ per byte (140 to 160), 30.0 W whatever runs",
@@ -60,6 +60,38 @@ func TestInsightsTellPowerEfficiencyAndBounds(t *testing.T) {
 	b.Reset()
 	if err := writeInsights(&b, []record.Calibration{d}); err != nil || !strings.Contains(b.String(), "energy: not measured: no energy meter: none here") || strings.Contains(b.String(), "power:") {
 		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// A run that was interrupted between its idle baselines knows the first alone: half of it is nobody's power. A size with two thread counts is one size.
+func TestInsightsHaltAtWhatTheDocumentKnows(t *testing.T) {
+	d := energyDoc("one", 1, 100)
+	d.Energy.Idle.After = 0
+	twice := d.Results[1]
+	twice.ID = "cpu/gemm/fp32/m=8,n=2,k=3/threads=1/hot"
+	d.Results = append(d.Results, twice)
+	var b strings.Builder
+	if err := writeInsights(&b, []record.Calibration{d}); err != nil || strings.Contains(b.String(), ", idle") || !strings.Contains(b.String(), "the best of 2 measured sizes") {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+}
+
+// Operations on integers are no FLOP.
+func TestInsightsNameTheOperationsOfIntegers(t *testing.T) {
+	d := energyDoc("one", 1, 100)
+	for i := range 2 {
+		r := d.Results[i]
+		r.DType = record.INT8
+		d.Results = append(d.Results, r)
+	}
+	var b strings.Builder
+	if err := writeInsights(&b, []record.Calibration{d}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"5 results with energy, 0.707 GFLOPS/W over", "efficiency: gemm int8: 1.60 ±1.0 % GOPS/W at", "GOPS/W of gemm int8 by batch"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("lacks %q:\n%s", want, b.String())
+		}
 	}
 }
 
