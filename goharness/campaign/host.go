@@ -90,16 +90,27 @@ func (h *WorkerHost) Fill(c *record.Conditions) {
 }
 
 // Levels are the levels of memory that the given CPUs see: capacity counts every cache
-// instance that at least one of them uses.
+// instance that at least one of them uses. Where the last cache has no known size no cache counts as known:
+// what lies behind the others is not DRAM.
 func Levels(h record.Host, cpus []int) []ceiling.Level {
 	var out []ceiling.Level
+	if machine.LastCacheOfUnknownSize(h) {
+		return []ceiling.Level{{Name: ceiling.DRAM}}
+	}
 	for level := 1; level <= 4; level++ {
 		var capacity, per int64
+		left := cpus // of caches that do not say whom they serve, those of the fastest cores come first
 		for _, c := range h.CPU.Caches {
 			if c.Level != level || c.Type == "instruction" || c.SizeBytes == 0 {
 				continue
 			}
-			n := int64(instancesUsed(c, cpus))
+			n := int64(instancesUsed(c, left))
+			if len(c.CPUs) == 0 {
+				left = left[min(len(left), int(n)*max(1, c.SharedByCPUs)):]
+			}
+			if n == 0 {
+				continue
+			}
 			capacity += n * c.SizeBytes
 			if per == 0 || c.SizeBytes < per {
 				per = c.SizeBytes
@@ -109,7 +120,7 @@ func Levels(h record.Host, cpus []int) []ceiling.Level {
 			out = append(out, ceiling.Level{Name: fmt.Sprintf("L%d", level), Capacity: capacity, PerThread: per})
 		}
 	}
-	return append(out, ceiling.Level{Name: "DRAM"})
+	return append(out, ceiling.Level{Name: ceiling.DRAM})
 }
 
 // coresUsed counts the physical cores of the given CPUs; a CPU whose core is unknown counts
@@ -132,11 +143,16 @@ func coresUsed(h record.Host, cpus []int) int {
 	return len(seen)
 }
 
-// instancesUsed counts the instances of a cache that serve at least one of the CPUs.
+// instancesUsed counts the instances of a cache that serve at least one of the CPUs; where nobody says which serves
+// whom, as many as the CPUs can fill.
 func instancesUsed(c record.Cache, cpus []int) int {
 	if len(c.CPUs) == 0 {
 		shared := max(1, c.SharedByCPUs)
-		return (len(cpus) + shared - 1) / shared
+		n := (len(cpus) + shared - 1) / shared
+		if c.Instances > 0 {
+			n = min(n, c.Instances)
+		}
+		return n
 	}
 	n := 0
 	for _, list := range c.CPUs {
@@ -214,6 +230,9 @@ func setting(h record.Host, seats []int, clocks map[int]runner.ClockReading) cei
 		NoRow: func(threads int) string {
 			if slow := machine.EfficiencyCores(h, first(threads)); len(slow) > 0 {
 				return "unsourced: efficiency cores (CPUs " + machine.FormatCPUList(slow) + ")"
+			}
+			if n := machine.MoreThanFastCores(h, threads); n > 0 {
+				return fmt.Sprintf("unsourced: efficiency cores (at least %d of %d threads)", n, threads)
 			}
 			return ""
 		}}

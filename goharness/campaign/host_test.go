@@ -119,6 +119,51 @@ func TestEfficiencyCoresHaveNoRow(t *testing.T) {
 	}
 }
 
+// darwin counts the cores of each kind and tells neither which CPU is which nor whom a cache serves.
+func TestCoresThatOnlyTheirNumberIsKnownOf(t *testing.T) {
+	h := record.Host{CPU: record.CPU{Vendor: "Apple", Model: "Apple M4", Features: []string{"asimd"},
+		CoreTypes: []record.CoreType{{Name: "P", Threads: 4, Cores: 4}, {Name: "E", Threads: 6, Cores: 6}},
+		Caches: []record.Cache{{Level: 1, Type: "data", SizeBytes: 128 << 10, SharedByCPUs: 1, Instances: 4}, {Level: 1, Type: "data", SizeBytes: 64 << 10, SharedByCPUs: 1, Instances: 6},
+			{Level: 2, Type: "unified", SizeBytes: 16 << 20, SharedByCPUs: 4, Instances: 1}, {Level: 2, Type: "unified", SizeBytes: 4 << 20, SharedByCPUs: 6, Instances: 1}}}}
+	seats := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	clocks := map[int]runner.ClockReading{1: {LoadedGHz: 4}, 4: {LoadedGHz: 4}, 5: {LoadedGHz: 4}, 10: {LoadedGHz: 4}}
+	for _, tc := range []struct {
+		threads int
+		peak    float64 // 0: efficiency cores have no row
+		l1, l2  int64
+	}{{1, 32 * 4, 128 << 10, 16 << 20}, {4, 32 * 4 * 4, 512 << 10, 16 << 20}, {5, 0, 576 << 10, 20 << 20}, {10, 0, 896 << 10, 20 << 20}} {
+		got := setting(h, seats, clocks).Theory(record.Ceiling{Kind: record.CeilingCompute, ISA: "neon", DType: record.FP32, Threads: tc.threads})
+		if got.Value != tc.peak || (tc.peak == 0) != strings.Contains(got.Unavailable, "efficiency cores (at least") {
+			t.Errorf("%d threads: %+v, want %v", tc.threads, got, tc.peak)
+		}
+		if l := Levels(h, seats[:tc.threads]); len(l) != 3 || l[0].Capacity != tc.l1 || l[1].Capacity != tc.l2 {
+			t.Errorf("%d threads: levels %+v, want %d and %d", tc.threads, l, tc.l1, tc.l2)
+		}
+	}
+}
+
+// What lies behind an L2 is not DRAM where an L3 is listed whose size nobody gives.
+func TestALastCacheOfUnknownSizeLeavesNoLevelKnown(t *testing.T) {
+	for name, change := range map[string]func(*record.Host){
+		"L3 without a size": func(h *record.Host) { h.CPU.Caches[2].SizeBytes = 0 },
+		"L3 with the size of one of two": func(h *record.Host) {
+			h.CPU.Caches[2].CPUs = []string{"0-1"}
+			h.CPU.Caches = append(h.CPU.Caches, record.Cache{Level: 3, Type: "unified", CPUs: []string{"2-3"}})
+		},
+	} {
+		wh := twoSockets()
+		change(&wh.host)
+		if l := Levels(wh.host, wh.cpus); len(l) != 1 || l[0].Capacity != 0 || wh.LLCBytes() != 0 {
+			t.Errorf("%s: levels %+v, last-level cache %d", name, l, wh.LLCBytes())
+		}
+	}
+	wh := twoSockets()
+	wh.host.CPU.Caches[0].SizeBytes = 0
+	if l := Levels(wh.host, wh.cpus); len(l) != 3 || wh.LLCBytes() != 64<<20 {
+		t.Errorf("L1 without a size: levels %+v, last-level cache %d", l, wh.LLCBytes())
+	}
+}
+
 // noLoad is a device on which the clock under load cannot be measured.
 type noLoad struct{ *fakebackend.Backend }
 
