@@ -192,10 +192,10 @@ func socketsUsed(h record.Host, cpus []int) int {
 	return len(seen)
 }
 
-// dramTheory is the DRAM row for threads on the given CPUs: SMBIOS, which lists the modules of
-// all sockets, else the upper bound of the sockets that the CPUs are on, else why not.
+// dramTheory is the DRAM row for threads on the given CPUs: of SMBIOS, which lists the modules of
+// all sockets, the share of those that the CPUs are on, else the upper bound of these sockets, else why not.
 func dramTheory(h record.Host, chip machine.Uarch, cpus []int) record.Theoretical {
-	m := h.Memory
+	n, m := socketsUsed(h, cpus), h.Memory
 	if v, ok := m.TheoreticalGBps.Get(); ok {
 		t := record.Theoretical{Value: v, Formula: "configured speed × bytes per transfer × channels", Source: m.TheoreticalGBps.Source}
 		channels, ok1 := m.Channels.Get()
@@ -203,13 +203,24 @@ func dramTheory(h record.Host, chip machine.Uarch, cpus []int) record.Theoretica
 		if ok1 && ok2 && channels > 0 && mtps > 0 {
 			t.Inputs = map[string]float64{"channels": float64(channels), "mtps": mtps, "bytes_per_transfer": v * 1000 / (mtps * float64(channels))}
 		}
+		all, known := h.CPU.Sockets.Get()
+		if !known || n >= all {
+			return t
+		}
+		if channels%all != 0 {
+			return record.Theoretical{Unavailable: fmt.Sprintf("SMBIOS lists %d channels in all, which %d sockets do not share evenly: how many these threads' have is not known", channels, all)}
+		}
+		t.Value, t.Inputs["channels"] = v*float64(n)/float64(all), float64(channels/all*n)
+		t.Source += fmt.Sprintf("; the threads are on %d of %d sockets", n, all)
 		return t
 	}
 	one, formula, inputs, source, ok := chip.DRAMUpperBound()
 	if !ok {
 		return record.Theoretical{Unavailable: m.TheoreticalGBps.Unavailable + "; no upper bound: " + source}
 	}
-	n := socketsUsed(h, cpus)
+	if v, known := h.Hypervisor.Get(); known && v != "none" && n > max(1, len(h.NUMANodes)) {
+		return record.Theoretical{Unavailable: fmt.Sprintf("%s; no upper bound: %s shows %d sockets and %d memory nodes, so that the sockets are not the host's", m.TheoreticalGBps.Unavailable, v, n, len(h.NUMANodes))}
+	}
 	t := record.Theoretical{Value: one * float64(n), Formula: formula, Inputs: inputs, Source: source, Label: "whole-socket upper bound"}
 	t.Inputs["sockets"] = float64(n)
 	if n > 1 {

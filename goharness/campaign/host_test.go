@@ -96,6 +96,43 @@ func TestTheDRAMBoundIsThatOfTheSocketsInUse(t *testing.T) {
 	}
 }
 
+// SMBIOS lists the modules of both sockets; threads of one reach half of them.
+func TestTheDRAMFormulaOfSMBIOSIsThatOfTheSocketsInUse(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		channels int
+		seats    []int
+		want     float64 // GB/s; 0: not known
+	}{
+		{"both sockets", 16, []int{0, 2}, 409.6}, {"one of two", 16, []int{0, 1}, 204.8}, {"an odd channel", 15, []int{0, 1}, 0}, {"an odd channel, both", 15, []int{1, 3}, 384},
+	} {
+		wh := twoSockets()
+		m := &wh.host.Memory
+		m.Channels, m.ConfiguredMTps = record.Known(tc.channels, "SMBIOS"), record.Known(3200.0, "SMBIOS")
+		m.TheoreticalGBps, wh.host.CPU.Sockets = record.Known(float64(tc.channels)*25.6, "SMBIOS"), record.Known(2, "topology")
+		got := setting(wh.host, tc.seats, nil).DRAM(len(tc.seats))
+		if product := got.Inputs["channels"] * got.Inputs["mtps"] * got.Inputs["bytes_per_transfer"] / 1000; got.Value != tc.want || product != got.Value || (got.Value == 0) != (got.Unavailable != "") {
+			t.Errorf("%s: %+v, want %v; the inputs give %v", tc.name, got, tc.want, product)
+		}
+	}
+}
+
+// A virtual machine may show a socket for each CPU: memory nodes tell whether they are the host's.
+func TestSocketsThatAHypervisorMadeUpMultiplyNoBound(t *testing.T) {
+	for _, tc := range []struct {
+		hypervisor string
+		nodes      int
+		seats      []int
+		bound      bool
+	}{{"KVM", 1, []int{0, 2}, false}, {"KVM", 0, []int{0, 2}, false}, {"KVM", 1, []int{0, 1}, true}, {"KVM", 0, []int{0, 1}, true}, {"KVM", 2, []int{0, 2}, true}, {"none", 1, []int{0, 2}, true}} {
+		wh := twoSockets()
+		wh.host.Hypervisor, wh.host.NUMANodes = record.Known(tc.hypervisor, "cpuid"), make([]record.NUMANode, tc.nodes)
+		if got := setting(wh.host, tc.seats, nil).DRAM(2); (got.Value > 0) != tc.bound || !tc.bound && !strings.Contains(got.Unavailable, "KVM shows 2 sockets") {
+			t.Errorf("%+v: %+v", tc, got)
+		}
+	}
+}
+
 func TestTheIdleClockIsTheHighestOfAllReadings(t *testing.T) {
 	wh := twoSockets()
 	s := setting(wh.host, wh.cpus, map[int]runner.ClockReading{1: {IdleGHz: 3.1, LoadedGHz: 2.9}, 2: {IdleGHz: 3, LoadedGHz: 2.7}})
