@@ -92,6 +92,8 @@ func amdRows() []row {
 	for i := range rows {
 		rows[i].vendor, rows[i].identity = vendorAMD, amdModels
 	}
-	return append(rows, row{name: "Hygon Dhyana (Zen)", vendor: vendorHygon, family: 0x18, identity: "Linux arch/x86/kernel/cpu/hygon.c",
-		ops: zen1, caches: c1, dram: ddr(8, "DDR4", 2666, "Hygon Dhyana shares the socket of EPYC 7001"), has: hasAVX2, l2: l2half})
+	hygon := row{name: "Hygon Dhyana (Zen)", vendor: vendorHygon, family: 0x18, identity: "Linux arch/x86/kernel/cpu/hygon.c", ops: zen1, caches: c1, has: hasAVX2, l2: l2half}
+	server := hygon
+	server.brand, server.dram = regexp.MustCompile(`C86 7`), ddr(8, "DDR4", 2666, "Hygon C86 7000 shares the socket of EPYC 7001")
+	return append(rows, server, hygon)
 }

@@ -127,6 +127,8 @@ func TestModelNumbersFindTheirRow(t *testing.T) {
 		{vendorAMD, "AMD EPYC 8534P", 0x19, 0xa0, 2, "Zen 4c", "avx512", record.FP32, 32, 230.4},
 		{vendorAMD, "AMD EPYC 9755", 0x1a, 0x02, 1, "Zen 5", "avx512", record.FP32, 64, 614.4},
 		{vendorAMD, "AMD Ryzen AI 9 HX 370", 0x1a, 0x24, 0, "Zen 5 mobile", "avx512", record.FP32, 32, 0},
+		{vendorHygon, "Hygon C86 7185 32-core Processor", 0x18, 0x01, 1, "Hygon Dhyana (Zen)", "avx2", record.FP32, 16, 170.624},
+		{vendorHygon, "Hygon C86 3185 8-core Processor", 0x18, 0x01, 1, "Hygon Dhyana (Zen)", "avx2", record.FP32, 16, 0},
 		{"ARM", "", 0x41, 0xd0c, 1, "Neoverse N1", "neon", record.FP32, 16, 0},
 		{"ARM", "", 0x41, 0xd40, 1, "Neoverse V1", "bf16arm", record.BF16, 128, 0},
 		{"ARM", "", 0x41, 0xd49, 1, "Neoverse N2", "i8mm", record.INT8, 128, 0},
@@ -261,7 +263,7 @@ func TestAbsentFiguresSayWhy(t *testing.T) {
 
 // TestOSStateDecidesFeatures: a feature whose registers the system does not save is not usable.
 func TestOSStateDecidesFeatures(t *testing.T) {
-	all := []string{"sse2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512fp16", "avxvnni", "amx-tile", "amx-bf16"}
+	all := []string{"sse2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512fp16", "avxvnni", "avx10", "amx-tile", "amx-bf16"}
 	for _, c := range []struct {
 		name string
 		xcr0 uint64
@@ -269,8 +271,8 @@ func TestOSStateDecidesFeatures(t *testing.T) {
 	}{
 		{"no AVX state", 0x3, "sse2"},
 		{"AVX state", 0x7, "sse2 avx avx2 fma f16c avxvnni"},
-		{"AVX-512 state, no tiles", 0xe7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni"},
-		{"tile configuration without tile data", 0x200e7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni"},
+		{"AVX-512 state, no tiles", 0xe7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni avx10"},
+		{"tile configuration without tile data", 0x200e7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni avx10"},
 		{"all", 0x600e7, strings.Join(all, " ")},
 	} {
 		if got := strings.Join(osUsable(all, c.xcr0, true), " "); got != c.want {
