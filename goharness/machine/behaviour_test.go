@@ -143,6 +143,32 @@ func TestFrequencyUnits(t *testing.T) {
 	}
 }
 
+// CPU 0 may be offline: its folder has then neither frequencies nor a topology.
+func TestFrequenciesAreThoseOfACPUThatIsOnline(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "/sys/devices/system/cpu/online", "2-3")
+	put(t, root, "/sys/devices/system/cpu/cpu0/online", "0")
+	for cpu := 2; cpu < 4; cpu++ {
+		dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/", cpu)
+		for file, v := range map[string]string{"cpufreq/cpuinfo_min_freq": "800000", "cpufreq/cpuinfo_max_freq": "3600000", "cpufreq/scaling_driver": "acpi-cpufreq",
+			"cpufreq/scaling_governor": "performance", "acpi_cppc/nominal_freq": "2600", "topology/thread_siblings_list": fmt.Sprint(cpu), "topology/physical_package_id": "0"} {
+			put(t, root, dir+file, v)
+		}
+	}
+	h := Read(Source{Root: root, OS: "linux", Arch: "amd64", CPUID: func() CPUID { return CPUID{} }})
+	c := h.CPU.Clock
+	low, _ := c.MinMHz.Get()
+	high, _ := c.MaxMHz.Get()
+	base, _ := c.BaseMHz.Get()
+	driver, _ := c.Driver.Get()
+	if governor, _ := c.Governor.Get(); low != 800 || high != 3600 || base != 2600 || driver != "acpi-cpufreq" || governor != "performance" {
+		t.Errorf("%+v", c)
+	}
+	if n, _ := h.CPU.Cores.Get(); n != 2 {
+		t.Errorf("%v cores", h.CPU.Cores)
+	}
+}
+
 func TestHybridCoresAndCaches(t *testing.T) {
 	h := Read(source(t, "intel-hybrid"))
 	if len(h.CPU.CoreTypes) != 2 || h.CPU.CoreTypes[0].Cores != 8 || h.CPU.CoreTypes[1].Threads != 16 || h.CPU.CoreTypes[1].Microarchitecture != "Gracemont" {
