@@ -53,6 +53,7 @@ func TestTheoryUsesTheClockUnderLoad(t *testing.T) {
 		}}, fma, 0, "unsourced: efficiency cores"},
 		{"no row", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingCompute, ISA: "amx", DType: record.BF16, Threads: 1}, 0, "no such unit"},
 		{"L1", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 1}, 192, ""},
+		{"L1 of two hardware threads of one core", Setting{Chip: chip{}, LoadedGHz: busy, Cores: func(int) int { return 1 }}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L1", Access: "read", Threads: 2}, 192, ""},
 		{"L3", Setting{Chip: chip{}, LoadedGHz: busy}, record.Ceiling{Kind: record.CeilingBandwidth, Level: "L3", Access: "read", Threads: 1}, 0, "not published"},
 		{"DRAM is what the board says", Setting{DRAM: memory(record.Theoretical{Value: 51.2})}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 51.2, ""},
 		{"DRAM of a VM", Setting{DRAM: memory(record.Theoretical{Unavailable: "no SMBIOS"})}, record.Ceiling{Kind: record.CeilingBandwidth, Level: DRAM}, 0, "no SMBIOS"},
