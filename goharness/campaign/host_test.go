@@ -156,6 +156,36 @@ func TestEfficiencyCoresHaveNoRow(t *testing.T) {
 	}
 }
 
+// Trap 16: without a given count there are no more threads than the limits leave, whatever the CPUs; a given count is taken.
+func TestThreadsAreAsManyAsTheLimitsLeave(t *testing.T) {
+	wh := twoSockets()
+	wh.host.Limits.UsableThreads = 3
+	for asked, want := range map[int]int{0: 3, 1: 1, 4: 4} {
+		if cpus, err := wh.CPUs(asked, "scatter"); err != nil || len(cpus) != want {
+			t.Errorf("%d threads asked for: CPUs %v %v, want %d", asked, cpus, err, want)
+		}
+	}
+	if cpus, err := wh.CPUs(5, "scatter"); err == nil {
+		t.Errorf("five threads on four CPUs: %v", cpus)
+	}
+}
+
+func TestTheFormulasKnowSharedCoresQuotaAndMaskedIdentity(t *testing.T) {
+	wh := twoSockets()
+	if s := setting(wh.host, wh.cpus, nil); s.Contradict || s.QuotaCPUs != 0 || s.Cores(4) != 4 {
+		t.Errorf("of a host without either: %+v, %d cores", s, s.Cores(4))
+	}
+	wh.host.CPU.Contradictory, wh.host.Limits.QuotaCPUs = true, record.Known(1.5, "cgroup")
+	for i := range wh.host.CPU.Logical { // two hardware threads a core
+		wh.host.CPU.Logical[i].Core = i / 2 * 2
+	}
+	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 4: 2} {
+		if s := setting(wh.host, wh.cpus, nil); !s.Contradict || s.QuotaCPUs != 1.5 || s.Cores(n) != want {
+			t.Errorf("%+v, %d threads on %d cores, want %d", s, n, s.Cores(n), want)
+		}
+	}
+}
+
 // darwin counts the cores of each kind and tells neither which CPU is which nor whom a cache serves.
 func TestCoresThatOnlyTheirNumberIsKnownOf(t *testing.T) {
 	h := record.Host{CPU: record.CPU{Vendor: "Apple", Model: "Apple M4", Features: []string{"asimd"},
