@@ -64,7 +64,7 @@ func identify(ordinal int) (identity, error) {
 	capability := 10*v[attrMajor] + v[attrMinor]
 	id.pci = fmt.Sprintf("%04x:%02x:%02x.0", v[attrPCIDomain], v[attrPCIBus], v[attrPCIDevice])
 	id.limits = kernel.Device{Capability: capability, SMs: v[attrSMs], SharedMax: v[attrSharedOptin], L2Bytes: int64(v[attrL2Bytes])}
-	id.chip = ceiling.GPU{Capability: capability, SMs: v[attrSMs], BoostGHz: float64(v[attrClockKHz]) * 1e-6,
+	id.chip = ceiling.GPU{Name: id.name, Capability: capability, SMs: v[attrSMs], BoostGHz: float64(v[attrClockKHz]) * 1e-6,
 		MemoryGHz: float64(v[attrMemoryClockKHz]) * 1e-6, BusBits: v[attrBusBits]}
 	return id, nil
 }

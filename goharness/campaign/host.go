@@ -90,16 +90,27 @@ func (h *WorkerHost) Fill(c *record.Conditions) {
 }
 
 // Levels are the levels of memory that the given CPUs see: capacity counts every cache
-// instance that at least one of them uses.
+// instance that at least one of them uses. Where the last cache has no known size no cache counts as known:
+// what lies behind the others is not DRAM.
 func Levels(h record.Host, cpus []int) []ceiling.Level {
 	var out []ceiling.Level
+	if machine.LastCacheOfUnknownSize(h) {
+		return []ceiling.Level{{Name: ceiling.DRAM}}
+	}
 	for level := 1; level <= 4; level++ {
 		var capacity, per int64
+		left := cpus // of caches that do not say whom they serve, those of the fastest cores come first
 		for _, c := range h.CPU.Caches {
 			if c.Level != level || c.Type == "instruction" || c.SizeBytes == 0 {
 				continue
 			}
-			n := int64(instancesUsed(c, cpus))
+			n := int64(instancesUsed(c, left))
+			if len(c.CPUs) == 0 {
+				left = left[min(len(left), int(n)*max(1, c.SharedByCPUs)):]
+			}
+			if n == 0 {
+				continue
+			}
 			capacity += n * c.SizeBytes
 			if per == 0 || c.SizeBytes < per {
 				per = c.SizeBytes
@@ -109,7 +120,7 @@ func Levels(h record.Host, cpus []int) []ceiling.Level {
 			out = append(out, ceiling.Level{Name: fmt.Sprintf("L%d", level), Capacity: capacity, PerThread: per})
 		}
 	}
-	return append(out, ceiling.Level{Name: "DRAM"})
+	return append(out, ceiling.Level{Name: ceiling.DRAM})
 }
 
 // coresUsed counts the physical cores of the given CPUs; a CPU whose core is unknown counts
@@ -132,11 +143,16 @@ func coresUsed(h record.Host, cpus []int) int {
 	return len(seen)
 }
 
-// instancesUsed counts the instances of a cache that serve at least one of the CPUs.
+// instancesUsed counts the instances of a cache that serve at least one of the CPUs; where nobody says which serves
+// whom, as many as the CPUs can fill.
 func instancesUsed(c record.Cache, cpus []int) int {
 	if len(c.CPUs) == 0 {
 		shared := max(1, c.SharedByCPUs)
-		return (len(cpus) + shared - 1) / shared
+		n := (len(cpus) + shared - 1) / shared
+		if c.Instances > 0 {
+			n = min(n, c.Instances)
+		}
+		return n
 	}
 	n := 0
 	for _, list := range c.CPUs {
@@ -176,10 +192,10 @@ func socketsUsed(h record.Host, cpus []int) int {
 	return len(seen)
 }
 
-// dramTheory is the DRAM row for threads on the given CPUs: SMBIOS, which lists the modules of
-// all sockets, else the upper bound of the sockets that the CPUs are on, else why not.
+// dramTheory is the DRAM row for threads on the given CPUs: of SMBIOS, which lists the modules of
+// all sockets, the share of those that the CPUs are on, else the upper bound of these sockets, else why not.
 func dramTheory(h record.Host, chip machine.Uarch, cpus []int) record.Theoretical {
-	m := h.Memory
+	n, m := socketsUsed(h, cpus), h.Memory
 	if v, ok := m.TheoreticalGBps.Get(); ok {
 		t := record.Theoretical{Value: v, Formula: "configured speed × bytes per transfer × channels", Source: m.TheoreticalGBps.Source}
 		channels, ok1 := m.Channels.Get()
@@ -187,13 +203,24 @@ func dramTheory(h record.Host, chip machine.Uarch, cpus []int) record.Theoretica
 		if ok1 && ok2 && channels > 0 && mtps > 0 {
 			t.Inputs = map[string]float64{"channels": float64(channels), "mtps": mtps, "bytes_per_transfer": v * 1000 / (mtps * float64(channels))}
 		}
+		all, known := h.CPU.Sockets.Get()
+		if !known || n >= all {
+			return t
+		}
+		if channels%all != 0 {
+			return record.Theoretical{Unavailable: fmt.Sprintf("SMBIOS lists %d channels in all, which %d sockets do not share evenly: how many these threads' have is not known", channels, all)}
+		}
+		t.Value, t.Inputs["channels"] = v*float64(n)/float64(all), float64(channels/all*n)
+		t.Source += fmt.Sprintf("; the threads are on %d of %d sockets", n, all)
 		return t
 	}
 	one, formula, inputs, source, ok := chip.DRAMUpperBound()
 	if !ok {
 		return record.Theoretical{Unavailable: m.TheoreticalGBps.Unavailable + "; no upper bound: " + source}
 	}
-	n := socketsUsed(h, cpus)
+	if v, known := h.Hypervisor.Get(); known && v != "none" && n > max(1, len(h.NUMANodes)) {
+		return record.Theoretical{Unavailable: fmt.Sprintf("%s; no upper bound: %s shows %d sockets and %d memory nodes, so that the sockets are not the host's", m.TheoreticalGBps.Unavailable, v, n, len(h.NUMANodes))}
+	}
 	t := record.Theoretical{Value: one * float64(n), Formula: formula, Inputs: inputs, Source: source, Label: "whole-socket upper bound"}
 	t.Inputs["sockets"] = float64(n)
 	if n > 1 {
@@ -214,6 +241,9 @@ func setting(h record.Host, seats []int, clocks map[int]runner.ClockReading) cei
 		NoRow: func(threads int) string {
 			if slow := machine.EfficiencyCores(h, first(threads)); len(slow) > 0 {
 				return "unsourced: efficiency cores (CPUs " + machine.FormatCPUList(slow) + ")"
+			}
+			if n := machine.MoreThanFastCores(h, threads); n > 0 {
+				return fmt.Sprintf("unsourced: efficiency cores (at least %d of %d threads)", n, threads)
 			}
 			return ""
 		}}

@@ -96,6 +96,43 @@ func TestTheDRAMBoundIsThatOfTheSocketsInUse(t *testing.T) {
 	}
 }
 
+// SMBIOS lists the modules of both sockets; threads of one reach half of them.
+func TestTheDRAMFormulaOfSMBIOSIsThatOfTheSocketsInUse(t *testing.T) {
+	for _, tc := range []struct {
+		name     string
+		channels int
+		seats    []int
+		want     float64 // GB/s; 0: not known
+	}{
+		{"both sockets", 16, []int{0, 2}, 409.6}, {"one of two", 16, []int{0, 1}, 204.8}, {"an odd channel", 15, []int{0, 1}, 0}, {"an odd channel, both", 15, []int{1, 3}, 384},
+	} {
+		wh := twoSockets()
+		m := &wh.host.Memory
+		m.Channels, m.ConfiguredMTps = record.Known(tc.channels, "SMBIOS"), record.Known(3200.0, "SMBIOS")
+		m.TheoreticalGBps, wh.host.CPU.Sockets = record.Known(float64(tc.channels)*25.6, "SMBIOS"), record.Known(2, "topology")
+		got := setting(wh.host, tc.seats, nil).DRAM(len(tc.seats))
+		if product := got.Inputs["channels"] * got.Inputs["mtps"] * got.Inputs["bytes_per_transfer"] / 1000; got.Value != tc.want || product != got.Value || (got.Value == 0) != (got.Unavailable != "") {
+			t.Errorf("%s: %+v, want %v; the inputs give %v", tc.name, got, tc.want, product)
+		}
+	}
+}
+
+// A virtual machine may show a socket for each CPU: memory nodes tell whether they are the host's.
+func TestSocketsThatAHypervisorMadeUpMultiplyNoBound(t *testing.T) {
+	for _, tc := range []struct {
+		hypervisor string
+		nodes      int
+		seats      []int
+		bound      bool
+	}{{"KVM", 1, []int{0, 2}, false}, {"KVM", 0, []int{0, 2}, false}, {"KVM", 1, []int{0, 1}, true}, {"KVM", 0, []int{0, 1}, true}, {"KVM", 2, []int{0, 2}, true}, {"none", 1, []int{0, 2}, true}} {
+		wh := twoSockets()
+		wh.host.Hypervisor, wh.host.NUMANodes = record.Known(tc.hypervisor, "cpuid"), make([]record.NUMANode, tc.nodes)
+		if got := setting(wh.host, tc.seats, nil).DRAM(2); (got.Value > 0) != tc.bound || !tc.bound && !strings.Contains(got.Unavailable, "KVM shows 2 sockets") {
+			t.Errorf("%+v: %+v", tc, got)
+		}
+	}
+}
+
 func TestTheIdleClockIsTheHighestOfAllReadings(t *testing.T) {
 	wh := twoSockets()
 	s := setting(wh.host, wh.cpus, map[int]runner.ClockReading{1: {IdleGHz: 3.1, LoadedGHz: 2.9}, 2: {IdleGHz: 3, LoadedGHz: 2.7}})
@@ -116,6 +153,81 @@ func TestEfficiencyCoresHaveNoRow(t *testing.T) {
 		if (got.Value > 0) != want || !want && !strings.Contains(got.Unavailable, "unsourced: efficiency cores") {
 			t.Errorf("%d threads: %+v", threads, got)
 		}
+	}
+}
+
+// Trap 16: without a given count there are no more threads than the limits leave, whatever the CPUs; a given count is taken.
+func TestThreadsAreAsManyAsTheLimitsLeave(t *testing.T) {
+	wh := twoSockets()
+	wh.host.Limits.UsableThreads = 3
+	for asked, want := range map[int]int{0: 3, 1: 1, 4: 4} {
+		if cpus, err := wh.CPUs(asked, "scatter"); err != nil || len(cpus) != want {
+			t.Errorf("%d threads asked for: CPUs %v %v, want %d", asked, cpus, err, want)
+		}
+	}
+	if cpus, err := wh.CPUs(5, "scatter"); err == nil {
+		t.Errorf("five threads on four CPUs: %v", cpus)
+	}
+}
+
+func TestTheFormulasKnowSharedCoresQuotaAndMaskedIdentity(t *testing.T) {
+	wh := twoSockets()
+	if s := setting(wh.host, wh.cpus, nil); s.Contradict || s.QuotaCPUs != 0 || s.Cores(4) != 4 {
+		t.Errorf("of a host without either: %+v, %d cores", s, s.Cores(4))
+	}
+	wh.host.CPU.Contradictory, wh.host.Limits.QuotaCPUs = true, record.Known(1.5, "cgroup")
+	for i := range wh.host.CPU.Logical { // two hardware threads a core
+		wh.host.CPU.Logical[i].Core = i / 2 * 2
+	}
+	for n, want := range map[int]int{1: 1, 2: 1, 3: 2, 4: 2} {
+		if s := setting(wh.host, wh.cpus, nil); !s.Contradict || s.QuotaCPUs != 1.5 || s.Cores(n) != want {
+			t.Errorf("%+v, %d threads on %d cores, want %d", s, n, s.Cores(n), want)
+		}
+	}
+}
+
+// darwin counts the cores of each kind and tells neither which CPU is which nor whom a cache serves.
+func TestCoresThatOnlyTheirNumberIsKnownOf(t *testing.T) {
+	h := record.Host{CPU: record.CPU{Vendor: "Apple", Model: "Apple M4", Features: []string{"asimd"},
+		CoreTypes: []record.CoreType{{Name: "P", Threads: 4, Cores: 4}, {Name: "E", Threads: 6, Cores: 6}},
+		Caches: []record.Cache{{Level: 1, Type: "data", SizeBytes: 128 << 10, SharedByCPUs: 1, Instances: 4}, {Level: 1, Type: "data", SizeBytes: 64 << 10, SharedByCPUs: 1, Instances: 6},
+			{Level: 2, Type: "unified", SizeBytes: 16 << 20, SharedByCPUs: 4, Instances: 1}, {Level: 2, Type: "unified", SizeBytes: 4 << 20, SharedByCPUs: 6, Instances: 1}}}}
+	seats := []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}
+	clocks := map[int]runner.ClockReading{1: {LoadedGHz: 4}, 4: {LoadedGHz: 4}, 5: {LoadedGHz: 4}, 10: {LoadedGHz: 4}}
+	for _, tc := range []struct {
+		threads int
+		peak    float64 // 0: efficiency cores have no row
+		l1, l2  int64
+	}{{1, 32 * 4, 128 << 10, 16 << 20}, {4, 32 * 4 * 4, 512 << 10, 16 << 20}, {5, 0, 576 << 10, 20 << 20}, {10, 0, 896 << 10, 20 << 20}} {
+		got := setting(h, seats, clocks).Theory(record.Ceiling{Kind: record.CeilingCompute, ISA: "neon", DType: record.FP32, Threads: tc.threads})
+		if got.Value != tc.peak || (tc.peak == 0) != strings.Contains(got.Unavailable, "efficiency cores (at least") {
+			t.Errorf("%d threads: %+v, want %v", tc.threads, got, tc.peak)
+		}
+		if l := Levels(h, seats[:tc.threads]); len(l) != 3 || l[0].Capacity != tc.l1 || l[1].Capacity != tc.l2 {
+			t.Errorf("%d threads: levels %+v, want %d and %d", tc.threads, l, tc.l1, tc.l2)
+		}
+	}
+}
+
+// What lies behind an L2 is not DRAM where an L3 is listed whose size nobody gives.
+func TestALastCacheOfUnknownSizeLeavesNoLevelKnown(t *testing.T) {
+	for name, change := range map[string]func(*record.Host){
+		"L3 without a size": func(h *record.Host) { h.CPU.Caches[2].SizeBytes = 0 },
+		"L3 with the size of one of two": func(h *record.Host) {
+			h.CPU.Caches[2].CPUs = []string{"0-1"}
+			h.CPU.Caches = append(h.CPU.Caches, record.Cache{Level: 3, Type: "unified", CPUs: []string{"2-3"}})
+		},
+	} {
+		wh := twoSockets()
+		change(&wh.host)
+		if l := Levels(wh.host, wh.cpus); len(l) != 1 || l[0].Capacity != 0 || wh.LLCBytes() != 0 {
+			t.Errorf("%s: levels %+v, last-level cache %d", name, l, wh.LLCBytes())
+		}
+	}
+	wh := twoSockets()
+	wh.host.CPU.Caches[0].SizeBytes = 0
+	if l := Levels(wh.host, wh.cpus); len(l) != 3 || wh.LLCBytes() != 64<<20 {
+		t.Errorf("L1 without a size: levels %+v, last-level cache %d", l, wh.LLCBytes())
 	}
 }
 

@@ -22,6 +22,7 @@ func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
 		{"DRAM copy at its ceiling", result(0, 256*mib, 256*mib, 256*mib/40.0), ""},
 		{"DRAM copy with all caches full of it", result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/40.0), ""},
 		{"DRAM copy faster than what must cross", result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/40.0/1.06), "through DRAM"},
+		{"DRAM copy within the slack", result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/40.0/1.04), ""},
 		{"a transpose that was a view", result(0, 2<<30, 2<<30, 4340), "through L1"},
 		{"just above L3 most of it may have stayed", result(0, 34*mib, 34*mib, 34*mib/100.0), ""},
 		{"L2-sized at L2 speed", result(0, 900*kib, 900*kib, 900*kib/200.0), ""},
@@ -64,6 +65,48 @@ func TestTheGateRefusesOnlyTheImpossible(t *testing.T) {
 				t.Errorf("suspect %v, reason %q; want %q", f.Suspect, f.Reason, tc.suspect)
 			}
 		})
+	}
+}
+
+// Neighbours slow whole probes: the fastest sample of any of them is what the level is proved to carry.
+func TestTheFastestSampleOfALevelsProbesIsItsLimit(t *testing.T) {
+	for best, suspect := range map[float64]bool{40: true, 44: false} { // GB/s, of a probe whose median gives 30
+		m := probed()
+		for i := range m.list {
+			if x := &m.list[i]; x.Level == DRAM && x.Threads == 2 && x.Access == "copy" {
+				x.Probes = append(x.Probes, record.Probe{Value: 30, Best: best})
+			}
+		}
+		r := result(0, 256*mib, 256*mib, (256*mib-33*mib-64*kib)/46.0)
+		if f := m.Judge(&r); f.Suspect != suspect || suspect && !strings.Contains(f.Reason, "through DRAM") {
+			t.Errorf("a sample of %g GB/s: %+v", best, f)
+		}
+	}
+}
+
+// Where L3 takes what L2 gives up, all of both may hold other bytes of the working set.
+func TestAllInnerCachesTogetherMayHoldTheWorkingSet(t *testing.T) {
+	levels := []Level{{"L1", 64 * kib, 32 * kib}, {"L2", 16 * mib, 8 * mib}, {"L3", 16 * mib, 16 * mib}, {Name: DRAM}}
+	for ns, suspect := range map[float64]bool{33 * mib / 40.0: false, 29 * mib / 40.0: true} {
+		m := NewModel("cpu", levels, levels)
+		bandwidth(m, DRAM, "read", 2, 40)
+		r := result(0, 64*mib, 64*mib, ns)
+		if f := m.Judge(&r); f.Suspect != suspect {
+			t.Errorf("64 MiB behind 32 MiB of caches in %g ns: %+v", ns, f)
+		}
+	}
+}
+
+// The compiler may have made wide instructions of a portable kernel: its own probe does not bound it.
+func TestAPortableKernelIsBoundedByTheBestProbeOfAll(t *testing.T) {
+	m := probed()
+	compute(m, "portable", record.FP32, 2, 40)
+	for flops, suspect := range map[int64]bool{190e6: false, 220e6: true} {
+		r := result(flops, 0, 0, 1e6)
+		r.ISA = "portable"
+		if f := m.Judge(&r); f.Suspect != suspect || suspect && !strings.Contains(f.Reason, "avx2 fp32 probe") {
+			t.Errorf("%d FLOP: %+v", flops, f)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package ceiling
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 
 // GPU is what the formulas need of an NVIDIA device. Zeros are unknown.
 type GPU struct {
+	Name       string
 	Capability int // 90 for 9.0
 	SMs        int
 	BoostGHz   float64 // the highest clock that the driver reports; no promise under load
@@ -22,7 +24,7 @@ type GPU struct {
 
 // GPUOf reads it from what a device says of itself.
 func GPUOf(d record.Device) (GPU, error) {
-	var g GPU
+	g := GPU{Name: d.Name}
 	var major, minor int
 	if n, err := fmt.Sscanf(d.Facts["compute_capability"], "%d.%d", &major, &minor); n != 2 {
 		return g, fmt.Errorf("compute_capability %q: %w", d.Facts["compute_capability"], err)
@@ -86,8 +88,19 @@ func (g GPU) Theory(c record.Ceiling, clockGHz float64) record.Theoretical {
 	return record.Theoretical{Unavailable: "no formula: latencies and the launch path have no published figure"}
 }
 
+// Of chips for export that are slowed below the rates of their capability, to one for which no figure per cycle is published: the H20 (its tensor
+// cores give 148 TFLOP/s in bf16, those of as many multiprocessors elsewhere 633) and, in fp64 alone, the H800 (1 TFLOP/s in fp64).
+var exportTensor, exportFP64 = regexp.MustCompile(`\bH20\b`), regexp.MustCompile(`\bH(20|800)\b`)
+
+func (g GPU) slowed(isa string, d record.DType) bool {
+	return row(isa) == "tensor" && exportTensor.MatchString(g.Name) || d == record.FP64 && exportFP64.MatchString(g.Name)
+}
+
 // rate is the table's row; nil: none has a published figure.
 func (g GPU) rate(isa string, d record.DType) *gpuRate {
+	if g.slowed(isa, d) {
+		return nil
+	}
 	for i := range gpuRates {
 		if r := &gpuRates[i]; r.capability == g.Capability && r.isa == row(isa) && r.dtype == dense(d) {
 			return r
@@ -98,6 +111,9 @@ func (g GPU) rate(isa string, d record.DType) *gpuRate {
 
 func (g GPU) compute(c record.Ceiling, clock float64) record.Theoretical {
 	r := g.rate(c.ISA, c.DType)
+	if g.slowed(c.ISA, c.DType) {
+		return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on %s, which is slower than its compute capability tells: measured only", c.ISA, c.DType, g.Name)}
+	}
 	if r == nil {
 		return record.Theoretical{Unavailable: fmt.Sprintf("no published figure for %s %s on compute capability %d.%d: measured only",
 			c.ISA, c.DType, g.Capability/10, g.Capability%10)}
@@ -179,7 +195,7 @@ func dense(d record.DType) record.DType {
 func (g GPU) Unprobed() []record.Ceiling {
 	var out []record.Ceiling
 	for _, r := range gpuRates {
-		if r.capability != g.Capability || r.isa != "tensor" || r.dtype == record.FP64 { // fp64 has no sparsity
+		if r.capability != g.Capability || r.isa != "tensor" || r.dtype == record.FP64 || g.slowed(r.isa, r.dtype) { // fp64 has no sparsity
 			continue
 		}
 		unit := "GFLOPS"

@@ -42,6 +42,52 @@ func TestTheoreticalPeaksOfAGPUFollowFromItsCapability(t *testing.T) {
 	}
 }
 
+// The peaks of data sheets and white papers, dense, at the boost clocks that they name.
+func TestRowsOfGPUsGiveTheirPublishedPeaks(t *testing.T) {
+	type peaks map[string]float64 // TFLOP/s
+	for _, tc := range []struct {
+		g    GPU
+		want peaks
+	}{
+		{GPU{Name: "A100", Capability: 80, SMs: 108, BoostGHz: 1.41}, peaks{"simt fp64": 9.7, "simt fp32": 19.5, "simt fp16": 78, "tensor fp64": 19.5, "tensor tf32": 156, "tensor fp16": 312, "tensor bf16": 312, "tensor int8": 624}},
+		{GPU{Name: "RTX 3090", Capability: 86, SMs: 82, BoostGHz: 1.695}, peaks{"simt fp32": 35.6, "simt fp64": 0.556}},
+		{GPU{Name: "RTX 4090", Capability: 89, SMs: 128, BoostGHz: 2.52}, peaks{"simt fp32": 82.6, "simt fp64": 1.29}},
+		{GPU{Name: "H200 at the clock of its tensor peaks", Capability: 90, SMs: 132, BoostGHz: 1.83}, peaks{"tensor tf32": 495, "tensor fp16": 989, "tensor bf16": 989, "tensor fp8_e4m3": 1979, "tensor fp8_e5m2": 1979, "tensor int8": 1979}},
+		{GPU{Name: "H200", Capability: 90, SMs: 132, BoostGHz: 1.98}, peaks{"simt fp64": 33.5, "simt fp32": 66.9, "simt fp16": 133.8, "tensor fp64": 66.9}},
+		{GPU{Name: "B200", Capability: 100, SMs: 148, BoostGHz: 1.965}, peaks{"simt fp32": 74.5, "simt fp64": 37.2}},
+		{GPU{Name: "RTX 5090", Capability: 120, SMs: 170, BoostGHz: 2.407}, peaks{"simt fp32": 104.8, "simt fp64": 1.64}},
+	} {
+		for what, want := range tc.want {
+			isa, d, _ := strings.Cut(what, " ")
+			if got := tc.g.Theory(record.Ceiling{Kind: record.CeilingCompute, ISA: isa, DType: record.DType(d)}, 0); math.Abs(got.Value/1e3/want-1) > 0.005 {
+				t.Errorf("%s %s: %.4g TFLOP/s, want %g (%s)", tc.g.Name, what, got.Value/1e3, want, got.Unavailable)
+			}
+		}
+	}
+}
+
+// The H20 gives a quarter of what its capability's tensor cores would, the H800 a thirtieth in fp64.
+func TestChipsSlowedForExportHaveNoRowWhereTheyAre(t *testing.T) {
+	for name, want := range map[string][3]bool{ // bf16 on tensor cores, fp64, fp32
+		"NVIDIA H20": {false, false, true}, "NVIDIA H20-3e": {false, false, true}, "NVIDIA H800": {true, false, true}, "NVIDIA H800 PCIe": {true, false, true},
+		"NVIDIA H200": {true, true, true}, "NVIDIA H100 80GB HBM3": {true, true, true}, "NVIDIA GH200 480GB": {true, true, true},
+	} {
+		g, err := GPUOf(record.Device{Name: name, Facts: map[string]string{"compute_capability": "9.0", "multiprocessors": "78", "boost_clock_mhz": "1980"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, c := range []record.Ceiling{{ISA: record.ISAWgmma, DType: record.BF16}, {ISA: "simt", DType: record.FP64}, {ISA: "simt", DType: record.FP32}} {
+			c.Kind = record.CeilingCompute
+			if got := g.Theory(c, 0); (got.Value > 0) != want[i] || !want[i] && !strings.Contains(got.Unavailable, name) {
+				t.Errorf("%s, %s %s: %+v", name, c.ISA, c.DType, got)
+			}
+		}
+		if sparse := g.Unprobed(); (len(sparse) > 0) != want[0] {
+			t.Errorf("%s: peaks with sparsity %+v", name, sparse)
+		}
+	}
+}
+
 // The fixture's clock held is 1.83 GHz of 1.98: the row at the nominal clock, the row at the clock held, and what the gap is.
 func TestCeilingsOfAGPUStandBesideTheClockHeld(t *testing.T) {
 	h200 := GPU{Capability: 90, SMs: 132, BoostGHz: 1.98, MemoryGHz: 3.201, BusBits: 6144}

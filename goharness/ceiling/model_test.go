@@ -193,6 +193,12 @@ func TestTheBestProbeIsTheCeilingAndEveryProbeIsKept(t *testing.T) {
 	if x := m.Find(lat); x.Measured.Value != 1.5 {
 		t.Errorf("latency %+v, want the lowest per load", x.Measured)
 	}
+	lat.Threads, lat.Theoretical = 2, record.Theoretical{Value: 1}
+	m.Add(lat)
+	m.Probe(lat, record.Result{ID: "l", Status: record.OK, Time: timeOf(2000), Items: 1000}, "initial")
+	if x := m.Find(lat); x.Ratio != 0.5 {
+		t.Errorf("twice the latency of the formula is %g of it", x.Ratio)
+	}
 }
 
 func TestAProbeOfFewScatteredSamplesHasFiniteBounds(t *testing.T) {

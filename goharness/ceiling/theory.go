@@ -182,12 +182,12 @@ func (m *Model) diagnose(x *record.Ceiling, s Setting) string {
 	case x.Ratio >= 0.97:
 		return "at the limit"
 	}
+	if x.Kind == record.CeilingCompute && s.QuotaCPUs > 0 && s.QuotaCPUs < float64(x.Threads) { // before what halves a rate too
+		return fmt.Sprintf("quota: the cgroup allows %.2f CPUs, the threads of the probe are %d", s.QuotaCPUs, x.Threads)
+	}
 	if x.Threads > 1 {
 		if one := m.Find(single(*x)); one != nil && one.Measured.Value > 0 {
 			if scale := x.Measured.Value / one.Measured.Value; x.Kind == record.CeilingCompute && scale < 0.9*s.cores(x.Threads)/s.cores(1) {
-				if s.QuotaCPUs > 0 && s.QuotaCPUs < float64(x.Threads) {
-					return fmt.Sprintf("threads: %.2f× of one thread on %d; the cgroup quota allows %.2f CPUs", scale, x.Threads, s.QuotaCPUs)
-				}
 				return fmt.Sprintf("threads: %.2f× of one thread on %d: shared cores, a lower clock under full load, or neighbours", scale, x.Threads)
 			}
 		}

@@ -143,6 +143,32 @@ func TestFrequencyUnits(t *testing.T) {
 	}
 }
 
+// CPU 0 may be offline: its folder has then neither frequencies nor a topology.
+func TestFrequenciesAreThoseOfACPUThatIsOnline(t *testing.T) {
+	root := t.TempDir()
+	put(t, root, "/sys/devices/system/cpu/online", "2-3")
+	put(t, root, "/sys/devices/system/cpu/cpu0/online", "0")
+	for cpu := 2; cpu < 4; cpu++ {
+		dir := fmt.Sprintf("/sys/devices/system/cpu/cpu%d/", cpu)
+		for file, v := range map[string]string{"cpufreq/cpuinfo_min_freq": "800000", "cpufreq/cpuinfo_max_freq": "3600000", "cpufreq/scaling_driver": "acpi-cpufreq",
+			"cpufreq/scaling_governor": "performance", "acpi_cppc/nominal_freq": "2600", "topology/thread_siblings_list": fmt.Sprint(cpu), "topology/physical_package_id": "0"} {
+			put(t, root, dir+file, v)
+		}
+	}
+	h := Read(Source{Root: root, OS: "linux", Arch: "amd64", CPUID: func() CPUID { return CPUID{} }})
+	c := h.CPU.Clock
+	low, _ := c.MinMHz.Get()
+	high, _ := c.MaxMHz.Get()
+	base, _ := c.BaseMHz.Get()
+	driver, _ := c.Driver.Get()
+	if governor, _ := c.Governor.Get(); low != 800 || high != 3600 || base != 2600 || driver != "acpi-cpufreq" || governor != "performance" {
+		t.Errorf("%+v", c)
+	}
+	if n, _ := h.CPU.Cores.Get(); n != 2 {
+		t.Errorf("%v cores", h.CPU.Cores)
+	}
+}
+
 func TestHybridCoresAndCaches(t *testing.T) {
 	h := Read(source(t, "intel-hybrid"))
 	if len(h.CPU.CoreTypes) != 2 || h.CPU.CoreTypes[0].Cores != 8 || h.CPU.CoreTypes[1].Threads != 16 || h.CPU.CoreTypes[1].Microarchitecture != "Gracemont" {
@@ -301,6 +327,41 @@ func TestBrokenSMBIOSIsAReason(t *testing.T) {
 		readSMBIOSMemory(Source{Root: root}, &m)
 		if broken(m.Type) || broken(m.Channels) || broken(m.ConfiguredMTps) || broken(m.TheoreticalGBps) || m.TheoreticalGBps.Value != nil {
 			t.Errorf("% x: %+v", raw, m)
+		}
+	}
+}
+
+func TestCacheSizesHaveTheirUnit(t *testing.T) {
+	for text, want := range map[string]int64{"32K": 32 << 10, "2M": 2 << 20, "1G": 1 << 30, "1024": 1024, " 48K ": 48 << 10, "": -1, "K": -1, "-1K": -1, "2048G": -1, "1.5M": -1} {
+		if got, err := parseSize(text); (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("%q: %d %v, want %d", text, got, err, want)
+		}
+	}
+}
+
+// Modules of unlike speed or width have no one formula.
+func TestUnlikeModulesGiveNoTheoreticalBandwidth(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		width [2]uint16
+		mtps  [2]uint16
+		want  float64
+	}{{"alike", [2]uint16{64, 64}, [2]uint16{3200, 3200}, 51.2}, {"speeds", [2]uint16{64, 64}, [2]uint16{3200, 2666}, 0}, {"widths", [2]uint16{64, 32}, [2]uint16{3200, 3200}, 0}, {"no speed", [2]uint16{64, 64}, [2]uint16{}, 0}} {
+		var table []byte
+		for i, locator := range []string{"DIMM_A1", "DIMM_B1"} {
+			d := make([]byte, 0x28)
+			d[0], d[1], d[0x10], d[0x12] = 17, 0x28, 1, 0x1a
+			binary.LittleEndian.PutUint16(d[0x0a:], c.width[i])
+			binary.LittleEndian.PutUint16(d[0x0c:], 0x4000)
+			binary.LittleEndian.PutUint16(d[0x20:], c.mtps[i])
+			table = append(append(table, d...), locator+"\x00\x00"...)
+		}
+		root := t.TempDir()
+		put(t, root, "/sys/firmware/dmi/tables/DMI", string(table))
+		var m record.Memory
+		readSMBIOSMemory(Source{Root: root}, &m)
+		if v, ok := m.TheoreticalGBps.Get(); ok != (c.want > 0) || v != c.want || broken(m.TheoreticalGBps) {
+			t.Errorf("%s: %+v, want %g", c.name, m.TheoreticalGBps, c.want)
 		}
 	}
 }

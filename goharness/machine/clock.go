@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"path"
 	"regexp"
 	"sort"
 	"strconv"
@@ -17,7 +18,7 @@ const maxPlausibleMHz = 10000
 // measured before the loaded one, and both while the probe runs: a frequency file read
 // before the load shows the wrong state.
 func readClock(src Source, id CPUID) record.Clock {
-	base := sysCPU + "/cpu0/cpufreq"
+	base := firstCPUFreq(src)
 	c := record.Clock{
 		MinMHz:  freqMHz(src, base+"/cpuinfo_min_freq"),
 		MaxMHz:  highestMHz(src),
@@ -65,9 +66,17 @@ func plausibleMHz(mhz float64, source string) record.Fact[float64] {
 	return record.Known(mhz, source)
 }
 
+// firstCPUFreq is the frequency folder of the first CPU that has one: CPU 0 may be offline.
+func firstCPUFreq(src Source) string {
+	if dirs := src.glob(sysCPU + "/cpu[0-9]*/cpufreq"); len(dirs) > 0 {
+		return dirs[0]
+	}
+	return sysCPU + "/cpu0/cpufreq"
+}
+
 // highestMHz is the highest cpuinfo_max_freq of all CPUs (hybrid chips differ per core).
 func highestMHz(src Source) record.Fact[float64] {
-	best := freqMHz(src, sysCPU+"/cpu0/cpufreq/cpuinfo_max_freq")
+	best := freqMHz(src, firstCPUFreq(src)+"/cpuinfo_max_freq")
 	for _, f := range src.glob(sysCPU + "/cpu[0-9]*/cpufreq/cpuinfo_max_freq") {
 		m := freqMHz(src, f)
 		if v, ok := m.Get(); ok && (best.Value == nil || v > *best.Value) {
@@ -82,11 +91,12 @@ var brandGHz = regexp.MustCompile(`@ ([0-9]+\.[0-9]+) ?GHz`)
 // baseMHz asks, in order: intel_pstate (kHz), ACPI CPPC (MHz, unlike its neighbours),
 // cpuid leaf 0x16 (MHz), the brand string.
 func baseMHz(src Source, id CPUID) record.Fact[float64] {
-	first := freqMHz(src, sysCPU+"/cpu0/cpufreq/base_frequency")
+	cpufreq := firstCPUFreq(src)
+	first := freqMHz(src, cpufreq+"/base_frequency")
 	if first.Value != nil {
 		return first
 	}
-	cppc := sysCPU + "/cpu0/acpi_cppc/nominal_freq"
+	cppc := path.Dir(cpufreq) + "/acpi_cppc/nominal_freq"
 	if v, err := src.readInt(cppc); err == nil && v > 0 {
 		return plausibleMHz(float64(v), cppc)
 	}
@@ -127,10 +137,11 @@ func governor(src Source) record.Fact[string] {
 
 // noCPUFreq is the one reason for all frequency files when the kernel has no driver.
 func noCPUFreq(src Source) string {
-	if src.exists(sysCPU + "/cpu0/cpufreq") {
+	dir := firstCPUFreq(src)
+	if src.exists(dir) {
 		return ""
 	}
-	return "no cpufreq driver: " + sysCPU + "/cpu0/cpufreq does not exist"
+	return "no cpufreq driver: " + dir + " does not exist"
 }
 
 // turbo reads the switch of intel_pstate (no_turbo: 1 is off) or of the other drivers

@@ -91,7 +91,7 @@ func osUsable(names []string, xcr0 uint64, known bool) []string {
 		switch {
 		case strings.HasPrefix(n, "amx"):
 			need = xcr0AMX
-		case strings.HasPrefix(n, "avx512"):
+		case strings.HasPrefix(n, "avx512"), n == "avx10":
 			need = xcr0AVX512
 		case strings.HasPrefix(n, "avx"), n == "fma", n == "f16c":
 			need = xcr0AVX

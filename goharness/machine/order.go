@@ -2,6 +2,7 @@ package machine
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"ridge/goharness/record"
@@ -150,11 +151,36 @@ func EfficiencyCores(host record.Host, cpus []int) []int {
 	return out
 }
 
+// MoreThanFastCores is how many of so many threads cannot be on the fastest kind of core, where the system counts the cores
+// of each kind and does not say which CPU is of which (darwin). 0 where it says, and where all can.
+func MoreThanFastCores(host record.Host, threads int) int {
+	if len(host.CPU.CoreTypes) < 2 || slices.ContainsFunc(host.CPU.Logical, func(l record.LogicalCPU) bool { return l.Type != "" }) {
+		return 0
+	}
+	return max(0, threads-coreTypesBySpeed(host.CPU.CoreTypes)[0].Threads)
+}
+
+// LastCacheOfUnknownSize reports whether the system lists an outermost cache without its size, as device trees may.
+func LastCacheOfUnknownSize(host record.Host) bool {
+	last, unknown := 0, false
+	for _, c := range host.CPU.Caches {
+		if c.Type == "instruction" || c.Level < last {
+			continue
+		}
+		unknown = c.SizeBytes == 0 || unknown && c.Level == last
+		last = c.Level
+	}
+	return unknown
+}
+
 // AggregateLLC is the size in bytes of all last-level cache instances that serve the given
 // CPUs together: a working set must be a multiple of it to be a DRAM figure. It is 0 when
-// no cache is known. Where sharing is unknown each CPU is counted with an instance of its
+// no cache is known, nor the size of the last one. Where sharing is unknown each CPU is counted with an instance of its
 // own, the cautious side.
 func AggregateLLC(host record.Host, cpus []int) int64 {
+	if LastCacheOfUnknownSize(host) {
+		return 0
+	}
 	want := map[int]bool{}
 	for _, c := range cpus {
 		want[c] = true

@@ -38,9 +38,10 @@ type row struct {
 	vendor  string
 	family  int
 	models  [][2]int // inclusive ranges of model numbers (arm64: part numbers)
-	// steppings and brand narrow a model number that several products share.
+	// steppings, brand and feature narrow a model number that several products share.
 	steppings *[2]int
 	brand     *regexp.Regexp
+	feature   string
 	identity  string // where the model numbers come from
 
 	ops    []opRate
@@ -51,7 +52,7 @@ type row struct {
 	// noSocket is the reason there is no memory bound.
 	noSocket string
 
-	// has are the tracked features of the silicon; l2 its L2 sizes in KiB (nil: unchecked).
+	// has are the tracked features of the silicon (nil: unchecked); l2 its L2 sizes in KiB (nil: unchecked).
 	has []string
 	l2  []int64
 	// eCore is the microarchitecture of the efficiency cores on hybrid products.
@@ -102,7 +103,7 @@ func (r *row) matches(c CPUID) bool {
 	if r.steppings != nil && (c.Stepping < r.steppings[0] || c.Stepping > r.steppings[1]) {
 		return false
 	}
-	return in && (r.brand == nil || r.brand.MatchString(c.Brand))
+	return in && (r.brand == nil || r.brand.MatchString(c.Brand)) && (r.feature == "" || c.Has(r.feature))
 }
 
 // Lookup finds the row of a processor. Features overrule the model number: a hypervisor
@@ -112,7 +113,7 @@ func Lookup(c CPUID) Uarch {
 	rows := allRows()
 	var found *row
 	for i := range rows {
-		// Rows narrowed by brand stand before the general row of the same model.
+		// Rows narrowed by brand or feature stand before the general row of the same model.
 		if rows[i].matches(c) {
 			found = &rows[i]
 			break
@@ -226,7 +227,7 @@ func infer(c CPUID, rows []row) Uarch {
 			continue
 		}
 		for i := range rows {
-			if rows[i].name == in.row && rows[i].brand == nil {
+			if rows[i].name == in.row && rows[i].brand == nil && rows[i].feature == "" {
 				r := rows[i]
 				r.dram, r.eCore = nil, "" // a socket cannot be told from features
 				return Uarch{Name: in.class, Source: "inferred from features", Inferred: true, row: &r}

@@ -61,8 +61,10 @@ func amdRows() []row {
 
 	rows := []row{
 		// Family 17h: Zen, Zen+ and Zen 2.
+		{name: "Zen", product: "Snowy Owl", family: 0x17, models: [][2]int{{0x00, 0x07}}, brand: regexp.MustCompile(`EPYC 3`), ops: zen1, caches: c1, dram: ddr(4, "DDR4", 2666, amdSpecs+", EPYC 3000"), has: hasAVX2, l2: l2half},
 		{name: "Zen", product: "Naples", family: 0x17, models: [][2]int{{0x00, 0x07}}, brand: epyc, ops: zen1, caches: c1, dram: ddr(8, "DDR4", 2666, amdSpecs+", EPYC 7001"), has: hasAVX2, l2: l2half},
 		{name: "Zen", family: 0x17, models: [][2]int{{0x00, 0x2f}, {0x50, 0x5f}}, ops: zen1, caches: c1, has: hasAVX2, l2: l2half},
+		{name: "Zen 2", product: "Rome", family: 0x17, models: [][2]int{{0x31, 0x31}}, brand: regexp.MustCompile(`EPYC 7(232P|252|272|282)\b`), ops: zen2, caches: c2, dram: ddr(4, "DDR4", 2666, amdSpecs+", EPYC 7232P, 7252, 7272 and 7282: half the channels' bandwidth"), has: hasAVX2, l2: l2half},
 		{name: "Zen 2", product: "Rome", family: 0x17, models: [][2]int{{0x31, 0x31}}, brand: epyc, ops: zen2, caches: c2, dram: ddr(8, "DDR4", 3200, amdSpecs+", EPYC 7002"), has: hasAVX2, l2: l2half},
 		{name: "Zen 2", product: "Matisse", family: 0x17, models: [][2]int{{0x71, 0x71}}, ops: zen2, caches: c2, dram: ddr(2, "DDR4", 3200, amdSpecs+", Ryzen 3000"), has: hasAVX2, l2: l2half},
 		{name: "Zen 2", family: 0x17, models: [][2]int{{0x30, 0x4f}, {0x60, 0x70}, {0x72, 0x7f}, {0x84, 0x87}, {0x90, 0x91}, {0x98, 0x9f}, {0xa0, 0xaf}}, ops: zen2, caches: c2, has: hasAVX2, l2: l2half},
@@ -90,6 +92,8 @@ func amdRows() []row {
 	for i := range rows {
 		rows[i].vendor, rows[i].identity = vendorAMD, amdModels
 	}
-	return append(rows, row{name: "Hygon Dhyana (Zen)", vendor: vendorHygon, family: 0x18, identity: "Linux arch/x86/kernel/cpu/hygon.c",
-		ops: zen1, caches: c1, dram: ddr(8, "DDR4", 2666, "Hygon Dhyana shares the socket of EPYC 7001"), has: hasAVX2, l2: l2half})
+	hygon := row{name: "Hygon Dhyana (Zen)", vendor: vendorHygon, family: 0x18, identity: "Linux arch/x86/kernel/cpu/hygon.c", ops: zen1, caches: c1, has: hasAVX2, l2: l2half}
+	server := hygon
+	server.brand, server.dram = regexp.MustCompile(`C86 7`), ddr(8, "DDR4", 2666, "Hygon C86 7000 shares the socket of EPYC 7001")
+	return append(rows, server, hygon)
 }

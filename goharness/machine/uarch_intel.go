@@ -116,6 +116,9 @@ var (
 var (
 	oneFMA  = regexp.MustCompile(`Bronze 3|Silver 4|Gold 5[12]([013-9][0-9]|2[013-9])`)
 	hedt    = regexp.MustCompile(`Xeon\(R\) W-2|Core\(TM\) i[79]`)
+	xeonD   = regexp.MustCompile(`Xeon\(R\) D-2`)
+	clAP    = regexp.MustCompile(`Platinum 92`)
+	xeonE7  = regexp.MustCompile(`E7-`)
 	w2400   = regexp.MustCompile(`w[357]-2[45]`)
 	w3400   = regexp.MustCompile(`w[579]-3[45]`)
 	xeonMax = regexp.MustCompile(`Xeon\(R\) CPU Max`)
@@ -140,19 +143,23 @@ func intelRows() []row {
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 2666, ark), has: hasSKX, l2: []int64{1024}},
 		{name: "Skylake-X", models: m(0x55), steppings: skx, brand: hedt, ops: join(intelAVX512(2, 0, intelORM), skxBytes),
 			caches: skylakeServerCaches(), dram: ddr(4, "DDR4", 2666, ark+", Xeon W-2100 and Core X"), has: hasSKX, l2: []int64{1024}},
+		{name: "Skylake-X", product: "Skylake-D", models: m(0x55), steppings: skx, brand: xeonD, ops: join(intelAVX512(2, 0, intelORM), skxBytes),
+			caches: skylakeServerCaches(), dram: ddr(4, "DDR4", 2666, ark+", Xeon D-2100"), has: hasSKX, l2: []int64{1024}},
 		{name: "Skylake-X", models: m(0x55), steppings: skx, ops: join(intelAVX512(2, 0, intelORM), skxBytes),
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 2666, ark+", Xeon Scalable 1st generation"), has: hasSKX, l2: []int64{1024}},
 		{name: "Cascade Lake", models: m(0x55), steppings: clx, brand: oneFMA, ops: intelAVX512(1, 0, intelORM+"; "+ark+": 1 FMA unit"),
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 2933, ark), has: hasVNNI, l2: []int64{1024}},
 		{name: "Cascade Lake", models: m(0x55), steppings: clx, brand: hedt, ops: intelAVX512(2, 256, intelORM),
 			caches: skylakeServerCaches(), dram: ddr(4, "DDR4", 2933, ark+", Xeon W-2200 and Core X"), has: hasVNNI, l2: []int64{1024}},
+		{name: "Cascade Lake", product: "Cascade Lake-AP", models: m(0x55), steppings: clx, brand: clAP, ops: intelAVX512(2, 256, intelORM),
+			caches: skylakeServerCaches(), dram: ddr(12, "DDR4", 2933, ark+", Xeon Platinum 9200: two dies"), has: hasVNNI, l2: []int64{1024}},
 		{name: "Cascade Lake", models: m(0x55), steppings: clx, ops: intelAVX512(2, 256, intelORM),
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 2933, ark+", Xeon Scalable 2nd generation"), has: hasVNNI, l2: []int64{1024}},
 		{name: "Cooper Lake", models: m(0x55), steppings: cpx, ops: intelAVX512(2, 256, intelORM),
 			caches: skylakeServerCaches(), dram: ddr(6, "DDR4", 3200, ark+", Xeon Scalable 3rd generation (4 and 8 sockets)"), has: hasBF16, l2: []int64{1024}},
 		{name: "Ice Lake-SP", models: m(0x6a), ops: intelAVX512(2, 256, intelORM+", Ice Lake server"),
 			caches: skylakeServerCaches(), dram: ddr(8, "DDR4", 3200, ark+", Xeon Scalable 3rd generation"), has: hasVNNI, l2: []int64{1280}},
-		{name: "Ice Lake-D", models: m(0x6c), ops: intelAVX512(2, 256, intelORM+", Ice Lake server"),
+		{name: "Ice Lake-D", models: m(0x6c), ops: intelAVX512(1, 128, intelORM+"; "+ark+": 1 FMA unit"),
 			caches: skylakeServerCaches(), dram: ddr(4, "DDR4", 3200, ark+", Xeon D-2700"), has: hasVNNI, l2: []int64{1280}},
 		{name: "Sapphire Rapids", models: m(0x8f), brand: xeonMax, ops: sapphireOps(false), caches: goldenCoveCaches(true),
 			noSocket: "Xeon Max has HBM2e beside its DDR5; which of them serves a buffer depends on the memory mode", has: hasSapphire, l2: []int64{2048}},
@@ -165,7 +172,7 @@ func intelRows() []row {
 		{name: "Emerald Rapids", models: m(0xcf), ops: sapphireOps(false), caches: goldenCoveCaches(true),
 			dram: ddr(8, "DDR5", 5600, ark+", Xeon Scalable 5th generation"), has: hasSapphire, l2: []int64{2048}},
 		{name: "Granite Rapids", models: m(0xad), ops: sapphireOps(true), caches: goldenCoveCaches(true),
-			dram: ddr(12, "DDR5", 6400, ark+", Xeon 6900P with RDIMMs; MRDIMM-8800 goes beyond it, Xeon 6700P has 8 channels"), has: hasGranite, l2: []int64{2048}},
+			dram: ddr(12, "MRDIMM", 8800, ark+", Xeon 6900P; RDIMMs have 6400 MT/s, Xeon 6700P has 8 channels"), has: hasGranite, l2: []int64{2048}},
 		{name: "Granite Rapids-D", models: m(0xae), ops: sapphireOps(true), caches: goldenCoveCaches(true), has: hasGranite, l2: []int64{2048}},
 	}
 	for i := range rows {

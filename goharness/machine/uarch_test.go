@@ -37,7 +37,7 @@ func TestTableRowsDoNotOverlap(t *testing.T) {
 			}
 		}
 		for _, b := range rows[i+1:] {
-			if overlap(a, b) && a.brand == nil {
+			if overlap(a, b) && a.brand == nil && a.feature == "" {
 				t.Errorf("%s %x hides the later row %s %x", a.name, a.models, b.name, b.models)
 			}
 		}
@@ -102,12 +102,24 @@ func TestModelNumbersFindTheirRow(t *testing.T) {
 		{vendorIntel, "Intel(R) Xeon(R) Platinum 8480+", 6, 0x8f, 8, "Sapphire Rapids", "amx", record.BF16, 1024, 307.2},
 		{vendorIntel, "Intel(R) Xeon(R) w7-2495X", 6, 0x8f, 8, "Sapphire Rapids", "amx", record.INT8, 2048, 153.6},
 		{vendorIntel, "", 6, 0xcf, 2, "Emerald Rapids", "avx512fp16", record.FP16, 128, 358.4},
-		{vendorIntel, "", 6, 0xad, 1, "Granite Rapids", "amx", record.FP16, 1024, 614.4},
+		{vendorIntel, "", 6, 0xad, 1, "Granite Rapids", "amx", record.FP16, 1024, 844.8},
+		{vendorIntel, "Intel(R) Xeon(R) Platinum 9282", 6, 0x55, 7, "Cascade Lake", "avx512", record.FP32, 64, 281.568},
+		{vendorIntel, "Intel(R) Xeon(R) D-2183IT CPU @ 2.20GHz", 6, 0x55, 4, "Skylake-X", "avx2", record.FP32, 32, 85.312},
+		{vendorIntel, "Intel(R) Xeon(R) D-2776NT", 6, 0x6c, 1, "Ice Lake-D", "avx512", record.FP64, 16, 102.4},
+		{vendorIntel, "Intel(R) Xeon(R) CPU E7-8890 v3 @ 2.50GHz", 6, 0x3f, 4, "Haswell-EP", "avx2", record.FP32, 32, 0},
+		{vendorIntel, "Intel(R) Xeon(R) CPU E7-8890 v4 @ 2.20GHz", 6, 0x4f, 1, "Broadwell-EP", "avx2", record.FP32, 32, 0},
+		{vendorIntel, "Intel(R) Xeon(R) CPU E5-2699 v4 @ 2.20GHz", 6, 0x4f, 1, "Broadwell-EP", "avx2", record.FP32, 32, 76.8},
 		{vendorIntel, "", 6, 0x97, 2, "Golden Cove", "avxvnni", record.INT8, 128, 76.8},
 		{vendorIntel, "", 6, 0xb7, 1, "Raptor Cove", "avx2", record.FP32, 32, 89.6},
+		{vendorIntel, "12th Gen Intel(R) Core(TM) i7-1260P", 6, 0x9a, 3, "Golden Cove", "avx2", record.FP32, 32, 83.2},
+		{vendorIntel, "13th Gen Intel(R) Core(TM) i7-1360P", 6, 0xba, 2, "Raptor Cove", "avx2", record.FP32, 32, 102.4},
+		{vendorIntel, "Intel(R) Core(TM) Ultra 9 285H", 6, 0xc5, 2, "Lion Cove", "avx2", record.FP64, 16, 134.4},
+		{vendorIntel, "Intel(R) Core(TM) Ultra 7 258V", 6, 0xbd, 1, "Lion Cove", "avxvnni", record.U8S8, 128, 136.528},
 		{vendorIntel, "", 6, 0xc6, 2, "Lion Cove", "avx2", record.FP64, 16, 102.4},
 		{vendorIntel, "", 6, 167, 1, "Rocket Lake", "avx512", record.FP32, 32, 51.2},
 		{vendorAMD, "AMD EPYC 7601", 0x17, 0x01, 2, "Zen", "avx2", record.FP32, 16, 170.624},
+		{vendorAMD, "AMD EPYC 3451 16-Core Processor", 0x17, 0x01, 2, "Zen", "avx2", record.FP32, 16, 85.312},
+		{vendorAMD, "AMD EPYC 7252 8-Core Processor", 0x17, 0x31, 0, "Zen 2", "avx2", record.FP32, 32, 85.312},
 		{vendorAMD, "AMD EPYC 7742", 0x17, 0x31, 0, "Zen 2", "avx2", record.FP32, 32, 204.8},
 		{vendorAMD, "AMD EPYC", 0x19, 0x01, 1, "Zen 3", "avx2", record.FP64, 16, 204.8},
 		{vendorAMD, "AMD Ryzen 9 5950X", 0x19, 0x21, 0, "Zen 3", "sse2", record.FP32, 16, 51.2},
@@ -115,6 +127,8 @@ func TestModelNumbersFindTheirRow(t *testing.T) {
 		{vendorAMD, "AMD EPYC 8534P", 0x19, 0xa0, 2, "Zen 4c", "avx512", record.FP32, 32, 230.4},
 		{vendorAMD, "AMD EPYC 9755", 0x1a, 0x02, 1, "Zen 5", "avx512", record.FP32, 64, 614.4},
 		{vendorAMD, "AMD Ryzen AI 9 HX 370", 0x1a, 0x24, 0, "Zen 5 mobile", "avx512", record.FP32, 32, 0},
+		{vendorHygon, "Hygon C86 7185 32-core Processor", 0x18, 0x01, 1, "Hygon Dhyana (Zen)", "avx2", record.FP32, 16, 170.624},
+		{vendorHygon, "Hygon C86 3185 8-core Processor", 0x18, 0x01, 1, "Hygon Dhyana (Zen)", "avx2", record.FP32, 16, 0},
 		{"ARM", "", 0x41, 0xd0c, 1, "Neoverse N1", "neon", record.FP32, 16, 0},
 		{"ARM", "", 0x41, 0xd40, 1, "Neoverse V1", "bf16arm", record.BF16, 128, 0},
 		{"ARM", "", 0x41, 0xd49, 1, "Neoverse N2", "i8mm", record.INT8, 128, 0},
@@ -169,6 +183,38 @@ func TestFeaturesOverruleTheModelNumber(t *testing.T) {
 	}
 }
 
+// Alder Lake with its efficiency cores off has AVX-512, with one FMA unit where the server core has two.
+func TestAVX512OfAClientGoldenCoveIsNoContradiction(t *testing.T) {
+	server := []string{"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16", "avx512fp16"}
+	for _, c := range []struct {
+		features     []string
+		fp32, l1Read float64
+		eCore        string
+	}{{features386(server...), 32, 128, ""}, {features386("avxvnni"), 0, 96, "Gracemont"}} {
+		u := Lookup(CPUID{Vendor: vendorIntel, Family: 6, Model: 0x97, Stepping: 2, Features: c.features})
+		ops, _, _ := u.OpsPerCycle("avx512", record.FP32)
+		read, _, _ := u.CacheBytesPerCycle("L1", "read")
+		if u.Name != "Golden Cove" || u.Contradictory || len(u.Masked) > 0 || ops != c.fp32 || read != c.l1Read || u.ECore() != c.eCore {
+			t.Errorf("%v: %+v, avx512 fp32 %g, L1 %g, efficiency cores %q", c.features, u, ops, read, u.ECore())
+		}
+	}
+	// An unknown client chip is inferred to be the one without.
+	if u := Lookup(CPUID{Vendor: vendorIntel, Family: 6, Model: 0xcc, Features: features386("avxvnni")}); u.Name != "Alder Lake class (AVX-VNNI)" || len(u.Rates()) == 0 || slices.ContainsFunc(u.Rates(), func(r Rate) bool { return r.ISA == "avx512" }) {
+		t.Errorf("%+v", u)
+	}
+}
+
+// QEMU's first models of an Ice Lake server have the number of Tremont, which has not even AVX.
+func TestAVX512UnderTheNumberOfAnAtomIsContradictory(t *testing.T) {
+	u := Lookup(CPUID{Vendor: vendorIntel, Brand: "Intel Xeon Processor (Icelake)", Family: 6, Model: 0x86, Features: features386("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vnni")})
+	if !u.Contradictory || !u.Inferred || u.Name != "Cascade or Ice Lake class (AVX512-VNNI)" || !strings.Contains(u.Contradiction, "Tremont, which has no avx2") {
+		t.Errorf("%+v", u)
+	}
+	if u := Lookup(CPUID{Vendor: vendorIntel, Family: 6, Model: 0x86, Features: []string{"sse2", "sse4.2"}}); u.Name != "Tremont" || u.Contradictory || len(u.Masked) > 0 {
+		t.Errorf("%+v", u)
+	}
+}
+
 func TestMaskedFeaturesAreNamed(t *testing.T) {
 	u := Lookup(CPUID{Vendor: vendorIntel, Family: 6, Model: 0x8f, Features: features386("avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512vnni", "avxvnni", "avx512bf16", "avx512fp16")})
 	if u.Contradictory || strings.Join(u.Masked, " ") != "amx-tile amx-bf16 amx-int8" {
@@ -217,7 +263,7 @@ func TestAbsentFiguresSayWhy(t *testing.T) {
 
 // TestOSStateDecidesFeatures: a feature whose registers the system does not save is not usable.
 func TestOSStateDecidesFeatures(t *testing.T) {
-	all := []string{"sse2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512fp16", "avxvnni", "amx-tile", "amx-bf16"}
+	all := []string{"sse2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512fp16", "avxvnni", "avx10", "amx-tile", "amx-bf16"}
 	for _, c := range []struct {
 		name string
 		xcr0 uint64
@@ -225,8 +271,8 @@ func TestOSStateDecidesFeatures(t *testing.T) {
 	}{
 		{"no AVX state", 0x3, "sse2"},
 		{"AVX state", 0x7, "sse2 avx avx2 fma f16c avxvnni"},
-		{"AVX-512 state, no tiles", 0xe7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni"},
-		{"tile configuration without tile data", 0x200e7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni"},
+		{"AVX-512 state, no tiles", 0xe7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni avx10"},
+		{"tile configuration without tile data", 0x200e7, "sse2 avx avx2 fma f16c avx512f avx512fp16 avxvnni avx10"},
 		{"all", 0x600e7, strings.Join(all, " ")},
 	} {
 		if got := strings.Join(osUsable(all, c.xcr0, true), " "); got != c.want {
