@@ -1,9 +1,14 @@
 package main
 
 import (
+	"go/ast"
+	"go/parser"
+	source "go/token"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -37,5 +42,37 @@ func TestTheMakefileSetsTheRevision(t *testing.T) {
 	}
 	if got := revision("GIT_DIR=/nonexistent"); got != "unknown" {
 		t.Errorf("without a repository: %q, want unknown", got)
+	}
+}
+
+// The race detector sees nothing where nothing runs beside another: make race leaves such packages out, and none that starts a goroutine.
+func TestPackagesWithoutTheRaceDetectorStartNoGoroutine(t *testing.T) {
+	makefile, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^SERIAL = (.+)$`).FindSubmatch(makefile)
+	if m == nil {
+		t.Fatal("the Makefile has no SERIAL")
+	}
+	for _, dir := range strings.Fields(string(m[1])) {
+		files, err := filepath.Glob(filepath.Join("../..", dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("SERIAL names %s: %d files, %v", dir, len(files), err)
+		}
+		for _, name := range files {
+			fset := source.NewFileSet()
+			f, err := parser.ParseFile(fset, name, nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				s, called := n.(*ast.SelectorExpr)
+				if _, started := n.(*ast.GoStmt); started || called && slices.Contains([]string{"Go", "Parallel", "AfterFunc"}, s.Sel.Name) {
+					t.Errorf("%s starts a goroutine: take %s out of SERIAL in the Makefile", fset.Position(n.Pos()), dir)
+				}
+				return true
+			})
+		}
 	}
 }

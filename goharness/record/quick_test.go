@@ -35,6 +35,9 @@ func later(t testing.TB, doc record.Calibration) []byte {
 }
 
 func TestDocumentsWithoutFaultAreReadTheQuickWay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("-short: ten times as long under the race detector, which other tests of the same code meet")
+	}
 	texts := map[string][]byte{"sample": encode(t, recordtest.Sample()), "empty": encode(t, empty()), "fields of a later version": later(t, recordtest.Sample())}
 	files, err := filepath.Glob("../../docs/benchmarks/*/quick.json")
 	if err != nil || len(files) == 0 {

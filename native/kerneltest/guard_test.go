@@ -38,7 +38,7 @@ func TestEveryPlantedAccessBesideAnOperandIsReportedWithItsKernel(t *testing.T) 
 	}
 	if badguard.Sanitized() {
 		for _, side := range []string{"end", "start"} {
-			for _, k := range []string{"bad_stack_read ", "bad_overflow "} {
+			for _, k := range []string{"bad_stack_read ", "bad_stack_vector ", "bad_overflow "} {
 				want[k+side] = "(a sanitizer's report stands above)"
 			}
 		}

@@ -18,7 +18,7 @@ import (
 	"ridge/native/memory"
 )
 
-// Sanitized tells whether this is a build with sanitizers, which must find bad_stack_read and
+// Sanitized tells whether this is a build with sanitizers, which must find bad_stack_read, bad_stack_vector and
 // bad_overflow.
 func Sanitized() bool { return C.ridge_badguard_sanitized() != 0 }
 
