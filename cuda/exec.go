@@ -317,6 +317,34 @@ func (e *executable) derive(b buffer, integer bool) error {
 	return e.d.write(b.ptr, mem)
 }
 
+// Write gives an input of all sets values of its own, rounded to its type: what the inputs of a verification do not have, such as infinity, can be seen so.
+func (e *executable) Write(name string, values []float64) error {
+	b, err := e.buffer(name)
+	if err != nil {
+		return err
+	}
+	if int64(len(values)) != b.t.Elements() {
+		return fmt.Errorf("write %d elements to tensor %s: it has %d", len(values), name, b.t.Elements())
+	}
+	mem, size := make([]byte, b.t.StorageBytes()), b.t.DType.Size()
+	for i, v := range values {
+		op.Encode(b.t.DType, mem[b.t.Offset(int64(i))*size:], op.Round(b.t.DType, v))
+	}
+	return e.change("write to tensor "+name+" of", func() error {
+		for s := range e.sets {
+			for _, b := range e.sets[s] {
+				if b.t.Name != name {
+					continue
+				}
+				if err := e.d.write(b.ptr, mem); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
 // change runs f, which writes device memory, on the device's thread.
 func (e *executable) change(doing string, f func() error) error {
 	e.mu.Lock()

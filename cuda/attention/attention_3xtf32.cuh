@@ -18,8 +18,8 @@
 #ifndef RIDGE_ATTENTION_3XTF32_CUH
 #define RIDGE_ATTENTION_3XTF32_CUH
 
+#include "attention_base.cuh"
 #include "ptx_cp_async.cuh"
-#include "ptx_ex2.cuh"
 #include "ptx_mma.cuh"
 #include "ptx_tf32.cuh"
 
@@ -83,11 +83,11 @@ template <int D> struct WideAttention {
     const int seen = a.causal ? max(0, min(skv, first + QUERIES + skv - sq)) : skv;
     q += (head * sq + first) * D, o += (head * sq + first) * D, k += kv * skv * D, v += kv * skv * D;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4, row0 = warp % ROWS * 16, part = warp / ROWS;
-    const float c = a.scale * 1.44269504f; // log2 e
+    const float c = a.scale * LOG2E;
 
     fetch<QUERIES>(qs, q, sq - first);
     if (seen > 0) fetch<KEYS>(ks, k, skv);
-    float out[D / 8][4] = {}, base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {};
+    float out[D / 8][4] = {}, base[2] = {NOTHING, NOTHING}, sum[2] = {};
     const shared_at q_lane = qs + (row0 + g) * PITCH + 4 * t, k_lane = ks + (part * OWN + g) * PITCH + 4 * t, v_lane = vs + (part * OWN + 2 * t) * PITCH + 4 * g;
 
     for (int k0 = 0; k0 < seen; k0 += KEYS) {
@@ -133,7 +133,8 @@ template <int D> struct WideAttention {
       }
     }
     if (seen == 0) copy_wait<0>(); // the queries
-    together(out, base, sum, totals, ks, sq - first, o);
+    const int before = a.causal ? sq - skv - first : 0; // of the block's queries, those that see no key
+    together(out, base, sum, totals, ks, skv > 0 ? before : sq, sq - first, o);
   }
 
   // Scores of row h become weights 2^(c·score − base), 0 from the left-th key on. Gives the factor of what was summed before.
@@ -159,8 +160,8 @@ template <int D> struct WideAttention {
     return factor;
   }
 
-  // The parts of each query are brought to one base, added up and divided.
-  static __device__ __forceinline__ void together(float (&out)[D / 8][4], const float (&base)[2], float (&sum)[2], float (*totals)[16][2], shared_at room, int rows, float *o) {
+  // The parts of each query are brought to one base, added up and divided; the first `before` queries see no key.
+  static __device__ __forceinline__ void together(float (&out)[D / 8][4], const float (&base)[2], float (&sum)[2], float (*totals)[16][2], shared_at room, int before, int rows, float *o) {
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4, row0 = warp % ROWS * 16, part = warp / ROWS;
 #pragma unroll
     for (int h = 0; h < 2; h++) {
@@ -179,10 +180,11 @@ template <int D> struct WideAttention {
         const float *other = totals[p * ROWS + warp % ROWS][g + 8 * h];
         all += other[1] * exp2_fast(other[0] - top);
       }
-      const float mine = all > 0 ? exp2_fast(base[h] - top) / all : 0.0f;
+      const float mine = exp2_fast(base[h] - top) / all;
+      const bool sees = row0 + g + 8 * h >= before;
 #pragma unroll
       for (int j = 0; j < D / 8; j++)
-        store_shared(room + (part * QUERIES + row0 + g + 8 * h) * APART + (8 * j + 2 * t) * 4, __float_as_uint(out[j][2 * h] * mine), __float_as_uint(out[j][2 * h + 1] * mine));
+        store_shared(room + (part * QUERIES + row0 + g + 8 * h) * APART + (8 * j + 2 * t) * 4, __float_as_uint(sees ? out[j][2 * h] * mine : 0.0f), __float_as_uint(sees ? out[j][2 * h + 1] * mine : 0.0f));
     }
     __syncthreads();
     for (int i = threadIdx.x; i < QUERIES * (D / 4); i += THREADS) {

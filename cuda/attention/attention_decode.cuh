@@ -1,5 +1,5 @@
 // The body of attention_DTYPE_sm80_decode.cu: o[i,:] = Σ_j softmax_j(scale·q[i,:]·k[j,:])·v[j,:] of few queries and many keys on tensor cores (causal: j ≤ i + skv − sq, groups of
-// heads, a query that sees no key gives 0); d = 64, 80, 96 or 128, at most 16 queries of all the heads that share k and v, tensors at multiples of 16 bytes.
+// heads, each query sees a key); d = 64, 80, 96 or 128, at most 16 queries of all the heads that share k and v, tensors at multiples of 16 bytes.
 //
 // FLOP: 4·d + 6 a visible pair. Bytes: all once; k and v, which is nearly all there is, from DRAM. Parts of the keys leave and take 4·(d + 2) bytes a query besides.
 // Design: the queries of a head of k and v, all its query heads', are the 16 rows of mma, so that k and v are read once for them. A block of 4 warps has a part of the keys in tiles of 64
@@ -9,7 +9,7 @@
 //
 // Counts (sm_90a, d = 128 and 64), a warp and batch of 16 keys, 8 and 4 KB: 32 and 16 mma, 10 ex2, 16 and 8 copies, 16 and 8 reads of shared memory of 4 wavefronts, 32 and 16 to pair
 // v; 385 and 305 instructions, of which 68 and 36 scale outputs where a maximum grew. 164 and 95 registers, 96 and 48 KB, two and four blocks a multiprocessor: up to 192 KB on their
-// way. Four schedulers could take 85 and 53 bytes a cycle; an H200's memory gives a multiprocessor 18, its second-level cache some 40.
+// way. Since then there is a subtraction more a weight (attention_base.cuh), 8 instructions. Four schedulers could take 85 and 53 bytes a cycle; an H200's memory gives a multiprocessor 18, its second-level cache some 40.
 //   one query, 8192 keys        blocks       k and v     predicted on an H200, merge included (attention_wgmma.cuh by its counts: 26 tiles of 2140 cycles, then its merge)
 //   32 heads, d = 128           256 of 1024  134 MB      36 to 41 us, 33 by the bytes (36 to 40)
 //   32 heads on 8, d = 128      256 of 256   34 MB       10 to 13, 8 by the bytes, less where the second-level cache holds them (36 to 40; cuDNN took 11)
@@ -119,7 +119,7 @@ template <int D> struct Decode {
     const int64_t group = blockIdx.x / a.parts, part = blockIdx.x % a.parts;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4, t = lane % 4;
     const int64_t begin = part * a.tiles * TILE, end = min(a.skv, begin + a.tiles * TILE);
-    const float c = a.scale * 1.44269504f; // log2 e
+    const float c = a.scale * LOG2E;
     q += group * a.rows * D, k += group * a.skv * D, v += group * a.skv * D;
     unsigned char *const mine = room + warp * (STAGES * 2 * HALF);
     const shared_at mine_at = shared_address(mine);
@@ -170,11 +170,11 @@ template <int D> struct Decode {
       }
       float now[2];
 #pragma unroll
-      for (int h = 0; h < 2; h++) now[h] = fmaxf(base[h], quad_max(fmaxf(fmaxf(score[0][2 * h], score[0][2 * h + 1]), fmaxf(score[1][2 * h], score[1][2 * h + 1]))) * c);
+      for (int h = 0; h < 2; h++) now[h] = fmaxf(base[h], quad_max(fmaxf(fmaxf(score[0][2 * h], score[0][2 * h + 1]), fmaxf(score[1][2 * h], score[1][2 * h + 1]))));
       if (__ballot_sync(0xffffffffu, now[0] > base[0] || now[1] > base[1]) != 0) {
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-          const float factor = exp2_fast(base[h] - now[h]);
+          const float factor = rebase(base[h], now[h], c);
           base[h] = now[h], sum[h] *= factor;
 #pragma unroll
           for (int j = 0; j < D / 8; j++) out[j][2 * h] *= factor, out[j][2 * h + 1] *= factor;
@@ -184,7 +184,7 @@ template <int D> struct Decode {
 #pragma unroll
       for (int e = 0; e < 4; e++) {
         const int j = e / 2, h = e % 2;
-        weight[e] = Pair<T>::of(exp2_fast(fmaf(score[j][2 * h], c, -base[h])), exp2_fast(fmaf(score[j][2 * h + 1], c, -base[h])));
+        weight[e] = Pair<T>::of(rebase(score[j][2 * h], base[h], c), rebase(score[j][2 * h + 1], base[h], c));
         sum[h] += Pair<T>::low(weight[e]) + Pair<T>::high(weight[e]);
       }
       outputs(out, weight, from + HALF);
@@ -204,9 +204,9 @@ template <int D> struct Decode {
     for (int h = 0; h < 2; h++) {
       const int r = g + 8 * h;
       float top = base[h];
-      const float all = all_parts(totals[0][r], ROWS * 2, WARPS, top);
+      const float all = all_parts(totals[0][r], ROWS * 2, WARPS, c, top);
       if (a.parts > 1 && warp == 0 && t == 0 && r < a.rows) left[2 * r] = top, left[2 * r + 1] = all;
-      Columns::leave(out, h, a.parts > 1 || all == 0 ? exp2_fast(base[h] - top) : exp2_fast(base[h] - top) / all, (float *)room + (warp * ROWS + r) * PITCH);
+      Columns::leave(out, h, a.parts > 1 ? rebase(base[h], top, c) : rebase(base[h], top, c) / all, (float *)room + (warp * ROWS + r) * PITCH);
     }
     __syncthreads();
 #pragma unroll 1
@@ -227,7 +227,7 @@ template <int D> struct Decode {
   }
 
   // The second launch: a block brings the parts of one query to one base, adds them up and divides. Its warps take turns.
-  static __device__ __forceinline__ void merge(int rows, int parts, int64_t blocks, const float *sums, T *o) {
+  static __device__ __forceinline__ void merge(int rows, int parts, int64_t blocks, float c, const float *sums, T *o) {
     RIDGE_SHARED(float, room, [WARPS][D]);
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     const int64_t group = blockIdx.x / rows, r = blockIdx.x % rows;
@@ -236,7 +236,7 @@ template <int D> struct Decode {
     for (int p = lane; p < parts; p += 32) top = fmaxf(top, total[p * rows * 2]);
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) top = fmaxf(top, __shfl_xor_sync(0xffffffffu, top, d));
-    for (int p = lane; p < parts; p += 32) all += total[p * rows * 2 + 1] * exp2_fast(total[p * rows * 2] - top);
+    for (int p = lane; p < parts; p += 32) all += total[p * rows * 2 + 1] * rebase(total[p * rows * 2], top, c);
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) all += __shfl_xor_sync(0xffffffffu, all, d);
     if (lane < D / 4) {
@@ -244,14 +244,14 @@ template <int D> struct Decode {
 #pragma unroll 4
       for (int p = warp; p < parts; p += WARPS) {
         const pack<float> z = load_pack((const pack<float> *)(x + (int64_t)p * rows * D) + lane);
-        const float factor = exp2_fast(total[p * rows * 2] - top);
+        const float factor = rebase(total[p * rows * 2], top, c);
 #pragma unroll
         for (int e = 0; e < 4; e++) y[e] = fmaf(z.at[e], factor, y[e]);
       }
       store_pack((pack<float> *)room[warp] + lane, pack<float>{{y[0], y[1], y[2], y[3]}});
     }
     __syncthreads();
-    const float inverse = all > 0 ? 1 / all : 0.0f;
+    const float inverse = 1 / all;
     if (threadIdx.x < D / 2) {
       float y[2] = {};
 #pragma unroll
@@ -268,8 +268,8 @@ template <int D> struct Decode {
     Decode<D>::attend(DecodeHeads{skv, tiles, (int)sq, (int)rows, (int)parts, causal != 0, (float)scale}, q, k, v, o, sums);                        \
   }                                                                                                                                                 \
   RIDGE_ENTRY(entry)                                                                                                                                \
-  RIDGE_KERNEL(entry##_merge, Decode<D>::THREADS)(int64_t rows, int64_t parts, int64_t blocks, const float *sums, ridge_bf16 *o) {                  \
-    Decode<D>::merge((int)rows, (int)parts, blocks, sums, o);                                                                                       \
+  RIDGE_KERNEL(entry##_merge, Decode<D>::THREADS)(int64_t rows, int64_t parts, int64_t blocks, double scale, const float *sums, ridge_bf16 *o) {                  \
+    Decode<D>::merge((int)rows, (int)parts, blocks, (float)scale * LOG2E, sums, o);                                                                                       \
   }                                                                                                                                                 \
   RIDGE_ENTRY(entry##_merge)
 

@@ -4,7 +4,7 @@
 // FLOP: 4·d + 6 a visible pair. Bytes: q and o once, k and v once for 128 queries of a head (from L2).
 // Design: FlashAttention-2 (Dao 2023). A block of 4 warps has 128 queries (d = 256: 64), a warp 32 (16), whose scores, weights and outputs never leave its
 // registers: the sums of q·kᵀ lie as mma wants its first operand of p·v. q stays in shared memory (d = 64: in registers), k and v have room
-// for one tile of 64 keys each: v arrives while scores are summed, the next k while outputs are. Weights are exp2(c·s − c·max), rounded to the
+// for one tile of 64 keys each: v arrives while scores are summed, the next k while outputs are. Weights are exp2(c·s − c·max) (attention_base.cuh), rounded to the
 // dtype; the sum is that of the rounded ones. Tiles that no query sees are left out, only those at the mask's edge are masked; causal
 // blocks with the most keys come first.
 //
@@ -22,8 +22,8 @@
 #ifndef RIDGE_ATTENTION_MMA_CUH
 #define RIDGE_ATTENTION_MMA_CUH
 
+#include "attention_base.cuh"
 #include "ptx_cp_async.cuh"
-#include "ptx_ex2.cuh"
 #include "ptx_mma.cuh"
 
 struct HeadSizes {
@@ -69,11 +69,11 @@ template <class MMA, class T, int D> struct MmaAttention {
 
     // Offsets of a lane's rows; steps of 32 bytes are XORed, which an address does not allow: it may begin at any multiple of 128.
     const int q_lane = place(row0 + lane % 16, lane / 16), k_lane = place(lane / 16 * 8 + lane % 8, lane / 8 % 2), v_lane = place(lane % 16, lane / 16);
-    const float c = a.scale * 1.44269504f; // log2 e
+    const float c = a.scale * LOG2E;
     float out[MQ][D / 8][4] = {}, top[MQ][2], sum[MQ][2] = {};
     unsigned kept[KEEP ? MQ : 1][KEEP ? D / 16 : 1][4];
 #pragma unroll
-    for (int i = 0; i < MQ; i++) top[i][0] = top[i][1] = -INFINITY;
+    for (int i = 0; i < MQ; i++) top[i][0] = top[i][1] = NOTHING;
 
     if (seen > 0) {
       fetch<QUERIES>(qs, q, queries);
@@ -157,12 +157,13 @@ template <class MMA, class T, int D> struct MmaAttention {
         float all = sum[i][h];
         all += __shfl_xor_sync(0xffffffffu, all, 1);
         all += __shfl_xor_sync(0xffffffffu, all, 2);
-        const float inverse = all > 0 ? 1 / all : 0.0f;
         const int row = row0 + 16 * i + 8 * h + g;
+        const bool sees = skv > 0 && (!a.causal || first + row + skv - sq >= 0);
+        const float inverse = 1 / all;
         if (row >= queries) continue;
 #pragma unroll
         for (int j = 0; j < D / 8; j++)
-          *(unsigned *)(o + row * D + 8 * j + 2 * t) = Pair<T>::of(out[i][j][2 * h] * inverse, out[i][j][2 * h + 1] * inverse);
+          *(unsigned *)(o + row * D + 8 * j + 2 * t) = sees ? Pair<T>::of(out[i][j][2 * h] * inverse, out[i][j][2 * h + 1] * inverse) : 0;
       }
   }
 
@@ -184,17 +185,20 @@ template <class MMA, class T, int D> struct MmaAttention {
 
   // Takes the scores of row h of a tile into the running maximum and the lane's part of the sum; weights as pairs of the dtype. Gives the
   // factor of what was summed before.
-  static __device__ __forceinline__ float take(const float (&s)[KEYS / 8][4], int h, float c, float &top, float &sum, unsigned (&weight)[KEYS / 8][2]) {
+  static __device__ __forceinline__ float take(float (&s)[KEYS / 8][4], int h, float c, float &top, float &sum, unsigned (&weight)[KEYS / 8][2]) {
     float now = top;
 #pragma unroll
     for (int j = 0; j < KEYS / 8; j++) now = fmaxf(now, fmaxf(s[j][2 * h], s[j][2 * h + 1]));
     now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 1));
     now = fmaxf(now, __shfl_xor_sync(0xffffffffu, now, 2));
-    const float base = now == -INFINITY ? 0.0f : now * c, factor = exp2_fast(top * c - base); // 0 while nothing was seen
+    const float factor = rebase(top, now, c), offset = offset_of(now, c, [&](auto less) {
+#pragma unroll
+      for (int j = 0; j < KEYS / 8; j++) less(s[j][2 * h]), less(s[j][2 * h + 1]);
+    });
     float add = 0;
 #pragma unroll
     for (int j = 0; j < KEYS / 8; j++) {
-      const unsigned w = Pair<T>::of(exp2_fast(fmaf(s[j][2 * h], c, -base)), exp2_fast(fmaf(s[j][2 * h + 1], c, -base)));
+      const unsigned w = Pair<T>::of(exp2_fast(fmaf(s[j][2 * h], c, -offset)), exp2_fast(fmaf(s[j][2 * h + 1], c, -offset)));
       weight[j][h] = w;
       add += Pair<T>::low(w) + Pair<T>::high(w);
     }

@@ -33,8 +33,6 @@ template <> struct PartOperands<float> {
   static __device__ __forceinline__ void multiply(float (&sum)[4], const Left &a, const Right &b) { multiply_3xtf32(sum, a, b); }
 };
 
-constexpr float NOTHING = -3.402823466e38f; // base of a query that has seen no key: 2^(x − NOTHING) is never calculated but for x = NOTHING and −infinity
-
 // Neighbours of a row as words, COUNT of them.
 template <int COUNT, class T> __device__ __forceinline__ void load_words(unsigned *w, const T *from) {
   if constexpr (COUNT == 4) {
@@ -60,14 +58,14 @@ __device__ __forceinline__ float quad_sum(float x) {
 
 // Bases and sums of all parts of a query's keys, up to 8 (those of another part of totals lie `apart` floats on), put together by the quad that has the query: base becomes that of all,
 // and the sum of all is given.
-__device__ __forceinline__ float all_parts(const float *totals, int apart, int parts, float &base) {
+__device__ __forceinline__ float all_parts(const float *totals, int apart, int parts, float c, float &base) {
   const int t = threadIdx.x % 4;
   float top[2] = {NOTHING, NOTHING}, sum[2] = {};
 #pragma unroll
   for (int i = 0; i < 2; i++)
     if (t + 4 * i < parts) top[i] = totals[(t + 4 * i) * apart], sum[i] = totals[(t + 4 * i) * apart + 1];
   base = quad_max(fmaxf(top[0], top[1]));
-  return quad_sum(sum[0] * exp2_fast(top[0] - base) + sum[1] * exp2_fast(top[1] - base));
+  return quad_sum(sum[0] * rebase(top[0], base, c) + sum[1] * rebase(top[1], base, c));
 }
 
 // Outputs of a product whose 8 columns of a tile each lane read together: lanes g have OWN columns of each piece of 8·OWN, then half and a quarter of that. Column n of tile j of a

@@ -9,6 +9,7 @@
 // Counts (sm_90a, d = 64, an H200 at 1.75 GHz; instructions of a warp without what lies behind branches that are seldom taken):
 //   bf16 16 × 32 and 16 × 64 once       16 and 32 mma, 36 and 52 ex2, 12 and 20 loads of 16 bytes at once, 620 and 870 instructions, 64 and 68 registers
 //   bf16 64 × 32 twice, a turn          first 64 mma, 72 ex2, 476 instructions, then 64, 64 and 531: ex2 binds, 2180 cycles of a multiprocessor for both; 170 registers
+//   (since then a subtraction more a weight and loop, attention_base.cuh: 16 to 64 instructions)
 //   fp32 32 × 32 twice, a turn          192 mma of tf32, for half of them 479 instructions of the first loop (604 by cvt.rna), 192 of them to split k and q, which each warp does itself
 //   shape          blocks    bytes        predicted: bf16, fp32 (the fused kernel of the portable tier and the chain of three, measured on an H200)
 //   1 × 128        8         64 KB        3 to 4 us, 3 to 5 (bf16 23.8 and 11.0, fp32 23.7 and 10.3): a start and one way to memory
@@ -97,17 +98,17 @@ template <class T, int D, int MQ, int NT, bool ONCE> struct QkSoftmax {
     }
   }
 
-  // Scores of the lane's row h become 2^(c·score − base), base their largest or that of before.
+  // Scores of the lane's row h become weights (attention_base.cuh), base their largest or that of before.
   static __device__ __forceinline__ void take(float (&s)[NT][4], int h, float c, float &base, float &sum) {
     float top = fmaxf(s[0][2 * h], s[0][2 * h + 1]), add = 0;
 #pragma unroll
     for (int j = 1; j < NT; j++) top = fmaxf(top, fmaxf(s[j][2 * h], s[j][2 * h + 1]));
-    const float now = fmaxf(base, top * c);
+    const float now = fmaxf(base, top);
 #pragma unroll
     for (int j = 0; j < NT; j++)
 #pragma unroll
-      for (int e = 2 * h; e < 2 * h + 2; e++) add += s[j][e] = exp2_fast(fmaf(s[j][e], c, -now));
-    sum = sum * exp2_fast(base - now) + add, base = now;
+      for (int e = 2 * h; e < 2 * h + 2; e++) add += s[j][e] = rebase(s[j][e], now, c);
+    sum = sum * rebase(base, now, c) + add, base = now;
   }
 
   static __device__ __forceinline__ void store(const float (&s)[NT][4], int h, float factor, T *row, int first, int keys) {
@@ -134,7 +135,7 @@ template <class T, int D, int MQ, int NT, bool ONCE> struct QkSoftmax {
     if (tiles == 0 || blockIdx.x >= tiles * heads) return;
     const int64_t head = blockIdx.x / tiles;
     const int row0 = (int)(blockIdx.x % tiles) * queries + warp / parts * MQ * 16 + g, key0 = part * NT * 8;
-    const float c = scale * 1.44269504f; // log2 e
+    const float c = scale * LOG2E;
     int at[MQ][2];
     q += head * keys * D, k += head * keys * D;
 #pragma unroll
@@ -177,14 +178,14 @@ template <class T, int D, int MQ, int NT, bool ONCE> struct QkSoftmax {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         top[i][h] = quad_max(base[i][h]);
-        const float of_quad = quad_sum(sum[i][h] * exp2_fast(base[i][h] - top[i][h]));
+        const float of_quad = quad_sum(sum[i][h] * rebase(base[i][h], top[i][h], c));
         if (lane % 4 == 0) totals[warp][16 * i + 8 * h + g][0] = top[i][h], totals[warp][16 * i + 8 * h + g][1] = of_quad;
       }
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < MQ; i++)
 #pragma unroll
-      for (int h = 0; h < 2; h++) sum[i][h] = 1 / all_parts(totals[warp - part][16 * i + 8 * h + g], MQ * 16 * 2, parts, top[i][h]);
+      for (int h = 0; h < 2; h++) sum[i][h] = 1 / all_parts(totals[warp - part][16 * i + 8 * h + g], MQ * 16 * 2, parts, c, top[i][h]);
     p += head * keys * keys; // attention.go sees to it that what is added fits
     for (int k0 = key0; k0 < keys; k0 += turn) {
       if (!ONCE) scores(score, kept, q, at, k, k0, keys);
@@ -195,12 +196,12 @@ template <class T, int D, int MQ, int NT, bool ONCE> struct QkSoftmax {
           const int row = row0 + 16 * i + 8 * h;
           float factor = sum[i][h];
           if (ONCE) {
-            factor *= exp2_fast(base[i][h] - top[i][h]);
+            factor *= rebase(base[i][h], top[i][h], c);
           } else {
 #pragma unroll
             for (int j = 0; j < NT; j++)
 #pragma unroll
-              for (int e = 2 * h; e < 2 * h + 2; e++) score[i][j][e] = exp2_fast(fmaf(score[i][j][e], c, -top[i][h]));
+              for (int e = 2 * h; e < 2 * h + 2; e++) score[i][j][e] = rebase(score[i][j][e], top[i][h], c);
           }
           if (row < keys) store(score[i], h, factor, p + row * keys, k0, keys);
         }

@@ -10,6 +10,7 @@
 //   bf16, 16 queries × 32 keys       16 mma, 18 ex2, 32 to pair v, 10 loads of 16 bytes, 281 instructions; 98 registers, two blocks a multiprocessor
 //   bf16, 32 × 32                    32 mma, 36 ex2, 12 loads, 488 instructions; 172 registers
 //   fp32, 16 × 16                    48 mma of tf32, 10 ex2, 10 loads, 406 instructions, of which 120 split (484 and 200 by cvt.rna); 138 registers
+//   (since then a subtraction more a weight, attention_base.cuh: 8 to 32 instructions)
 //   shape          blocks    bytes        predicted: bf16, fp32 (the fused kernel of the portable tier and the chain of two, measured on an H200)
 //   1 × 128        8         64 KB        3 to 4 us, 3 to 5 (bf16 25.7 and 9.6, fp32 24.6 and 17.5)
 //   4 × 256        64        768 KB       3 to 5, 4 to 6 (48.9 and 7.5, 46.7 and 18.5)
@@ -54,20 +55,20 @@ template <class T, int D, int MQ> struct SoftmaxV {
       return i % 2 ? Pair<T>::high(w[i / 2]) : Pair<T>::low(w[i / 2]);
   }
 
-  // Scores of a row become weights 2^(c·score − base), rounded. Gives the factor of what was summed before.
+  // Scores of a row become weights 2^(c·(score − base)), rounded. Gives the factor of what was summed before.
   static __device__ __forceinline__ float take(unsigned (&w)[4], float c, float &base, float &sum) {
     float top = score(w, 0);
 #pragma unroll
     for (int i = 1; i < OWN; i++) top = fmaxf(top, score(w, i));
-    const float now = fmaxf(base, quad_max(top) * c), factor = exp2_fast(base - now);
+    const float now = fmaxf(base, quad_max(top)), factor = rebase(base, now, c);
     float add = 0;
 #pragma unroll
     for (int e = 0; e < 4; e++) {
       if constexpr (sizeof(T) == 2) {
-        w[e] = Pair<T>::of(exp2_fast(fmaf(score(w, 2 * e), c, -now)), exp2_fast(fmaf(score(w, 2 * e + 1), c, -now)));
+        w[e] = Pair<T>::of(rebase(score(w, 2 * e), now, c), rebase(score(w, 2 * e + 1), now, c));
         add += Pair<T>::low(w[e]) + Pair<T>::high(w[e]);
       } else {
-        const float x = exp2_fast(fmaf(score(w, e), c, -now));
+        const float x = rebase(score(w, e), now, c);
         w[e] = __float_as_uint(x), add += x;
       }
     }
@@ -135,7 +136,7 @@ template <class T, int D, int MQ> struct SoftmaxV {
       for (int i = 0; i < MQ; i++)
 #pragma unroll
         for (int h = 0; h < 2; h++) {
-          const float factor = take(x.w[i][h], 1.44269504f, base[i][h], sum[i][h]);
+          const float factor = take(x.w[i][h], LOG2E, base[i][h], sum[i][h]);
 #pragma unroll
           for (int j = 0; j < D / 8; j++) out[i][j][2 * h] *= factor, out[i][j][2 * h + 1] *= factor;
         }
@@ -161,7 +162,7 @@ template <class T, int D, int MQ> struct SoftmaxV {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         float top = base[i][h];
-        const float all = all_parts(totals[warp - part][16 * i + 8 * h + g], ROWS * 2, parts, top), factor = exp2_fast(base[i][h] - top) / all;
+        const float all = all_parts(totals[warp - part][16 * i + 8 * h + g], ROWS * 2, parts, LOG2E, top), factor = rebase(base[i][h], top, LOG2E) / all;
         float *to = room + (warp * ROWS + 16 * i + 8 * h + g) * PITCH;
         Columns::leave(out[i], h, factor, to);
       }

@@ -5,7 +5,7 @@
 //   softmax_v       o[i,:] = Σ_j softmax_j(s[i,j])·v[j,:]
 //   causal_softmax  p[i,j] = softmax over j ≤ i of s[i,j], 0 for the others
 //
-// Sums and weights in fp32. A query that sees no key gives 0. Any shape and alignment; blockIdx.y takes 128 columns of o each, so that
+// Sums and weights in fp32. A query that sees no key gives 0; one of whose scores is NaN or +infinity, or all −infinity, NaN. Any shape and alignment; blockIdx.y takes 128 columns of o each, so that
 // scores are calculated once more for each 128 of d.
 //
 // FLOP: 4·d + 6 a visible pair. Bytes: q, k, v and o once (k and v once for 64 queries). The streaming softmax (Milakov and Gimelshein
@@ -157,12 +157,14 @@ template <class T, bool GIVEN> __device__ __forceinline__ void attend(const Head
     }
   }
 #pragma unroll
-  for (int i = 0; i < 4; i++)
+  for (int i = 0; i < 4; i++) {
+    const bool sees = a.skv > 0 && (!a.causal || x.first + 4 * ty + i + a.skv - a.sq >= 0);
 #pragma unroll
     for (int j = 0; j < 8; j++) {
       const int64_t c = column0 + 4 * tx + (j & 3) + (j < 4 ? 0 : 64);
-      if (4 * ty + i < x.queries && c < a.d) x.o[(4 * ty + i) * a.d + c] = element<T>::store(sum[i] > 0 ? acc[i][j] / sum[i] : 0.0f);
+      if (4 * ty + i < x.queries && c < a.d) x.o[(4 * ty + i) * a.d + c] = element<T>::store(sees ? acc[i][j] / sum[i] : 0.0f);
     }
+  }
 }
 
 // Two passes over the keys: the first finds maximum and sum of each query, the second calculates the scores again and stores weights.

@@ -39,7 +39,7 @@
 #ifndef RIDGE_ATTENTION_WGMMA_CUH
 #define RIDGE_ATTENTION_WGMMA_CUH
 
-#include "ptx_ex2.cuh"
+#include "attention_base.cuh"
 #include "ptx_mma.cuh"
 #include "ptx_tma.cuh"
 #include "wgmma_columns.cuh"
@@ -155,6 +155,9 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     wgmma_commit();
   }
 
+  // Whether a query sees a key from `from` on.
+  static __device__ __forceinline__ bool sees(const HopperHeads &a, int query, int from) { return (a.causal ? min(a.skv, query + a.skv - a.sq + 1) : a.skv) > from; }
+
   // Scores of the lane's keys become minus infinity where there is no key or it is masked.
   static __device__ __forceinline__ void mask(const HopperHeads &a, float (&score)[KEYS / 2], int key, int query) {
 #pragma unroll
@@ -177,21 +180,33 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     return fmaxf(top, __shfl_xor_sync(0xffffffffu, top, 2));
   }
 
-  // Scores become weights 2^(c·score − base). base is at most 4 below the row's maximum in these units: weights up to 16 are as exact as weights up to 1, and what
+  // A lane's two rows: base (attention_base.cuh), c·base and the sum of the weights. far: of some lane of the warp c·base is far from 0, so that scores become differences and it counts as 0.
+  struct Rows {
+    float base[2] = {NOTHING, NOTHING}, offset[2] = {}, sum[2] = {};
+    bool far = true;
+  };
+
+  // Scores become weights. base is at most 4 below the row's maximum in their exponents' units: weights up to 16 are as exact as weights up to 1, and what
   // was summed before has seldom to be brought to a new base. True: it has, by factor.
-  static __device__ __forceinline__ bool weigh(float (&score)[KEYS / 2], float c, float (&base)[2], float (&sum)[2], float (&factor)[2]) {
-    const float top[2] = {largest(score, 0) * c, largest(score, 1) * c};
-    const bool changed = __ballot_sync(0xffffffffu, top[0] > base[0] + 4 || top[1] > base[1] + 4) != 0;
+  static __device__ __forceinline__ bool weigh(float (&score)[KEYS / 2], float c, float slack, Rows &r, float (&factor)[2]) {
+    const float top[2] = {largest(score, 0), largest(score, 1)};
+    const bool changed = __ballot_sync(0xffffffffu, top[0] - r.base[0] > slack || top[1] - r.base[1] > slack) != 0;
     if (changed) {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
-        const float now = fmaxf(base[h], top[h]);
-        factor[h] = exp2_fast(base[h] - now);
-        base[h] = now, sum[h] *= factor[h];
+        const float now = fmaxf(r.base[h], top[h]);
+        factor[h] = rebase(r.base[h], now, c);
+        r.base[h] = now, r.offset[h] = now * c, r.sum[h] *= factor[h];
       }
+      r.far = __ballot_sync(0xffffffffu, fmaxf(fabsf(r.offset[0]), fabsf(r.offset[1])) > FAR) != 0;
+      if (r.far) r.offset[0] = r.offset[1] = 0;
+    }
+    if (r.far) {
+#pragma unroll
+      for (int i = 0; i < KEYS / 2; i++) score[i] -= r.base[i / 2 % 2];
     }
 #pragma unroll
-    for (int i = 0; i < KEYS / 2; i++) score[i] = exp2_fast(fmaf(score[i], c, -base[i / 2 % 2]));
+    for (int i = 0; i < KEYS / 2; i++) score[i] = exp2_fast(fmaf(score[i], c, -r.offset[i / 2 % 2]));
     return changed;
   }
 
@@ -236,14 +251,14 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     return p.sums + p.count * QUERIES * D + (part * QUERIES + 64 * group + 16 * warp + threadIdx.x % 32 / 4) * 2;
   }
 
-  static __device__ __forceinline__ void store_part(const float (&out)[OUTS], const float (&base)[2], const float (&sum)[2], const KeyParts &p, int64_t part, int group, int warp) {
+  static __device__ __forceinline__ void store_part(const float (&out)[OUTS], const Rows &r, const KeyParts &p, int64_t part, int group, int warp) {
     pack<float> *to = pieces(p, part, group, warp);
     float *row = totals(p, part, group, warp);
 #pragma unroll
     for (int j = 0; j < D / 8; j++) store_pack(to + 32 * j, pack<float>{{out[4 * j], out[4 * j + 1], out[4 * j + 2], out[4 * j + 3]}});
 #pragma unroll
     for (int h = 0; h < 2; h++)
-      if (threadIdx.x % 4 == 0) row[16 * h] = base[h], row[16 * h + 1] = sum[h];
+      if (threadIdx.x % 4 == 0) row[16 * h] = r.base[h], row[16 * h + 1] = r.sum[h];
   }
 
   // The second launch: a warp brings the parts of 64 columns (blockIdx.y) of its 16 queries to one base and divides.
@@ -252,8 +267,9 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     const int group = blockIdx.x % GROUPS, warp = threadIdx.x / 32, lane = threadIdx.x % 32, column = 64 * blockIdx.y;
     const Work w = work_of(a, together, p, p.whole + split * p.parts);
     const int row0 = w.first + 64 * group + 16 * warp + lane / 4;
-    float out[8][4] = {}, base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {};
+    float out[8][4] = {}, base[2] = {NOTHING, NOTHING}, sum[2] = {};
     if (row0 - lane / 4 >= a.sq) return;
+    const float c = a.scale * LOG2E;
     for (int64_t part = split * p.parts; part < (split + 1) * p.parts; part++) {
       const pack<float> *from = pieces(p, part, group, warp) + 32 * (column / 8);
       const float *row = totals(p, part, group, warp);
@@ -261,7 +277,7 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
 #pragma unroll
       for (int h = 0; h < 2; h++) {
         const float b = row[16 * h], now = fmaxf(base[h], b);
-        old[h] = exp2_fast(base[h] - now), add[h] = exp2_fast(b - now);
+        old[h] = rebase(base[h], now, c), add[h] = rebase(b, now, c);
         base[h] = now, sum[h] = sum[h] * old[h] + row[16 * h + 1] * add[h];
       }
 #pragma unroll
@@ -273,7 +289,7 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     }
 #pragma unroll
     for (int h = 0; h < 2; h++) {
-      const float inverse = sum[h] > 0 ? 1 / sum[h] : 0.0f;
+      const float inverse = sees(a, row0 + 8 * h, 0) ? 1 / sum[h] : 0.0f;
       unsigned *to = (unsigned *)(o + (w.head * a.sq + row0 + 8 * h) * D + column) + lane % 4;
       if (row0 + 8 * h < a.sq) {
 #pragma unroll
@@ -287,14 +303,15 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
     const int row0 = w.first + 64 * group + 16 * warp; // of the warp
     const uint64_t q = wgmma_operand(at.q + group * 8192, 16, 1024), k = wgmma_operand(at.k, 16, 1024), v = wgmma_operand(at.v, ONES ? 0 : PART, 1024);
     const uint64_t ones = at.ones - at.v - (D / 64 - 1) * PART >> 4; // from the first stage of v
-    const float c = a.scale * 1.44269504f; // log2 e
+    const float c = a.scale * LOG2E;
     const int visible = a.causal ? min(a.skv, row0 + a.skv - a.sq + 1) : a.skv; // keys that the warp's first query sees
-    float out[OUTS] = {}, score[KEYS / 2], base[2] = {-3.402823466e38f, -3.402823466e38f}, sum[2] = {}, factor[2] = {1, 1}; // of two rows: base of one that has seen nothing
+    float out[OUTS] = {}, score[KEYS / 2], factor[2] = {1, 1};
+    Rows r;
     unsigned weight[KEYS / 16][4];
     auto take = [&](int n) { // scores of the block's tile n
       n += w.from;
       if ((n + 1) * KEYS > visible) mask(a, score, n * KEYS + lane % 4 * 2, row0 + lane / 4);
-      return weigh(score, c, base, sum, factor);
+      return weigh(score, c, 4 / c, r, factor);
     };
     if (w.tiles > 0) {
       Slot ks, vs;
@@ -308,7 +325,7 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
       if (lane == 0) mbarrier_arrive(at.k_empty);
       ks.next();
       take(0);
-      round(score, weight, sum);
+      round(score, weight, r.sum);
       if (w.tiles > 1) mbarrier_wait(at.k_full + 8 * ks.at, ks.phase);
       for (int n = 1; n < w.tiles; n++) {
         if (GROUPS > 1) named_barrier(TURN + group, 256);
@@ -328,7 +345,7 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
         wgmma_settled(out);
         if (lane == 0) mbarrier_arrive(at.v_empty + 8 * vs.at);
         vs.next();
-        round(score, weight, sum);
+        round(score, weight, r.sum);
         if (changed) {
 #pragma unroll
           for (int i = 0; i < OUTS; i++) out[i] *= factor[i / 2 % 2];
@@ -345,14 +362,20 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
 #pragma unroll
     for (int h = 0; h < 2; h++) {
       if (ONES) {
-        sum[h] = out[OUTS - 4 + 2 * h];
+        r.sum[h] = out[OUTS - 4 + 2 * h];
       } else {
-        sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 1);
-        sum[h] += __shfl_xor_sync(0xffffffffu, sum[h], 2);
+        r.sum[h] += __shfl_xor_sync(0xffffffffu, r.sum[h], 1);
+        r.sum[h] += __shfl_xor_sync(0xffffffffu, r.sum[h], 2);
       }
-      inverse[h] = sum[h] > 0 ? 1 / sum[h] : 0.0f;
+      inverse[h] = 1 / r.sum[h];
+      if (!sees(a, row0 + lane / 4 + 8 * h, w.from * KEYS)) { // weights of 0, whatever they met
+        inverse[h] = 0;
+#pragma unroll
+        for (int i = 0; i < OUTS; i++)
+          if (i / 2 % 2 == h) out[i] = 0;
+      }
     }
-    if (w.part >= 0) return store_part(out, base, sum, p, w.part, group, warp);
+    if (w.part >= 0) return store_part(out, r, p, w.part, group, warp);
     named_barrier(DONE + group, 128); // all four warps' wgmma have read the queries
     store(out, inverse, at.q + group * 8192 + warp * 2048, a.sq - row0, o + (w.head * a.sq + row0) * D);
   }
@@ -400,9 +423,9 @@ template <int D, int GROUPS, int KEYS, int STAGES> struct WgmmaAttention {
   }                                                                                                                                          \
   RIDGE_ENTRY(entry)                                                                                                                         \
   RIDGE_KERNEL(entry##_merge, 128)                                                                                                           \
-  (int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t together, ridge_bf16 *o, int64_t whole, int64_t parts, int64_t count,          \
-   float *sums) {                                                                                                                            \
-    const HopperHeads a = {heads, h, hkv, (int)sq, 0, false, 0};                                                                             \
+  (int64_t heads, int64_t h, int64_t hkv, int64_t sq, int64_t skv, int64_t causal, int64_t together, double scale, ridge_bf16 *o,            \
+   int64_t whole, int64_t parts, int64_t count, float *sums) {                                                                               \
+    const HopperHeads a = {heads, h, hkv, (int)sq, (int)skv, causal != 0, (float)scale};                                                     \
     WgmmaAttention<D, GROUPS, KEYS, STAGES>::merge(a, together, KeyParts{whole, (int)parts, 0, count, sums}, o);                             \
   }                                                                                                                                          \
   RIDGE_ENTRY(entry##_merge)

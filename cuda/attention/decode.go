@@ -55,7 +55,7 @@ func decode(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 	}
 	l.Args = append(l.Args, kernel.Work(0))
 	merge := kernel.Launch{Entry: l.Entry + "_merge", Grid: [3]int64{heads * rows, 1, 1}, Block: l.Block,
-		Args: append(kernel.Ints(rows, parts, blocks), kernel.Work(0), kernel.Ptr(b[3]))}
+		Args: append(kernel.Ints(rows, parts, blocks), kernel.Float(a.Scale()), kernel.Work(0), kernel.Ptr(b[3]))}
 	return kernel.Plan{Launches: []kernel.Launch{l, merge}, Workspace: blocks * rows * (a.Dim + 2) * 4}, nil
 }
 

@@ -60,7 +60,7 @@ func wgmma(o op.Op, b []kernel.Buffer, d kernel.Device) (kernel.Plan, error) {
 		return plan, nil
 	}
 	plan.Workspace = k.count * queries * (a.Dim + 2) * 4
-	args = append(kernel.Ints(heads, a.H, a.HKV, a.Sq, turns), kernel.Ptr(b[3]))
+	args = append(kernel.Ints(heads, a.H, a.HKV, a.Sq, a.Skv), kernel.Bool(a.Causal), kernel.Int(turns), kernel.Float(a.Scale()), kernel.Ptr(b[3]))
 	args = append(append(args, kernel.Ints(k.whole, k.parts, k.count)...), kernel.Work(0))
 	plan.Launches = append(plan.Launches, kernel.Launch{Entry: plan.Launches[0].Entry + "_merge", Grid: [3]int64{k.count / k.parts * s.groups, a.Dim / 64, 1},
 		Block: [3]int64{128, 1, 1}, Args: args})

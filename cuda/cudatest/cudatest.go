@@ -164,6 +164,73 @@ func With(t *testing.T, b *cuda.Backend, kernel string, params map[string]int64,
 	}
 }
 
+// Device opens the model's device for a test.
+func Device(t *testing.T) backend.Device {
+	t.Helper()
+	d, err := cuda.New().Open("cuda:0", backend.OpenOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return d
+}
+
+// Names of the kernels that may run an op.
+func Names(t *testing.T, d backend.Device, o op.Op) []string {
+	t.Helper()
+	kernels, err := d.Kernels(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, k := range kernels {
+		out = append(out, k.Name)
+	}
+	return out
+}
+
+// Apply runs a kernel on chosen inputs, by their tensors' names, each input of the op one, and gives the outputs by theirs; nil where it does not take the op. misalign: elements.
+func Apply(d backend.Device, kernel string, o op.Op, misalign int64, in map[string][]float64) (out map[string][]float64, err error) {
+	e, err := d.Prepare(op.Single(o), backend.PrepareOptions{Kernel: kernel, Misalign: misalign * o.Tensors()[0].DType.Size(), Seed: runner.Seed})
+	if backend.IsUnsupported(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, e.Release()) }()
+	if err := e.Fill(false, 0); err != nil {
+		return nil, err
+	}
+	w := e.(interface {
+		Write(name string, values []float64) error
+	})
+	for name, values := range in {
+		if err := w.Write(name, values); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.Run(1); err != nil {
+		return nil, err
+	}
+	out = map[string][]float64{}
+	for _, x := range o.Tensors() {
+		if x.Role.Input() {
+			continue
+		}
+		y := make([]float64, x.Elements())
+		if err := e.Read(x.Name, 0, int64(len(y)), y); err != nil {
+			return nil, err
+		}
+		out[x.Name] = y
+	}
+	return out, nil
+}
+
 // check verifies one kernel; alive is false when it cost the device its context, why says that it does not take the op.
 func check(t *testing.T, d backend.Device, o op.Op, opts backend.PrepareOptions, order string) (alive bool, why error) {
 	t.Helper()

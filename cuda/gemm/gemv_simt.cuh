@@ -8,9 +8,9 @@
 #define RIDGE_GEMV(entry, T)                                                                      \
   RIDGE_KERNEL(entry, 256)(int64_t m, int64_t n, const T *a, const T *x, T *y) {                  \
     for (int64_t row = global_thread() / 32; row < m; row += all_threads() / 32) {                \
-      sum_of<T>::type s;                                                                          \
+      sum_of<T>::type s = {};                                                                     \
       for (int64_t k = threadIdx.x % 32; k < n; k += 32) s.add(a[row * n + k] * x[k]);            \
-      const double v = warp_reduce(s.value(), Add());                                             \
+      const double v = value_of(warp_reduce(s.joint(), Add()));                                   \
       if (threadIdx.x % 32 == 0) y[row] = (T)v;                                                   \
     }                                                                                             \
   }                                                                                               \

@@ -14,9 +14,59 @@ struct Min {
   template <class T> __device__ __forceinline__ T operator()(T a, T b) const { return a < b ? a : b; }
 };
 
+// s += x; lost takes in what the addition loses (Knuth's two-sum), NaN where s is infinite or NaN.
+template <class T> __device__ __forceinline__ void two_sum(T &s, T &lost, T x) {
+  const T t = s + x, d = t - s;
+  lost += (s - (t - d)) + (x - d);
+  s = t;
+}
+
+// A sum of fp32 values whose error does not grow with their number, whatever their signs: 32 are added in fp32 with what that loses, then
+// carried on in fp64 (one slow fp64 addition for 32 loads, also where fp64 runs at 1/64).
+struct LongSum {
+  typedef double lane; // what lanes hand each other
+  float part = 0, lost = 0;
+  int n = 0;
+  double whole = 0;
+  __device__ __forceinline__ void add(float x) {
+    two_sum(part, lost, x);
+    if (++n == 32) whole = value(), part = lost = 0, n = 0;
+  }
+  __device__ __forceinline__ double value() const { return whole + (lost == lost ? (double)part + lost : part); }
+  __device__ __forceinline__ lane joint() const { return value(); }
+};
+
+// fp64 values with what their additions lose.
+struct ExactSum {
+  typedef ExactSum lane;
+  double s, lost; // no initial values: shared memory takes none
+  __device__ __forceinline__ void add(double x) { two_sum(s, lost, x); }
+  __device__ __forceinline__ double value() const { return lost == lost ? s + lost : s; }
+  __device__ __forceinline__ lane joint() const { return *this; }
+};
+__device__ __forceinline__ ExactSum operator+(ExactSum a, ExactSum b) {
+  a.add(b.s);
+  a.lost += b.lost;
+  return a;
+}
+
+template <class T> struct sum_of {
+  typedef LongSum type;
+};
+template <> struct sum_of<double> {
+  typedef ExactSum type;
+};
+
+__device__ __forceinline__ double value_of(double x) { return x; }
+__device__ __forceinline__ double value_of(const ExactSum &s) { return s.value(); }
+
+// v of the lane whose number differs by d.
+template <class T> __device__ __forceinline__ T of_lane(T v, int d) { return __shfl_xor_sync(0xffffffffu, v, d); }
+__device__ __forceinline__ ExactSum of_lane(ExactSum v, int d) { return {of_lane(v.s, d), of_lane(v.lost, d)}; }
+
 template <class T, class F> __device__ __forceinline__ T warp_reduce(T v, F f) {
 #pragma unroll
-  for (int d = 16; d > 0; d /= 2) v = f(v, __shfl_xor_sync(0xffffffffu, v, d));
+  for (int d = 16; d > 0; d /= 2) v = f(v, of_lane(v, d));
   return v;
 }
 
@@ -41,39 +91,8 @@ template <class T, class F> __device__ __forceinline__ T all_reduce(T v, T *lane
   if (threadIdx.x % 32 == 0) lanes[threadIdx.x / 32] = v;
   __syncthreads();
   v = lanes[threadIdx.x & (warps - 1)];
-  for (int d = warps / 2; d > 0; d /= 2) v = f(v, __shfl_xor_sync(0xffffffffu, v, d));
+  for (int d = warps / 2; d > 0; d /= 2) v = f(v, of_lane(v, d));
   return v;
 }
-
-// A sum of fp32 values whose error does not grow with their number: 32 are added in fp32, then
-// carried on in fp64 (one slow fp64 addition for 32 loads, also where fp64 runs at 1/64).
-struct LongSum {
-  float part = 0;
-  int n = 0;
-  double whole = 0;
-  __device__ __forceinline__ void add(float x) {
-    part += x;
-    if (++n == 32) whole += part, part = 0, n = 0;
-  }
-  __device__ __forceinline__ double value() const { return whole + part; }
-};
-
-// fp64 values with Neumaier's compensation (Knuth's two-sum).
-struct ExactSum {
-  double s = 0, c = 0;
-  __device__ __forceinline__ void add(double x) {
-    const double t = s + x, d = t - s;
-    c += (s - (t - d)) + (x - d);
-    s = t;
-  }
-  __device__ __forceinline__ double value() const { return s + c; }
-};
-
-template <class T> struct sum_of {
-  typedef LongSum type;
-};
-template <> struct sum_of<double> {
-  typedef ExactSum type;
-};
 
 #endif

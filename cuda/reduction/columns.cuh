@@ -23,7 +23,7 @@ struct Columns {
   template <int N, class V, class F> __device__ __forceinline__ V join(V (&v)[N], V *tile, F f) const {
     for (int d = width; d < 32; d *= 2)
 #pragma unroll
-      for (int k = 0; k < N; k++) v[k] = f(v[k], __shfl_xor_sync(0xffffffffu, v[k], d));
+      for (int k = 0; k < N; k++) v[k] = f(v[k], of_lane(v[k], d));
     const int lane = threadIdx.x % 32, columns = width * N, warps = blockDim.x / 32;
     if (lane < width)
 #pragma unroll

@@ -54,6 +54,17 @@ template <class T> struct Held {
     });
     return all_reduce((typename joined<T>::type)s, lanes, Add());
   }
+
+  // The same in fp64, for sums that leave fp32's range. Calls have a barrier between them.
+  template <class F> __device__ __forceinline__ double wide_sum(F f) const {
+    RIDGE_SHARED(double, lanes, [32]);
+    double s = 0;
+    each([&](int, int u) {
+#pragma unroll
+      for (int k = 0; k < W; k++) s += f((double)load(at[u].at[k]));
+    });
+    return all_reduce(s, lanes, Add());
+  }
 };
 
 #endif

@@ -6,36 +6,61 @@
 //
 // Bytes: x read once, y written once. A block takes a row. The entries …_held keep it in registers (held.cuh); the others take rows of any length and
 // alignment with 256 threads, which read it three times (twice): rows up to about 100 KB are still in L1 or L2 then. Sums: at most 32 elements in fp32, then fp64; a
-// held row of bf16 stays in fp32.
+// held row of bf16 stays in fp32. Where that gives no finite number, as for numbers of 2e19 and up, whose squares fp32 does not hold, a row is summed once more in fp64.
 // The memory's bandwidth binds.
 #ifndef RIDGE_NORM_CUH
 #define RIDGE_NORM_CUH
 
 #include "held.cuh"
 
-__device__ __forceinline__ float inverse_root(double squares, int64_t cols, float eps) { return 1.0f / sqrtf((float)(squares / (double)cols) + eps); }
+__device__ __forceinline__ float inverse_root(double squares, int64_t cols, float eps) {
+  const double mean = squares / (double)cols;
+  return mean < 1e38 ? 1.0f / sqrtf((float)mean + eps) : (float)(1 / sqrt(mean));
+}
+
+struct Itself {
+  template <class N> __device__ __forceinline__ N operator()(N x) const { return x; }
+};
+struct Square {
+  template <class N> __device__ __forceinline__ N operator()(N x) const { return x * x; }
+};
+struct SquareFrom { // of the difference: E[x²] − E[x]² would cancel
+  float mean;
+  template <class N> __device__ __forceinline__ N operator()(N x) const { return (x - mean) * (x - mean); }
+};
+
+// A row in memory, of 256 threads; sums as Held's.
+template <class T> struct Line {
+  const T *x;
+  int64_t cols;
+  template <class F> __device__ __forceinline__ double sum(double *lanes, F f) const {
+    LongSum s;
+    for (int64_t i = threadIdx.x; i < cols; i += 256) s.add(f(load(x[i])));
+    return block_reduce(s.value(), lanes, Add());
+  }
+  template <class F> __device__ __forceinline__ double wide_sum(F f) const {
+    RIDGE_SHARED(double, lanes, [8]);
+    double s = 0;
+    for (int64_t i = threadIdx.x; i < cols; i += 256) s += f((double)load(x[i]));
+    return block_reduce(s, lanes, Add());
+  }
+};
+
+template <class R, class L, class F> __device__ __forceinline__ double row_sum(const R &row, L *lanes, F f) {
+  const double s = row.sum(lanes, f);
+  return fabs(s) < INFINITY ? s : row.wide_sum(f); // the same for the whole block
+}
 
 template <class T>
 __device__ __forceinline__ void layer_norm(const T *line, const T *gamma, const T *beta, T *y, int64_t cols, float eps, double *lanes) {
-  LongSum s;
-  for (int64_t i = threadIdx.x; i < cols; i += 256) s.add(load(line[i]));
-  const float mean = (float)(block_reduce(s.value(), lanes, Add()) / (double)cols);
-  LongSum q; // of the differences: E[x²] − E[x]² would cancel
-  for (int64_t i = threadIdx.x; i < cols; i += 256) {
-    const float d = load(line[i]) - mean;
-    q.add(d * d);
-  }
-  const float f = inverse_root(block_reduce(q.value(), lanes, Add()), cols, eps);
+  const Line<T> row = {line, cols};
+  const float mean = (float)(row_sum(row, lanes, Itself()) / (double)cols);
+  const float f = inverse_root(row_sum(row, lanes, SquareFrom{mean}), cols, eps);
   for (int64_t i = threadIdx.x; i < cols; i += 256) y[i] = element<T>::store((load(line[i]) - mean) * (f * load(gamma[i])) + load(beta[i]));
 }
 
 template <class T> __device__ __forceinline__ void rms_norm(const T *line, const T *gamma, T *y, int64_t cols, float eps, double *lanes) {
-  LongSum q;
-  for (int64_t i = threadIdx.x; i < cols; i += 256) {
-    const float v = load(line[i]);
-    q.add(v * v);
-  }
-  const float f = inverse_root(block_reduce(q.value(), lanes, Add()), cols, eps);
+  const float f = inverse_root(row_sum(Line<T>{line, cols}, lanes, Square()), cols, eps);
   for (int64_t i = threadIdx.x; i < cols; i += 256) y[i] = element<T>::store(load(line[i]) * (f * load(gamma[i])));
 }
 
@@ -47,8 +72,8 @@ template <class T> __device__ __forceinline__ void add_row(const T *x, const T *
 template <class T>
 __device__ __forceinline__ void layer_norm_held(const Held<T> &row, const T *gamma, const T *beta, T *y, int64_t cols, float eps, typename joined<T>::type (*lanes)[32]) {
   typedef typename Held<T>::Pack Pack;
-  const float mean = (float)(row.sum(lanes[0], [](float x) { return x; }) / (double)cols);
-  const float f = inverse_root(row.sum(lanes[1], [mean](float x) { return (x - mean) * (x - mean); }), cols, eps);
+  const float mean = (float)(row_sum(row, lanes[0], Itself()) / (double)cols);
+  const float f = inverse_root(row_sum(row, lanes[1], SquareFrom{mean}), cols, eps);
   row.each([&](int i, int u) {
     const Pack g = ((const Pack *)gamma)[i], b = ((const Pack *)beta)[i];
     Pack p;
@@ -60,7 +85,7 @@ __device__ __forceinline__ void layer_norm_held(const Held<T> &row, const T *gam
 
 template <class T> __device__ __forceinline__ void rms_norm_held(const Held<T> &row, const T *gamma, T *y, int64_t cols, float eps, typename joined<T>::type (*lanes)[32]) {
   typedef typename Held<T>::Pack Pack;
-  const float f = inverse_root(row.sum(lanes[0], [](float x) { return x * x; }), cols, eps);
+  const float f = inverse_root(row_sum(row, lanes[0], Square()), cols, eps);
   row.each([&](int i, int u) {
     const Pack g = ((const Pack *)gamma)[i];
     Pack p;

@@ -10,7 +10,8 @@
 // its columns 3875; 1024 x 1024: all 5.2 us, columns 6.0, rows 2.6, with a join whose threads loop over parts and with two launches for the columns; with a part a thread and one
 // launch not yet measured. Versions: an element at a time in contiguous pieces had 3815, 0.888, and 2800.
 //
-// The order is fixed by the shape, so the same bits come every time. fp32 and bf16 sums: at most 32 elements in fp32, then fp64.
+// The order is fixed by the shape, so the same bits come every time. fp32 and bf16 sums: at most 32 elements in fp32, as a tree, then fp64; fp64 sums: with what each addition loses, between lanes
+// and parts too, so that the error does not grow with the length.
 //
 //   rows: a line is n contiguous elements. Grid (lines, parts), the threads along the line, TURN loads of 16 bytes each before the first is used.
 //   cols: line c is x[0..n)[c], rows of cols elements. Grid (columns / the block's, parts): columns.cuh.
@@ -31,46 +32,54 @@ template <int FROM, int N, int ALL> __device__ __forceinline__ float sum_halves(
     return sum_halves<FROM, N / 2>(x) + sum_halves<FROM + N / 2, N / 2>(x);
 }
 
-// add takes N values at once, idle() changes none.
+// add takes N values at once, idle() changes none; lane is what lanes join, of(x) that of one value.
 template <class T, int KIND> struct Fold;
 template <class T> struct Fold<T, SUM> {
+  typedef double lane;
   double whole = 0;
   static __device__ __forceinline__ float idle() { return 0; }
   template <int N> __device__ __forceinline__ void add(const float (&x)[N]) { whole += sum_halves<0, N>(x); }
-  __device__ __forceinline__ double value() const { return whole; }
-  static __device__ __forceinline__ double join(double a, double b) { return a + b; }
+  __device__ __forceinline__ lane value() const { return whole; }
+  static __device__ __forceinline__ lane of(double x) { return x; }
+  static __device__ __forceinline__ lane join(lane a, lane b) { return a + b; }
 };
 template <> struct Fold<double, SUM> {
-  ExactSum s;
+  typedef ExactSum lane;
+  lane s = {};
   static __device__ __forceinline__ double idle() { return 0; }
   template <int N> __device__ __forceinline__ void add(const double (&x)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) s.add(x[i]);
   }
-  __device__ __forceinline__ double value() const { return s.value(); }
-  static __device__ __forceinline__ double join(double a, double b) { return a + b; }
+  __device__ __forceinline__ lane value() const { return s; }
+  static __device__ __forceinline__ lane of(double x) { return {x, 0}; }
+  static __device__ __forceinline__ lane join(lane a, lane b) { return a + b; }
 };
 template <class T> struct Fold<T, MAX> {
   typedef typename element<T>::wide wide;
+  typedef double lane;
   wide m = -INFINITY;
   static __device__ __forceinline__ wide idle() { return -INFINITY; }
   template <int N> __device__ __forceinline__ void add(const wide (&x)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) m = fmax(m, x[i]);
   }
-  __device__ __forceinline__ double value() const { return m; }
-  static __device__ __forceinline__ double join(double a, double b) { return fmax(a, b); }
+  __device__ __forceinline__ lane value() const { return m; }
+  static __device__ __forceinline__ lane of(double x) { return x; }
+  static __device__ __forceinline__ lane join(lane a, lane b) { return fmax(a, b); }
 };
 template <class T> struct Fold<T, MIN> {
   typedef typename element<T>::wide wide;
+  typedef double lane;
   wide m = INFINITY;
   static __device__ __forceinline__ wide idle() { return INFINITY; }
   template <int N> __device__ __forceinline__ void add(const wide (&x)[N]) {
 #pragma unroll
     for (int i = 0; i < N; i++) m = fmin(m, x[i]);
   }
-  __device__ __forceinline__ double value() const { return m; }
-  static __device__ __forceinline__ double join(double a, double b) { return fmin(a, b); }
+  __device__ __forceinline__ lane value() const { return m; }
+  static __device__ __forceinline__ lane of(double x) { return x; }
+  static __device__ __forceinline__ lane join(lane a, lane b) { return fmin(a, b); }
 };
 
 // The rows of n that part takes.
@@ -118,7 +127,7 @@ __device__ __forceinline__ void end_piece(double v, double *partial, T *y, int64
 }
 
 template <class T, int KIND>
-__device__ __forceinline__ void reduce_rows(const T *x, double *partial, T *y, int64_t n, double divisor, double *lanes) {
+__device__ __forceinline__ void reduce_rows(const T *x, double *partial, T *y, int64_t n, double divisor, typename Fold<T, KIND>::lane *lanes) {
   typedef Fold<T, KIND> F;
   typedef typename element<T>::wide wide;
   constexpr int W = 16 / sizeof(T);
@@ -138,13 +147,15 @@ __device__ __forceinline__ void reduce_rows(const T *x, double *partial, T *y, i
         const wide e[1] = {load(line[i])};
         f.add(e);
       });
-  const double v = all_reduce(f.value(), lanes, [](double a, double b) { return F::join(a, b); });
-  if (threadIdx.x == 0) end_piece(v, partial, y, blockIdx.x, divisor);
+  typedef typename F::lane lane;
+  const lane v = all_reduce(f.value(), lanes, [](lane a, lane b) { return F::join(a, b); });
+  if (threadIdx.x == 0) end_piece(value_of(v), partial, y, blockIdx.x, divisor);
 }
 
 template <class T, int KIND, int N>
-__device__ __forceinline__ void reduce_cols(const T *x, double *partial, T *y, int64_t n, int64_t cols, int64_t width, double divisor, double *tile) {
+__device__ __forceinline__ void reduce_cols(const T *x, double *partial, T *y, int64_t n, int64_t cols, int64_t width, double divisor, typename Fold<T, KIND>::lane *tile) {
   typedef Fold<T, KIND> F;
+  typedef typename F::lane lane;
   typedef typename element<T>::wide wide;
   const Columns at(width);
   const int64_t c = at.column(N);
@@ -165,41 +176,46 @@ __device__ __forceinline__ void reduce_cols(const T *x, double *partial, T *y, i
         f[k].add(e);
       }
     }
-  double mine[N];
+  lane mine[N];
 #pragma unroll
   for (int k = 0; k < N; k++) mine[k] = f[k].value();
-  const double v = at.join(mine, tile, [](double a, double b) { return F::join(a, b); });
+  const lane v = at.join(mine, tile, [](lane a, lane b) { return F::join(a, b); });
   const int64_t line = (int64_t)blockIdx.x * at.width * N + threadIdx.x;
-  if ((int)threadIdx.x < at.width * N && line < cols) end_piece(v, partial, y, line, divisor);
+  if ((int)threadIdx.x < at.width * N && line < cols) end_piece(value_of(v), partial, y, line, divisor);
 }
 
 // A block a line.
-template <class T, int KIND> __device__ __forceinline__ void reduce_parts(const double *partial, T *y, int64_t parts, double divisor, double *lanes) {
+template <class T, int KIND> __device__ __forceinline__ void reduce_parts(const double *partial, T *y, int64_t parts, double divisor, typename Fold<T, KIND>::lane *lanes) {
   typedef Fold<T, KIND> F;
-  double v = F::idle();
-  for (int64_t p = threadIdx.x; p < parts; p += blockDim.x) v = F::join(v, partial[blockIdx.x * parts + p]);
-  v = all_reduce(v, lanes, [](double a, double b) { return F::join(a, b); });
-  if (threadIdx.x == 0) y[blockIdx.x] = result_of<T>(v, divisor);
+  typedef typename F::lane lane;
+  lane v = F::of(F::idle());
+  for (int64_t p = threadIdx.x; p < parts; p += blockDim.x) v = F::join(v, F::of(partial[blockIdx.x * parts + p]));
+  v = all_reduce(v, lanes, [](lane a, lane b) { return F::join(a, b); });
+  if (threadIdx.x == 0) y[blockIdx.x] = result_of<T>(value_of(v), divisor);
 }
 
 #define RIDGE_REDUCE(prefix, T, name, KIND)                                                                                                   \
   RIDGE_KERNEL(prefix##_rows_##name, 256) (const T *x, double *partial, T *y, int64_t n, double divisor) {                                   \
-    RIDGE_SHARED(double, lanes, [32]);                                                                                                        \
+    typedef Fold<T, KIND>::lane lane;                                                                                                         \
+    RIDGE_SHARED(lane, lanes, [32]);                                                                                                          \
     reduce_rows<T, KIND>(x, partial, y, n, divisor, lanes);                                                                                   \
   }                                                                                                                                           \
   RIDGE_ENTRY(prefix##_rows_##name)                                                                                                           \
   RIDGE_KERNEL(prefix##_cols_##name, 512)(const T *x, double *partial, T *y, int64_t n, int64_t cols, int64_t width, double divisor) {        \
-    RIDGE_SHARED(double, tile, [16 * COLUMNS]);                                                                                               \
+    typedef Fold<T, KIND>::lane lane;                                                                                                         \
+    RIDGE_SHARED(lane, tile, [16 * COLUMNS]);                                                                                                 \
     reduce_cols<T, KIND, 16 / sizeof(T)>(x, partial, y, n, cols, width, divisor, tile);                                                       \
   }                                                                                                                                           \
   RIDGE_ENTRY(prefix##_cols_##name)                                                                                                           \
   RIDGE_KERNEL(prefix##_cols_unaligned_##name, 512)(const T *x, double *partial, T *y, int64_t n, int64_t cols, int64_t width, double divisor) { \
-    RIDGE_SHARED(double, tile, [16 * COLUMNS]);                                                                                               \
+    typedef Fold<T, KIND>::lane lane;                                                                                                         \
+    RIDGE_SHARED(lane, tile, [16 * COLUMNS]);                                                                                                 \
     reduce_cols<T, KIND, 1>(x, partial, y, n, cols, width, divisor, tile);                                                                    \
   }                                                                                                                                           \
   RIDGE_ENTRY(prefix##_cols_unaligned_##name)                                                                                                 \
   RIDGE_KERNEL(prefix##_parts_##name, 256)(const double *partial, T *y, int64_t parts, double divisor) {                                      \
-    RIDGE_SHARED(double, lanes, [32]);                                                                                                        \
+    typedef Fold<T, KIND>::lane lane;                                                                                                         \
+    RIDGE_SHARED(lane, lanes, [32]);                                                                                                          \
     reduce_parts<T, KIND>(partial, y, parts, divisor, lanes);                                                                                 \
   }                                                                                                                                           \
   RIDGE_ENTRY(prefix##_parts_##name)
