@@ -8,7 +8,7 @@
 // to L2 at 17 bytes a cycle. A block of A 256 KiB, two groups of B 256 KiB in an L2 of 2 MiB.
 // Against the kernel for Zen, one thread on Granite Rapids (docs/kernels/gemm.md): packing beside by vectors, not by general registers,
 // 256^3 1.037, 512^3 1.033, 768^3 1.032, 8x4096x4096 1.30; MC 128 and KC 512 to 256 each 256^3 1.015, 512^3 1.012; where B comes
-// packed beforehand 16x4096x4096 1.05, 512^3 0.986, 1024^3 0.989, kept the same there, for a packed operand changes no bit of a result (but of small products' last columns: gemm_small_half.h).
+// packed beforehand 16x4096x4096 1.05, 512^3 0.986, 1024^3 0.989, kept the same there, for a packed operand changes no bit of a result (but where nothing is packed otherwise: gemm_small.h).
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512fp16_14x32)

@@ -20,6 +20,8 @@
 typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #ifndef GEMM_SMALL_SHARE
+#define GEMM_SLIM_C (1 << 19)
+#define GEMM_SLIM_WIDE 48 // rows of A of 16 bits at a time: whole tiles of any height
 #define GEMM_SLIM_K 4096 // one chain of sums: kernels.def
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #define GEMM_SMALL_TURNED 128 // rows of C that are worth turning B once more
@@ -292,8 +294,8 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const
   }
 }
 
-// Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to `room`, K x NR sums, or where K is short to the stack. A of 16 bits
-// is widened as many rows at a time as the stack has room for.
+// Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to `room` (small_bytes), or where K is short to the stack. A of 16 bits
+// is widened there, so many rows at a time.
 GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, int64_t i0, int32_t m, int64_t j0, int32_t n) {
   enum { L = GEMM_LANES };
   GEMM_S near[GEMM_SMALL_K * GEMM_NR] __attribute__((aligned(64))), *bp = room ? room : near;
@@ -303,9 +305,9 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
   const int64_t lda = g->lda;
   const int32_t most = m;
 #else
-  GEMM_S wide[GEMM_SMALL_A] __attribute__((aligned(64)));
+  GEMM_S close[GEMM_SMALL_A] __attribute__((aligned(64))), *wide = room ? room + g->K * GEMM_NR : close;
   const int64_t lda = g->K;
-  const int32_t most = (int32_t)(GEMM_SMALL_A / gemm_most(lda, 1));
+  const int32_t most = room ? GEMM_SLIM_WIDE : (int32_t)(GEMM_SMALL_A / gemm_most(lda, 1));
 #endif
   for (int32_t j = 0; j < n; j += GEMM_NR) {
     const int32_t w = (int32_t)gemm_min(GEMM_NR, n - j);
@@ -376,8 +378,10 @@ GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, GEMM_S *room, int6
   if (!GEMM_SAME || g->trans_b)
     GEMM_F(small_staged)(g, room, i0, (int32_t)m, j0, (int32_t)n);
 #if GEMM_SAME
-  else
-    GEMM_F(small_direct)(g, i0, (int32_t)m, j0, (int32_t)n);
+  else { // by rows whose part of C stays in L2 from one panel of B to the next
+    const int64_t most = gemm_most(GEMM_SLIM_C / (n * (int64_t)sizeof(GEMM_S)) / 48, 1) * 48; // whole tiles of any height
+    for (int64_t i = 0; i < m; i += most) GEMM_F(small_direct)(g, i0 + i, (int32_t)gemm_min(most, m - i), j0, (int32_t)n);
+  }
 #endif
 }
 
@@ -414,9 +418,10 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
   }
 }
 
-// Whether all of B stays in L2 beside what is read of A, which then is not packed, however many rows and however long K is: packing it would cost as
+// Whether B is so narrow, and stays in L2 beside what is read of A, that A is not packed, however many its rows and however long K: packing it costs as
 // much as the multiply-adds of some 16 columns. One row reads B best in the order it lies in (gemm_thin.h), a few against B stored [N,K] go by dot products
-// (gemm_dots.h), and where rows of B begin within a line many of them load it in two parts too often.
+// (gemm_dots.h). Rows of B a page apart evict each other (4096x4096x64 0.55, 512x1024x256 0.64 of the packed way's rate), and wider products
+// gain up to 1.07 where a core is alone and lose as much beside another thread, as these tiles have more instructions.
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
   if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > GEMM_SLIM_B) return 0;
@@ -424,8 +429,8 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
 #endif
   if (!GEMM_SAME) return g->N <= 2 * GEMM_NR; // A is widened once for each panel
-  if (g->trans_b) return 1;
-  return g->M <= 32 || g->N * size <= 1280 || g->N * g->K * size <= GEMM_SMALL_B || g->ldb * size % 64 == 0;
+  if (g->trans_b) return g->N * size <= 1024 && (g->K >= 128 || g->M * g->N * size <= 2 * GEMM_SLIM_C);
+  return g->ldb * size < 4096 && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024));
 }
 
 // With block sizes given the packed loops are wanted.
@@ -440,9 +445,10 @@ RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
   return rows * g->K <= GEMM_SMALL_A;
 }
 
-// Bytes of a thread's panel of B.
+// Bytes of a thread's panel of B, and of the rows of A that it widens.
 RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g) {
-  return g->K > GEMM_SMALL_K && (!GEMM_SAME || g->trans_b) ? ridge_apart(g->K * GEMM_NR * (int64_t)sizeof(GEMM_S)) : 0;
+  if (g->K <= GEMM_SMALL_K || (GEMM_SAME && !g->trans_b)) return 0;
+  return ridge_apart(g->K * (GEMM_NR + (GEMM_SAME ? 0 : GEMM_SLIM_WIDE)) * (int64_t)sizeof(GEMM_S));
 }
 
 GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
