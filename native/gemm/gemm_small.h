@@ -421,7 +421,8 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
 // Whether B is so narrow, and stays in L2 beside what is read of A, that A is not packed, however many its rows and however long K: packing it costs as
 // much as the multiply-adds of some 16 columns. One row reads B best in the order it lies in (gemm_thin.h), a few against B stored [N,K] go by dot products
 // (gemm_dots.h). Rows of B a page apart evict each other (4096x4096x64 0.55, 512x1024x256 0.64 of the packed way's rate), and wider products
-// gain up to 1.07 where a core is alone and lose as much beside another thread, as these tiles have more instructions.
+// gain up to 1.07 where a core is alone and lose as much beside another thread, as these tiles have more instructions; but where K is so short that
+// packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30.
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
   if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > GEMM_SLIM_B) return 0;
@@ -430,7 +431,7 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
 #endif
   if (!GEMM_SAME) return g->N <= 2 * GEMM_NR; // A is widened once for each panel
   if (g->trans_b) return g->N * size <= 1024 && (g->K >= 128 || g->M * g->N * size <= 2 * GEMM_SLIM_C);
-  return g->ldb * size < 4096 && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024));
+  return g->ldb * size < 4096 && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024) || (g->K <= 32 && g->M * g->N * size <= 4 * GEMM_SLIM_C));
 }
 
 // With block sizes given the packed loops are wanted.
