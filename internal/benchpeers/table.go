@@ -259,6 +259,14 @@ func rows() []row {
 		}
 		gemm("GEMM skinny fp32", record.FP32, limits, s[0], s[1], s[2])
 	}
+	// B in L2, of few columns or a short K, of sizes that fill no tile.
+	for _, s := range [][3]int64{{1, 1024, 1024}, {4, 300, 300}, {1000, 1, 3000}, {1024, 16, 4096}, {1000, 32, 1000}, {1000, 100, 600}, {4096, 64, 4096}, {579, 353, 14}} {
+		gemm("GEMM narrow fp32", record.FP32, arithmetic, s[0], s[1], s[2])
+	}
+	for _, s := range [][3]int64{{102, 15, 744}, {168, 43, 1867}, {328, 101, 80}} {
+		out = append(out, row{group: "Linear narrow, weights [N,K], fp32", label: fmt.Sprintf("%d×%d×%d", s[0], s[1], s[2]), op: "linear", dtype: record.FP32, metric: "gflops",
+			params: params("m=%d,n=%d,k=%d,bias=0", s[0], s[1], s[2]), limits: arithmetic})
+	}
 	// Weights as a linear layer stores them, [N,K]: a few tokens at a time.
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 		for _, m := range []int64{1, 4, 16, 64} {
