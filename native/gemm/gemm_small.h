@@ -20,6 +20,7 @@
 typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #ifndef GEMM_SMALL_SHARE
+#define GEMM_SMALL_AHEAD 6 // rows of B
 #define GEMM_SLIM_C (1 << 19)
 #define GEMM_SLIM_WIDE 48 // rows of A of 16 bits at a time: whole tiles of any height
 #define GEMM_SLIM_K 4096 // one chain of sums: kernels.def
@@ -392,12 +393,13 @@ RIDGE_INLINE int GEMM_F(small_busy)(const ridge_gemm_args *g, int nthreads) {
 }
 
 // Whether they share its columns: where rows, as row-wise steps before and after share them, would be too few, or where each
-// thread turns B and all of it would be too much work beside them: at 128 rows and two threads turning it twice costs 6 %. Not where that would leave
-// more threads idle than rows do.
+// thread turns B and all of it would be too much work beside them: at 128 rows and two threads turning it twice costs 6 %; or where L2 does not hold all
+// of B. Not where that would leave more threads idle than rows do.
 RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
   const int turned = !GEMM_SAME || g->trans_b;
   if (!turned && (g->N + GEMM_LANES - 1) / GEMM_LANES < gemm_min(busy, g->M)) return 0;
-  return busy > 1 && (turned ? g->N >= busy * GEMM_NR && g->M < GEMM_SMALL_TURNED * (busy - 1) : g->M < 4 * busy);
+  if (turned) return busy > 1 && g->N >= busy * GEMM_NR && g->M < GEMM_SMALL_TURNED * (busy - 1);
+  return busy > 1 && (g->M < 4 * busy || g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SLIM_B);
 }
 
 // One thread's share of one product.
@@ -422,10 +424,10 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
 // much as the multiply-adds of some 16 columns. One row reads B best in the order it lies in (gemm_thin.h), a few against B stored [N,K] go by dot products
 // (gemm_dots.h). Rows of B a page apart evict each other (4096x4096x64 0.55, 512x1024x256 0.64 of the packed way's rate), and wider products
 // gain up to 1.07 where a core is alone and lose as much beside another thread, as these tiles have more instructions; but where K is so short that
-// packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30.
+// packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30. Up to 32 rows B may be larger than L2: 16x1000x900 1.26, 8x900x1000 1.13.
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
-  if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > GEMM_SLIM_B) return 0;
+  if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > (g->M <= 32 ? 4 : 1) * GEMM_SLIM_B) return 0;
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
 #endif

@@ -7,7 +7,8 @@
 //
 // GEMM_FROM_MEMORY (cores with AVX512-FP16): up to two vectors wide the multiply-adds read A, at no index: Intel's cores split a multiply-add whose
 // address has one in two (Emerald Rapids, slow state: 14 x 2 vectors 0.50 of the probe with an index, 0.85 without; docs/kernels/gemm.md). So one
-// pointer walks down the rows, and some steps of k go row by row, their vectors of B in registers, to move it less often.
+// pointer walks down the rows, and some steps of k go row by row, their vectors of B in registers, to move it less often. Wide tiles ask for rows of B
+// that they read later, which no prefetcher follows at such pitches: 3x665x609 1.63, 8x700x700 and 16x960x512 1.3, 64x200x1000 1.07, 256^3 the same.
 // Otherwise three rows share a pointer and two strides; the compiler is kept from seeing through them: it would derive a dozen
 // addresses and spill them.
 GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
@@ -39,6 +40,8 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a,
     V bv[Q][4];                                                                                                      \
     RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                  \
       GEMM_SMALL_B(bv[q])                                                                                            \
+      if (v > 2)                                                                                                     \
+        RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) __builtin_prefetch(pb + GEMM_SMALL_AHEAD * down + 64 * j + 63); \
       pb += down;                                                                                                    \
       __asm__("" : "+r"(pb));                                                                                        \
     }                                                                                                                \

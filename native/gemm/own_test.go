@@ -74,7 +74,10 @@ func TestFewRowsReadBFromCachesAndFromMemory(t *testing.T) {
 			ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, 1030+i, 261+i)))
 		}
 	}
+	// Threads share columns: up to 32 rows against more than L2 holds of B.
+	ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(20, 135, 600)), kerneltest.Op(t, "gemm", record.FP64, shape(17, 70, 600)))
 	if !testing.Short() { // 2059 rows: eight at a time, and three are left
+		ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(20, 303, 900)))
 		ops = append(ops, kerneltest.Op(t, "gemm", record.FP32, shape(1, 2101, 2059)), kerneltest.Op(t, "gemm", record.FP32, shape(2, 2101, 2059)),
 			kerneltest.Op(t, "gemm", record.FP64, shape(1, 1051, 2059)), kerneltest.Op(t, "gemm", record.FP64, shape(2, 1051, 2059)))
 	}
