@@ -35,12 +35,12 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a,
   const int steps = v > 3 ? 1 : v > 1 ? 2 : 4; // of k that go row by row: vectors of B held
   const char *pa = (const char *)a;
   const int64_t by = lda * S, back = r * by;
-#define GEMM_SMALL_STEPS(n)                                                                                          \
+#define GEMM_SMALL_STEPS(n, ask)                                                                                     \
   {                                                                                                                  \
     V bv[Q][4];                                                                                                      \
     RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                  \
       GEMM_SMALL_B(bv[q])                                                                                            \
-      if (v > 2)                                                                                                     \
+      if (ask)                                                                                                       \
         RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) __builtin_prefetch(pb + GEMM_SMALL_AHEAD * down + 64 * j + 63); \
       pb += down;                                                                                                    \
       __asm__("" : "+r"(pb));                                                                                        \
@@ -64,8 +64,10 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a,
     __asm__("" : "+r"(pa));                                                                                          \
   }
   int64_t k = kc;
-  for (; k >= steps; k -= steps) GEMM_SMALL_STEPS(steps)
-  for (; k > 0; k--) GEMM_SMALL_STEPS(1)
+  if (v > 2)
+    for (; k >= steps + GEMM_SMALL_AHEAD; k -= steps) GEMM_SMALL_STEPS(steps, 1)
+  for (; k >= steps; k -= steps) GEMM_SMALL_STEPS(steps, 0)
+  for (; k > 0; k--) GEMM_SMALL_STEPS(1, 0)
 #undef GEMM_SMALL_STEPS
 #else
   const char *p[16]; // A by groups of rows
