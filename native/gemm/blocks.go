@@ -55,7 +55,23 @@ func small(g *op.Gemm) bool {
 	if g.D == record.FP64 {
 		size = 8
 	}
-	return g.D.Float() && g.M <= 1<<12 && g.N <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS && g.N*g.K*size <= C.GEMM_SMALL_B
+	if !g.D.Float() || g.N > 1<<12 || g.K > C.GEMM_SLIM_K || g.N*g.K*size > C.GEMM_SMALL_B {
+		return false
+	}
+	return g.M <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS || slim(g, size)
+}
+
+// slim is is_slim of gemm_small.h as far as it holds in every variant.
+func slim(g *op.Gemm, size int64) bool {
+	switch {
+	case g.Packed || g.M > 1<<24 || g.TransB && g.M <= 64:
+		return false
+	case g.D.Size() < 4:
+		return g.N <= 32
+	case g.TransB:
+		return g.N*size <= 1024 && g.K >= 128
+	}
+	return max(g.LDB, g.N)*size < 4096 && g.N*size <= 768
 }
 
 // setBlocks writes mc, kc and nc (rows of A, depth, columns of B) to bound arguments.

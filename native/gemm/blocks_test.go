@@ -34,6 +34,11 @@ func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 	if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, shape(3, 1000, 1000))); got != "" {
 		t.Errorf("three rows have class %q", got)
 	}
+	for n, want := range map[string]string{"48": "", "64": "few_columns"} { // narrow, with all of B in L2 of every chip; and larger
+		if got := gemm.Class(kerneltest.Op(t, "gemm", record.FP32, map[string]string{"m": "1000", "n": n, "k": "1200"})); got != want {
+			t.Errorf("1000 rows by %s columns have class %q, want %q", n, got, want)
+		}
+	}
 	for m, want := range map[int]string{24: "", 25: "few_rows"} { // weights stored [N,K]
 		if got := gemm.Class(kerneltest.Op(t, "linear", record.FP32, shape(m, 1000, 1000))); got != want {
 			t.Errorf("a linear layer of %d rows has class %q, want %q", m, got, want)
@@ -122,8 +127,8 @@ func TestTheTuningTableIsAppliedInItsPlaceAlone(t *testing.T) {
 		shape   map[string]string
 		tuned   bool
 	}{
-		{"in place", 2, record.FP32, shape(150, 150, 150), true}, {"other threads", 1, record.FP32, shape(150, 150, 150), false},
-		{"other precision", 2, record.FP64, shape(150, 150, 150), false}, {"other class", 2, record.FP32, shape(10, 1000, 300), false},
+		{"in place", 2, record.FP32, shape(220, 220, 220), true}, {"other threads", 1, record.FP32, shape(220, 220, 220), false},
+		{"other precision", 2, record.FP64, shape(220, 220, 220), false}, {"other class", 2, record.FP32, shape(10, 1000, 300), false},
 	} {
 		dev, err := native.New().Open("cpu", backend.OpenOptions{CPUs: slices.Repeat([]int{-1}, c.threads), Affinity: "none", Tuning: table})
 		if err != nil {

@@ -23,7 +23,6 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SMALL_AHEAD 6 // rows of B
 #define GEMM_SLIM_C (1 << 19)
 #define GEMM_SLIM_WIDE 48 // rows of A of 16 bits at a time: whole tiles of any height
-#define GEMM_SLIM_K 4096 // one chain of sums: kernels.def
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #define GEMM_SMALL_TURNED 128 // rows of C that are worth turning B once more
 #if defined(__aarch64__) // loads of A: a pointer for each row, or for three where addresses may have an index

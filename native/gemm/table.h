@@ -8,6 +8,7 @@ enum {
   GEMM_SMALL_A = 4096,       // elements of A, of 16 bits, which are widened on the stack
   GEMM_SMALL_MACS = 1 << 21, // multiply-adds
   GEMM_SMALL_B = 1 << 18,    // bytes of B in the accumulator's type: more is better read in the order it lies in
+  GEMM_SLIM_K = 4096,        // of narrow products: one chain of sums (kernels.def)
 };
 
 const ridge_kernel *ridge_gemm_table(void);
