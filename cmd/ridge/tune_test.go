@@ -76,7 +76,7 @@ func TestAStoredTuningIsUsedUnlessItIsOfAnotherMachine(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			dir := store(t, c.change)
 			// K beyond that of the products without blocks, which no tuning touches.
-			code, out, errs := ridge(t, append([]string{"bench", "gemm", "--m", "16", "--n", "16", "--k", "300", "--threads", "1",
+			code, out, errs := ridge(t, append([]string{"bench", "gemm", "--m", "16", "--n", "16", "--k", "4100", "--threads", "1",
 				"--no-ceilings", "--warmup", "1", "--trials", "5", "--data-dir", dir, "--json"}, c.more...)...)
 			if code != exitOK {
 				t.Fatalf("code %d: %s", code, errs)
