@@ -24,6 +24,22 @@ type Platform struct {
 	Skip func() bool
 }
 
+// Run makes every check, each on a platform of its own.
+func Run(t *testing.T, on func(t *testing.T) Platform) {
+	for _, c := range []struct {
+		name  string
+		check func(t *testing.T, on Platform)
+	}{
+		{"NaN and infinity of scores reach their rows as in a softmax", nanAndInfinityReachTheirRows},
+		{"scores of minus infinity have no weight", minusInfinityHasNoWeight},
+		{"huge scores are compared like others", hugeScoresAreCompared},
+		{"hidden keys have no influence", hiddenKeysHaveNoInfluence},
+		{"infinite values of visible keys give infinity", infiniteValuesGiveInfinity},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.check(t, on(t)) })
+	}
+}
+
 // problem is an op of the family with operands of its own, by the tensors' names.
 type problem struct {
 	op.Op
@@ -179,8 +195,8 @@ func describe(o op.Op) string {
 var specials = []float64{math.NaN(), math.Copysign(math.NaN(), -1), float64(math.Float32frombits(0x7fffffff)), float64(math.Float32frombits(0xffffffff)),
 	math.Inf(1), math.Inf(-1)}
 
-// NaNAndInfinityReachTheirRows puts one special element into q, K or the scores, anywhere: rows that meet it are what the softmax makes of it, the others as without it.
-func NaNAndInfinityReachTheirRows(t *testing.T, on Platform) {
+// nanAndInfinityReachTheirRows puts one special element into q, K or the scores, anywhere: rows that meet it are what the softmax makes of it, the others as without it.
+func nanAndInfinityReachTheirRows(t *testing.T, on Platform) {
 	for _, o := range on.Ops {
 		for _, name := range []string{"q", "k", "s"} {
 			n := len(problemOf(o).in[name])
@@ -198,8 +214,8 @@ func NaNAndInfinityReachTheirRows(t *testing.T, on Platform) {
 	}
 }
 
-// MinusInfinityHasNoWeight: scores of -infinity in a row, the first ones or all: the former have no weight, the latter are no softmax.
-func MinusInfinityHasNoWeight(t *testing.T, on Platform) {
+// minusInfinityHasNoWeight: scores of -infinity in a row, the first ones or all: the former have no weight, the latter are no softmax.
+func minusInfinityHasNoWeight(t *testing.T, on Platform) {
 	for _, o := range on.Ops {
 		for _, keep := range []int64{0, 1, 2} { // last scores of each second row that stay finite
 			p := problemOf(o)
@@ -216,8 +232,8 @@ func MinusInfinityHasNoWeight(t *testing.T, on Platform) {
 	}
 }
 
-// HugeScoresAreCompared: scores as large as fp32 holds, with either sign: equal ones weigh the same, and one that is larger by an eighth has all the weight.
-func HugeScoresAreCompared(t *testing.T, on Platform) {
+// hugeScoresAreCompared: scores as large as fp32 holds, with either sign: equal ones weigh the same, and one that is larger by an eighth has all the weight.
+func hugeScoresAreCompared(t *testing.T, on Platform) {
 	for _, o := range on.Ops {
 		largest := map[record.DType]float64{record.FP32: math.MaxFloat32, record.BF16: 0x1.fep127}[o.DType()]
 		for _, size := range []float64{0x1p32, 0x1p125, largest} {
@@ -251,8 +267,8 @@ func HugeScoresAreCompared(t *testing.T, on Platform) {
 	}
 }
 
-// HiddenKeysHaveNoInfluence: values that a query does not see may be as large as they like; one that sees no key has no output but 0, whatever K and V hold.
-func HiddenKeysHaveNoInfluence(t *testing.T, on Platform) {
+// hiddenKeysHaveNoInfluence: values that a query does not see may be as large as they like; one that sees no key has no output but 0, whatever K and V hold.
+func hiddenKeysHaveNoInfluence(t *testing.T, on Platform) {
 	for _, o := range on.Ops {
 		a, ok := o.(*op.Attention)
 		if !ok || !a.Causal {
@@ -285,8 +301,8 @@ func HiddenKeysHaveNoInfluence(t *testing.T, on Platform) {
 	}
 }
 
-// InfiniteValuesGiveInfinity: an infinite value that is seen is the output's, in the dimension where it stands: not NaN by a lane beside it that holds no key.
-func InfiniteValuesGiveInfinity(t *testing.T, on Platform) {
+// infiniteValuesGiveInfinity: an infinite value that is seen is the output's, in the dimension where it stands: not NaN by a lane beside it that holds no key.
+func infiniteValuesGiveInfinity(t *testing.T, on Platform) {
 	for _, o := range on.Ops {
 		p := problemOf(o)
 		if v := p.in["v"]; v != nil && !p.causal {

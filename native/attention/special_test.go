@@ -35,22 +35,4 @@ func special(t *testing.T) attentiontest.Platform {
 	return on
 }
 
-func TestNaNAndInfinityOfScoresReachTheirRowsAsInASoftmax(t *testing.T) {
-	attentiontest.NaNAndInfinityReachTheirRows(t, special(t))
-}
-
-func TestScoresOfMinusInfinityHaveNoWeight(t *testing.T) {
-	attentiontest.MinusInfinityHasNoWeight(t, special(t))
-}
-
-func TestHugeScoresAreComparedLikeOthers(t *testing.T) {
-	attentiontest.HugeScoresAreCompared(t, special(t))
-}
-
-func TestHiddenKeysHaveNoInfluence(t *testing.T) {
-	attentiontest.HiddenKeysHaveNoInfluence(t, special(t))
-}
-
-func TestInfiniteValuesOfVisibleKeysGiveInfinity(t *testing.T) {
-	attentiontest.InfiniteValuesGiveInfinity(t, special(t))
-}
+func TestAttentionOfSpecialValues(t *testing.T) { attentiontest.Run(t, special) }
