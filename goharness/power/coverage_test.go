@@ -72,11 +72,7 @@ func (s simulation) run(t *testing.T, trials int, plan power.Plan) outcome {
 		case err != nil:
 			t.Fatal(err)
 		}
-		truth := 0.0
-		for _, w := range ws {
-			truth += m.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
-		}
-		got := power.Combine(ws)
+		got, truth := power.Combine(ws), drawn(m, ws)
 		if math.Abs(got.Joules-truth) <= got.Uncertainty {
 			out.inside++
 		}
@@ -84,6 +80,17 @@ func (s simulation) run(t *testing.T, trials int, plan power.Plan) outcome {
 	}
 	out.width /= max(1, float64(trials-out.refused))
 	return out
+}
+
+// drawn is what the load of a simulated meter took in the windows.
+func drawn(m interface {
+	True(from, to time.Duration) float64
+}, ws []power.Window) float64 {
+	joules := 0.0
+	for _, w := range ws {
+		joules += m.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
+	}
+	return joules
 }
 
 func randomLoad(r *rand.Rand) powertest.Load {
@@ -196,10 +203,7 @@ func TestASecondSensorStatesItsUncertainty(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, truth := power.Combine(ws), 0.0
-			for _, w := range ws {
-				truth += m.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
-			}
+			got, truth := power.Combine(ws), drawn(m, ws)
 			if math.Abs(got.PowerWatts-truth/got.Seconds) <= got.PowerError {
 				inside++
 			}

@@ -62,11 +62,7 @@ func TestACounterThatSeesAQuarterOfTheTimeStatesItsUncertainty(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				truth := 0.0
-				for _, w := range ws {
-					truth += m.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
-				}
-				got := power.Combine(ws)
+				got, truth := power.Combine(ws), drawn(m, ws)
 				if math.Abs(got.Joules-truth) <= got.Uncertainty {
 					inside++
 				}

@@ -413,11 +413,7 @@ func TestASensorOfAveragesStatesItsUncertainty(t *testing.T) {
 			if clock.T > from+o.Needs(plan) {
 				t.Fatalf("the windows took until %v, the load is asked for until %v", clock.T-from, o.Needs(plan))
 			}
-			truth := 0.0
-			for _, w := range ws {
-				truth += s.True(time.Duration(w.StartNS), time.Duration(w.EndNS))
-			}
-			got := power.Combine(ws)
+			got, truth := power.Combine(ws), drawn(s, ws)
 			if math.Abs(got.Joules-truth) <= got.Uncertainty {
 				inside++
 			}
