@@ -41,11 +41,11 @@ func TestElementwiseKernelsMatchTheExpectation(t *testing.T) {
 func TestPerChannelKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range dtypes {
-		for _, rc := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {300, 1}, {33, 3}, {13, 37}, {2, 1031}} {
+		for _, rc := range [][2]int{{0, 5}, {5, 0}, {1, 1}, {300, 1}, {33, 3}, {13, 37}, {2, 1031}, {9, 63}, {9, 64}, {9, 65}, {31, 100}, {301, 7}} {
 			ops = append(ops, kerneltest.Op(t, "bias_add", d, params("rows", rc[0], "cols", rc[1])))
 		}
 		for _, layout := range []string{"nchw", "nhwc"} {
-			for _, s := range [][4]int{{0, 3, 2, 2}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {2, 19, 7, 7}} {
+			for _, s := range [][4]int{{0, 3, 2, 2}, {1, 1, 1, 1}, {2, 3, 5, 7}, {3, 17, 1, 1}, {2, 19, 7, 7}, {1, 63, 3, 4}, {1, 64, 3, 3}, {1, 65, 4, 4}, {2, 130, 3, 3}, {1, 2, 17, 17}} {
 				ops = append(ops, kerneltest.Op(t, "batch_norm", d, params("n", s[0], "c", s[1], "h", s[2], "w", s[3], "layout", layout)))
 			}
 		}

@@ -17,7 +17,7 @@ import (
 func TestRequantizeKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, act := range []string{"none", "relu"} {
-		for _, s := range [][3]int{{0, 5, 1}, {5, 0, 1}, {1, 1, 1}, {300, 1, 1}, {33, 3, 1}, {13, 37, 1}, {2, 1031, 1}, {2, 3, 7}, {1, 5, 129}, {3, 17, 49}} {
+		for _, s := range [][3]int{{0, 5, 1}, {5, 0, 1}, {1, 1, 1}, {300, 1, 1}, {33, 3, 1}, {13, 37, 1}, {2, 1031, 1}, {9, 63, 1}, {9, 64, 1}, {9, 65, 1}, {31, 100, 1}, {2, 3, 7}, {1, 5, 129}, {3, 17, 49}} {
 			ops = append(ops, kerneltest.Op(t, "requantize", record.INT8, params("rows", s[0], "cols", s[1], "inner", s[2], "act", act)))
 		}
 	}

@@ -145,6 +145,19 @@ VFN vf vsqrt(vf a) {
 #endif
 }
 
+VFN vd vsqrt_d(vd a) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+  return (vd)_mm256_sqrt_pd((__m256d)a);
+#elif RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  return (vd)_mm512_sqrt_pd((__m512d)a);
+#elif RIDGE_VEC_ISA == RIDGE_VEC_NEON
+  return (vd)vsqrtq_f64((float64x2_t)a);
+#else
+  for (int i = 0; i < VLD; i++) a[i] = sqrt(a[i]);
+  return a;
+#endif
+}
+
 // yes where mask is all ones, no where it is zero.
 VFN vf vselect(vi mask, vf yes, vf no) {
 #if RIDGE_VEC_ISA == RIDGE_VEC_AVX2

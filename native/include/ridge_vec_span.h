@@ -145,8 +145,9 @@ VFN __mmask32 vsome(int64_t k) {
 VFN vg gload(const T *p) {
   vg m;
   RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
-    m.v[u] = ((const vf_mem *)(const void *)p)[u];
-    ONCE(m.v[u]);
+    vf once = ((const vf_mem *)(const void *)p)[u];
+    ONCE(once);
+    m.v[u] = once;
   }
   return gunpack(m);
 }
