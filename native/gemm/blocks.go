@@ -55,6 +55,9 @@ func small(g *op.Gemm) bool {
 	if g.D == record.FP64 {
 		size = 8
 	}
+	if g.D.Size() >= 4 && !g.Packed && g.N <= 4 && (g.TransB || g.N == 1 && g.LDB <= 1) { // dot products along K: gemm_small.h, gemm_cross.h
+		return true
+	}
 	if !g.D.Float() || g.N > 1<<12 || g.K > C.GEMM_SLIM_K || g.N*g.K*size > C.GEMM_SMALL_B {
 		return false
 	}
@@ -64,8 +67,10 @@ func small(g *op.Gemm) bool {
 // slim is is_slim of gemm_small.h as far as it holds in every variant.
 func slim(g *op.Gemm, size int64) bool {
 	switch {
-	case g.Packed || g.M > 1<<24 || g.TransB && g.M <= 64:
+	case g.Packed || g.M > 1<<24:
 		return false
+	case g.TransB && g.M <= 64: // gemm_cross.h
+		return g.D.Size() >= 4 && g.M > 3 && 11*g.M <= g.K && g.K*size <= 3200 && g.N > 1 && g.N*g.K*size <= 512<<10
 	case g.D.Size() < 4:
 		return g.N <= 32
 	case g.TransB:

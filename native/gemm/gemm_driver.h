@@ -171,6 +171,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads);
 #endif
 #ifdef GEMM_IS_THIN // gemm_small.h
+RIDGE_INLINE const ridge_gemm_args *GEMM_F(upright)(const ridge_gemm_args *g, ridge_gemm_args *room);
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads);
 RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g);
 #endif
@@ -212,6 +213,8 @@ int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
   if (g->layers) return GEMM_F(layers_bytes)(args, nthreads);
 #endif
 #ifdef GEMM_IS_THIN
+  ridge_gemm_args room;
+  g = GEMM_F(upright)(g, &room);
   if (GEMM_F(is_small)(g, nthreads)) return nthreads * GEMM_F(small_bytes)(g);
 #endif
   int64_t slice = g->batch > 1 ? GEMM_F(batch_slice)(g, nthreads) : 0;

@@ -190,6 +190,7 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #include "gemm_batch.h"
 #include "gemm_driver.h"
 #include "gemm_small.h"
+#include "gemm_cross.h"
 #ifdef GEMM_LAYERS
 #include "gemm_layers.h"
 #endif
@@ -216,8 +217,9 @@ GEMM_NOINLINE int GEMM_F(any)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
 }
 
 int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
+  ridge_gemm_args room;
+  const ridge_gemm_args *g = GEMM_F(upright)(args, &room);
 #if GEMM_SAME
-  const ridge_gemm_args *g = args;
   if (GEMM_F(bare)(g)) {
     const GEMM_F(one_fn) only = GEMM_F(only_tile)(g, ctx->nthreads);
     if (only) return ctx->tid == 0 ? only(g) : RIDGE_OK;
@@ -227,7 +229,7 @@ int GEMM_PASTE(ridge, GEMM_NAME)(const void *args, const ridge_ctx *ctx) {
     }
   }
 #endif
-  return GEMM_F(any)(args, ctx);
+  return GEMM_F(any)(g, ctx);
 }
 #endif
 

@@ -68,10 +68,13 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SLIM_B GEMM_SMALL_B
 #endif
 
-#if GEMM_SAME && GEMM_VEC == 64
+#if GEMM_SAME
 #define GEMM_SMALL_COLUMN
-#ifndef GEMM_SMALL_DOT
-#define GEMM_SMALL_DOT 16 // elements of K from which a single column is cheaper as dot products
+#define GEMM_SMALL_ALONE 16 // elements of K from which the only column of B is cheaper as dot products
+#if GEMM_VEC == 64
+#define GEMM_SMALL_DOT 16 // the last one, after whole vectors of others
+#else
+#define GEMM_SMALL_DOT INT64_MAX
 #endif
 #endif
 
@@ -206,11 +209,18 @@ RIDGE_INLINE int GEMM_F(bare)(const ridge_gemm_args *g) {
   return set == 0 && *(const gemm_u64 *)&g->alpha == one && g->batch <= 1;
 }
 
+#ifdef GEMM_SMALL_COLUMN
+// Whether the last column of B goes by dot products: by the whole matrix alone, so that no number of threads changes a sum.
+RIDGE_INLINE int GEMM_F(ends_in_column)(const ridge_gemm_args *g) {
+  return g->N == 1 ? g->K >= GEMM_SMALL_ALONE && g->M * g->K >= 12 * GEMM_SMALL_ALONE : g->N % GEMM_LANES == 1 && g->K >= GEMM_SMALL_DOT;
+}
+#endif
+
 // The tile of a bare product, or NULL where it takes more than one.
 RIDGE_INLINE GEMM_F(one_fn) GEMM_F(only_tile)(const ridge_gemm_args *g, int nthreads) {
   if ((uint64_t)g->M - 1 >= 16 || (uint64_t)g->N - 1 >= 2 * GEMM_LANES || (uint64_t)g->K > GEMM_SMALL_K) return NULL;
 #ifdef GEMM_SMALL_COLUMN
-  if (g->N == GEMM_LANES + 1 && g->K >= GEMM_SMALL_DOT) return NULL; // the last column goes by dot products, as where threads share the product
+  if (GEMM_F(ends_in_column)(g)) return NULL;
 #endif
   if (nthreads > 1 && g->M * g->N * g->K >= GEMM_SMALL_SHARE) return NULL; // two have a share of it
   return GEMM_F(ones)[g->N - 1][g->M - 1];
@@ -233,12 +243,16 @@ static const int32_t GEMM_F(small_rows)[5] = GEMM_SMALL_ROWS;
 GEMM_NOINLINE void GEMM_F(small_column)(const ridge_gemm_args *g, int direct, const GEMM_S *a, const GEMM_S *b, int64_t i0, int32_t m, int64_t j) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, R = 4 };
-  GEMM_S column[GEMM_SLIM_K + L] __attribute__((aligned(64))), t[R];
+  GEMM_S room[GEMM_SLIM_K] __attribute__((aligned(64))), t[R];
   const int64_t whole = g->K / L * L;
   const GEMM_LANES_OF in = GEMM_F(lanes_of)(g->K - whole);
   const GEMM_S alpha = (GEMM_S)g->alpha;
-  *(V *)(column + whole) = (V){0};
-  for (int64_t k = 0; k < g->K; k++) column[k] = b[k * g->ldb];
+  if (g->ldb > 1) { // at most GEMM_SLIM_K
+    for (int64_t k = 0; k < g->K; k++) room[k] = b[k * g->ldb];
+    b = room;
+  }
+  V end = {0};
+  if (whole < g->K) GEMM_F(load_lanes)(&end, b + whole, in);
   for (int32_t i = 0; i < m; i += R) {
     const int32_t r = (int32_t)gemm_min(R, m - i);
     const GEMM_S *row[R];
@@ -246,12 +260,12 @@ GEMM_NOINLINE void GEMM_F(small_column)(const ridge_gemm_args *g, int direct, co
     V s[R];
     RIDGE_UNROLL_FULL for (int q = 0; q < R; q++) s[q] = (V){0};
     for (int64_t k = 0; k < whole; k += L)
-      RIDGE_UNROLL_FULL for (int q = 0; q < R; q++) s[q] = *(const GEMM_F(vecu) *)(row[q] + k) * *(const V *)(column + k) + s[q];
+      RIDGE_UNROLL_FULL for (int q = 0; q < R; q++) s[q] = *(const GEMM_F(vecu) *)(row[q] + k) * *(const GEMM_F(vecu) *)(b + k) + s[q];
     if (whole < g->K)
       RIDGE_UNROLL_FULL for (int q = 0; q < R; q++) {
         V x;
         GEMM_F(load_lanes)(&x, row[q] + whole, in);
-        s[q] = x * *(const V *)(column + whole) + s[q];
+        s[q] = x * end + s[q];
       }
     GEMM_F(dots_lanes)(t, &s[0], &s[1], &s[2], &s[3], 0);
     if (direct)
@@ -336,9 +350,11 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   enum { L = GEMM_LANES };
   const int direct = GEMM_F(only_scaled)(g);
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
-#ifdef GEMM_SMALL_COLUMN
+#if defined(GEMM_SMALL_PAIR) || defined(GEMM_SMALL_HALF)
   const int32_t rest = n % L;
-  if (rest == 1 && (g->N > L || g->K > GEMM_SMALL_K) && g->K >= GEMM_SMALL_DOT && j0 + n == g->N) { // by the whole matrix's width, so that no number of threads changes a sum
+#endif
+#ifdef GEMM_SMALL_COLUMN
+  if (GEMM_F(ends_in_column)(g) && j0 + n == g->N) {
     GEMM_F(small_column)(g, direct, a, b + n - 1, i0, m, j0 + n - 1);
     n--;
   }
@@ -385,6 +401,11 @@ GEMM_INLINE void GEMM_F(small_part)(const ridge_gemm_args *g, GEMM_S *room, int6
 #endif
 }
 
+#if GEMM_SAME // gemm_cross.h
+RIDGE_INLINE int GEMM_F(is_cross)(const ridge_gemm_args *g);
+RIDGE_INLINE void GEMM_F(cross_share)(const ridge_gemm_args *g, int tid, int nthreads);
+#endif
+
 // How many threads share a product.
 RIDGE_INLINE int GEMM_F(small_busy)(const ridge_gemm_args *g, int nthreads) {
   const int64_t worth = 1 + g->M * g->N * g->K / GEMM_SMALL_SHARE;
@@ -403,6 +424,12 @@ RIDGE_INLINE int GEMM_F(small_columns)(const ridge_gemm_args *g, int busy) {
 
 // One thread's share of one product.
 GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int tid, int nthreads) {
+#if GEMM_SAME
+  if (GEMM_F(is_cross)(g)) {
+    GEMM_F(cross_share)(g, tid, nthreads);
+    return;
+  }
+#endif
   const int busy = GEMM_F(small_busy)(g, nthreads);
   if (tid >= busy) return;
   if (busy == 1) {
@@ -426,7 +453,8 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
 // packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30. Up to 32 rows B may be larger than L2: 16x1000x900 1.26, 8x900x1000 1.13.
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
-  if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || g->K > GEMM_SLIM_K || g->N * g->K * size > (g->M > 32 ? 1 : g->M < 4 ? 2 : 4) * GEMM_SLIM_B) return 0;
+  const int run = g->N == 1 && g->ldb == 1; // B is one run: read where it lies, however long
+  if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || (g->K > GEMM_SLIM_K && !run) || g->N * g->K * size > (g->M > 32 ? 1 : g->M < 4 ? 2 : 4) * GEMM_SLIM_B) return 0;
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
 #endif
@@ -438,6 +466,9 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
 // With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
   if (g->packing || (g->mc | g->kc | g->nc)) return 0;
+#if GEMM_SAME
+  if (GEMM_F(is_cross)(g)) return 1;
+#endif
   if (GEMM_F(is_slim)(g)) return 1;
   if (g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS || g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
     return 0;
@@ -450,6 +481,9 @@ RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
 // Bytes of a thread's panel of B, and of the rows of A that it widens.
 RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g) {
   if (g->K <= GEMM_SMALL_K || (GEMM_SAME && !g->trans_b)) return 0;
+#if GEMM_SAME
+  if (GEMM_F(is_cross)(g)) return 0;
+#endif
   return ridge_apart(g->K * (GEMM_NR + (GEMM_SAME ? 0 : GEMM_SLIM_WIDE)) * (int64_t)sizeof(GEMM_S));
 }
 

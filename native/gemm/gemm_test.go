@@ -98,6 +98,47 @@ func TestSmallProductsOfEveryHeightAndWidth(t *testing.T) {
 	}
 }
 
+// A matrix times a vector: the only column of B goes by dot products from some multiply-adds on, in one run or with rows of B between its elements, stored either
+// way, also of more of K than others keep at hand, four rows of A at a time and those left.
+func TestAnOnlyColumnGoesByDotProducts(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
+		for _, m := range []int{2, 3, 5, 64, 71} {
+			for _, k := range []int{15, 16, 37, 64, 300} {
+				for _, tb := range []string{"0", "1"} {
+					ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, 1, k, "tb", tb)))
+				}
+			}
+		}
+		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(7, 1, 4111)), kerneltest.Op(t, "gemm", d, shape(7, 1, 4111, "tb", "1", "ldb", "4120", "lda", "4113")),
+			kerneltest.Op(t, "gemm", d, shape(7, 1, 4111, "ldb", "3")), kerneltest.Op(t, "gemm", d, shape(70, 1, 67, "ldb", "3", "ldc", "2", "alpha", "-3", "beta", "1")),
+			kerneltest.Op(t, "gemm", d, shape(70, 1, 67, "tb", "1", "ldc", "2", "beta", "1")), kerneltest.Op(t, "gemm", d, shape(30, 1, 67, "batch", "3", "tb", "1")),
+			kerneltest.Op(t, "gemm", d, shape(30, 1, 67, "batch", "3")))
+		if d != record.FP64 {
+			ops = append(ops, kerneltest.Op(t, "linear", d, shape(70, 1, 67, "act", "gelu")), kerneltest.Op(t, "linear", d, shape(70, 1, 67, "packed", "1")))
+		}
+	}
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Rows of both where they lie: tiles of every height and width, even ones and one less, with the end of a vector, pitches, what ends a sum, and batches.
+func TestRowsMeetRowsWhereTheyLie(t *testing.T) {
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32} {
+		for m := 2; m <= 13; m++ {
+			for _, n := range []int{2, 3, 4, 5, 7} {
+				k := 64 + (m*n)%19
+				ops = append(ops, kerneltest.Op(t, "gemm", d, shape(m, n, k, "tb", "1", "lda", fmt.Sprint(k+m%3), "ldb", fmt.Sprint(k+n%2), "ldc", fmt.Sprint(n+m%2))))
+			}
+		}
+		ops = append(ops, kerneltest.Op(t, "gemm", d, shape(5, 7, 130, "tb", "1", "alpha", "-3", "beta", "1")), kerneltest.Op(t, "gemm", d, shape(5, 7, 130, "tb", "1", "alpha", "2")),
+			kerneltest.Op(t, "gemm", d, shape(5, 37, 130, "tb", "1", "batch", "3")), kerneltest.Op(t, "gemm", d, shape(67, 3, 130, "tb", "1", "batch", "9")),
+			kerneltest.Op(t, "gemm", d, shape(131, 4, 1100, "tb", "1")), kerneltest.Op(t, "gemm", d, shape(6, 131, 300, "tb", "1")))
+	}
+	ops = append(ops, kerneltest.Op(t, "linear", record.FP32, shape(9, 21, 130, "act", "gelu")))
+	kerneltest.All(t, native.New(), ops)
+}
+
 // Products that are one tile and go straight to it: all heights of a part of a vector, one and two vectors (of 4, 8 and 16 elements), with
 // steps of K that go row by row and what is left of them. One row more is two tiles; a 17th column of 16 may go by dot products.
 func TestProductsOfOneTile(t *testing.T) {
