@@ -70,7 +70,7 @@ func slim(g *op.Gemm, size int64) bool {
 	case g.Packed || g.M > 1<<24:
 		return false
 	case g.TransB && g.M <= 64: // gemm_cross.h
-		return g.D.Size() >= 4 && g.M > 3 && 11*g.M <= g.K && g.K*size <= 3200 && g.N > 1 && g.N*g.K*size <= 512<<10
+		return g.D.Size() >= 4 && g.M > 3 && 11*g.M <= g.K && g.K*size <= 3200 && g.N > 1
 	case g.D.Size() < 4:
 		return g.N <= 32
 	case g.TransB:
