@@ -30,6 +30,9 @@ func TestAttentionKernelsMatchTheExpectation(t *testing.T) {
 		shape(1, 6, 2, 40, 600, 24, 1), shape(1, 2, 0, 27, 530, 36, 0),
 		shape(5, 1, 0, 33, 0, 64, 0), shape(3, 2, 0, 128, 0, 64, 0), shape(1, 6, 3, 40, 0, 24, 1), shape(1, 1, 0, 250, 256, 32, 0),
 		shape(2, 8, 1, 1, 1100, 64, 0), shape(1, 4, 2, 2, 700, 32, 1), shape(3, 1, 0, 1, 1500, 128, 1), shape(1, 1, 0, 7, 3, 32, 1),
+		// Few queries: dimensions that are no whole steps, every remainder of queries and keys, parts of a head.
+		shape(1, 4, 1, 1, 77, 40, 0), shape(2, 3, 0, 1, 33, 72, 0), shape(1, 1, 0, 3, 530, 33, 1), shape(1, 2, 0, 2, 5, 48, 0), shape(1, 3, 1, 2, 523, 80, 1),
+		shape(1, 1, 0, 1, 1100, 95, 0), shape(1, 5, 1, 1, 31, 160, 0), shape(1, 1, 0, 7, 260, 257, 1), shape(1, 2, 0, 1, 1030, 192, 1),
 	}
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
