@@ -67,9 +67,18 @@ RIDGE_INLINE RIDGE_VT void keep_new(int64_t D, vi keep[FORMS]) {
   }
 }
 
-RIDGE_INLINE int decodes(const ridge_attention_args *a) {
-  return a->H / a->HKV * a->Sq <= ATT_FEW && a->D >= STEP && a->Skv > 0;
+// Whether the blocks would take longer, in multiply-adds of vectors for a key: they fill vectors of queries, 16 at least or few sums wait for
+// each other, with D each (where they widen, packing takes besides what 4 queries do); here a query takes its steps and what adding lanes takes.
+RIDGE_INLINE int few_rows(const ridge_attention_args *a) {
+  const int64_t rows = a->H / a->HKV * a->Sq;
+#if defined(ATT_DOT)
+  return rows <= ATT_FEW;
+#else
+  const int64_t lanes = (rows < 16 ? 16 : ceil_div(rows, VL) * VL) + (WIDEN ? 4 : 0);
+  return rows <= ATT_FEW && rows * (form_floats(a->D) + 20) <= lanes * a->D;
+#endif
 }
+RIDGE_INLINE int decodes(const ridge_attention_args *a) { return few_rows(a) && a->D >= STEP && a->Skv > 0; }
 
 // One part of a head: queries, sums, maximum and total of each row. Two parts to a thread: the
 // end of a head that began with an earlier thread, and what it works on else.
