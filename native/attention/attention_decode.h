@@ -72,13 +72,13 @@ RIDGE_INLINE RIDGE_VT void keep_new(int64_t D, vi keep[FORMS]) {
 RIDGE_INLINE int few_rows(const ridge_attention_args *a) {
   const int64_t rows = a->H / a->HKV * a->Sq;
 #if defined(ATT_DOT)
-  return rows <= ATT_FEW;
+  return rows <= ATT_FEW && 2 * a->D >= STEP;
 #else
   const int64_t lanes = (rows < 16 ? 16 : ceil_div(rows, VL) * VL) + (WIDEN ? 4 : 0);
   return rows <= ATT_FEW && rows * (form_floats(a->D) + 20) <= lanes * a->D;
 #endif
 }
-RIDGE_INLINE int decodes(const ridge_attention_args *a) { return few_rows(a) && a->D >= STEP && a->Skv > 0; }
+RIDGE_INLINE int decodes(const ridge_attention_args *a) { return few_rows(a) && a->D > 0 && a->Skv > 0; }
 
 // One part of a head: queries, sums, maximum and total of each row. Two parts to a thread: the
 // end of a head that began with an earlier thread, and what it works on else.
@@ -341,8 +341,12 @@ RIDGE_VT static void decode_soften(int64_t D, int round, int64_t sees, int64_t n
   *total += sum_lanes(sum);
 }
 
+// Rows of fewer dimensions than a step end where one in memory of its own does, of which their elements are the last.
+RIDGE_INLINE et *short_row(int64_t D, et own[STEP]) { return own + STEP - D; }
+
 // Begins a part: scaled queries as forms, without what the last step repeats.
 RIDGE_VT static void decode_begin(int64_t D, int64_t rows, const et *q, float c, const part *p) {
+  et own[STEP] = {0};
   vi keep[FORMS];
   keep_new(D, keep);
   for (int64_t r = 0; r < rows; r++) {
@@ -350,7 +354,9 @@ RIDGE_VT static void decode_begin(int64_t D, int64_t rows, const et *q, float c,
     for (int64_t d = 0; d < D; d += STEP) {
       const int64_t at = r * form_floats(D) + d;
       vf x[FORMS];
-      load_forms(q + r * D + step_at(D, d), x);
+      const et *row = q + r * D;
+      if (D < STEP) row = memcpy(short_row(D, own), row, D * sizeof(et));
+      load_forms(row + step_at(D, d), x);
       for (int e = 0; e < FORMS; e++) {
         if (d + STEP > D) x[e] = (vf)((vi)x[e] & keep[e]);
         *(vf_any *)(p->q + at + e * VL) = x[e] * c, *(vf_any *)(p->o + at + e * VL) = (vf){0};
@@ -371,7 +377,9 @@ RIDGE_VT static void decode_finish(const ridge_attention_args *a, int64_t head, 
         x[e] = *(const vf_any *)(p->o + r * form_floats(D) + d + e * VL) * inverse;
         if (!sees) x[e] = (vf){0};
       }
-      store_forms(o + step_at(D, d), x);
+      et own[STEP];
+      store_forms(D < STEP ? own : o + step_at(D, d), x);
+      if (D < STEP) memcpy(o, short_row(D, own), D * sizeof(et));
     }
   }
 }
@@ -388,6 +396,30 @@ RIDGE_VT static void decode_join(const ridge_attention_args *a, const part *to, 
   }
 }
 
+// Adds n keys of a head, from j0 on, to a part. k, v: their rows.
+RIDGE_VT static void decode_keys(const ridge_attention_args *a, int64_t head, int64_t j0, int64_t n, const et *k, const et *v, int far, const part *p,
+                                 float *s) {
+  const int64_t D = a->D, rows = a->H / a->HKV * a->Sq;
+  (void)head;
+#if defined(ATT_DOT)
+  const int dots = rows > 1 && D >= STEP;
+  if (dots) decode_scores_dot(D, rows, n, k, (const et *)a->q + head * rows * D, (float)(a->scale * LOG2E), far, s);
+  else
+#else
+  const int dots = 0;
+#endif
+    decode_scores(D, rows, n, k, p->q, far, s);
+  for (int64_t r = 0; r < rows; r++) {
+    int64_t sees = att_min(ridge_attention_visible(a, r % a->Sq) - j0, n);
+    decode_soften(D, dots, sees, n, s + r * CHUNK, p->o + r * form_floats(D), p->top + r, p->total + r);
+  }
+#if defined(ATT_DOT)
+  if (dots) decode_gather_dot(D, rows, n, v, s, far, p->o);
+  else
+#endif
+    decode_gather(D, rows, n, v, s, far, p->o);
+}
+
 RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx, float *s) {
   int64_t D = a->D, rows = a->H / a->HKV * a->Sq, keys = chunk_of(a, ctx->nthreads), chunks = ceil_div(a->Skv, keys);
   int64_t all = a->B * a->HKV * chunks, from, to;
@@ -401,23 +433,17 @@ RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx,
       p = part_of(a, ctx, ctx->tid, j0 == 0);
       decode_begin(D, rows, (const et *)a->q + head * rows * D, c, &p);
     }
-#if defined(ATT_DOT)
-    const int dots = rows > 1;
-    if (dots) decode_scores_dot(D, rows, n, (const et *)a->k + at, (const et *)a->q + head * rows * D, c, far, s);
-    else
-#else
-    const int dots = 0;
-#endif
-      decode_scores(D, rows, n, (const et *)a->k + at, p.q, far, s);
-    for (int64_t r = 0; r < rows; r++) {
-      int64_t sees = att_min(ridge_attention_visible(a, r % a->Sq) - j0, n);
-      decode_soften(D, dots, sees, n, s + r * CHUNK, p.o + r * form_floats(D), p.top + r, p.total + r);
+    const et *k = (const et *)a->k + at, *v = (const et *)a->v + at;
+    if (at == 0 && D < STEP) {
+      // Steps of the first rows begin before the operands.
+      et first[2][2 * STEP] = {{0}};
+      const int64_t t = att_min(ceil_div(STEP - D, D), n);
+      memcpy(first[0] + STEP, k, t * D * sizeof(et)), memcpy(first[1] + STEP, v, t * D * sizeof(et));
+      decode_keys(a, head, 0, t, first[0] + STEP, first[1] + STEP, 0, &p, s);
+      if (n > t) decode_keys(a, head, t, n - t, k + t * D, v + t * D, far, &p, s);
+    } else {
+      decode_keys(a, head, j0, n, k, v, far, &p, s);
     }
-#if defined(ATT_DOT)
-    if (dots) decode_gather_dot(D, rows, n, (const et *)a->v + at, s, far, p.o);
-    else
-#endif
-      decode_gather(D, rows, n, (const et *)a->v + at, s, far, p.o);
     if (j0 + n == a->Skv && u - from >= u % chunks) decode_finish(a, head, &p);
   }
   ridge_barrier(ctx);

@@ -110,13 +110,15 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
   p.blocks = ceil_div(a->Skv, p.keys);
   p.k_units = WIDEN && !full->scores ? KEYS * a->D : 0;
   p.v_units = p.in_place || full->weights ? 0 : STRIP * (p.dim / MR);
-  // Fewer queries to a task where there would be fewer than two tasks for each thread.
+  // Fewer queries to a task where there would be fewer than two tasks for each of several threads.
   int64_t panels = ATT_PANELS;
-  while (panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
-  p.block_rows = panels * PANEL;
-  if (panels == 1)
-    for (int64_t v = NV; v > 1 && p.heads * ceil_div(p.rows, p.block_rows) < nthreads; v--) p.block_rows = (v - 1) * VL;
-  p.tasks = ceil_div(p.rows, p.block_rows);
+  while (nthreads > 1 && panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
+  int64_t vectors = panels * NV;
+  while (panels == 1 && vectors > 1 && p.heads * ceil_div(p.rows, vectors * VL) < nthreads) vectors--;
+  p.tasks = ceil_div(p.rows, vectors * VL);
+  // One panel and a rest: in even parts.
+  if (p.tasks == 2 && panels == 1) vectors = ceil_div(p.rows, 2 * VL);
+  p.block_rows = vectors * VL;
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
   // maximum (twice) and total of the task.
   p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 3) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
