@@ -50,7 +50,7 @@ enum { FORMS = 1 };
 RIDGE_INLINE RIDGE_VT void load_forms(const et *p, vf x[FORMS]) { x[0] = *(const vf_any *)p; }
 RIDGE_INLINE RIDGE_VT void store_forms(et *p, const vf x[FORMS]) { *(vf_any *)p = x[0]; }
 #endif
-enum { CHUNK = VL * 31, AHEAD = 512, FAR = 1 << 20, STEP = FORMS * RIDGE_VL };
+enum { CHUNK = VL * 31, AHEAD = 512, FAR = 4 << 20, STEP = FORMS * RIDGE_VL };
 
 // A row of K, V, q or o is whole steps; the last one, where D is no multiple of STEP, begins with elements of the one before (repeated). Rows of
 // forms, q and the sums, have it at a place of its own: steps * STEP floats.
