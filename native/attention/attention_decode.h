@@ -9,7 +9,7 @@
 // of VL-1 additions; a tile of the output 1, 2 or 4 queries by 2 to 8 vectors of dimensions. The VL rows are a VL-th of a
 // chunk apart: so many streams hide each other's waits at the ends of pages, where a hardware prefetcher stops; and an odd
 // number of rows, or all of them would lie in one set of L1. Dimensions that fill no step are read with some of
-// the step before, which the scores mask. The keys of all heads form one row of
+// what lies before them, which the scores mask. The keys of all heads form one row of
 // chunks that the threads divide evenly, so a head may be shared; its parts meet after a
 // barrier by m and l.
 //
@@ -22,8 +22,8 @@
 // after the other with prefetch 0.79; rows a VL-th of a chunk apart with prefetch 1 KiB ahead 0.89,
 // 512 bytes ahead 1.10, 2 KiB 0.96.
 // Emerald Rapids, one thread, times as fast as the version before: tiles of several queries, a tree in place of a transposition and chunks of an
-// odd number of rows 1.4 to 1.7 from L2 with one query, 2.1 with eight; asking ahead from FAR on only 1.2 from L2; any D from a step on, which
-// went to the blocks where it was no multiple: 3 to 7.
+// odd number of rows 1.4 to 1.7 from L2 with one query, 2.1 with eight; asking ahead from FAR on only 1.2 from L2; any D, which
+// went to the blocks where it was no multiple of a step: 3 to 7.
 #ifndef RIDGE_ATTENTION_DECODE_H
 #define RIDGE_ATTENTION_DECODE_H
 

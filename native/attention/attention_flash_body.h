@@ -8,12 +8,12 @@
 // then tasks of (key/value head, block of rows) run on their own, taken one by one from a
 // counter, the longest of a causal head first. With few keys (OWN) there is nothing to share: each thread has an even
 // part of all vectors of queries, packs the heads that it needs itself, or reads V in place where it stays in L1,
-// and meets nobody before the end. A task walks the keys in blocks of KEYS; the
+// and meets nobody before the end. V is also read in place, in blocks that stay in L1, where a head has no more queries than a task. A task walks the keys in blocks of KEYS; the
 // K and V of a block stay in L2 while its panels of queries pass over them, a panel's scores in
 // L1. Causal: keys that no query of a panel sees are skipped, tiles on the diagonal masked.
 // bf16 is rounded once at the end; the weights P stay fp32.
 //
-// Up to ATT_FEW queries go to attention_decode.h instead.
+// Few queries, up to ATT_FEW, go to attention_decode.h instead.
 //
 // The includer defines the macros of attention_tile.h, ATT_FN, ATT_PANELS (panels of a task), ATT_FEW
 // and ATT_BF16 for bf16.
@@ -31,6 +31,7 @@
 // against 0.84 and 0.75 against 0.83. Blocks of 128 to 256 keys, tasks of 48 to 192 queries, a
 // polynomial of degree 5, unrolling by 2 or 8: within the noise.
 // 5, few keys packed by each thread for itself or read in place, strips of V off the powers of two: counted, see docs/kernels/attention.md.
+// 6, V in place for one task of a head (Emerald Rapids, fp32, one thread): 1.05 to 1.5 times as fast at 16 to 192 queries.
 // On Zen 4 (AVX-512, the same of its probes): widened bf16 0.43 to 0.45, with dot products (attention_dot.h) 0.78, 0.84 and, at 4096 x 128, 0.88;
 // fp32 0.83 to 0.90. Then exponentials between the dot products (attention_soft.h), blocks of 256 keys, the next queries asked for ahead and no
 // division for each lane and block: 1.05 to 1.08 of that at d = 64, 1.03 to 1.04 at 128.
