@@ -29,21 +29,21 @@ func Family() kernel.Family {
 }
 
 // Ranked adapts the ranks of the table to the CPU's features: on Intel's cores with AVX512-FP16, where VDPBF16PS runs at half the rate of fp32
-// multiply-adds, its kernel ranks just below the one that widens to fp32 where products bound both. Emerald Rapids, the widening kernel's
+// multiply-adds, its kernel ranks just below the one that widens to fp32. Emerald Rapids, the widening kernel's
 // speed of that one's on one and two threads: 12 heads of 128 x 64 1.87 and 1.46, parts (8 heads of 128) 1.29 to 1.41 and 1.28 to 1.74; of 24
-// queries beside 2048 keys 1.25 and 1.16. Few queries, whose keys and values come from memory, have 0.65 to 0.99 and 0.72 to 1.03 of it,
-// 16 queries a key's head 0.75 and 0.81, causal_softmax, which multiplies nothing, 0.84 and 0.79.
+// queries beside 2048 keys 1.25 and 1.16. One thread: few queries 1.0 (one query, which both widen) to 2.5, 16 queries 1.13 to 1.45.
+// causal_softmax, which multiplies nothing, has 0.84 and 0.79.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	if !have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
 		return table
 	}
-	const belowWide, few = 29, 16
+	const belowWide = 29
 	for i, k := range table {
 		if k.Name != "attention_bf16_avx512bf16" {
 			continue
 		}
 		table[i].RankFor = func(o op.Op, _ int) int {
-			if a, ok := o.(*op.Attention); ok && a.H/max(1, a.HKV)*a.Sq <= few || o.Name() == "causal_softmax" {
+			if o.Name() == "causal_softmax" {
 				return k.Rank
 			}
 			return belowWide

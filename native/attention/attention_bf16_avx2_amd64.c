@@ -14,7 +14,7 @@
 #define ATT_NV 3
 #define ATT_KEYS 256
 #define ATT_PANELS 4
-#define ATT_FEW 8
+#define ATT_FEW 20
 #define ATT_FN ridge_attention_bf16_avx2
 #define ATT_BF16
 #include "attention_flash_body.h"

@@ -16,7 +16,7 @@
 #define ATT_NV 3
 #define ATT_KEYS 128
 #define ATT_PANELS 4
-#define ATT_FEW 8
+#define ATT_FEW 24
 #define ATT_FN ridge_attention_bf16_avx512_model
 #define ATT_BF16
 #include "attention_flash_body.h"

@@ -14,7 +14,7 @@
 #define ATT_NV 4
 #define ATT_KEYS 256
 #define ATT_PANELS 6
-#define ATT_FEW 8
+#define ATT_FEW 20
 #define ATT_FN ridge_attention_bf16_neon
 #define ATT_BF16
 #include "attention_flash_body.h"

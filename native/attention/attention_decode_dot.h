@@ -9,49 +9,45 @@
 #ifndef RIDGE_ATTENTION_DECODE_DOT_H
 #define RIDGE_ATTENTION_DECODE_DOT_H
 
-// Lane l: the sum of acc[l]'s lanes. Spelled out: an inner loop whose bound is the outer's variable is not unrolled, and the
-// sums then live in memory.
-#define ATT_FOLD(w)                 \
-  RIDGE_UNROLL_ALL                  \
-  for (int i = 0; i < w; i++)       \
-    acc[i] = __builtin_shufflevector(acc[i], acc[i + w], RIDGE_ZIP_LO) + __builtin_shufflevector(acc[i], acc[i + w], RIDGE_ZIP_HI);
-RIDGE_INLINE RIDGE_VT vf fold_lanes(vf acc[VL]) {
-  ATT_FOLD(8)
-  ATT_FOLD(4)
-  ATT_FOLD(2)
-  ATT_FOLD(1)
-  return acc[0];
+// As score_step, of 4 keys and 4 queries that are bf16.
+RIDGE_INLINE RIDGE_VT void score_step_dot(const et *const k[4], const et *const q[4], int64_t d, const vi *keep, int ask, vf acc[VL]) {
+  vi kv[4];
+  RIDGE_UNROLL_ALL
+  for (int y = 0; y < 4; y++) {
+    kv[y] = *(const pairs_any *)(k[y] + d);
+    if (keep) kv[y] &= *keep;
+    if (ask) __builtin_prefetch((const char *)(k[y] + d) + AHEAD);
+  }
+  RIDGE_UNROLL_ALL
+  for (int x = 0; x < 4; x++) {
+    vi qv = *(const pairs_any *)(q[x] + d);
+    if (keep) qv &= *keep;
+    RIDGE_UNROLL_ALL
+    for (int y = 0; y < 4; y++) ATT_DOT2(acc[4 * x + y], kv[y], qv);
+  }
 }
 
 // As decode_scores; q as it lies in memory.
-__attribute__((noinline)) RIDGE_VT static void decode_scores_dot(int64_t D, int64_t rows, int64_t n, const et *k, const et *q, float scale, float *s) {
-  int64_t span = ceil_div(n, VL);
-  for (int64_t i = 0; i < span; i++) {
+__attribute__((noinline)) RIDGE_VT static void decode_scores_dot(int64_t D, int64_t rows, int64_t n, const et *k, const et *q, float scale, int far, float *s) {
+  vi keep[FORMS]; // units: of two elements
+  keep_new(D, keep);
+  const vi units = (vi)((ridge_vu)keep[0] >> 16 | ((ridge_vu)keep[1] & 0xffff0000u));
+  for (int64_t i = 0; i < ceil_div(n, VL); i++) {
+    const group g = group_of(k, D, n, i);
     for (int64_t r0 = 0; r0 < rows; r0 += 4) {
       const et *qr[4];
       for (int x = 0; x < 4; x++) qr[x] = q + att_min(r0 + x, rows - 1) * D;
       RIDGE_UNROLL(1)
-      for (int l = 0; l < VL; l += 4) {
+      for (int l = 0; l < g.count; l += 4) {
         const et *kr[4];
         RIDGE_UNROLL_ALL
-        for (int y = 0; y < 4; y++) kr[y] = k + att_min((l + y) * span + i, n - 1) * D;
+        for (int y = 0; y < 4; y++) kr[y] = g.first + att_min(l + y, g.count - 1) * g.stride;
         vf acc[VL];
         RIDGE_UNROLL_ALL
         for (int a = 0; a < VL; a++) acc[a] = (vf){0};
-        for (int64_t d = 0; d < D; d += STEP) {
-          vi kv[4];
-          RIDGE_UNROLL_ALL
-          for (int y = 0; y < 4; y++) {
-            kv[y] = *(const pairs_any *)(kr[y] + d);
-            if (r0 == 0) __builtin_prefetch((const char *)(kr[y] + d) + AHEAD);
-          }
-          RIDGE_UNROLL_ALL
-          for (int x = 0; x < 4; x++) {
-            vi qv = *(const pairs_any *)(qr[x] + d);
-            RIDGE_UNROLL_ALL
-            for (int y = 0; y < 4; y++) ATT_DOT2(acc[4 * x + y], kv[y], qv);
-          }
-        }
+        int64_t d = 0;
+        for (; d + STEP <= D; d += STEP) score_step_dot(kr, qr, d, NULL, far && r0 == 0, acc);
+        if (d < D) score_step_dot(kr, qr, D - STEP, &units, far && r0 == 0, acc);
         float lanes[VL];
         *(vf_any *)lanes = fold_lanes(acc) * scale;
         for (int x = 0; x < 4; x++) memcpy(s + att_min(r0 + x, rows - 1) * CHUNK + i * VL + l, lanes + 4 * x, 4 * sizeof(float));
@@ -67,13 +63,12 @@ RIDGE_INLINE RIDGE_VT vf round_weights(vf e) {
 }
 
 // As decode_gather, with weights that are bf16 numbers.
-__attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int64_t rows, int64_t n, const et *v, const float *s, float *o) {
-  int64_t span = ceil_div(n, VL);
-  for (int64_t i = 0; i < span; i++) {
-    if ((VL - 1) * span + i >= n) {
-      const et *row[VL];
-      row_pointers(v, D, i, span, n, row);
-      decode_gather_some(D, rows, ceil_div(n - i, span), row, s + i * VL, o);
+__attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int64_t rows, int64_t n, const et *v, const float *s, int far, float *o) {
+  const int64_t width = form_floats(D);
+  for (int64_t i = 0; i < ceil_div(n, VL); i++) {
+    const group g = group_of(v, D, n, i);
+    if (g.count < VL) {
+      decode_gather(D, rows, g.count, g.first, s + i * VL, far, o);
       continue;
     }
     for (int64_t r0 = 0; r0 < rows; r0 += 4) {
@@ -81,7 +76,7 @@ __attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int6
       float *out[4];
       for (int x = 0; x < 4; x++) {
         int64_t r = att_min(r0 + x, rows - 1);
-        out[x] = o + r * D;
+        out[x] = o + r * width;
         for (int l = 0; l < VL; l += 2) {
           const float *p = s + r * CHUNK + i * VL + l;
           weights[l / 2][x] = ridge_float_as_u32(p[0]) >> 16 | ridge_float_as_u32(p[1]);
@@ -95,8 +90,8 @@ __attribute__((noinline)) RIDGE_VT static void decode_gather_dot(int64_t D, int6
         for (int x = 0; x < 4; x++) acc[x][0] = *(const vf_any *)(out[x] + d), acc[x][1] = *(const vf_any *)(out[x] + d + VL);
         RIDGE_UNROLL_ALL
         for (int l = 0; l < VL; l += 2) {
-          const et *a = v + (l * span + i) * D + d, *b = a + span * D;
-          if (r0 == 0) __builtin_prefetch((const char *)a + AHEAD), __builtin_prefetch((const char *)b + AHEAD);
+          const et *a = g.first + l * g.stride + step_at(D, d), *b = a + g.stride;
+          if (far && r0 == 0) __builtin_prefetch((const char *)a + AHEAD), __builtin_prefetch((const char *)b + AHEAD);
           ridge_vu lo = (ridge_vu) * (const pairs_any *)a, hi = (ridge_vu) * (const pairs_any *)b;
           vi even = (vi)((lo & 0xffff) | hi << 16), odd = (vi)(lo >> 16 | (hi & 0xffff0000u));
           RIDGE_UNROLL_ALL

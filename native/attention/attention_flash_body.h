@@ -8,12 +8,12 @@
 // then tasks of (key/value head, block of rows) run on their own, taken one by one from a
 // counter, the longest of a causal head first. With few keys (OWN) there is nothing to share: each thread has an even
 // part of all vectors of queries, packs the heads that it needs itself, or reads V in place where it stays in L1,
-// and meets nobody before the end. A task walks the keys in blocks of KEYS; the
+// and meets nobody before the end. V is also read in place, in blocks that stay in L1, where a head has no more queries than a task. A task walks the keys in blocks of KEYS; the
 // K and V of a block stay in L2 while its panels of queries pass over them, a panel's scores in
 // L1. Causal: keys that no query of a panel sees are skipped, tiles on the diagonal masked.
 // bf16 is rounded once at the end; the weights P stay fp32.
 //
-// Up to ATT_FEW queries go to attention_decode.h instead.
+// Few queries, up to ATT_FEW, go to attention_decode.h instead.
 //
 // The includer defines the macros of attention_tile.h, ATT_FN, ATT_PANELS (panels of a task), ATT_FEW
 // and ATT_BF16 for bf16.
@@ -31,6 +31,7 @@
 // against 0.84 and 0.75 against 0.83. Blocks of 128 to 256 keys, tasks of 48 to 192 queries, a
 // polynomial of degree 5, unrolling by 2 or 8: within the noise.
 // 5, few keys packed by each thread for itself or read in place, strips of V off the powers of two: counted, see docs/kernels/attention.md.
+// 6, V in place for one task of a head (Emerald Rapids, fp32, one thread): 1.05 to 1.5 times as fast at 16 to 192 queries.
 // On Zen 4 (AVX-512, the same of its probes): widened bf16 0.43 to 0.45, with dot products (attention_dot.h) 0.78, 0.84 and, at 4096 x 128, 0.88;
 // fp32 0.83 to 0.90. Then exponentials between the dot products (attention_soft.h), blocks of 256 keys, the next queries asked for ahead and no
 // division for each lane and block: 1.05 to 1.08 of that at d = 64, 1.03 to 1.04 at 128.
@@ -78,6 +79,7 @@ RIDGE_INLINE int64_t att_min(int64_t a, int64_t b) { return a < b ? a : b; }
 // blocks, head by head (OWN: of one head for each thread), then each thread's scratch.
 typedef struct plan {
   int own, in_place;        // each thread packs for itself; V is not packed at all
+  int64_t keys;             // of a block
   int64_t heads, rows;      // key/value heads of all sequences; queries that share one
   int64_t blocks, dim;      // blocks of keys of a head; D rounded up to strips
   int64_t k_units, v_units; // packed sizes of one block of keys; k_units 0: K is read in place
@@ -89,25 +91,35 @@ RIDGE_INLINE int64_t weights_floats(const ridge_attention_args *a);
 RIDGE_INLINE int64_t apart_floats(int64_t n) { return ridge_apart(n * (int64_t)sizeof(float)) / (int64_t)sizeof(float); }
 
 // OWN: keys up to which a thread packs for itself; the packing is then little beside what waiting for the others costs, even
-// where two of them share a head. NEAR: bytes of V that stay in L1 beside a panel's scores.
-enum { OWN = 256, NEAR = 32 << 10 };
+// where two of them share a head. NEAR: bytes of V that stay in L1 beside a panel's scores. BLOCK: bytes of a block of V that is read in place
+// because a task has all queries of its head, so that packing it would serve once.
+enum { OWN = 256, NEAR = 32 << 10, BLOCK = 16 << 10 };
 
 RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
   const ridge_attention_args *a = &full->of;
   plan p = {.heads = a->B * a->HKV, .rows = a->H / a->HKV * a->Sq};
-  p.blocks = ceil_div(a->Skv, KEYS), p.dim = ceil_div(a->D, MR) * MR;
+  p.keys = KEYS, p.dim = ceil_div(a->D, MR) * MR;
   // An even part of the queries of causal heads is even work only in whole heads.
   p.own = a->Skv <= OWN && (!a->causal || p.heads % nthreads == 0);
-  p.in_place = p.own && IN_PLACE && a->D % MR == 0 && a->Skv * a->D * (int64_t)sizeof(et) <= NEAR;
+  const int64_t row_bytes = a->D * (int64_t)sizeof(et);
+  if (IN_PLACE && a->D % MR == 0) {
+    p.in_place = 1;
+    if (p.own && a->Skv * row_bytes <= NEAR) p.keys = KEYS;
+    else if (p.rows <= ATT_PANELS * PANEL) p.keys = ceil_div(att_min(KEYS, BLOCK / row_bytes), 16) * 16;
+    else p.in_place = 0;
+  }
+  p.blocks = ceil_div(a->Skv, p.keys);
   p.k_units = WIDEN && !full->scores ? KEYS * a->D : 0;
   p.v_units = p.in_place || full->weights ? 0 : STRIP * (p.dim / MR);
-  // Fewer queries to a task where there would be fewer than two tasks for each thread.
+  // Fewer queries to a task where there would be fewer than two tasks for each of several threads.
   int64_t panels = ATT_PANELS;
-  while (panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
-  p.block_rows = panels * PANEL;
-  if (panels == 1)
-    for (int64_t v = NV; v > 1 && p.heads * ceil_div(p.rows, p.block_rows) < nthreads; v--) p.block_rows = (v - 1) * VL;
-  p.tasks = ceil_div(p.rows, p.block_rows);
+  while (nthreads > 1 && panels > 1 && p.heads * ceil_div(p.rows, panels * PANEL) < 2 * nthreads) panels--;
+  int64_t vectors = panels * NV;
+  while (panels == 1 && vectors > 1 && p.heads * ceil_div(p.rows, vectors * VL) < nthreads) vectors--;
+  p.tasks = ceil_div(p.rows, vectors * VL);
+  // One panel and a rest: in even parts.
+  if (p.tasks == 2 && panels == 1) vectors = ceil_div(p.rows, 2 * VL);
+  p.block_rows = vectors * VL;
   // Packed queries and sums; scores; per query: limit, old maximum and factor of a panel,
   // maximum (twice) and total of the task.
   p.thread_floats = ATT_PANELS * PANEL * (a->D + p.dim + 3) + (KEYS + MR) * PANEL + 3 * PANEL + 16;
@@ -219,12 +231,12 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
     most = sees[i] > most ? sees[i] : most;
     if (i + 1 < rows && ++at == a->Sq) at = 0;
   }
-  for (int64_t j0 = 0; j0 < most; j0 += KEYS) {
+  for (int64_t j0 = 0; j0 < most; j0 += p->keys) {
     const operand *vb = p->in_place ? (const operand *)(h->v + j0 * D) : h->packed + j0 / KEYS * span + p->k_units;
     const key *kb = WIDEN ? k + j0 / KEYS * span : k + j0 * D;
     for (int64_t i = 0, nv; i < vectors; i += nv) {
       nv = panel_vectors(vectors - i);
-      const int64_t first = i * VL, end = att_min(a->Skv - j0, KEYS);
+      const int64_t first = i * VL, end = att_min(a->Skv - j0, p->keys);
       int64_t n = 0, clear = end;
       for (int64_t l = 0; l < nv * VL; l++) {
         int64_t x = sees[first + l] - j0;
@@ -244,7 +256,7 @@ RIDGE_VT static void task(const ridge_attention_args *a, const plan *p, const op
       memcpy(was, top + first, (size_t)(nv * VL) * sizeof(float));
       if (h->scores) {
         int64_t m = att_min(rows - first, nv * VL);
-        load_scores((int)nv, n, h->scores + (r0 + first) * a->Skv + j0, a->Skv, m, j0 + n < a->Skv ? KEYS : 0, s, top + first);
+        load_scores((int)nv, n, h->scores + (r0 + first) * a->Skv + j0, a->Skv, m, j0 + n < a->Skv ? p->keys : 0, s, top + first);
       } else {
         scores((int)nv, D, kb, D, n, qp + first * UNITS(D), s, top + first, seen, clear);
       }

@@ -14,6 +14,6 @@
 #define ATT_NV 3
 #define ATT_KEYS 256
 #define ATT_PANELS 4
-#define ATT_FEW 8
+#define ATT_FEW 20
 #define ATT_FN ridge_attention_fp32_avx2
 #include "attention_flash_body.h"

@@ -11,7 +11,7 @@
 // of the first loop as the second one's packed operand; maximum, sum and the rescaling of o need
 // no work across lanes, and the rescaling is the addend's factor of an FMA that adds the
 // block's sums to o anyway. Only V wants another order, strips of MR dimensions, for in rows its
-// elements are D apart, which costs nothing only as long as all of V stays in L1.
+// elements are D apart, which costs nothing only as long as its block stays in L1.
 //
 // Per element of the reduction and tile on AVX2 (4x24): 12 FMA, 3 loads, 4 broadcasts = 6
 // cycles at two FMA a cycle, all 16 registers. AVX-512 (8x48): 24 FMA, 3 loads, 8 broadcasts,
