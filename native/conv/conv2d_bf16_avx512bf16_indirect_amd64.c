@@ -16,6 +16,8 @@
 #define RIDGE_VL 16
 #define RIDGE_MR 7
 #define RIDGE_NV 4
+#define RIDGE_WIDE 12
+#define CONV_FEW 8
 #define RIDGE_VT __attribute__((target("avx512bf16,avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")))
 #define CONV_BF16
 #define CONV_DOT

@@ -15,6 +15,8 @@
 #define RIDGE_VL 16
 #define RIDGE_MR 7
 #define RIDGE_NV 4
+#define RIDGE_WIDE 12
+#define CONV_FEW 8
 #define RIDGE_VT __attribute__((target("avx512f,avx512bw,avx512vl,avx512dq,avx512vnni,avx2,fma,f16c")))
 #define CONV_INT8
 #define CONV_DOT
