@@ -22,33 +22,48 @@ RIDGE_INLINE RIDGE_VT mv load_last(const yt *p, __mmask16 those) {
 #endif
 }
 
-// The end of the n < VL last channels of one pixel, from k: as finish_vector.
-RIDGE_INLINE RIDGE_VT void finish_last(const ridge_conv_args *a, mv v, int64_t k, int64_t at, int64_t n) {
+// The end of n <= VL channels from k of so many pixels, whose sums lie ld apart and whose places in y begin at `at`: as finish_vector.
+RIDGE_INLINE RIDGE_VT void finish_column(const ridge_conv_args *a, const me *sums, int64_t ld, int64_t pixels, int64_t k, int64_t at, int64_t n) {
   const __mmask16 those = (__mmask16)((1u << n) - 1);
-  if (a->bias) v = plus(v, load_last((const yt *)a->bias + k, those));
-  if (a->residual) v = plus(v, load_last((const yt *)a->residual + at, those));
+  const yt *residual = a->residual ? (const yt *)a->residual + at : NULL;
+  const int64_t K = a->K;
+  const int act = a->act;
+  mv bias = {0};
+  if (a->bias) bias = load_last((const yt *)a->bias + k, those);
 #if defined(CONV_INT8)
   if (a->scale) {
     const ridge_vf scale = (ridge_vf)_mm512_maskz_loadu_ps(those, a->scale + k);
-    _mm_mask_storeu_epi8((int8_t *)a->y + at, those, _mm512_cvtepi32_epi8((__m512i)requantised(v, scale, ridge_requant_low(a->act))));
+    const float low = ridge_requant_low(act);
+    int8_t *y = (int8_t *)a->y + at;
+    for (int64_t i = 0; i < pixels; i++, y += K, sums += ld)
+      _mm_mask_storeu_epi8(y, those, _mm512_cvtepi32_epi8((__m512i)requantised(plus(*(const mv_any *)sums, bias), scale, low)));
     return;
   }
-#else
-  if (a->act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
-  else if (a->act != RIDGE_ACT_NONE) v = activate_slowly(v, a->act);
+#endif
+  yt *y = (yt *)a->y + at;
+  for (int64_t i = 0; i < pixels; i++, y += K, sums += ld) {
+    mv v = *(const mv_any *)sums;
+    if (a->bias) v = plus(v, bias); // 0 would change -0
+    if (residual) v = plus(v, load_last(residual + i * K, those));
+#if !defined(CONV_INT8)
+    if (act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
+    else if (act != RIDGE_ACT_NONE) v = activate_slowly(v, act);
 #endif
 #if defined(CONV_BF16)
-  yt out[VL];
-  store_bf16(out, v);
-  _mm256_mask_storeu_epi16((yt *)a->y + at, those, _mm256_loadu_si256((const __m256i *)out));
+    yt out[VL];
+    store_bf16(out, v);
+    _mm256_mask_storeu_epi16(y, those, _mm256_loadu_si256((const __m256i *)out));
 #else
-  _mm512_mask_storeu_epi32((yt *)a->y + at, those, (__m512i)v);
+    _mm512_mask_storeu_epi32(y, those, (__m512i)v);
 #endif
+  }
 }
 #endif
 
 #if defined(CONV_FEW)
 enum { FEW_SUMS = 32 };
+// Bytes of a slab of k channels: few pixels use a vector of the panel soon where k is large, and from L2 it comes too slowly then.
+RIDGE_INLINE int64_t few_bytes(int64_t k) { return k > 5 ? 16 << 10 : 256 << 10; }
 static const int8_t few_pixels[CONV_FEW] = {12, 8, 8, 6, 5, 4, 3, 3};
 
 // Vectors of n units.
@@ -97,11 +112,15 @@ RIDGE_INLINE RIDGE_VT void few_add(const int n, mv v[FEW_SUMS]) {
   }
 }
 
-// The sums of n vectors' lanes, in order, to p.
-RIDGE_INLINE RIDGE_VT void few_totals(const int n, mv v[FEW_SUMS], me *p) {
+// The sums of n vectors' lanes, in order, to p, where add the first `real` of them beside what is there.
+RIDGE_INLINE RIDGE_VT void few_totals(const int n, mv v[FEW_SUMS], int add, int64_t real, me *p) {
   few_add(n, v), few_add((n + 1) / 2, v), few_add((n + 3) / 4, v), few_add((n + 7) / 8, v); // of 16 lanes
   RIDGE_UNROLL_ALL
-  for (int i = 0; i < (n + VL - 1) / VL; i++) *(mv_any *)(p + i * VL) = v[i];
+  for (int i = 0; i < (n + VL - 1) / VL; i++) {
+    const ridge_vi lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    if (add) v[i] = plus((mv)((ridge_vi)v[i] & (lane < (int32_t)real - i * VL)), *(const mv_any *)(p + i * VL));
+    *(mv_any *)(p + i * VL) = v[i];
+  }
 }
 
 // To t->sums [mr][nk], and up to a whole vector behind them.
@@ -132,7 +151,7 @@ RIDGE_INLINE RIDGE_VT void few_body(const int mr, const int nk, const tile *t) {
     for (int64_t at = -whole * VL * (int64_t)sizeof(me); at < 0; at += VL * (int64_t)sizeof(me), b += nk * VL) few_elements(mr, nk, p, at, b, 0, 0, acc);
     if (some) few_elements(mr, nk, p, 0, b, some, t->half, acc), b += nk * VL;
   }
-  few_totals(mr * nk, acc, t->sums);
+  few_totals(mr * nk, acc, t->add, t->pixels * nk, t->sums);
 }
 
 #if defined(RIDGE_MODEL)

@@ -191,15 +191,15 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
   const ridge_conv_args *a = s->a;
   int64_t k0 = b->g * s->kg + panel_channel(s, p), n = panel_channels(s, p), P = a->Ho * a->Wo, ld = sums_pitch(s);
   if (a->layout == 1) {
+#if defined(CONV_MASKS)
+    for (int64_t l = 0; l < n; l += VL) finish_column(a, sums + i0 * ld + l, ld, i1 - i0, k0 + l, (b->q0 + i0) * a->K + k0 + l, n - l < VL ? n - l : VL);
+#else
     for (int64_t i = i0; i < i1; i++) {
       int64_t l = 0, at = (b->q0 + i) * a->K + k0;
       for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * ld + l), k0 + l, 1, at + l);
-#if defined(CONV_MASKS)
-      if (l < n) finish_last(a, *(const mv_any *)(sums + i * ld + l), k0 + l, at + l, n - l);
-#else
       for (; l < n; l++) finish_one(a, sums[i * ld + l], k0 + l, at + l);
-#endif
     }
+#endif
     return;
   }
   for (int64_t i = i0, m; i < i1; i += m) { // pixels of one image
@@ -231,9 +231,10 @@ static void repeat_last(const shape *s, block *b) {
 #endif
 
 // One tile times a panel of so many vectors.
-RIDGE_INLINE void run(const shape *s, int64_t mr, int64_t vectors, const tile *t) {
+RIDGE_INLINE void run(const shape *s, int64_t mr, int64_t vectors, tile *t) {
 #if defined(CONV_FEW)
   if (s->few) {
+    t->pixels = mr;
     run_few(s->few, t);
     return;
   }
@@ -292,36 +293,39 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
     return;
   }
 #endif
-  for (int64_t i = 0; i < groups; i++)
+  for (int64_t i = 0; i < groups; i++) {
+    const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups, channel = panel_channel(s, first);
+    const me *start = (const me *)a->packed + (b->g * s->vectors + panel_first(s, first)) * s->depth * VL;
     for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
       mr = tile_pixels(b, j);
       const char *row[RIDGE_WIDE];
       t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, mr, 0, row), t.edge = edges_of(s, b, j, 0);
-      const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups;
-      for (int64_t p = first; p < end; p++) {
-        const int64_t n = panel_channels(s, p);
-        t.panel = (const me *)a->packed + (b->g * s->vectors + panel_first(s, p)) * s->depth * VL;
+      t.panel = start, t.k = b->g * s->kg + channel, t.at = (b->q0 + from) * a->K + t.k;
+      for (int64_t p = first, n; p < end; p++, t.k += n, t.at += n) {
+        const int64_t width = panel_width(s, p), left = (b->g + 1) * s->kg - t.k;
+        n = left < width * VL ? left : width * VL;
         ask_ahead(s, b, j, mr, p - first, end - first, &t);
-        t.next = p + 1 < end ? n : mr * a->K - (panel_first(s, p) - panel_first(s, first)) * VL;
-        t.keep = n % VL != 0, t.k = b->g * s->kg + panel_channel(s, p), t.at = (b->q0 + from) * a->K + t.k;
-        t.panels = 1;
+        t.next = p + 1 < end ? n : mr * a->K - (t.k - b->g * s->kg - channel);
+        t.keep = n % VL != 0, t.panels = 1;
 #if defined(CONV_TWOS)
         if (t.run >= TWOS_ELEMENTS && n >= NR) { // whole panels in one call
-          const int64_t whole = (s->kg - panel_channel(s, p)) / NR;
-          t.panels = end - p < whole ? end - p : whole;
-          p += t.panels - 1;
+          t.panels = end - p < left / NR ? end - p : left / NR;
+          p += t.panels - 1, n = t.panels * NR;
           t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
           const int64_t pitch = mr == 6 ? twos_pitch(&t) : 0;
           if (pitch) {
             twos_six(&t, pitch);
+            t.panel += t.panels * panel;
             continue;
           }
         }
 #endif
-        run(s, mr, panel_width(s, p), &t);
+        run(s, mr, width, &t);
         if (t.keep) finish(s, b, b->sums - from * sums_pitch(s), p, from, from + mr);
+        t.panel += t.panels * width * s->depth * VL;
       }
     }
+  }
 }
 
 // One task: units u0 .. u1-1, panels p0 .. p1-1 of group g.

@@ -47,7 +47,8 @@ typedef struct shape {
   int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
   int64_t few;          // output channels whose tiles have vectors along a tap's elements (conv_few.h), or 0
   int64_t vectors;      // of a group's channels; few: a panel's rows have one for each
-  int64_t panels;       // of at most NV vectors, as even as they can be, the first ones wider by one
+  int64_t panels;       // of at most NV vectors, as even as they can be ...
+  int64_t narrow, wider; // ... so many vectors each, the first `wider` of them one more
   int64_t mr;           // pixels of a tile
   int64_t cuts, units;  // pieces of an output row, all pieces of all images
   int64_t ps, cs;       // blocks of pixels, chunks of panels
@@ -62,11 +63,8 @@ RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
 RIDGE_INLINE int64_t packed(int64_t n) { return (n + PAIR - 1) / PAIR; }
 
 // Vectors of panel p, and those before it.
-RIDGE_INLINE int64_t panel_width(const shape *s, int64_t p) { return s->vectors / s->panels + (p < s->vectors % s->panels); }
-RIDGE_INLINE int64_t panel_first(const shape *s, int64_t p) {
-  const int64_t wider = s->vectors % s->panels;
-  return s->vectors / s->panels * p + (p < wider ? p : wider);
-}
+RIDGE_INLINE int64_t panel_width(const shape *s, int64_t p) { return s->narrow + (p < s->wider); }
+RIDGE_INLINE int64_t panel_first(const shape *s, int64_t p) { return s->narrow * p + (p < s->wider ? p : s->wider); }
 // Its first channel in the group, and how many it has.
 RIDGE_INLINE int64_t panel_channel(const shape *s, int64_t p) { return panel_first(s, p) * VL; }
 RIDGE_INLINE int64_t panel_channels(const shape *s, int64_t p) {
@@ -74,25 +72,31 @@ RIDGE_INLINE int64_t panel_channels(const shape *s, int64_t p) {
   return n < most ? n : most;
 }
 
+// Rows of a panel from n elements of a tap.
+RIDGE_INLINE int64_t panel_rows(const shape *s, int64_t n) { return s->few ? ceil_div(packed(n), VL) : packed(n); }
+
 // A slab is a run of neighbouring filter elements: in NHWC (taps outside) some taps or a part of
 // one, in NCHW (taps inside) some channels of every tap.
 static void divide_reduction(shape *s) {
-  int64_t want = KC * PAIR * RIDGE_NV / panel_width(s, 0), n; // as many bytes of a narrower panel
-  if (s->merged || s->few) {
-    s->whole = 1, s->step = s->taps, s->slabs = 1, s->rows = s->taps * (s->few ? ceil_div(packed(s->len), VL) : packed(s->len));
+  int64_t want = KC * PAIR * RIDGE_NV / panel_width(s, 0), unit = 8, n; // as many bytes of a narrower panel
+#if defined(CONV_FEW)
+  if (s->few) want = few_bytes(s->few) / (s->few * (int64_t)sizeof(me)) * PAIR, unit = VL * PAIR;
+#endif
+  if (s->merged) {
+    s->whole = 1, s->step = s->taps, s->slabs = 1, s->rows = s->taps * panel_rows(s, s->len);
     return;
   }
   if (s->a->layout == 0 || s->len > want) {
     int64_t per = s->a->layout == 0 ? want / s->taps : want;
     per = per < 4 ? 4 : per;
     n = ceil_div(s->len, per);
-    s->whole = 0, s->step = ceil_div(ceil_div(s->len, n), 8) * 8;
+    s->whole = 0, s->step = ceil_div(ceil_div(s->len, n), unit) * unit;
     s->slabs = ceil_div(s->len, s->step) * (s->a->layout == 0 ? 1 : s->taps);
-    s->rows = packed(s->step) * (s->a->layout == 0 ? s->taps : 1);
+    s->rows = panel_rows(s, s->step) * (s->a->layout == 0 ? s->taps : 1);
     return;
   }
   n = ceil_div(s->taps, want / s->len);
-  s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * packed(s->len);
+  s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * panel_rows(s, s->len);
 }
 
 // Slab i: elements e0 .. e1-1 of taps t0 .. t1-1.
@@ -114,8 +118,7 @@ static slab slab_at(const shape *s, int64_t i) {
 
 // Its rows of a panel.
 RIDGE_INLINE int64_t slab_rows(const shape *s, const slab *b) {
-  const int64_t units = packed(b->e1 - b->e0);
-  return HEAD + (b->t1 - b->t0) * (s->few ? ceil_div(units, VL) : units);
+  return HEAD + (b->t1 - b->t0) * panel_rows(s, b->e1 - b->e0);
 }
 
 // From one pixel's sums to the next.
@@ -198,17 +201,17 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= nthreads * (int64_t)CONV_FAR_Y;
   s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
   s.taps = s.merged ? a->R : a->R * a->S, s.listed = s.merged ? 1 : s.taps, s.len = s.merged ? a->S * s.px : s.cg;
-  s.vectors = ceil_div(s.kg, VL), s.panels = ceil_div(s.vectors, RIDGE_NV);
+  s.vectors = ceil_div(s.kg, VL), s.panels = ceil_div(s.vectors, RIDGE_NV), s.narrow = s.vectors / s.panels, s.wider = s.vectors % s.panels;
   s.mr = panel_width(&s, 0) > 2 || (s.ahead && s.regular) ? MR : RIDGE_WIDE; // wide tiles have no register for what is asked for
 #if defined(CONV_FEW)
-  if (few_win(&s)) s.few = s.vectors = s.kg, s.panels = 1, s.mr = few_pixels[s.kg - 1];
+  if (few_win(&s)) s.few = s.vectors = s.narrow = s.kg, s.panels = 1, s.wider = 0, s.mr = few_pixels[s.kg - 1];
 #endif
 #if defined(CONV_HALVES)
   s.half = s.merged && s.len % PAIR != 0;
 #endif
   s.skips = !s.window && !s.merged && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
 #if defined(CONV_EDGES)
-  s.edges = s.skips && !s.few && panel_width(&s, 0) == RIDGE_NV;
+  s.edges = s.skips && !s.few && panel_width(&s, 0) >= EDGED;
 #endif
   divide_reduction(&s);
   s.span_h = (a->R - 1) * a->dil_h + 1;

@@ -57,6 +57,7 @@ typedef struct tile {
   int64_t from;
   const me *panel; // [HEAD + taps*run][NR]
   me *sums;        // [mr][NR]
+  int64_t pixels;  // CONV_FEW: of the tile
   int add;         // sums hold a part already
   int keep;        // leave the result in sums; else finish it
   const ridge_conv_args *a;
@@ -68,6 +69,7 @@ typedef struct tile {
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
+enum { EDGED = 3 }; // vectors from which on tiles of all pixels know their edges
 // Of a tap of a tile: all its pixels are in the image, none is, the first one or the last one alone is outside. (Others: zeros are multiplied.)
 enum { CONV_INSIDE, CONV_NONE, CONV_FIRST, CONV_LAST };
 
@@ -343,7 +345,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
     }
   } else {
     for (int64_t taps = t->taps - rows; taps > 0; taps--, pixel += t->advance, from += t->pitch) {
-      if (nv < RIDGE_NV && t->zero && outside(t->zero, mr, pixel)) b += run * nv * VL;
+      if (nv < EDGED && t->zero && outside(t->zero, mr, pixel)) b += run * nv * VL;
       else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && mr <= RIDGE_MR && (nv > 1 || t->pace), t->ahead, t->pace, acc);
     }
 #if defined(CONV_ROWS)
@@ -425,7 +427,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
 
 #if defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each size.
-__attribute__((noinline, unused)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR, t); }
+__attribute__((noinline, unused)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR && nv >= EDGED, t); }
 #else
 typedef void (*tile_fn)(const tile *);
 #define TILE(mr, nv) \
@@ -468,13 +470,15 @@ static const tile_fn tile_table[RIDGE_WIDE][RIDGE_NV] = {
 #endif
 };
 #if defined(CONV_EDGES)
-// A whole tile at the image's edge. (Others multiply the zeros that their pointers lead to.)
+// Tiles of all pixels at the image's edge. (Others leave out taps that lie outside for all their pixels, or multiply the zeros that their pointers lead to.)
 __attribute__((noinline)) RIDGE_VT static void tile_edges(const tile *t) { tile_body(RIDGE_MR, RIDGE_NV, 1, t); }
+__attribute__((noinline)) RIDGE_VT static void tile_edges_3(const tile *t) { tile_body(RIDGE_MR, EDGED, 1, t); }
 #endif
 RIDGE_INLINE void run_tile(int64_t mr, int64_t nv, const tile *t) {
 #if defined(CONV_EDGES)
-  if (t->edge && mr == MR && nv == RIDGE_NV) {
-    tile_edges(t);
+  if (t->edge && mr == MR && nv >= EDGED) {
+    if (nv == RIDGE_NV) tile_edges(t);
+    else tile_edges_3(t);
     return;
   }
 #endif

@@ -184,7 +184,7 @@ static void order(const shape *s, int64_t k, int64_t e0, int64_t e1, int vectors
 
 #if defined(CONV_FEW)
 // The panel of few output channels: [tap][vector of elements][channel][VL], zeros behind a tap's last element.
-RIDGE_VT static void pack_few(const shape *s, me *dst) {
+RIDGE_VT static void pack_few(const shape *s, int64_t t0, int64_t t1, int64_t e0, int64_t e1, me *dst) {
 #if defined(CONV_DOT)
   typedef xt factor;
 #else
@@ -192,10 +192,10 @@ RIDGE_VT static void pack_few(const shape *s, me *dst) {
 #endif
   const int64_t row = VL * PAIR, ld = s->taps * s->len;
   const int direct = s->a->layout == 1 || s->a->R * s->a->S == 1;
-  for (int64_t t = 0; t < s->taps; t++)
-    for (int64_t e = 0; e < s->len; e += row)
+  for (int64_t t = t0; t < t1; t++)
+    for (int64_t e = e0; e < e1; e += row)
       for (int64_t k = 0; k < s->few; k++, dst += VL) {
-        const int64_t n = s->len - e < row ? s->len - e : row;
+        const int64_t n = e1 - e < row ? e1 - e : row;
         const xt *w = (const xt *)s->a->w + k * ld + t * s->len + e;
         factor out[VL * PAIR] = {0};
         for (int64_t i = 0; i < n; i++) {
@@ -216,7 +216,7 @@ RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t 
                                   me *dst) {
 #if defined(CONV_FEW)
   if (s->few) {
-    pack_few(s, dst);
+    pack_few(s, t0, t1, e0, e1, dst);
     return;
   }
 #endif
