@@ -9,6 +9,7 @@
 // docs/kernels/conv.md, Zen 4.
 // 4, stems in NHWC read in place with one pointer a pixel: docs/kernels/conv.md, Zen 4.
 // 5, sums leave a tile pixel by pixel: 1x1 layers over 64 channels 1.01 to 1.04 times as fast.
+// 6, few output channels as conv2d_fp32_avx512_indirect: 3x3 to 16 1.08, to 12 1.2, to 4 3.7.
 #include <immintrin.h>
 
 #include "../include/ridge.h"

@@ -22,17 +22,17 @@ RIDGE_INLINE RIDGE_VT mv load_last(const yt *p, __mmask16 those) {
 #endif
 }
 
-// The end of n <= VL channels from k of so many pixels, whose sums lie ld apart and whose places in y begin at `at`: as finish_vector.
-RIDGE_INLINE RIDGE_VT void finish_column(const ridge_conv_args *a, const me *sums, int64_t ld, int64_t pixels, int64_t k, int64_t at, int64_t n) {
+// The end of n <= VL channels, theirs the bias (or NULL) and scale, of so many pixels, whose sums lie ld apart and whose places in y begin at `at`: as finish_vector.
+RIDGE_INLINE RIDGE_VT void finish_column(const ridge_conv_args *a, const yt *biases, const float *scales, const me *sums, int64_t ld, int64_t pixels, int64_t at, int64_t n) {
   const __mmask16 those = (__mmask16)((1u << n) - 1);
   const yt *residual = a->residual ? (const yt *)a->residual + at : NULL;
   const int64_t K = a->K;
   const int act = a->act;
   mv bias = {0};
-  if (a->bias) bias = load_last((const yt *)a->bias + k, those);
+  if (biases) bias = load_last(biases, those);
 #if defined(CONV_INT8)
-  if (a->scale) {
-    const ridge_vf scale = (ridge_vf)_mm512_maskz_loadu_ps(those, a->scale + k);
+  if (scales) {
+    const ridge_vf scale = (ridge_vf)_mm512_maskz_loadu_ps(those, scales);
     const float low = ridge_requant_low(act);
     int8_t *y = (int8_t *)a->y + at;
     for (int64_t i = 0; i < pixels; i++, y += K, sums += ld)
@@ -40,10 +40,11 @@ RIDGE_INLINE RIDGE_VT void finish_column(const ridge_conv_args *a, const me *sum
     return;
   }
 #endif
+  (void)scales;
   yt *y = (yt *)a->y + at;
   for (int64_t i = 0; i < pixels; i++, y += K, sums += ld) {
     mv v = *(const mv_any *)sums;
-    if (a->bias) v = plus(v, bias); // 0 would change -0
+    if (biases) v = plus(v, bias); // 0 would change -0
     if (residual) v = plus(v, load_last(residual + i * K, those));
 #if !defined(CONV_INT8)
     if (act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);

@@ -2,8 +2,8 @@
 //
 //   y[q, k] = act(bias[k] + sum over taps t and elements e of x[pixel(q, t)][e] * w[k, t, e] + residual[q, k])
 //
-// q = (n, ho, wo). The image is never unfolded: a tile multiplies MR pixels, each read in place through
-// a pointer per tap, with a panel of NR channels. Taps outside the image point to zeros.
+// q = (n, ho, wo). The image is never unfolded: a tile multiplies mr pixels, each read in place through
+// a pointer per tap, with a panel of up to NR channels (MR pixels; more by narrow panels; of few channels another way: conv_few.h). Taps outside the image point to zeros.
 //
 // NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8) each block of pixels first copies
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
@@ -11,7 +11,7 @@
 // few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
 // together in such a copy, and in NHWC in the image (fp32, bf16 pairs): there only tiles at the image's edge
 // copy what they see (strips). Their taps are rows, a constant pitch apart: a tile keeps one pointer for a pixel.
-// Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
+// Filters are turned to panels [element][channel] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
 // 1x1 layers of step 1 whose pixels are read in place keep no pointers: a tile's pixels follow each other (regular). Tiles of whole rows' parts
@@ -28,7 +28,7 @@
 // CONV_DOT (bf16 pairs, bytes in fours): panels and pixels are units of 32 bits, so everything above is counted in units; bf16 in NHWC
 // with whole pairs is read in place too. Panels that all fit CONV_KEPT are packed once and kept for a thread's next blocks.
 //
-// Filters packed beforehand (`packing`): all panels lie one after another in a->packed, [groups][panels][depth][NR], and nothing is packed in the call.
+// Filters packed beforehand (`packing`): all panels lie one after another in a->packed, [groups][panels][depth][channels of the panel], and nothing is packed in the call.
 // Then a tile goes over as many panels as stay in L2 before the next tile begins: task_given. Zen 3, of the rate without, 1x1 layers of
 // ResNet-50: 1.03 to 1.13 (docs/kernels/conv.md), of which the panels' order alone gives 1.00 to 1.09.
 // Asking ahead (kernels with CONV_MAC), where a thread's share lies beyond L2 (CONV_FAR): 1x1 tiles ask for the next tile's pixels while they multiply, for
@@ -48,6 +48,8 @@ typedef struct block {
   wt *window;
   xt *order;          // filters in another order
   char *have;         // panels packed
+  yt *biases;         // few channels': bias and scale of VL neighbours in y, from any channel on
+  float *scales;
   int64_t g, q0, pixels, tiles, small, larger;
 } block;
 
@@ -61,7 +63,9 @@ RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
                  .zero = scratch + s->o_zero,
                  .window = (wt *)(scratch + s->o_window),
                  .order = (xt *)(scratch + s->o_order),
-                 .have = scratch + s->o_have};
+                 .have = scratch + s->o_have,
+                 .biases = (yt *)(scratch + s->o_bias),
+                 .scales = (float *)(scratch + s->o_scale)};
 }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
@@ -192,7 +196,13 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
   int64_t k0 = b->g * s->kg + panel_channel(s, p), n = panel_channels(s, p), P = a->Ho * a->Wo, ld = sums_pitch(s);
   if (a->layout == 1) {
 #if defined(CONV_MASKS)
-    for (int64_t l = 0; l < n; l += VL) finish_column(a, sums + i0 * ld + l, ld, i1 - i0, k0 + l, (b->q0 + i0) * a->K + k0 + l, n - l < VL ? n - l : VL);
+    const int64_t all = (i1 - i0) * n, at = (b->q0 + i0) * a->K + k0;
+    const yt *bias = a->bias ? (const yt *)a->bias + k0 : NULL;
+    const float *scale = a->scale ? a->scale + k0 : NULL;
+    for (int64_t l = 0; s->few && l < all; l += VL) // pixels follow each other in sums and y, their channels in turn
+      finish_column(a, bias ? b->biases + l % n : NULL, scale ? b->scales + l % n : NULL, sums + i0 * ld + l, 0, 1, at + l, all - l < VL ? all - l : VL);
+    for (int64_t l = 0; !s->few && l < n; l += VL)
+      finish_column(a, bias ? bias + l : NULL, scale ? scale + l : NULL, sums + i0 * ld + l, ld, i1 - i0, at + l, n - l < VL ? n - l : VL);
 #else
     for (int64_t i = i0; i < i1; i++) {
       int64_t l = 0, at = (b->q0 + i) * a->K + k0;
@@ -406,6 +416,10 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   block b = block_of(&s, (char *)ctx->workspace + ctx->tid * s.bytes);
   memset(b.have, 0, (size_t)(s.kept ? s.panels : 1));
   memset(b.zero, 0, (size_t)packed(s.len) * sizeof(me));
+  for (int64_t l = 0; s.few && l < VL + s.few; l++) {
+    if (a->bias) b.biases[l] = ((const yt *)a->bias)[l % s.few];
+    if (a->scale) b.scales[l] = a->scale[l % s.few];
+  }
   int64_t from, to;
   ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {

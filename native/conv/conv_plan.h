@@ -54,7 +54,7 @@ typedef struct shape {
   int64_t ps, cs;       // blocks of pixels, chunks of panels
   int64_t pixels;       // of the largest block
   // Scratch of a thread: byte offsets and the total.
-  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_pitch, o_edge, o_tap, o_zero, o_window, bytes;
+  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_pitch, o_edge, o_tap, o_zero, o_bias, o_scale, o_window, bytes;
 } shape;
 
 RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
@@ -234,6 +234,8 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.o_edge = at, at += s.edges ? round_up(tiles * (s.taps + 1)) : 0;
   s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
   s.o_zero = at, at += round_up(packed(s.len) * (int64_t)sizeof(me));
+  s.o_bias = at, at += s.few ? round_up((VL + s.few) * (int64_t)sizeof(yt)) : 0;
+  s.o_scale = at, at += s.few ? round_up((VL + s.few) * (int64_t)sizeof(float)) : 0;
   s.o_window = at;
   if (s.window) {
     int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));

@@ -6,6 +6,9 @@
 // never unfolded; the panel is a block of filters turned to rows of NR = NV*VL channels.
 // The tile's end is here too: bias, residual, ReLU and the store of NHWC rows, from registers.
 //
+// A panel of fewer than NV vectors has rows of so many; of one and two, tiles take up to RIDGE_WIDE pixels where registers allow it: an element of 12 pixels by one has
+// 12 multiply-adds and 13 loads, by two 24 and 14.
+//
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; CONV_MAC, an AVX-512 instruction that multiplies and adds, where the
 // tile needs all registers; RIDGE_NARROW2(p, low, high), where one instruction rounds two vectors to bf16; CONV_EDGES where tiles leave out taps, CONV_FOURS where they take elements by four, CONV_HALVES where taps may end within a unit; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
@@ -48,14 +51,14 @@ enum { HEAD = 0 };
 typedef me me_any __attribute__((aligned(1), may_alias)); // pairs of int16 lie at any even address, units of a stem's bytes at any
 
 typedef struct tile {
-  const char *const *pixel; // [taps][MR], or [MR] where each tap lies `pitch` bytes after the one before
+  const char *const *pixel; // [taps][advance], or so many where each tap lies `pitch` bytes after the one before
   int64_t pitch, advance;   // from a tap to the next: of its pixels, of the pointers; one of them is 0
   const char *edge;         // [taps], what of a tap lies outside the image (CONV_INSIDE ...); NULL: nothing
   int64_t taps, run;        // run: elements of a tap, from element `from` on
   const char *zero;         // where taps outside the image lie; NULL: there are none, or they are multiplied
   int64_t half;             // 1: the last element of a tap is half a unit
   int64_t from;
-  const me *panel; // [HEAD + taps*run][NR]
+  const me *panel; // [HEAD + taps*run][nv*VL]
   me *sums;        // [mr][NR]
   int64_t pixels;  // CONV_FEW: of the tile
   int add;         // sums hold a part already
