@@ -14,6 +14,8 @@
 #define RIDGE_VL 16
 #define RIDGE_MR 7
 #define RIDGE_NV 4
+#define RIDGE_WIDE 12
+#define CONV_FEW 8
 #define RIDGE_VT
 #define CONV_INT8
 #define CONV_DOT

@@ -2,8 +2,8 @@
 //
 //   y[q, k] = act(bias[k] + sum over taps t and elements e of x[pixel(q, t)][e] * w[k, t, e] + residual[q, k])
 //
-// q = (n, ho, wo). The image is never unfolded: a tile multiplies MR pixels, each read in place through
-// a pointer per tap, with a panel of NR channels. Taps outside the image point to zeros.
+// q = (n, ho, wo). The image is never unfolded: a tile multiplies mr pixels, each read in place through
+// a pointer per tap, with a panel of up to NR channels (MR pixels; more by narrow panels; of few channels another way: conv_few.h). Taps outside the image point to zeros.
 //
 // NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8) each block of pixels first copies
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
@@ -11,7 +11,7 @@
 // few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
 // together in such a copy, and in NHWC in the image (fp32, bf16 pairs): there only tiles at the image's edge
 // copy what they see (strips). Their taps are rows, a constant pitch apart: a tile keeps one pointer for a pixel.
-// Filters are turned to panels [element][NR] block by block, never all at once, so that nothing is
+// Filters are turned to panels [element][channel] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
 //
 // 1x1 layers of step 1 whose pixels are read in place keep no pointers: a tile's pixels follow each other (regular). Tiles of whole rows' parts
@@ -28,7 +28,7 @@
 // CONV_DOT (bf16 pairs, bytes in fours): panels and pixels are units of 32 bits, so everything above is counted in units; bf16 in NHWC
 // with whole pairs is read in place too. Panels that all fit CONV_KEPT are packed once and kept for a thread's next blocks.
 //
-// Filters packed beforehand (`packing`): all panels lie one after another in a->packed, [groups][panels][depth][NR], and nothing is packed in the call.
+// Filters packed beforehand (`packing`): all panels lie one after another in a->packed, [groups][panels][depth][channels of the panel], and nothing is packed in the call.
 // Then a tile goes over as many panels as stay in L2 before the next tile begins: task_given. Zen 3, of the rate without, 1x1 layers of
 // ResNet-50: 1.03 to 1.13 (docs/kernels/conv.md), of which the panels' order alone gives 1.00 to 1.09.
 // Asking ahead (kernels with CONV_MAC), where a thread's share lies beyond L2 (CONV_FAR): 1x1 tiles ask for the next tile's pixels while they multiply, for
@@ -40,7 +40,7 @@
 // Scratch of one thread and the block that it works on.
 typedef struct block {
   me *panel, *sums;
-  const char **pixel; // [tile][listed tap][MR]
+  const char **pixel; // [tile][listed tap][mr]
   int64_t *pitch;     // [tile], merged taps: bytes from one to the next
   char *edge;         // [tile][1 + tap]: whether the tile has taps outside the image, then CONV_INSIDE ... of each
   int64_t *tap;       // byte offset of a tap from a pixel's first
@@ -48,6 +48,8 @@ typedef struct block {
   wt *window;
   xt *order;          // filters in another order
   char *have;         // panels packed
+  yt *biases;         // few channels': bias and scale of VL neighbours in y, from any channel on
+  float *scales;
   int64_t g, q0, pixels, tiles, small, larger;
 } block;
 
@@ -61,7 +63,9 @@ RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
                  .zero = scratch + s->o_zero,
                  .window = (wt *)(scratch + s->o_window),
                  .order = (xt *)(scratch + s->o_order),
-                 .have = scratch + s->o_have};
+                 .have = scratch + s->o_have,
+                 .biases = (yt *)(scratch + s->o_bias),
+                 .scales = (float *)(scratch + s->o_scale)};
 }
 
 int64_t CONV_CAT(CONV_FN, _workspace)(const void *args, int32_t nthreads) {
@@ -79,7 +83,7 @@ static void find_edges(const shape *s, block *b) {
     if (!edge[0]) continue;
     const int64_t n = tile_pixels(b, i);
     for (int64_t t = 0; t < s->taps; t++) {
-      const char *const *pixel = (const char *const *)b->pixel + (i * s->taps + t) * MR;
+      const char *const *pixel = (const char *const *)b->pixel + (i * s->taps + t) * s->mr;
       int64_t outside = 0;
       for (int64_t l = 0; l < n; l++) outside += pixel[l] == b->zero;
       edge[1 + t] = outside == n ? CONV_NONE : outside != 1 ? CONV_INSIDE : pixel[0] == b->zero ? CONV_FIRST : pixel[n - 1] == b->zero ? CONV_LAST : CONV_INSIDE;
@@ -107,7 +111,7 @@ RIDGE_VT static void locate_strips(const shape *s, block *b, int64_t u0, int64_t
   wt *strip = b->window;
   for (int64_t i = 0, q = 0; i < b->tiles; i++) {
     const int64_t n = tile_pixels(b, i), end = q + n;
-    const char **to = b->pixel + i * MR;
+    const char **to = b->pixel + i * s->mr;
     int64_t u = (u0 + q / cols) / s->cuts, j = col0 + q % cols, top = u % a->Ho * a->stride_h - a->pad_h, left = j * a->stride_w - a->pad_w;
     // A last half unit reads one element more, which must be the image's.
     if (q % cols + n <= cols && top >= 0 && top + s->span_h <= a->H && left >= 0 && left + window_cols(s, n) + s->half <= a->W) {
@@ -134,7 +138,7 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   int64_t pixel = s->window ? s->px : a->C, row_len = s->window ? wide : a->W;
   int64_t left = col0 * a->stride_w - a->pad_w, wrow = 0;
   int64_t S = s->merged ? 1 : a->S;
-  b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, MR);
+  b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, s->mr);
   b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
   if (s->regular) return;
   if (s->strips) {
@@ -165,20 +169,20 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
     const int inside = s->window || (top >= 0 && top + s->span_h <= a->H);
     const int64_t j0 = s->window || left >= 0 ? 0 : ceil_div(-left, a->stride_w), j1 = !inside ? 0 : s->window ? cols : ceil_div(room, a->stride_w);
     for (int64_t j = 0; j < cols;) {
-      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->listed * MR;
+      if (lane == full) lane = 0, full = tile_pixels(b, ++tile), to += s->listed * s->mr;
       const char *at = base + j * step;
       if (j >= j0 && j < j1) {
         int64_t m = full - lane < cols - j ? full - lane : cols - j;
         m = m < j1 - j ? m : j1 - j;
         for (int64_t t = 0; t < s->listed; t++)
-          for (int64_t l = 0; l < m; l++) to[t * MR + lane + l] = at + b->tap[t] + l * step;
+          for (int64_t l = 0; l < m; l++) to[t * s->mr + lane + l] = at + b->tap[t] + l * step;
         j += m, lane += m;
         continue;
       }
       if (b->edge) b->edge[tile * (s->taps + 1)] = 1;
       for (int64_t t = 0; t < s->taps; t++) {
         int64_t h = top + t / S * a->dil_h, w = left + j * a->stride_w + t % S * a->dil_w;
-        to[t * MR + lane] = h >= 0 && h < a->H && w >= 0 && w < a->W ? at + b->tap[t] : b->zero;
+        to[t * s->mr + lane] = h >= 0 && h < a->H && w >= 0 && w < a->W ? at + b->tap[t] : b->zero;
       }
       j++, lane++;
     }
@@ -189,13 +193,23 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
 // Finishes pixels i0 .. i1-1 of panel p of the block from its sums.
 RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int64_t p, int64_t i0, int64_t i1) {
   const ridge_conv_args *a = s->a;
-  int64_t k0 = b->g * s->kg + p * NR, n = s->kg - p * NR < NR ? s->kg - p * NR : NR, P = a->Ho * a->Wo;
+  int64_t k0 = b->g * s->kg + panel_channel(s, p), n = panel_channels(s, p), P = a->Ho * a->Wo, ld = sums_pitch(s);
   if (a->layout == 1) {
+#if defined(CONV_MASKS)
+    const int64_t all = (i1 - i0) * n, at = (b->q0 + i0) * a->K + k0;
+    const yt *bias = a->bias ? (const yt *)a->bias + k0 : NULL;
+    const float *scale = a->scale ? a->scale + k0 : NULL;
+    for (int64_t l = 0; s->few && l < all; l += VL) // pixels follow each other in sums and y, their channels in turn
+      finish_column(a, bias ? b->biases + l % n : NULL, scale ? b->scales + l % n : NULL, sums + i0 * ld + l, 0, 1, at + l, all - l < VL ? all - l : VL);
+    for (int64_t l = 0; !s->few && l < n; l += VL)
+      finish_column(a, bias ? bias + l : NULL, scale ? scale + l : NULL, sums + i0 * ld + l, ld, i1 - i0, at + l, n - l < VL ? n - l : VL);
+#else
     for (int64_t i = i0; i < i1; i++) {
       int64_t l = 0, at = (b->q0 + i) * a->K + k0;
-      for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * NR + l), k0 + l, 1, at + l);
-      for (; l < n; l++) finish_one(a, sums[i * NR + l], k0 + l, at + l);
+      for (; l + VL <= n; l += VL) finish_vector(a, *(const mv_any *)(sums + i * ld + l), k0 + l, 1, at + l);
+      for (; l < n; l++) finish_one(a, sums[i * ld + l], k0 + l, at + l);
     }
+#endif
     return;
   }
   for (int64_t i = i0, m; i < i1; i += m) { // pixels of one image
@@ -207,21 +221,44 @@ RIDGE_VT static void finish(const shape *s, const block *b, const me *sums, int6
     for (; j + VL <= m && n % 4 == 0; j += VL)
       for (int64_t l = 0; l < n; l += 4) {
         mv out[4];
-        turn_sums(sums + (i + j) * NR + l, NR, out);
+        turn_sums(sums + (i + j) * ld + l, ld, out);
         RIDGE_UNROLL_ALL
         for (int c = 0; c < 4; c++) finish_pixels(a, out[c], k0 + l + c, at + (l + c) * P + j);
       }
     for (; j < m; j++)
-      for (int64_t l = 0; l < n; l++) finish_one(a, sums[(i + j) * NR + l], k0 + l, at + l * P + j);
+      for (int64_t l = 0; l < n; l++) finish_one(a, sums[(i + j) * ld + l], k0 + l, at + l * P + j);
   }
 }
 
+#if defined(CONV_FEW)
+// Tiles of few channels have all their pixels: behind a smaller one's, its last again.
+static void repeat_last(const shape *s, block *b) {
+  const char **to = b->pixel;
+  for (int64_t i = 0; s->few && i < b->tiles; i++)
+    for (int64_t t = 0, n = tile_pixels(b, i); t < s->listed; t++, to += s->mr)
+      for (int64_t l = n; l < s->mr; l++) to[l] = to[n - 1];
+}
+#endif
+
+// One tile times a panel of so many vectors.
+RIDGE_INLINE void run(const shape *s, int64_t mr, int64_t vectors, tile *t) {
+#if defined(CONV_FEW)
+  if (s->few) {
+    t->pixels = mr;
+    run_few(s->few, t);
+    return;
+  }
+#endif
+  (void)s;
+  run_tile(mr, vectors, t);
+}
+
 // Where the pixels of tile j, from pixel `from` of the block on, are found.
-RIDGE_INLINE const char *const *pixels_of(const shape *s, const block *b, int64_t j, int64_t from, int64_t t0, const char *row[MR]) {
-  if (!s->regular) return (const char *const *)b->pixel + (j * s->listed + t0) * MR;
+RIDGE_INLINE const char *const *pixels_of(const shape *s, const block *b, int64_t j, int64_t from, int64_t mr, int64_t t0, const char *row[RIDGE_WIDE]) {
+  if (!s->regular) return (const char *const *)b->pixel + (j * s->listed + t0) * s->mr;
   const int64_t step = s->a->C * (int64_t)sizeof(xt);
   const char *at = (const char *)s->a->x + (b->q0 + from) * step + b->g * s->cg * (int64_t)sizeof(xt);
-  for (int i = 0; i < MR; i++) row[i] = at + i * step;
+  for (int64_t i = 0; i < s->mr; i++) row[i] = at + (i < mr ? i : mr - 1) * step;
   return row;
 }
 
@@ -236,7 +273,7 @@ RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t m
     return;
   }
   if (j + 1 == b->tiles) return;
-  const char *const *pixel = (const char *const *)b->pixel + (j + 1) * MR;
+  const char *const *pixel = (const char *const *)b->pixel + (j + 1) * s->mr;
   for (int64_t at = bytes * i / n / 64 * 64; at < bytes * (i + 1) / n; at += 64)
     for (int64_t l = 0, pixels = tile_pixels(b, j + 1); l < pixels; l++) __builtin_prefetch(pixel[l] + at);
 }
@@ -245,18 +282,18 @@ RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t m
 // a tile's pixels stay in L1 and its rows of y are written from one end to the other.
 RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int64_t p1) {
   const ridge_conv_args *a = s->a;
-  const int64_t panel = s->depth * NR, fit = CONV_GIVEN / (panel * (int64_t)sizeof(me)), groups = ceil_div(p1 - p0, fit < 1 ? 1 : fit);
-  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .advance = s->merged ? 0 : MR, .a = a, .sums = b->sums, .far = s->far};
+  const int64_t panel = s->depth * panel_width(s, 0) * VL, fit = CONV_GIVEN / (panel * (int64_t)sizeof(me)), groups = ceil_div(p1 - p0, fit < 1 ? 1 : fit);
+  tile t = {.taps = s->taps, .run = packed(s->len), .half = s->half, .advance = s->merged ? 0 : s->mr, .zero = s->skips ? b->zero : NULL, .a = a, .sums = b->sums, .far = s->far};
 #if defined(CONV_TWOS)
   // Few panels that each stay in L1 go panel by panel over all pixels, which a busy neighbour disturbs less: Zen 3, 64x56x56 to 64 1.02 to 1.06, 256x56x56 to
   // 64 1.00 to 1.04, to 128 1.00 to 1.03; many or larger ones lose (128x28x28 to 512 0.98, 512x28x28 to 256 0.98).
   if (s->regular && t.run > TWOS_ELEMENTS && s->kg % NR == 0 && p1 - p0 <= 8 && panel * (int64_t)sizeof(me) <= 16 << 10) {
-    const char *row[MR];
+    const char *row[RIDGE_WIDE];
     for (int64_t p = p0; p < p1; p++)
       for (int64_t j = 0, from = 0; j < b->tiles; j += t.panels) {
         const int64_t mr = tile_pixels(b, j);
         t.panels = j < b->larger ? b->larger : b->tiles - j;
-        t.pixel = pixels_of(s, b, j, from, 0, row), t.down = mr * a->C * (int64_t)sizeof(xt);
+        t.pixel = pixels_of(s, b, j, from, mr, 0, row), t.down = mr * a->C * (int64_t)sizeof(xt);
         t.panel = (const me *)a->packed + (b->g * s->panels + p) * panel;
         t.next = mr * a->K, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
         if (mr == 6) twos_six(&t, twos_pitch(&t));
@@ -266,35 +303,39 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
     return;
   }
 #endif
-  for (int64_t i = 0; i < groups; i++)
+  for (int64_t i = 0; i < groups; i++) {
+    const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups, channel = panel_channel(s, first);
+    const me *start = (const me *)a->packed + (b->g * s->vectors + panel_first(s, first)) * s->depth * VL;
     for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
       mr = tile_pixels(b, j);
-      const char *row[MR];
-      t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, 0, row), t.edge = edges_of(s, b, j, 0);
-      const int64_t first = p0 + (p1 - p0) * i / groups, end = p0 + (p1 - p0) * (i + 1) / groups;
-      for (int64_t p = first; p < end; p++) {
-        const int64_t n = s->kg - p * NR;
-        t.panel = (const me *)a->packed + (b->g * s->panels + p) * panel;
+      const char *row[RIDGE_WIDE];
+      t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, mr, 0, row), t.edge = edges_of(s, b, j, 0);
+      t.panel = start, t.k = b->g * s->kg + channel, t.at = (b->q0 + from) * a->K + t.k;
+      for (int64_t p = first, n; p < end; p++, t.k += n, t.at += n) {
+        const int64_t width = panel_width(s, p), left = (b->g + 1) * s->kg - t.k;
+        n = left < width * VL ? left : width * VL;
         ask_ahead(s, b, j, mr, p - first, end - first, &t);
-        t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
-        t.keep = n < NR && n % VL != 0, t.k = b->g * s->kg + p * NR, t.at = (b->q0 + from) * a->K + t.k;
-        t.panels = 1;
+        t.next = p + 1 < end ? n : mr * a->K - (t.k - b->g * s->kg - channel);
+        t.keep = n % VL != 0, t.panels = 1;
 #if defined(CONV_TWOS)
         if (t.run >= TWOS_ELEMENTS && n >= NR) { // whole panels in one call
-          t.panels = end - p < n / NR ? end - p : n / NR;
-          p += t.panels - 1;
+          t.panels = end - p < left / NR ? end - p : left / NR;
+          p += t.panels - 1, n = t.panels * NR;
           t.next = p + 1 < end ? NR : mr * a->K - (p - first) * NR;
           const int64_t pitch = mr == 6 ? twos_pitch(&t) : 0;
           if (pitch) {
             twos_six(&t, pitch);
+            t.panel += t.panels * panel;
             continue;
           }
         }
 #endif
-        run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
-        if (t.keep) finish(s, b, b->sums - from * NR, p, from, from + mr);
+        run(s, mr, width, &t);
+        if (t.keep) finish(s, b, b->sums - from * sums_pitch(s), p, from, from + mr);
+        t.panel += t.panels * width * s->depth * VL;
       }
     }
+  }
 }
 
 // One task: units u0 .. u1-1, panels p0 .. p1-1 of group g.
@@ -302,6 +343,9 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
   const ridge_conv_args *a = s->a;
   b->g = g;
   locate(s, b, u0, u1);
+#if defined(CONV_FEW)
+  if (!s->regular) repeat_last(s, b);
+#endif
   int by_rows = a->layout == 1 && (a->act == RIDGE_ACT_NONE || a->act == RIDGE_ACT_RELU);
   if (s->given && s->slabs == 1 && by_rows) {
     task_given(s, b, p0, p1);
@@ -310,38 +354,37 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
   for (int64_t i = 0, row = 0; i < s->slabs; i++) {
     const slab e = slab_at(s, i);
     const int64_t last = i == s->slabs - 1;
-    const me *given = s->given ? (const me *)a->packed + (g * s->panels * s->depth + row) * NR : NULL;
-    row += slab_rows(&e);
-    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .advance = s->merged ? 0 : MR, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far, .panels = 1};
+    const me *given = s->given ? (const me *)a->packed + g * s->vectors * s->depth * VL : NULL;
+    tile t = {.taps = e.t1 - e.t0, .run = packed(e.e1 - e.e0), .half = s->half, .advance = s->merged ? 0 : s->mr, .zero = s->skips ? b->zero : NULL, .from = e.e0 / PAIR, .panel = b->panel, .add = i > 0, .a = a, .next = MR * a->K, .far = s->far, .panels = 1};
     for (int64_t p = p0; p < p1; p++) {
-      int64_t n = s->kg - p * NR;
       me *sums = b->sums + (s->slabs > 1 ? (p - p0) * b->pixels * NR : 0);
-      if (s->given) t.panel = given + p * s->depth * NR;
+      if (s->given) t.panel = given + (panel_first(s, p) * s->depth + row * panel_width(s, p)) * VL;
       else if (s->kept) t.panel = b->panel + p * (s->rows + HEAD) * NR;
       if (!s->given && (!s->kept || !b->have[p])) pack_panel(s, g, p, e.t0, e.t1, e.e0, e.e1, b->order, (me *)t.panel);
       int ask = p + 1 < p1 && !s->given && !(s->kept && b->have[p + 1]);
       b->have[s->kept ? p : 0] = 1;
-      t.keep = !last || !by_rows || (n < NR && n % VL != 0), t.k = g * s->kg + p * NR;
+      t.keep = !last || !by_rows || panel_channels(s, p) % VL != 0, t.k = g * s->kg + panel_channel(s, p);
       int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
       for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
         mr = tile_pixels(b, j);
         if (ask) fetch_panel(s, g, p + 1, e.t0, e.t1, e.e0, e.e1, j, b->tiles);
-        const char *row[MR];
-        t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
-        t.sums = sums + from * NR, t.at = (b->q0 + from) * a->K + t.k;
+        const char *row[RIDGE_WIDE];
+        t.pitch = s->merged ? b->pitch[j] : 0, t.pixel = pixels_of(s, b, j, from, mr, e.t0, row), t.edge = edges_of(s, b, j, e.t0);
+        t.sums = sums + from * sums_pitch(s), t.at = (b->q0 + from) * a->K + t.k;
         t.ahead = (const char *)t.panel, t.pace = 0;
         if (p == p0) ask_ahead(s, b, j, mr, 0, 1, &t);
-        run_tile(mr, n < NR ? ceil_div(n, VL) : RIDGE_NV, &t);
+        run(s, mr, panel_width(s, p), &t);
         int64_t ready = j == b->tiles - 1 ? b->pixels : (from + mr) / 16 * 16;
         if (last && t.keep && ready > done) finish(s, b, sums, p, done, ready), done = ready;
       }
     }
+    row += slab_rows(s, &e);
   }
 }
 
 int64_t CONV_CAT(CONV_FN, _packed)(const void *args, int32_t nthreads) {
   shape s = shape_of(args, nthreads);
-  return s.a->groups * s.panels * s.depth * NR * (int64_t)sizeof(me);
+  return s.a->groups * s.vectors * s.depth * VL * (int64_t)sizeof(me);
 }
 
 // All panels to a->packed; threads share them.
@@ -353,13 +396,15 @@ RIDGE_VT int CONV_CAT(CONV_FN, _pack)(const void *args, const ridge_ctx *ctx) {
   xt *order = block_of(&s, (char *)ctx->workspace + ctx->tid * s.bytes).order;
   int64_t from, to;
   ridge_share(a->groups * s.panels, 1, ctx->tid, ctx->nthreads, &from, &to);
-  me *dst = (me *)a->packed + from * s.depth * NR;
-  for (int64_t u = from; u < to; u++)
+  for (int64_t u = from; u < to; u++) {
+    const int64_t g = u / s.panels, p = u % s.panels;
+    me *dst = (me *)a->packed + (g * s.vectors + panel_first(&s, p)) * s.depth * VL;
     for (int64_t i = 0; i < s.slabs; i++) {
       const slab e = slab_at(&s, i);
-      pack_panel(&s, u / s.panels, u % s.panels, e.t0, e.t1, e.e0, e.e1, order, dst);
-      dst += slab_rows(&e) * NR;
+      pack_panel(&s, g, p, e.t0, e.t1, e.e0, e.e1, order, dst);
+      dst += slab_rows(&s, &e) * panel_width(&s, p) * VL;
     }
+  }
   return RIDGE_OK;
 }
 
@@ -371,6 +416,10 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   block b = block_of(&s, (char *)ctx->workspace + ctx->tid * s.bytes);
   memset(b.have, 0, (size_t)(s.kept ? s.panels : 1));
   memset(b.zero, 0, (size_t)packed(s.len) * sizeof(me));
+  for (int64_t l = 0; s.few && l < VL + s.few; l++) {
+    if (a->bias) b.biases[l] = ((const yt *)a->bias)[l % s.few];
+    if (a->scale) b.scales[l] = a->scale[l % s.few];
+  }
   int64_t from, to;
   ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {

@@ -2,7 +2,7 @@
 #ifndef RIDGE_CONV_PLAN_H
 #define RIDGE_CONV_PLAN_H
 
-#include "conv_tile.h"
+#include "conv_few.h"
 
 #ifndef CONV_PB
 #define CONV_PB 392 // pixels of a block, at most (a row of the image may be cut)
@@ -41,15 +41,20 @@ typedef struct shape {
   int regular;          // pixels follow each other in memory, one step after another: no pointers are kept
   int far, ahead;       // tiles ask for the next one's lines of y, for its pixels: where a thread's share lies beyond L2
   int edges;            // tiles tell which taps lie outside the image
-  int given;            // filters come packed beforehand: a->packed [groups][panels][depth][NR], a panel's slabs one after another
+  int skips;            // tiles leave out taps that lie outside for all their pixels
+  int given;            // filters come packed beforehand: a->packed [groups][panels][depth][vectors of the panel][VL], a panel's slabs one after another
   int64_t depth;        // rows of a panel over all slabs
   int64_t span_h, hs;   // input rows of one output row, and from one output row to the next
-  int64_t panels;       // panels of NR channels in a group
+  int64_t few;          // output channels whose tiles have vectors along a tap's elements (conv_few.h), or 0
+  int64_t vectors;      // of a group's channels; few: a panel's rows have one for each
+  int64_t panels;       // of at most NV vectors, as even as they can be ...
+  int64_t narrow, wider; // ... so many vectors each, the first `wider` of them one more
+  int64_t mr;           // pixels of a tile
   int64_t cuts, units;  // pieces of an output row, all pieces of all images
   int64_t ps, cs;       // blocks of pixels, chunks of panels
   int64_t pixels;       // of the largest block
   // Scratch of a thread: byte offsets and the total.
-  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_pitch, o_edge, o_tap, o_zero, o_window, bytes;
+  int64_t o_panel, o_have, o_order, o_sums, o_pixel, o_pitch, o_edge, o_tap, o_zero, o_bias, o_scale, o_window, bytes;
 } shape;
 
 RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
@@ -57,25 +62,41 @@ RIDGE_INLINE int64_t round_up(int64_t n) { return (n + 63) / 64 * 64; }
 // Elements of me in n elements of x.
 RIDGE_INLINE int64_t packed(int64_t n) { return (n + PAIR - 1) / PAIR; }
 
+// Vectors of panel p, and those before it.
+RIDGE_INLINE int64_t panel_width(const shape *s, int64_t p) { return s->narrow + (p < s->wider); }
+RIDGE_INLINE int64_t panel_first(const shape *s, int64_t p) { return s->narrow * p + (p < s->wider ? p : s->wider); }
+// Its first channel in the group, and how many it has.
+RIDGE_INLINE int64_t panel_channel(const shape *s, int64_t p) { return panel_first(s, p) * VL; }
+RIDGE_INLINE int64_t panel_channels(const shape *s, int64_t p) {
+  const int64_t n = s->kg - panel_channel(s, p), most = panel_width(s, p) * VL;
+  return n < most ? n : most;
+}
+
+// Rows of a panel from n elements of a tap.
+RIDGE_INLINE int64_t panel_rows(const shape *s, int64_t n) { return s->few ? ceil_div(packed(n), VL) : packed(n); }
+
 // A slab is a run of neighbouring filter elements: in NHWC (taps outside) some taps or a part of
 // one, in NCHW (taps inside) some channels of every tap.
 static void divide_reduction(shape *s) {
-  int64_t want = KC * PAIR, n;
+  int64_t want = KC * PAIR * RIDGE_NV / panel_width(s, 0), unit = 8, n; // as many bytes of a narrower panel
+#if defined(CONV_FEW)
+  if (s->few) want = few_bytes(s->few) / (s->few * (int64_t)sizeof(me)) * PAIR, unit = VL * PAIR;
+#endif
   if (s->merged) {
-    s->whole = 1, s->step = s->taps, s->slabs = 1, s->rows = s->taps * packed(s->len);
+    s->whole = 1, s->step = s->taps, s->slabs = 1, s->rows = s->taps * panel_rows(s, s->len);
     return;
   }
   if (s->a->layout == 0 || s->len > want) {
     int64_t per = s->a->layout == 0 ? want / s->taps : want;
     per = per < 4 ? 4 : per;
     n = ceil_div(s->len, per);
-    s->whole = 0, s->step = ceil_div(ceil_div(s->len, n), 8) * 8;
+    s->whole = 0, s->step = ceil_div(ceil_div(s->len, n), unit) * unit;
     s->slabs = ceil_div(s->len, s->step) * (s->a->layout == 0 ? 1 : s->taps);
-    s->rows = packed(s->step) * (s->a->layout == 0 ? s->taps : 1);
+    s->rows = panel_rows(s, s->step) * (s->a->layout == 0 ? s->taps : 1);
     return;
   }
   n = ceil_div(s->taps, want / s->len);
-  s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * packed(s->len);
+  s->whole = 1, s->step = ceil_div(s->taps, n), s->slabs = ceil_div(s->taps, s->step), s->rows = s->step * panel_rows(s, s->len);
 }
 
 // Slab i: elements e0 .. e1-1 of taps t0 .. t1-1.
@@ -96,7 +117,12 @@ static slab slab_at(const shape *s, int64_t i) {
 }
 
 // Its rows of a panel.
-RIDGE_INLINE int64_t slab_rows(const slab *b) { return HEAD + (b->t1 - b->t0) * packed(b->e1 - b->e0); }
+RIDGE_INLINE int64_t slab_rows(const shape *s, const slab *b) {
+  return HEAD + (b->t1 - b->t0) * panel_rows(s, b->e1 - b->e0);
+}
+
+// From one pixel's sums to the next.
+RIDGE_INLINE int64_t sums_pitch(const shape *s) { return s->few ? s->few : NR; }
 
 // Input rows and columns that a block of u units sees, at most.
 RIDGE_INLINE int64_t window_rows(const shape *s, int64_t u) {
@@ -107,7 +133,7 @@ RIDGE_INLINE int64_t window_cols(const shape *s, int64_t outputs) {
   return (outputs - 1) * s->a->stride_w + (s->a->S - 1) * s->a->dil_w + 1;
 }
 // Elements of a row of a tile's strips: those of its pixels that lie in one output row stand together.
-RIDGE_INLINE int64_t strip_row(const shape *s) { return MR * (s->a->stride_w > s->a->S ? s->a->stride_w : s->a->S) * s->px; }
+RIDGE_INLINE int64_t strip_row(const shape *s) { return s->mr * (s->a->stride_w > s->a->S ? s->a->stride_w : s->a->S) * s->px; }
 
 // Blocks of pixels and chunks of channels: the least of (waves of tasks) * (pixels of a block, plus what
 // packing a panel, or bringing a packed one, costs in pixels) * (panels of a chunk).
@@ -147,6 +173,15 @@ RIDGE_INLINE int64_t order_of(const shape *s, int64_t step) {
   return s->merged ? s->taps * s->len : s->a->R * s->a->S * packed(step) * PAIR;
 }
 
+#if defined(CONV_FEW)
+// Whether vectors along a tap's elements, whose last one may be partly empty, have fewer multiply-adds for a pixel than one vector of the output
+// channels, which has a load each; the ends of the former come to about four.
+static int few_win(const shape *s) {
+  const int64_t units = packed(s->len), few = s->kg * (s->taps * ceil_div(units, VL) + 4), wide = s->taps * units;
+  return s->a->groups == 1 && s->kg <= CONV_FEW && few <= wide;
+}
+#endif
+
 static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
   s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = s.merged ? s.cg : pitch_of(s.cg);
@@ -155,9 +190,6 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.window = !s.strips && (a->layout == 0 || s.merged || s.px != s.cg);
 #else
   s.window = 1;
-#endif
-#if defined(CONV_EDGES)
-  s.edges = !s.window && !s.merged && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
 #endif
   s.regular = !s.window && a->R * a->S == 1 && a->stride_h == 1 && a->stride_w == 1 && a->pad_h == 0 && a->pad_w == 0;
 #if defined(CONV_INT8)
@@ -169,30 +201,41 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= nthreads * (int64_t)CONV_FAR_Y;
   s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
   s.taps = s.merged ? a->R : a->R * a->S, s.listed = s.merged ? 1 : s.taps, s.len = s.merged ? a->S * s.px : s.cg;
+  s.vectors = ceil_div(s.kg, VL), s.panels = ceil_div(s.vectors, RIDGE_NV), s.narrow = s.vectors / s.panels, s.wider = s.vectors % s.panels;
+  s.mr = panel_width(&s, 0) > 2 || (s.ahead && s.regular) ? MR : RIDGE_WIDE; // wide tiles have no register for what is asked for
+#if defined(CONV_FEW)
+  if (few_win(&s)) s.few = s.vectors = s.narrow = s.kg, s.panels = 1, s.wider = 0, s.mr = few_pixels[s.kg - 1];
+#endif
 #if defined(CONV_HALVES)
   s.half = s.merged && s.len % PAIR != 0;
+#endif
+  s.skips = !s.window && !s.merged && a->R * a->S > 1 && a->pad_h + a->pad_w > 0;
+#if defined(CONV_EDGES)
+  s.edges = s.skips && !s.few && panel_width(&s, 0) >= EDGED;
 #endif
   divide_reduction(&s);
   s.span_h = (a->R - 1) * a->dil_h + 1;
   s.hs = a->stride_h < s.span_h ? a->stride_h : s.span_h;
-  s.panels = ceil_div(s.kg, NR), s.given = a->packing;
+  s.given = a->packing;
   for (int64_t i = 0; s.given && i < s.slabs; i++) {
     slab b = slab_at(&s, i);
-    s.depth += slab_rows(&b);
+    s.depth += slab_rows(&s, &b);
   }
   if (a->N * a->Ho * a->Wo == 0) return s;
   divide_work(&s, nthreads);
-  int64_t tiles = ceil_div(s.pixels, MR), chunk = s.slabs > 1 ? ceil_div(s.panels, s.cs) : 1, at = 0;
+  int64_t tiles = ceil_div(s.pixels, s.mr), chunk = s.slabs > 1 ? ceil_div(s.panels, s.cs) : 1, at = 0;
   s.kept = !s.given && s.slabs == 1 && a->groups == 1 && s.ps > nthreads && s.panels * s.rows * NR * (int64_t)sizeof(me) <= CONV_KEPT;
-  s.o_panel = at, at += round_up((s.given ? 0 : s.kept ? s.panels : 1) * (s.rows + HEAD) * NR * (int64_t)sizeof(me));
+  s.o_panel = at, at += round_up((s.given ? 0 : s.kept ? s.panels : 1) * (s.rows + HEAD) * (s.few > RIDGE_NV ? s.few * VL : NR) * (int64_t)sizeof(me));
   s.o_have = at, at += round_up(s.kept ? s.panels : 1);
   s.o_order = at, at += orders(&s) ? round_up((int64_t)sizeof(xt) * NR * order_of(&s, s.step)) : 0;
   s.o_sums = at, at += round_up(chunk * s.pixels * NR * (int64_t)sizeof(me));
-  s.o_pixel = at, at += round_up(tiles * MR * s.listed * (int64_t)sizeof(char *));
+  s.o_pixel = at, at += round_up(tiles * s.mr * s.listed * (int64_t)sizeof(char *));
   s.o_pitch = at, at += s.merged ? round_up(tiles * (int64_t)sizeof(int64_t)) : 0;
   s.o_edge = at, at += s.edges ? round_up(tiles * (s.taps + 1)) : 0;
   s.o_tap = at, at += round_up(s.taps * (int64_t)sizeof(int64_t));
   s.o_zero = at, at += round_up(packed(s.len) * (int64_t)sizeof(me));
+  s.o_bias = at, at += s.few ? round_up((VL + s.few) * (int64_t)sizeof(yt)) : 0;
+  s.o_scale = at, at += s.few ? round_up((VL + s.few) * (int64_t)sizeof(float)) : 0;
   s.o_window = at;
   if (s.window) {
     int64_t u = ceil_div(s.units, s.ps), cols = window_cols(&s, ceil_div(a->Wo, s.cuts));

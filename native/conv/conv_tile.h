@@ -6,6 +6,9 @@
 // never unfolded; the panel is a block of filters turned to rows of NR = NV*VL channels.
 // The tile's end is here too: bias, residual, ReLU and the store of NHWC rows, from registers.
 //
+// A panel of fewer than NV vectors has rows of so many; of one and two, tiles take up to RIDGE_WIDE pixels where registers allow it: an element of 12 pixels by one has
+// 12 multiply-adds and 13 loads, by two 24 and 14.
+//
 // The includer defines RIDGE_MR and RIDGE_NV and what conv_vector.h asks for; CONV_MAC, an AVX-512 instruction that multiplies and adds, where the
 // tile needs all registers; RIDGE_NARROW2(p, low, high), where one instruction rounds two vectors to bf16; CONV_EDGES where tiles leave out taps, CONV_FOURS where they take elements by four, CONV_HALVES where taps may end within a unit; int8 kernels also
 // RIDGE_DOT2(acc, b, a) over vectors of int16 pairs; kernels with CONV_DOT RIDGE_DOT(acc, b, x) over units of two bf16 or
@@ -30,6 +33,9 @@
 #define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
 #define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
 #endif
+#ifndef RIDGE_WIDE
+#define RIDGE_WIDE RIDGE_MR // pixels of a tile of one or two vectors
+#endif
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
 #if defined(CONV_MAC)
 enum { ASKS = 1 }; // tiles ask for what the next one will read and write
@@ -45,14 +51,16 @@ enum { HEAD = 0 };
 typedef me me_any __attribute__((aligned(1), may_alias)); // pairs of int16 lie at any even address, units of a stem's bytes at any
 
 typedef struct tile {
-  const char *const *pixel; // [taps][MR], or [MR] where each tap lies `pitch` bytes after the one before
+  const char *const *pixel; // [taps][advance], or so many where each tap lies `pitch` bytes after the one before
   int64_t pitch, advance;   // from a tap to the next: of its pixels, of the pointers; one of them is 0
   const char *edge;         // [taps], what of a tap lies outside the image (CONV_INSIDE ...); NULL: nothing
   int64_t taps, run;        // run: elements of a tap, from element `from` on
+  const char *zero;         // where taps outside the image lie; NULL: there are none, or they are multiplied
   int64_t half;             // 1: the last element of a tap is half a unit
   int64_t from;
-  const me *panel; // [HEAD + taps*run][NR]
+  const me *panel; // [HEAD + taps*run][nv*VL]
   me *sums;        // [mr][NR]
+  int64_t pixels;  // CONV_FEW: of the tile
   int add;         // sums hold a part already
   int keep;        // leave the result in sums; else finish it
   const ridge_conv_args *a;
@@ -64,6 +72,7 @@ typedef struct tile {
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
+enum { EDGED = 3 }; // vectors from which on tiles of all pixels know their edges
 // Of a tap of a tile: all its pixels are in the image, none is, the first one or the last one alone is outside. (Others: zeros are multiplied.)
 enum { CONV_INSIDE, CONV_NONE, CONV_FIRST, CONV_LAST };
 
@@ -101,8 +110,8 @@ RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
 
 // One element of pixels lo .. hi-1 times one row of the panel. half: the second half of a unit is another pixel's and counts as 0, for it could
 // be infinite.
-RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv, const char *const p[RIDGE_MR], int64_t e, const me *b,
-                                        const int half, mv acc[RIDGE_MR][RIDGE_NV]) {
+RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv, const char *const p[RIDGE_WIDE], int64_t e, const me *b,
+                                        const int half, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   mv bv[RIDGE_NV];
 #if defined(RIDGE_MAC_MEMORY)
   if (RIDGE_MR * nv > 26) { // all 32 registers: the panel's last vector comes from memory, and in the order written
@@ -133,12 +142,12 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
 
 #if defined(CONV_FOURS)
 // Elements at once times their rows of the panel, the pixels' pointers moved on: fewer counters around the multiply-adds (clang 37 instructions for 24, gcc 39, else 39 to 44).
-RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const int elements, const char *p[RIDGE_MR], const me *b, mv acc[RIDGE_MR][RIDGE_NV]) {
+RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const int elements, const char *p[RIDGE_WIDE], const me *b, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   RIDGE_UNROLL_ALL
   for (int u = 0; u < elements; u++) {
     mv bv[RIDGE_NV], x;
     RIDGE_UNROLL_ALL
-    for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + u * NR + v * VL));
+    for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + (u * nv + v) * VL));
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) {
       RIDGE_SPREAD(x, ((const me_any *)p[i])[u]);
@@ -151,14 +160,14 @@ RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const 
     p[i] += elements * sizeof(me);
     __asm__("" : "+r"(p[i]));
   }
-  return b + elements * NR;
+  return b + elements * nv * VL;
 }
 #endif
 
 // One tap of pixels lo .. hi-1, `offset` bytes after where they point: returns where the panel goes on.
 RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t offset, int64_t run, const me *b,
-                                         const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_MR][RIDGE_NV]) {
-  const char *p[RIDGE_MR];
+                                         const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_WIDE][RIDGE_NV]) {
+  const char *p[RIDGE_WIDE];
 #if defined(CONV_FOURS)
   if (asks) {
     RIDGE_UNROLL_ALL
@@ -177,7 +186,7 @@ RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int n
 #endif
   // Seven or eight pixel pointers leave no register to compare with: there the count ends at 0. Empty instructions hide it, and the pointers,
   // from compilers that would make as many of their own, which move.
-  const int64_t first = RIDGE_MR > 6 ? -run : 0;
+  const int64_t first = RIDGE_MR > 6 || hi > 6 ? -run : 0;
   RIDGE_UNROLL_ALL
   for (int i = lo; i < hi; i++) p[i] = pixel[i] + offset - first * (int64_t)sizeof(me);
   int64_t e = first;
@@ -187,18 +196,28 @@ RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int n
     while (e) {
       __builtin_prefetch(ahead);
       tile_element(lo, hi, nv, p, e, b, 0, acc);
-      b += NR, ahead += pace;
+      b += nv * VL, ahead += pace;
       __asm__ volatile("" : "+r"(e), "+r"(b), "+r"(ahead));
       e++;
     }
   } else {
+    RIDGE_UNROLL_ALL
+    for (int i = lo; i < hi && hi > RIDGE_MR; i++) __asm__("" : "+r"(p[i]));
     RIDGE_UNROLL(CONV_AT_ONCE)
-    for (; e < run + first; e++, b += NR) tile_element(lo, hi, nv, p, e, b, 0, acc);
+    for (; e < run + first; e++, b += nv * VL) tile_element(lo, hi, nv, p, e, b, 0, acc);
   }
 #if defined(CONV_HALVES)
-  if (half) tile_element(lo, hi, nv, p, run + first, b, 1, acc), b += NR;
+  if (half) tile_element(lo, hi, nv, p, run + first, b, 1, acc), b += nv * VL;
 #endif
   return b;
+}
+
+// Whether a tap of all mr pixels lies outside the image.
+RIDGE_INLINE int outside(const char *zero, int64_t mr, const char *const *pixel) {
+  int64_t i = 0;
+  if (pixel[0] != zero || pixel[mr - 1] != zero) return 0;
+  while (i < mr && pixel[i] == zero) i++;
+  return i == mr;
 }
 
 // One pixel's sums to y, from register: neighbouring vectors of nv.
@@ -225,7 +244,7 @@ RIDGE_INLINE RIDGE_VT void store_pixel(yt *y, const int nv, const mv acc[RIDGE_N
 // before the last two elements, where four registers are free for it: behind them it would have to be loaded for each pixel, which costs what
 // this gains (0.98 to 1.0), and from the start each partial sum would be rounded at its size.
 // Requantised bytes are not written so: their arithmetic, not their stores, is what a tile's end takes.
-RIDGE_INLINE RIDGE_VT void tile_rows(const tile *t, const char *const *pixel, int64_t from, int64_t run, const me *b, mv acc[RIDGE_MR][RIDGE_NV]) {
+RIDGE_INLINE RIDGE_VT void tile_rows(const tile *t, const char *const *pixel, int64_t from, int64_t run, const me *b, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   b = tile_tap(0, RIDGE_MR, RIDGE_NV, pixel, from, run - 2, b, 0, ASKS, t->ahead, t->pace, acc);
   __asm__ volatile("" : "+r"(t) : : "memory"); // beside its pointers the loop has registers for nothing but t: all else is read again
   pixel = t->pixel + (t->taps - 1) * t->advance;
@@ -281,7 +300,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
     return;
   }
 #endif
-  mv acc[RIDGE_MR][RIDGE_NV];
+  mv acc[RIDGE_WIDE][RIDGE_NV];
 #if defined(CONV_ROWS)
   const int rows = mr == RIDGE_MR && nv == RIDGE_NV && !edges && !t->keep && !t->half && t->run >= 2 && t->taps > 0;
 #else
@@ -315,7 +334,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
       for (int i = 0; i < mr; i++) __builtin_prefetch((const char *)t->a->residual + (t->at + i * t->a->K) * (int64_t)sizeof(yt));
     }
   }
-  const me *b = t->panel + HEAD * NR;
+  const me *b = t->panel + HEAD * nv * VL;
   const char *const *pixel = t->pixel;
   const int64_t half = t->half, run = t->run - half;
   int64_t from = t->from * (int64_t)sizeof(me);
@@ -325,11 +344,13 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
       if (edge == CONV_INSIDE) b = tile_tap(0, mr, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
       else if (edge == CONV_FIRST) b = tile_tap(1, mr, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
       else if (edge == CONV_LAST) b = tile_tap(0, mr - 1, nv, pixel, from, t->run, b, 0, 0, NULL, 0, acc);
-      else b += t->run * NR;
+      else b += t->run * nv * VL;
     }
   } else {
-    for (int64_t taps = t->taps - rows; taps > 0; taps--, pixel += t->advance, from += t->pitch)
-      b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS, t->ahead, t->pace, acc);
+    for (int64_t taps = t->taps - rows; taps > 0; taps--, pixel += t->advance, from += t->pitch) {
+      if (nv < EDGED && t->zero && outside(t->zero, mr, pixel)) b += run * nv * VL;
+      else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && mr <= RIDGE_MR && (nv > 1 || t->pace), t->ahead, t->pace, acc);
+    }
 #if defined(CONV_ROWS)
     if (rows) {
       tile_rows(t, pixel, from, run, b, acc);
@@ -409,7 +430,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
 
 #if defined(RIDGE_MODEL)
 // A model needs the logic, not an unrolled instance of each size.
-__attribute__((noinline, unused)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR, t); }
+__attribute__((noinline, unused)) static void run_tile(int64_t mr, int64_t nv, const tile *t) { tile_body((int)mr, (int)nv, t->edge && mr == MR && nv >= EDGED, t); }
 #else
 typedef void (*tile_fn)(const tile *);
 #define TILE(mr, nv) \
@@ -428,7 +449,15 @@ TILE_ROW(7)
 #if RIDGE_MR > 7
 TILE_ROW(8)
 #endif
-static const tile_fn tile_table[RIDGE_MR][RIDGE_NV] = {
+#if RIDGE_WIDE > RIDGE_MR
+#define TILE_WIDE(mr) TILE(mr, 1) TILE(mr, 2)
+#define TILE_WIDE_NAMES(mr) {tile_##mr##_1, tile_##mr##_2}
+#if RIDGE_MR < 7
+TILE_WIDE(7)
+#endif
+TILE_WIDE(8) TILE_WIDE(9) TILE_WIDE(10) TILE_WIDE(11) TILE_WIDE(12)
+#endif
+static const tile_fn tile_table[RIDGE_WIDE][RIDGE_NV] = {
     TILE_NAMES(1), TILE_NAMES(2), TILE_NAMES(3), TILE_NAMES(4), TILE_NAMES(5), TILE_NAMES(6),
 #if RIDGE_MR > 6
     TILE_NAMES(7),
@@ -436,15 +465,23 @@ static const tile_fn tile_table[RIDGE_MR][RIDGE_NV] = {
 #if RIDGE_MR > 7
     TILE_NAMES(8),
 #endif
+#if RIDGE_WIDE > RIDGE_MR
+#if RIDGE_MR < 7
+    TILE_WIDE_NAMES(7),
+#endif
+    TILE_WIDE_NAMES(8), TILE_WIDE_NAMES(9), TILE_WIDE_NAMES(10), TILE_WIDE_NAMES(11), TILE_WIDE_NAMES(12),
+#endif
 };
 #if defined(CONV_EDGES)
-// A whole tile at the image's edge. (Others multiply the zeros that their pointers lead to.)
+// Tiles of all pixels at the image's edge. (Others leave out taps that lie outside for all their pixels, or multiply the zeros that their pointers lead to.)
 __attribute__((noinline)) RIDGE_VT static void tile_edges(const tile *t) { tile_body(RIDGE_MR, RIDGE_NV, 1, t); }
+__attribute__((noinline)) RIDGE_VT static void tile_edges_3(const tile *t) { tile_body(RIDGE_MR, EDGED, 1, t); }
 #endif
 RIDGE_INLINE void run_tile(int64_t mr, int64_t nv, const tile *t) {
 #if defined(CONV_EDGES)
-  if (t->edge && mr == MR && nv == RIDGE_NV) {
-    tile_edges(t);
+  if (t->edge && mr == MR && nv >= EDGED) {
+    if (nv == RIDGE_NV) tile_edges(t);
+    else tile_edges_3(t);
     return;
   }
 #endif

@@ -42,7 +42,7 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
   }
 }
 
-// Rows of a panel from n neighbouring elements of `vectors` times VL filters, ld apart: VL filters at a time, a cache line
+// Rows of a panel of so many vectors from n neighbouring elements of `vectors` times VL filters, ld apart: VL filters at a time, a cache line
 // of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1. No hardware follows 32 streams: on Zen 4
 // a panel from DRAM takes 39 cycles for a vector of 16, with lines asked for four ahead 13, from L3 8.2 and 6.5.
 RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, me *dst) {
@@ -57,14 +57,14 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, m
         turn_eight(from, ld, out);
         for (int64_t l = (e - i) / (2 * PAIR), m = l + 2; l < m; l++) // of two of these filters, four lines on
           __builtin_prefetch(w + (v * 8 + l) * ld + i + 256 / (int64_t)sizeof(xt), 0, 2);
-        for (int j = 0; j < 4; j++) *(half_any *)(dst + (e / PAIR + j) * NR + v * 8) = out[j];
+        for (int j = 0; j < 4; j++) *(half_any *)(dst + (e / PAIR + j) * vectors * VL + v * 8) = out[j];
       }
 #else
     for (int v = 0; v < vectors; v++)
       for (int64_t e = i; e < stop; e += 4 * PAIR) {
         mv out[4];
         turn_elements(w + v * VL * ld + e, ld, out);
-        for (int j = 0; j < 4; j++) *(mv_any *)(dst + (e / PAIR + j) * NR + v * VL) = out[j];
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + ((e / PAIR + j) * vectors + v) * VL) = out[j];
       }
 #endif
   }
@@ -73,12 +73,12 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, m
 #if defined(CONV_DOT)
       xt unit[PAIR] = {0};
       for (int64_t j = 0; j < PAIR && i + j < n; j++) unit[j] = w[l * ld + i + j];
-      memcpy(dst + i / PAIR * NR + l, unit, sizeof unit);
+      memcpy(dst + i / PAIR * vectors * VL + l, unit, sizeof unit);
 #elif defined(CONV_INT8)
       uint32_t hi = i + 1 < n ? (uint32_t)(int32_t)w[l * ld + i + 1] << 16 : 0;
-      dst[i / PAIR * NR + l] = (int32_t)(hi | (uint16_t)(int16_t)w[l * ld + i]);
+      dst[i / PAIR * vectors * VL + l] = (int32_t)(hi | (uint16_t)(int16_t)w[l * ld + i]);
 #else
-      dst[i * NR + l] = widen(w[l * ld + i]);
+      dst[i * vectors * VL + l] = widen(w[l * ld + i]);
 #endif
     }
 }
@@ -92,10 +92,10 @@ RIDGE_INLINE xt filter_at(const shape *s, int64_t k, int64_t t, int64_t e) {
   return ((const xt *)a->w)[k * s->cg * all + (a->layout == 0 ? c * all + tap : tap * s->cg + c)];
 }
 
-static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_t t1, int64_t e0, int64_t e1, me *dst) {
+static void pack_slowly(const shape *s, int64_t k, int64_t n, int64_t t0, int64_t t1, int64_t e0, int64_t e1, int vectors, me *dst) {
   for (int64_t t = t0; t < t1; t++)
-    for (int64_t e = e0; e < e1; e += PAIR, dst += NR)
-      for (int64_t l = 0; l < NR; l++) {
+    for (int64_t e = e0; e < e1; e += PAIR, dst += vectors * VL)
+      for (int64_t l = 0; l < vectors * VL; l++) {
 #if defined(CONV_DOT)
         xt unit[PAIR] = {0};
         for (int64_t j = 0; j < PAIR && e + j < e1 && l < n; j++) unit[j] = filter_at(s, k + l, t, e + j);
@@ -123,7 +123,7 @@ RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e
       for (int v = 0; v < vectors; v++) {
         mv out[4];
         turn_pairs(w + v * VL * ld + t, ld, taps, out);
-        for (int j = 0; j < 4; j++) *(mv_any *)(dst + ((t + j) * across + c) * NR + v * VL) = out[j];
+        for (int j = 0; j < 4; j++) *(mv_any *)(dst + (((t + j) * across + c) * vectors + v) * VL) = out[j];
       }
     }
   return 1;
@@ -138,7 +138,7 @@ RIDGE_VT static int pack_turned(const shape *s, int64_t k, int64_t e0, int64_t e
   for (int64_t i = 0; i < n; i += 4) {
     int64_t at[4], m = n - i < 4 ? n - i : 4;
     for (int64_t j = 0; j < m; j++) {
-      at[j] = (row + tap * across) * NR; // merged taps: (r*S + s)*cg + c, the same
+      at[j] = (row + tap * across) * vectors * VL; // merged taps: (r*S + s)*cg + c, the same
       if (++tap == taps) tap = 0, row++;
     }
     for (int v = 0; v < vectors && m == 4; v++) {
@@ -158,10 +158,10 @@ RIDGE_VT static void fetch_panel(const shape *s, int64_t g, int64_t p, int64_t t
                                  int64_t i, int64_t n) {
   int64_t all = s->a->R * s->a->S, ld = s->cg * all, first = s->a->layout == 0 ? e0 * all : t0 * s->len + e0;
   int64_t len = s->a->layout == 0 ? (e1 - e0) * all : (t1 - t0 - 1) * s->len + e1 - e0;
-  int64_t rows = s->kg - p * NR < NR ? s->kg - p * NR : NR;
+  int64_t rows = panel_channels(s, p);
   if (s->merged) first = 0, len = ld;
   for (int64_t l = rows * i / n; l < rows * (i + 1) / n; l++) {
-    const xt *w = (const xt *)s->a->w + (g * s->kg + p * NR + l) * ld + first;
+    const xt *w = (const xt *)s->a->w + (g * s->kg + panel_channel(s, p) + l) * ld + first;
     for (int64_t e = 0; e < len; e += 64 / (int64_t)sizeof(xt)) __builtin_prefetch(w + e, 0, 2);
   }
 }
@@ -182,27 +182,62 @@ static void order(const shape *s, int64_t k, int64_t e0, int64_t e1, int vectors
 }
 #endif
 
+#if defined(CONV_FEW)
+// The panel of few output channels: [tap][vector of elements][channel][VL], zeros behind a tap's last element.
+RIDGE_VT static void pack_few(const shape *s, int64_t t0, int64_t t1, int64_t e0, int64_t e1, me *dst) {
+#if defined(CONV_DOT)
+  typedef xt factor;
+#else
+  typedef me factor;
+#endif
+  const int64_t row = VL * PAIR, ld = s->taps * s->len;
+  const int direct = s->a->layout == 1 || s->a->R * s->a->S == 1;
+  for (int64_t t = t0; t < t1; t++)
+    for (int64_t e = e0; e < e1; e += row)
+      for (int64_t k = 0; k < s->few; k++, dst += VL) {
+        const int64_t n = e1 - e < row ? e1 - e : row;
+        const xt *w = (const xt *)s->a->w + k * ld + t * s->len + e;
+        factor out[VL * PAIR] = {0};
+        for (int64_t i = 0; i < n; i++) {
+          const xt x = direct ? w[i] : filter_at(s, k, t, e + i);
+#if defined(CONV_DOT)
+          out[i] = x;
+#else
+          out[i] = widen(x);
+#endif
+        }
+        memcpy(dst, out, sizeof out);
+      }
+}
+#endif
+
 // Panel p of group g for a slab.
 RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1, xt *room,
                                   me *dst) {
+#if defined(CONV_FEW)
+  if (s->few) {
+    pack_few(s, t0, t1, e0, e1, dst);
+    return;
+  }
+#endif
   const ridge_conv_args *a = s->a;
-  int64_t k = g * s->kg + p * NR, n = s->kg - p * NR, all = a->R * a->S, ld = s->cg * all;
-  const int vectors = (int)(n < NR ? n / VL : RIDGE_NV); // of a narrower panel the rest is not read
-  if (n < NR && n % VL != 0) {
-    pack_slowly(s, k, n, t0, t1, e0, e1, dst);
+  int64_t k = g * s->kg + panel_channel(s, p), n = panel_channels(s, p), all = a->R * a->S, ld = s->cg * all;
+  const int vectors = (int)panel_width(s, p);
+  if (n % VL != 0) {
+    pack_slowly(s, k, n, t0, t1, e0, e1, vectors, dst);
 #if defined(CONV_DOT)
   } else if (orders(s)) {
     int64_t len = order_of(s, e1 - e0);
     order(s, k, e0, e1, vectors, room);
     if (s->merged)
-      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * NR) pack_run(room + t * s->len, len, s->len, vectors, dst);
+      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * vectors * VL) pack_run(room + t * s->len, len, s->len, vectors, dst);
     else pack_run(room, len, len, vectors, dst);
 #endif
   } else if (a->layout == 1 || all == 1) {
     const xt *w = (const xt *)a->w + k * ld;
-    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * NR) pack_run(w + t * s->len + e0, ld, e1 - e0, vectors, dst);
+    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * vectors * VL) pack_run(w + t * s->len + e0, ld, e1 - e0, vectors, dst);
   } else if (!pack_turned(s, k, e0, e1, vectors, dst)) {
-    pack_slowly(s, k, vectors * VL, t0, t1, e0, e1, dst);
+    pack_slowly(s, k, n, t0, t1, e0, e1, vectors, dst);
   }
   (void)room;
 }
@@ -210,13 +245,14 @@ RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t 
 // The same with the row that sums start at: x came as x + 128, so they start at -128 times the sum of the filter.
 RIDGE_VT static void pack_panel(const shape *s, int64_t g, int64_t p, int64_t t0, int64_t t1, int64_t e0, int64_t e1, xt *room,
                                 me *dst) {
-  pack_filters(s, g, p, t0, t1, e0, e1, room, dst + HEAD * NR);
+  pack_filters(s, g, p, t0, t1, e0, e1, room, dst + HEAD * panel_width(s, p) * VL);
 #if defined(CONV_DOT) && defined(CONV_INT8)
-  const int64_t rows = (t1 - t0) * packed(e1 - e0);
-  const int64_t n = s->kg - p * NR;
-  for (int v = 0; v < (n < NR ? ceil_div(n, VL) : RIDGE_NV); v++) {
+  const slab part = {t0, t1, e0, e1};
+  const int64_t rows = slab_rows(s, &part) - HEAD;
+  const int64_t vectors = panel_width(s, p);
+  for (int64_t v = 0; v < vectors; v++) {
     mv sum = {0};
-    for (int64_t r = 1; r <= rows; r++) sum = RIDGE_DOT(sum, *(const mv_any *)(dst + r * NR + v * VL), splat(0x01010101));
+    for (int64_t r = 1; r <= rows; r++) sum = RIDGE_DOT(sum, *(const mv_any *)(dst + (r * vectors + v) * VL), splat(0x01010101));
     *(mv_any *)(dst + v * VL) = (mv)((ridge_vu)sum * -128u);
   }
 #endif
