@@ -282,6 +282,9 @@ typedef struct scratch {
   few *few;
 } scratch;
 
+// Outputs that go over all pixels before the next ones: a line of y that two tiles share waits in L1, however many planes there are.
+enum { OUTPUTS = 16 };
+
 // Outputs of the next tile where n are left: as even as they can be.
 RIDGE_INLINE int64_t rows_of(int64_t n) { return ceil_div(n, ceil_div(n, MR)); }
 
@@ -298,21 +301,24 @@ RIDGE_VT static void task(const shape *s, scratch *b, int64_t img, int64_t g, in
   else copy_window(s, img, g, ho, n, b->window);
   const me *x = t.x;
   const int64_t tiles = ceil_div(b->vectors, NV), outputs = s->joint * s->kg;
-  for (int64_t j = 0; j < tiles; j++) {
-    const int64_t v0 = b->vectors * j / tiles, nv = b->vectors * (j + 1) / tiles - v0;
-    t.p = b->place + v0;
-    for (int64_t i = next_bytes * j / tiles / 64 * 64; i < next_bytes * (j + 1) / tiles; i += 64) __builtin_prefetch(next + i, 0, 2);
-    for (int64_t k = 0, mr; k < outputs; k += mr) {
-      mr = rows_of(a->layout == 0 ? s->kg - k % s->kg : least(s->kg - k % s->kg, VL - k % VL));
-      t.k = g * s->kg + k, t.w = b->w + t.k * s->red, t.start = b->start ? b->start + t.k : NULL;
-      t.x = x + k / s->kg * s->units * chan;
-      t.at = (img * a->K + t.k) * P + ho * a->Wo;
-      t.sums = a->layout == 1 ? b->sums + k % VL * NV * VL : activates_slowly(a) ? b->sums : NULL;
-      run_tile(mr, nv, &t);
-      if (a->layout == 0 && t.sums) end_slowly(&t, mr, nv);
-      if (a->layout == 1 && ((k + mr) % VL == 0 || k + mr == outputs)) {
-        const int64_t first = k / VL * VL;
-        turn_out(&t, b->sums, nv, g * s->kg + first, k + mr - first, img * P + ho * a->Wo, b->few);
+  for (int64_t k0 = 0; k0 < outputs; k0 += OUTPUTS) {
+    const int64_t k1 = least(k0 + OUTPUTS, outputs);
+    for (int64_t j = 0; j < tiles; j++) {
+      const int64_t v0 = b->vectors * j / tiles, nv = b->vectors * (j + 1) / tiles - v0;
+      t.p = b->place + v0;
+      for (int64_t i = next_bytes * j / tiles / 64 * 64; k0 == 0 && i < next_bytes * (j + 1) / tiles; i += 64) __builtin_prefetch(next + i, 0, 2);
+      for (int64_t k = k0, mr; k < k1; k += mr) {
+        mr = rows_of(least(s->kg - k % s->kg, (a->layout == 0 ? k1 : k / VL * VL + VL) - k));
+        t.k = g * s->kg + k, t.w = b->w + t.k * s->red, t.start = b->start ? b->start + t.k : NULL;
+        t.x = x + k / s->kg * s->units * chan;
+        t.at = (img * a->K + t.k) * P + ho * a->Wo;
+        t.sums = a->layout == 1 ? b->sums + k % VL * NV * VL : activates_slowly(a) ? b->sums : NULL;
+        run_tile(mr, nv, &t);
+        if (a->layout == 0 && t.sums) end_slowly(&t, mr, nv);
+        if (a->layout == 1 && ((k + mr) % VL == 0 || k + mr == k1)) {
+          const int64_t first = k / VL * VL;
+          turn_out(&t, b->sums, nv, g * s->kg + first, k + mr - first, img * P + ho * a->Wo, b->few);
+        }
       }
     }
   }
