@@ -7,6 +7,7 @@ int ridge_conv_sizes_fit(const void *args);
 int ridge_conv_is_depthwise(const void *args);
 int ridge_conv_window_fits(const void *args);
 int ridge_conv_window_wins(const void *args);
+int ridge_conv_planes_win(const void *args);
 int ridge_conv_one_tap(const void *args);
 int ridge_conv_tiles_win_bf16(const void *args);
 int ridge_conv_tiles_win_int8(const void *args);
@@ -89,4 +90,16 @@ RIDGE_CONV_WORKSPACE(conv2d_bf16_amx_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_amx_indirect_model)
 RIDGE_CONV_WORKSPACE(conv2d_int8_amx_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_int8_amx_indirect_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx2_planes)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2_planes)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx2_planes)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_planes)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_planes)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_planes)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_planes)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_neon_planes)
+RIDGE_CONV_WORKSPACE(conv2d_int8_neon_planes)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_planes_model)
+RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_planes_model)
+RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_planes_model)
 #endif

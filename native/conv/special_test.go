@@ -77,7 +77,7 @@ func TestEveryEpilogueKeepsInfinitiesAndNaN(t *testing.T) {
 	n := len(specials)
 	for _, d := range []record.DType{record.FP32, record.BF16} {
 		for _, shape := range []string{fmt.Sprintf("c=3 h=5 w=7 k=%d pad=1", 2*n+1), fmt.Sprintf("c=8 h=3 w=9 k=%d r=1", 2*n), // a tail; 1x1
-			fmt.Sprintf("c=%[1]d h=5 w=19 k=%[1]d groups=%[1]d pad=1", 2*n), "c=64 h=16 w=16 k=32 pad=1"} { // depthwise; Winograd
+			fmt.Sprintf("c=%[1]d h=5 w=19 k=%[1]d groups=%[1]d pad=1", 2*n), "c=64 h=16 w=16 k=32 pad=1", fmt.Sprintf("c=8 h=5 w=19 k=%d groups=2 pad=1", 2*n)} { // depthwise; Winograd; groups
 			for _, layout := range []string{"nchw", "nhwc"} {
 				for _, act := range op.Activations {
 					for _, by := range []string{"bias", "residual"} {

@@ -35,6 +35,33 @@ int ridge_conv_one_tap(const void *args) {
   return ridge_conv_window_wins(args) && a->R * a->S == 1;
 }
 
+// A band of one output row is copied at least: 16 Mi elements. Offsets into it, and into x, have 32 bits.
+static int planes_fit(const ridge_conv_args *a) {
+  if (a->groups == 0 || !ridge_conv_sizes_fit(a) || a->stride_h > 4 || a->stride_w > 4) return 0;
+  const double cg = (double)(a->C / a->groups), rows = (double)((a->R - 1) * a->dil_h + a->stride_h), wide = (double)(a->Wo + a->pad_w) * a->stride_w + (double)(a->S - 1) * a->dil_w;
+  return a->K >= a->groups && (cg + 4) * 16 * (rows + 4) * (wide + 16) < 16 << 24 && cg * (double)a->H * (double)a->W < 1 << 30;
+}
+
+// One input channel per group; NHWC kernels take one output per channel. One channel of an NCHW image, of one group, is depthwise too, but goes along the pixels of
+// planes where outputs or taps are many: 40 outputs by 7x7 0.44 of the time, 24 by 3x3 0.88, 8 and fewer by 3x3 1.3 to 3.7 (one thread of Emerald Rapids).
+int ridge_conv_is_depthwise(const void *args) {
+  const ridge_conv_args *a = args;
+  const int many = a->groups == 1 && a->Ho * a->Wo >= 64 && (a->K > 8 || a->R * a->S > 9) && planes_fit(a);
+  return a->groups == a->C && (a->layout == 0 ? !many : a->K == a->C);
+}
+
+// Along the pixels of planes, beside the indirect kernel, whose vectors are 16 outputs of one group: where these are not full. (One thread of Emerald Rapids, of the
+// faster of the kernels before, 90 random shapes: docs/kernels/conv.md.) In NCHW, which the indirect kernel turns, also where a few input channels
+// or a group's leave it little to do for that; in NHWC pixels are turned here, so that groups have to be small.
+int ridge_conv_planes_win(const void *args) {
+  const ridge_conv_args *a = args;
+  if (!planes_fit(a) || ridge_conv_is_depthwise(args) || ridge_conv_winograd_stem_wins(args)) return 0;
+  const int64_t cg = a->C / a->groups, kg = a->K / a->groups, pixels = a->Ho * a->Wo, steps = a->stride_h * a->stride_w;
+  if (a->groups == 1) return a->layout == 0 && a->C <= 8 ? pixels >= 64 : kg < 16 && a->C <= (a->layout == 0 ? 64 : 8);
+  if (a->layout == 0) return pixels >= 16 && kg <= (steps > 1 ? 31 : 64);
+  return pixels >= 16 && (kg < 16 ? cg <= 64 : kg <= 24 && cg <= 24 && a->R * a->S > 1 && pixels >= 49);
+}
+
 // On matrix tiles: a panel's 32 channels and a unit of 64 bytes of a tap's channels are multiplied whole. Where they hold less than an eighth of what
 // is asked for (depthwise, groups of few channels) vectors are faster. A thread copies a row of outputs' input at least: 16 MiB.
 static int tiles_win(const ridge_conv_args *a, int64_t unit) {
@@ -102,12 +129,6 @@ int ridge_conv_winograd_beats_dots(const void *args) {
   const int64_t step = ridge_conv_winograd_step(a), pixels = a->N * a->Ho * a->Wo, at = a->N * positions(a->Ho, step) * positions(a->Wo, step);
   const int64_t filters = a->packing || (a->layout == 0 && a->C >= 128) ? 200 : 500;
   return 9 * pixels > at * 8 / 3 + filters;
-}
-
-// One input channel per group; NHWC kernels take one output per channel.
-int ridge_conv_is_depthwise(const void *args) {
-  const ridge_conv_args *a = args;
-  return a->groups == a->C && (a->layout == 0 || a->K == a->C);
 }
 
 // Winograd F(4x4, 3x3) has 36 products where the definition has 144, and its transforms besides.
