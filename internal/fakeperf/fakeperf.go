@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=041d2dcfec2b
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=041d2dcfec2b
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=041d2dcfec2b
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=041d2dcfec2b
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #include "table.h"
 */

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=041d2dcfec2b
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

@@ -5,7 +5,7 @@
 package badreduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=ffdef4499aa9
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=041d2dcfec2b
 #include "bad.h"
 */
 import "C"
