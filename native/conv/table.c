@@ -57,7 +57,10 @@ int ridge_conv_planes_win(const void *args) {
   const ridge_conv_args *a = args;
   if (!planes_fit(a) || ridge_conv_is_depthwise(args) || ridge_conv_winograd_stem_wins(args)) return 0;
   const int64_t cg = a->C / a->groups, kg = a->K / a->groups, pixels = a->Ho * a->Wo, steps = a->stride_h * a->stride_w;
-  if (a->groups == 1) return a->layout == 0 && a->C <= 8 ? pixels >= 64 : kg < 16 && a->C <= (a->layout == 0 ? 64 : 8);
+  // Planes of y whole pages apart meet in a few sets of L1 where outputs are many.
+  const int apart = pixels * 4 % 4096 || kg <= 16;
+  if (a->groups == 1 && a->layout == 0) return pixels >= 64 && (a->C <= 8 ? apart : kg < 16 && a->C <= 64 && steps == 1);
+  if (a->groups == 1) return kg < 16 && a->C <= 8;
   if (a->layout == 0) return pixels >= 16 && kg <= (steps > 1 ? 31 : 64);
   return pixels >= 16 && (kg < 16 ? cg <= 64 : kg <= 24 && cg <= 24 && a->R * a->S > 1 && pixels >= 49);
 }
