@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e2e2f8083fa
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=441d8dcd3a5b
 #include "fakeperf.h"
 */
 import "C"

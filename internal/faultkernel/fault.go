@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8e2e2f8083fa
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=441d8dcd3a5b
 #include "fault.h"
 */
 import "C"
