@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=441d8dcd3a5b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=eb335ed63690
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=441d8dcd3a5b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=eb335ed63690
 #include "fault.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=441d8dcd3a5b
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=eb335ed63690
 #cgo LDFLAGS: -lm
 #include "fill.h"
 // The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.
