@@ -43,6 +43,17 @@ typedef vf V;
 #define NARROW(x) ((float)(x))
 #endif
 
+// The numbers of a vector's lanes.
+VFN vi vlanes(void) {
+#if VL == 4
+  return (vi){0, 1, 2, 3};
+#elif VL == 8
+  return (vi){0, 1, 2, 3, 4, 5, 6, 7};
+#else
+  return (vi){0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#endif
+}
+
 // k elements; with fewer than a vector the other lanes are 0.
 VFN V load(const T *p, int64_t k) {
   if (k == VN) return LOAD(p);
@@ -124,14 +135,6 @@ VFN vg gunpack(vg m) {
 
 enum { PER_VECTOR = (int)(sizeof(vf) / sizeof(T)), PACKED = GN / PER_VECTOR }; // elements of a packed vector, vectors of a packed group
 
-#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
-// The first k elements of a packed vector, any k: none, some or all.
-VFN __mmask32 vsome(int64_t k) {
-  k = k < 0 ? 0 : k < PER_VECTOR ? k : PER_VECTOR;
-  return (__mmask32)((1ull << k) - 1);
-}
-#endif
-
 // Loads a vector once for both operations that split it: compilers fold the load into each, and half of the loads of a row that
 // begins anywhere cross a line.
 #if RIDGE_VEC_DTYPE == RIDGE_VEC_BF16 && RIDGE_VEC_ISA == RIDGE_VEC_AVX512
@@ -162,37 +165,60 @@ VFN void gwrite(T *p, vg m, int nt) {
 
 VFN void gstore(T *p, vg g, int nt) { gwrite(p, gpack(g), nt); }
 
-// k < GN elements; the others are 0.
-VFN vg gload_some(const T *p, int64_t k) {
-#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+// All ones in the lanes of a group's first k elements, 0 in the others.
+VFN vg gfirst(int64_t k) {
   vg m;
-  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
-    const __mmask32 some = vsome(k - u * PER_VECTOR);
-    const T *at = p + u * PER_VECTOR;
-    m.v[u] = sizeof(T) == 2 ? (vf)_mm512_maskz_loadu_epi16(some, at) : (vf)_mm512_maskz_loadu_epi32((__mmask16)some, at);
-  }
-  return gunpack(m);
+  const vi n = (vi){0} + (int32_t)k;
+  EACH m.v[u] = (vf)(sizeof(T) == 2 ? vlanes() * 2 + (u / 2 * 2 * VL + u % 2) < n : vlanes() + u * VL < n);
+  return m;
+}
+
+VFN vg gkeep(vg g, vg there) {
+  EACH g.v[u] = (vf)((vi)g.v[u] & (vi)there.v[u]);
+  return g;
+}
+
+// The first k elements of a packed vector, any k: none, some or all; the others are 0. What lies behind them is not touched.
+VFN vf packed_load(const T *p, int64_t k) {
+  k = k < 0 ? 0 : k < PER_VECTOR ? k : PER_VECTOR;
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  const __mmask32 some = (__mmask32)((1ull << k) - 1);
+  return sizeof(T) == 2 ? (vf)_mm512_maskz_loadu_epi16(some, p) : (vf)_mm512_maskz_loadu_epi32((__mmask16)some, p);
+#elif RIDGE_VEC_ISA == RIDGE_VEC_AVX2
+  const int32_t whole = (int32_t)(k * (int)sizeof(T) / 4);
+  vi m = (vi)_mm256_maskload_epi32((const int *)(const void *)p, (__m256i)(vlanes() < (vi){0} + whole));
+  if (sizeof(T) == 2 && k % 2) m |= ((vi){0} + (int32_t)((const uint16_t *)(const void *)p)[k - 1]) & (vlanes() == (vi){0} + whole);
+  return (vf)m;
 #else
-  T lane[GN] = {0};
+  T lane[PER_VECTOR] = {0};
   for (int64_t i = 0; i < k; i++) lane[i] = p[i];
-  return gload(lane);
+  return *(const vf_mem *)(const void *)lane;
 #endif
 }
 
-VFN void gstore_some(T *p, vg g, int64_t k) {
+VFN void packed_store(T *p, vf v, int64_t k) {
+  k = k < 0 ? 0 : k < PER_VECTOR ? k : PER_VECTOR;
 #if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
-  const vg m = gpack(g);
-  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) {
-    const __mmask32 some = vsome(k - u * PER_VECTOR);
-    T *at = p + u * PER_VECTOR;
-    if (sizeof(T) == 2) _mm512_mask_storeu_epi16(at, some, (__m512i)m.v[u]);
-    else _mm512_mask_storeu_epi32(at, (__mmask16)some, (__m512i)m.v[u]);
-  }
+  const __mmask32 some = (__mmask32)((1ull << k) - 1);
+  if (sizeof(T) == 2) _mm512_mask_storeu_epi16(p, some, (__m512i)v);
+  else _mm512_mask_storeu_epi32(p, (__mmask16)some, (__m512i)v);
 #else
-  T lane[GN];
-  gstore(lane, g, 0);
+  T lane[PER_VECTOR];
+  *(vf_mem *)(void *)lane = v;
   for (int64_t i = 0; i < k; i++) p[i] = lane[i];
 #endif
+}
+
+// k < GN elements; the others are 0.
+VFN vg gload_some(const T *p, int64_t k) {
+  vg m;
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) m.v[u] = packed_load(p + u * PER_VECTOR, k - u * PER_VECTOR);
+  return gunpack(m);
+}
+
+VFN void gstore_some(T *p, vg g, int64_t k) {
+  const vg m = gpack(g);
+  RIDGE_UNROLL(VU) for (int u = 0; u < PACKED; u++) packed_store(p + u * PER_VECTOR, m.v[u], k - u * PER_VECTOR);
 }
 
 // Elements before the first y on a line's border (of a shorter group: on the group's), less than GN.

@@ -6,11 +6,11 @@
 // lane the same bits. NaN gives NaN, infinities give the function's limits (sin and cos NaN).
 //
 // Operations per vector (multiply, multiply-add, divide | add, compare, logic, shift | worst error):
-//   exp        9         |  6 | 0.87 ulp     tanh      11 + 1 div | 11 | 1.98 ulp
+//   exp        9         |  6 | 0.87 ulp     tanh      12 + 1 div |  7 | 1.95 ulp
 //   sigmoid    9 + 1 div |  7 | 1.66         silu      10 + 1     |  7 | 1.87
 //   gelu      24 + 2     | 14 | 2.015        gelu_tanh 20 + 1     | 13 | 1.93
-//   sin       10         | 11 | 1.81         cos       10         | 11 | 1.81
-// Over every float for gelu, gelu_tanh and tanh, every 2nd for silu, every 7th for sigmoid, every 37th for the others.
+//   sin       10         |  9 | 1.68         cos       10         | 10 | 1.75
+// Over every float for gelu and gelu_tanh, every 2nd for silu, 7th for sigmoid, 11th for tanh, 37th for the others. AVX-512: sin 7, cos 8.
 //
 // Polynomials are minimax in relative error (Lawson-weighted least squares on 2,000
 // Chebyshev nodes, evaluated with 50 digits; each coefficient rounded to fp32 before the
@@ -30,8 +30,8 @@
 // AVX-512 compares on the pipes of the multiply-adds, so the largest is found first, where any pipe will do: one comparison a group.
 VFN int vbad(vg x, float limit) {
 #if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
-  __m512i most = _mm512_and_epi32((__m512i)x.v[0], _mm512_set1_epi32(0x7fffffff));
-  EACH most = _mm512_max_epu32(most, _mm512_and_epi32((__m512i)x.v[u], _mm512_set1_epi32(0x7fffffff)));
+  __m512i most = (__m512i)vabs(x.v[0]); // as the functions spell it, so that it is computed once
+  EACH most = _mm512_max_epu32(most, (__m512i)vabs(x.v[u]));
   return _mm512_cmpgt_epu32_mask(most, (__m512i)vset(limit)) != 0;
 #else
   vi bad = {0};
@@ -91,6 +91,15 @@ VFN vg vclamp(vg x, float lo, float hi) {
   return x;
 }
 
+// x, at most limit away from 0; not of NaN.
+VFN vf vmost(vf x, float limit) {
+#if RIDGE_VEC_ISA == RIDGE_VEC_AVX512
+  return (vf)_mm512_range_ps((__m512)x, (__m512)vset(limit), 2); // the smaller absolute value, with x's sign
+#else
+  return vmin(vset(limit), vmax(vset(-limit), x));
+#endif
+}
+
 // exp(x). Below -103.97 (half the smallest denormal) 0, from 88.72284 on infinity.
 VFN int vexp_bad(vg x) { return vbad(x, 87); }
 VFN vg vexp(vg x, int safe) {
@@ -135,27 +144,26 @@ VFN vg vsilu(vg x, int safe) {
 }
 
 // tanh(x) = m/(m+2), m = expm1(2|x|), computed with relative accuracy for small x:
-// m = 2^n * expm1(r) + (2^n - 1). expm1(r) = r + r^2 P(r), its relative error 0.23. Beyond
+// m = 2^n * expm1(2r) + (2^n - 1), r = |x| - n ln(2)/2. expm1(2r) = 2r + (2r)^2 P(2r), its relative error 0.23. Beyond
 // 9.1 tanh rounds to 1 in fp32. Numerator and denominator carry the factor RIDGE_TANH_SCALE: for small x they are then
 // about 1.5 times a power of two, where a rounding weighs 2/3 of what it does just above the power.
 #define RIDGE_TANH_SCALE 1.4765625f
 VFN int vtanh_bad(vg x) { return (void)x, 0; }
 VFN vg vtanh(vg x, int safe) {
   (void)safe;
-  const float c = RIDGE_TANH_SCALE;
+  const float c = RIDGE_TANH_SCALE, biased = RIDGE_MAGIC + 127; // leaves n as an exponent in the low bits
   vg a, n, r, p, y;
-  EACH a.v[u] = vabs(x.v[u]);
-  EACH a.v[u] = vmin(vset(18.2f), a.v[u] + a.v[u]);
-  EACH n.v[u] = vfma(a.v[u], vset(0x1.715476p+0f), vset(RIDGE_MAGIC));
-  EACH r.v[u] = vfma(n.v[u] - RIDGE_MAGIC, vset(-0x1.62e43p-1f), a.v[u]);
-  EACH r.v[u] = vfma(n.v[u] - RIDGE_MAGIC, vset(0x1.05c61p-29f), r.v[u]);
-  EACH p.v[u] = vfma(vset(0x1.6b9c66p-10f * c), r.v[u], vset(0x1.12254ap-7f * c));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5556f2p-5f * c));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5554b4p-3f * c));
-  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.fffffep-2f * c));
-  EACH p.v[u] = vfma(vset(c), r.v[u], p.v[u] * (r.v[u] * r.v[u]));
-  EACH y.v[u] = vscale(vset(c), n.v[u], 0); // n in [0, 27]
-  EACH p.v[u] = vfma(vscale(vset(1), n.v[u], 0), p.v[u], y.v[u] - c);
+  EACH a.v[u] = vmin(vset(9.1f), vabs(x.v[u]));
+  EACH n.v[u] = vfma(a.v[u], vset(0x1.715476p+1f), vset(biased));
+  EACH r.v[u] = vfma(n.v[u] - biased, vset(-0x1.62e43p-2f), a.v[u]);
+  EACH r.v[u] = vfma(n.v[u] - biased, vset(0x1.05c61p-30f), r.v[u]);
+  EACH p.v[u] = vfma(vset(0x1.6b9c66p-4f * c), r.v[u], vset(0x1.12254ap-2f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5556f2p-1f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.5554b4p+0f * c));
+  EACH p.v[u] = vfma(p.v[u], r.v[u], vset(0x1.fffffep+0f * c));
+  EACH p.v[u] = vfma(vset(2 * c), r.v[u], p.v[u] * (r.v[u] * r.v[u]));
+  EACH y.v[u] = (vf)((vi)n.v[u] << 23); // 2^n, n in [0, 27]
+  EACH p.v[u] = vfma(y.v[u], p.v[u], vfma(y.v[u], vset(c), vset(-c)));
   EACH y.v[u] = p.v[u] / (p.v[u] + 2 * c);
   EACH y.v[u] = (vf)((vi)y.v[u] | ((vi)x.v[u] & (int32_t)0x80000000));
   return y;
@@ -245,8 +253,8 @@ VFN vg vsin_poly(vg r, vg sign) {
   EACH p.v[u] = vfma(vset(0x1.5dc8c4p-19f), z.v[u], vset(-0x1.9f70eep-13f));
   EACH p.v[u] = vfma(p.v[u], z.v[u], vset(0x1.110edap-7f));
   EACH p.v[u] = vfma(p.v[u], z.v[u], vset(-0x1.55554cp-3f));
-  EACH p.v[u] = vfma(p.v[u] * z.v[u], r.v[u], r.v[u]);
-  p = vclamp(p, -1, 1); // near pi/2 the sum may round to the number above 1
+  EACH p.v[u] = vfma(p.v[u], z.v[u] * r.v[u], r.v[u]); // z r does not wait for S
+  EACH p.v[u] = vmost(p.v[u], 1); // near pi/2 the sum may round to the number above 1
   EACH p.v[u] = (vf)((vi)p.v[u] ^ (vi)sign.v[u]);
   return p;
 }
@@ -284,9 +292,9 @@ VFN vg vsin(vg x, int safe) {
 VFN int vcos_bad(vg x) { return vbad(x, RIDGE_SIN_MAX); }
 VFN vg vcos(vg x, int safe) {
   vg h, sign;
-  EACH h.v[u] = vfma(x.v[u], vset(0x1.45f306p-2f), vset(-0.5f)) + RIDGE_MAGIC;
-  EACH sign.v[u] = (vf)(((vi)h.v[u] << 31) ^ (int32_t)0x80000000);
-  EACH h.v[u] = (h.v[u] - RIDGE_MAGIC) + 0.5f;
+  EACH h.v[u] = vfma(x.v[u], vset(0x1.45f306p-2f), vset(-0.5f)) + (RIDGE_MAGIC + 1); // n + 1 in the low bits
+  EACH sign.v[u] = (vf)((vi)h.v[u] << 31);
+  EACH h.v[u] = (h.v[u] - (RIDGE_MAGIC + 1)) + 0.5f;
   vg y = vsin_poly(vpi_reduce(x, h), sign);
   return safe ? vlibrary(x, y, cosf) : y;
 }

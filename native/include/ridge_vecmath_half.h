@@ -105,9 +105,9 @@ VFN vg vsin_half_fast(vg x) {
 }
 VFN vg vcos_half_fast(vg x) {
   vg h, sign;
-  EACH h.v[u] = vfma(x.v[u], vset(0x1.45f306p-2f), vset(-0.5f)) + RIDGE_MAGIC;
-  EACH sign.v[u] = (vf)(((vi)h.v[u] << 31) ^ (int32_t)0x80000000);
-  EACH h.v[u] = (h.v[u] - RIDGE_MAGIC) + 0.5f;
+  EACH h.v[u] = vfma(x.v[u], vset(0x1.45f306p-2f), vset(-0.5f)) + (RIDGE_MAGIC + 1); // n + 1 in the low bits
+  EACH sign.v[u] = (vf)((vi)h.v[u] << 31);
+  EACH h.v[u] = (h.v[u] - (RIDGE_MAGIC + 1)) + 0.5f;
   return vsin_half_poly(x, h, sign);
 }
 

@@ -37,6 +37,12 @@ func TestReductionKernelsMatchTheExpectation(t *testing.T) {
 				if name == "argmax" {
 					shapes = append(shapes, [2]int{1, 1}, [2]int{9, 3079}, [2]int{1, 9001}, [2]int{131, 2})
 				}
+				if dim == "1" { // rows side by side in lanes, and one more column
+					shapes = append(shapes, [2]int{37, 1}, [2]int{19, 3}, [2]int{33, 8}, [2]int{32, 9}, [2]int{35, 16}, [2]int{18, 17})
+				}
+				if dim == "0" { // every rest of eight rows
+					shapes = append(shapes, [2]int{7, 35}, [2]int{14, 50})
+				}
 				for _, s := range shapes {
 					ops = append(ops, kerneltest.Op(t, name, d, params("rows", s[0], "cols", s[1], "dim", dim)))
 				}
@@ -73,6 +79,10 @@ func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 			}
 		}
 		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", 2, "cols", 1201, "dim", "0")), kerneltest.Op(t, "softmax", d, params("rows", 67, "cols", 333, "dim", "0")))
+		// Columns that fill at most half a group of each width of vector, with and without rows that are left.
+		for _, s := range [][2]int{{131, 1}, {128, 1}, {70, 2}, {53, 5}, {48, 8}, {19, 15}, {40, 16}, {35, 23}, {34, 32}} {
+			ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", s[0], "cols", s[1], "dim", "0")))
+		}
 		// Beyond these rows exponentials are not kept (rd_keeps_columns).
 		ops = append(ops, kerneltest.Op(t, "softmax", d, params("rows", map[record.DType]int{record.FP32: 4099, record.BF16: 16387}[d], "cols", 2, "dim", "0")))
 	}
@@ -84,6 +94,22 @@ func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 	}
 	// A row of more than one block of exponentials.
 	ops = append(ops, kerneltest.Op(t, "softmax", record.FP32, params("rows", 1, "cols", 1063, "dim", "1")))
+	kerneltest.All(t, native.New(), ops)
+}
+
+// Rows of every part of a group on each width of vector, in registers up to a group (short_rows.inc), and the last rows of a share that
+// fill no group; beyond, rows with and without a rest behind their groups.
+func TestNormsOfRowsOfAnyLengthMatchTheExpectation(t *testing.T) {
+	columns := []int{1, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 50, 64, 65, 100, 128, 257}
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP32, record.BF16} {
+		for i, cols := range columns {
+			rows := []int{1, 2, 3, 5, 13, 24, 27}[i%7]
+			for _, name := range []string{"softmax", "layer_norm", "rms_norm", "add_layer_norm", "add_rms_norm"} {
+				ops = append(ops, kerneltest.Op(t, name, d, params("rows", rows, "cols", cols)))
+			}
+		}
+	}
 	kerneltest.All(t, native.New(), ops)
 }
 

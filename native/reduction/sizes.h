@@ -9,10 +9,12 @@ enum {
   RD_TILE = 4096,      // doubles of columns that stay in the cache (32 KiB)
   RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
   RD_STREAMED = 4 << 10, // bytes of a row of exponentials that stays in L1 beside the one before, where the output streams past the caches
+  RD_ALIGNED = 256,  // columns from which on rows are worth aligned groups
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 
 RIDGE_INLINE int64_t rd_min(int64_t a, int64_t b) { return a < b ? a : b; }
+RIDGE_INLINE int64_t rd_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 // Whether dim 0 splits the columns: enough of them that each thread reads long strips.
 RIDGE_INLINE int rd_by_columns(const ridge_reduction_args *g, int nthreads) {

@@ -92,7 +92,7 @@ func TestSumsBesideANormAreRoundedToNearestForAnyBits(t *testing.T) {
 // gives zeros beside the NaN of infinity/infinity. The rows around stay what they are without it.
 func TestNormsKeepNaNAndInfinityInTheirRow(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
-	for _, cols := range []int{7, 31, 64, 131, 271} {
+	for _, cols := range []int{3, 7, 16, 20, 31, 64, 131, 271} {
 		const rows, bad = 5, 2
 		r := reduction.Rows{Cols: cols, Eps: 1e-5, X: make([]float64, rows*cols), R: make([]float64, rows*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols)}
 		for i := range r.X {
@@ -176,7 +176,7 @@ func TestNormsOfDenormalsAreThoseOfTheirNumbers(t *testing.T) {
 // Numbers whose squares, or whose sum, fp32 does not hold have the norms of small ones, in rows of any length, and leave the other rows alone.
 func TestNormsOfNumbersWhoseSquaresLeaveFP32(t *testing.T) {
 	const rows, large = 3, 1
-	for _, cols := range []int{7, 16, 33, 64, 256, 2119} {
+	for _, cols := range []int{3, 7, 16, 29, 33, 64, 100, 256, 2119} {
 		for _, v := range []float64{1e10, 4e18, 2e19, 1e30, 8e37} {
 			r := reduction.Rows{Cols: cols, Eps: 1e-5, X: make([]float64, rows*cols), R: make([]float64, rows*cols), Gamma: make([]float64, cols), Beta: make([]float64, cols)}
 			var sum float64
