@@ -64,6 +64,7 @@
 #undef GEMM_DOT
 #undef GEMM_TILE_DOT
 #undef GEMM_SMALL_ROWS
+#undef GEMM_NARROW
 #undef GEMM_SMALL_TILES
 #undef GEMM_SMALL_HALF
 #undef GEMM_SMALL_PAIR
@@ -88,4 +89,6 @@
 #undef GEMM_DOTS_WHOLE
 #undef GEMM_DOTS_BLOCK
 #undef GEMM_DOTS_ROWS
+#undef GEMM_DOTS_ASKS
+#undef GEMM_DOTS_NEAR
 #undef GEMM_DOTS_W
