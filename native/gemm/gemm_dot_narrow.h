@@ -229,10 +229,12 @@ GEMM_NOINLINE void GEMM_F(narrow_part)(const ridge_gemm_args *g, char *room, int
 
 // Whether a product goes this way. Elsewhere (Emerald Rapids, one thread, of the other ways' rate, 400 random products of each order of B): B stored [K,N], whose rows
 // a fresh tile packs beside its products, of more than 600 columns and K above 64 0.75 to 1.07; B stored [N,K], few rows by dot products along K, 9 to 16 rows
-// of K above 1000 0.62 to 0.94, 4 to 8 rows of K above 256 0.42 to 0.9.
+// of K above 1000 0.62 to 0.94, 4 to 8 rows of K above 256 0.42 to 0.9. More than 128 columns of whole panels: 256^3 0.94,
+// 3136x256x64 0.83 in either order of B.
 RIDGE_INLINE int GEMM_F(is_narrow)(const ridge_gemm_args *g) {
   const int64_t M = g->M, N = g->N, K = g->K;
   if (K < 4 || K > GEMM_NARROW_K || N * K > (M > 32 ? 1 << 20 : 1 << 19) || (g->mc | g->kc | g->nc) || g->packing) return 0;
+  if (N > 128 && N % GEMM_NR == 0 && K > 32 && (M > 256 || !g->trans_b)) return 0; // whole panels, which pay for packing A
   if (g->trans_b) return K <= 256 ? M > 1 : M > (K <= 1000 ? 8 : 16);
   return N <= 256 || (N <= 600 && K <= 1000) || (K <= 64 && M > 8);
 }
