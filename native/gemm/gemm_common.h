@@ -31,6 +31,9 @@
 #define GEMM_AMX_FP16 9
 #define GEMM_FP512 10
 
+typedef uint16_t gemm_u16 __attribute__((aligned(1), may_alias));
+typedef uint32_t gemm_u32 __attribute__((aligned(1), may_alias));
+typedef uint64_t gemm_u64x2 __attribute__((vector_size(16), may_alias));
 typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes of any type
 
 #define GEMM_THIN 3 // M up to here goes without packing B
@@ -40,6 +43,14 @@ typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes
 #ifndef GEMM_STRIP_MAX
 #define GEMM_STRIP_MAX 18 // the same, with sums in registers: gemm_strip.h
 #endif
+
+// X(1, v) to X(n, v): tiles of every height.
+#define GEMM_SMALL_2(X, v) X(1, v) X(2, v)
+#define GEMM_SMALL_4(X, v) GEMM_SMALL_2(X, v) X(3, v) X(4, v)
+#define GEMM_SMALL_6(X, v) GEMM_SMALL_4(X, v) X(5, v) X(6, v)
+#define GEMM_SMALL_8(X, v) GEMM_SMALL_6(X, v) X(7, v) X(8, v)
+#define GEMM_SMALL_12(X, v) GEMM_SMALL_8(X, v) X(9, v) X(10, v) X(11, v) X(12, v)
+#define GEMM_SMALL_16(X, v) GEMM_SMALL_12(X, v) X(13, v) X(14, v) X(15, v) X(16, v)
 
 #define GEMM_PASTE_(a, b) a##_##b
 #define GEMM_PASTE(a, b) GEMM_PASTE_(a, b)

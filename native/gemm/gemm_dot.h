@@ -238,6 +238,9 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int t
 #if GEMM_FLOAT && GEMM_HALF == GEMM_IS_BF16
 #define GEMM_LAYERS
 #endif
+#if GEMM_EXACT && GEMM_KIND == GEMM_VNNI512
+#include "gemm_dot_narrow.h"
+#endif
 #include "gemm_batch.h"
 #include "gemm_driver.h"
 #ifdef GEMM_LAYERS

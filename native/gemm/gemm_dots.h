@@ -8,19 +8,16 @@
 // with one 512-bit multiply-add and one such load a cycle (Zen 4) is bound by the former. Up to 3 rows meet one column at a time with four
 // vectors of it in flight: they are bound by the memory B comes from, which is read fastest in one run.
 //
-// A is copied as the tiles read it, vector by vector and row by row, in the accumulator's type or as it is multiplied: widened 16-bit values
-// are widened once, bytes have their sums taken (below), the last part of a vector is filled with zeros. Of a B that ends within a vector
-// the last whole vector is read, without the lanes that were there before.
+// A is copied as the tiles read it, vector by vector and row by row, in the accumulator's type or as it is multiplied: widened 16-bit values are widened once, bytes have
+// their sums taken (below), the last part of a vector is filled with zeros. Of a B that ends within a vector the last whole vector is read, without the lanes that were there before.
 //
-// bf16 that is widened goes by whole vectors of B, whose elements at even and at odd places become two of fp32 by a shift and a mask; A's lie
-// in the same order. So a line of B takes two instructions beside its multiply-adds, where widening in order takes four (Emerald Rapids, one thread:
-// 1 to 3 rows 1.36, 1.37 and 1.23 times as fast, 4 to 64 rows 1.12 to 1.19; docs/kernels/gemm.md).
+// bf16 that is widened goes by whole vectors of B, whose elements at even and at odd places become two of fp32 by a shift and a mask; A's lie in the same order. So a line of B takes
+// two instructions beside its multiply-adds, where widening in order takes four (Emerald Rapids, one thread: 1 to 3 rows 1.36, 1.37 and 1.23 times as fast, 4 to 64 rows 1.12 to 1.19).
 //
 // Macros besides those of gemm_epilogue.h: GEMM_PK elements in a lane; GEMM_TA, GEMM_TB; for PK > 1 GEMM_KIND and GEMM_A_SIGNED.
 // vpdpbusd multiplies u8 by s8: for s8 x s8 B gets its top bit flipped, B + 128, and 128 times the sum of A's row is taken away.
 //
-// Zen 4, of the time of packing: 4 rows of fp32 0.36, bf16 0.21, int8 0.18; 64 rows 0.95, 0.65, 0.63. Versions and what each gained:
-// docs/kernels/gemm.md.
+// Zen 4, of the time of packing: 4 rows of fp32 0.36, bf16 0.21, int8 0.18; 64 rows 0.95, 0.65, 0.63. Versions and what each gained: docs/kernels/gemm.md.
 
 #if GEMM_VEC == 32
 #define GEMM_DOTS_MAX 24  // rows up to which this is faster than packing B
@@ -32,6 +29,15 @@
 #define GEMM_DOTS_COLS 12 // columns that all tiles meet one after another
 #define GEMM_DOTS_SUMS 4096 // sums of M rows that are kept before the end of the product takes them
 #define GEMM_DOTS_FAR (2 << 20) // bytes of B that a thread does not keep in L2
+// Whether tiles ask for rows of B of K elements, and up to which bytes of B for none. Emerald Rapids, of the rate with asking: rows of 4 KiB and more, int8 4 to 64 x
+// 4096x4096 1.06 to 1.17, bf16 1.03 to 1.09; of 2 KiB 0.94 to 1.0, of less 0.75 to 0.80 (4x4096x512), but in L2 1.07 to 1.11 (int8 8x1024x1024, 4x1000x300).
+#ifdef GEMM_COVE
+#define GEMM_DOTS_ASKS(K) ((K) * (int64_t)sizeof(GEMM_TB) <= 2048)
+#define GEMM_DOTS_NEAR (1 << 20)
+#else
+#define GEMM_DOTS_ASKS(K) 1
+#define GEMM_DOTS_NEAR 0
+#endif
 #if GEMM_PK == 1 && defined(GEMM_HALF) && GEMM_HALF == GEMM_IS_BF16
 #define GEMM_DOTS_U 2 // vectors to multiply that a vector of B gives: of its even and of its odd elements
 #else
@@ -54,6 +60,7 @@ typedef struct GEMM_F(dots) {
   const GEMM_F(vec) *end; // behind them what is left of each row
   const GEMM_S *fix;      // what the sums of each row begin with, or NULL
   int64_t ahead;          // bytes that one to three rows ask ahead of what they read of B, or 0
+  int asks;               // tiles ask for the rows of B that come next
 } GEMM_F(dots);
 
 // Vectors that lie whole in n elements of K.
@@ -240,7 +247,7 @@ GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int 
     fix[i] = (GEMM_S)sum * (GEMM_S)-128;
   }
 #endif
-  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL, 0};
+  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL, 0, GEMM_DOTS_ASKS(K)};
   return d;
 }
 
@@ -286,7 +293,7 @@ GEMM_TEMPLATE void GEMM_F(dots_tile)(const int h, const int w, const GEMM_F(dots
         if (u < U - 1) {
           __asm__("" : "+r"(b[j])); // the vector is read again and not kept: no register is left for it
         } else {
-          __builtin_prefetch(b[j] + ahead, 0, 2);
+          if (ahead) __builtin_prefetch(b[j] + ahead, 0, 2);
           b[j] += E;
         }
       }
@@ -346,13 +353,15 @@ GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM
   return spare;
 }
 
-// sum[h x n] for up to three rows: a column at a time, four vectors of it in flight.
+// sum[h x n] for up to three rows: a column at a time, four vectors of it in flight. The lanes of four columns are added up together, where that is much of the
+// work: Emerald Rapids, int8, 3x4096x192 1.4 to 1.75, 3x4096x384 1.13 to 1.46, 2x2048x512 1.04 to 1.25; of one row 0.82 to 1.25, so not there.
 GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
   typedef GEMM_F(vec) V;
   typedef GEMM_F(vecu) VU;
   enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
   const int64_t whole = GEMM_DOTS_WHOLE(d->K), ahead = d->ahead;
   GEMM_TB spare[E];
+  V t[3][4] = {{{0}}};
   for (int64_t j = 0; j < n; j++, row += ldb) {
     const VU *a = (const VU *)d->a;
     const GEMM_TB *b = row;
@@ -394,10 +403,16 @@ GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(do
       }
     }
     RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      const V t = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
+      const V v = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
+      const GEMM_S fix = d->fix ? d->fix[i] : 0;
+      if (h > 1) {
+        t[i][j % 4] = v;
+        if (j % 4 == 3 || j == n - 1) GEMM_F(dots_lanes)(sum + i * ld + j / 4 * 4, &t[i][0], &t[i][1], &t[i][2], &t[i][3], fix);
+        continue;
+      }
       GEMM_F(part) q;
-      GEMM_F(dots_parts)(&q, &t);
-      GEMM_S r = d->fix ? d->fix[i] : 0;
+      GEMM_F(dots_parts)(&q, &v);
+      GEMM_S r = fix;
       for (int l = 0; l < 16 / (int)sizeof(GEMM_S); l++) r += q[l];
       sum[i * ld + j] = r;
     }
@@ -437,7 +452,7 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
         p.a = (const V *)d->a + (v0 * d->high + t * p.n * GEMM_DOTS_ROWS) * GEMM_DOTS_U;
         p.end = d->end + t * GEMM_DOTS_ROWS * GEMM_DOTS_U, p.fix = d->fix ? d->fix + i0 : NULL, p.m = m, p.ld = ld;
         // The next block of these columns, else the first of those that come next.
-        p.ahead = t > 0 ? 0 : v0 + p.n + GEMM_DOTS_BLOCK <= whole ? GEMM_DOTS_BLOCK * E : p.last ? GEMM_DOTS_COLS * ldb - v0 * E : 0;
+        p.ahead = t > 0 || !d->asks ? 0 : v0 + p.n + GEMM_DOTS_BLOCK <= whole ? GEMM_DOTS_BLOCK * E : p.last ? GEMM_DOTS_COLS * ldb - v0 * E : 0;
         for (int64_t j = 0; j < cols; j += W) {
           for (int q = 0; q < W; q++) {
             const GEMM_TB *row = b + (j0 + gemm_min(j + q, cols - 1)) * ldb; // beyond the last column the last again
@@ -456,7 +471,7 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
 // How far ahead a thread asks that reads so many bytes of B: not at all where L2 keeps them.
 #define GEMM_DOTS_AHEAD(bytes, ctx) ((bytes) >= GEMM_DOTS_FAR ? (ctx)->ahead : 0)
 
-// The product. With one row that needs no copy there is no workspace.
+// The product. One row that needs no copy takes no workspace.
 GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   int64_t from, to;
   ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
@@ -469,12 +484,13 @@ GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ct
   if (g->M == 1) {
     const int64_t whole = GEMM_DOTS_WHOLE(g->K), left = g->K - whole * GEMM_LANES;
     GEMM_F(dots_copy)(&end, (const GEMM_S *)g->A + whole * GEMM_LANES, 0, whole > 0 ? GEMM_LANES - left : 0, left);
-    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL, 0};
+    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL, 0, 0};
     d = one;
   } else
 #endif
     d = GEMM_F(pack_dots)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
-  d.ahead = GEMM_DOTS_AHEAD((to - from) * g->ldb * (int64_t)sizeof(GEMM_TB), ctx);
+  const int64_t reads = (to - from) * g->ldb * (int64_t)sizeof(GEMM_TB);
+  d.ahead = GEMM_DOTS_AHEAD(reads, ctx), d.asks &= reads > GEMM_DOTS_NEAR;
   for (int64_t j = from, n; j < to; j += n) {
     n = gemm_min(cols, to - j);
     GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);

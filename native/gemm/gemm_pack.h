@@ -112,15 +112,10 @@ typedef uint64_t GEMM_F(q8u) __attribute__((vector_size(64), aligned(1), may_ali
 #define GEMM_ZIP64(a, b, lo) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), lo, lo + 8, lo + 2, lo + 10, lo + 4, lo + 12, lo + 6, lo + 14)
 #define GEMM_EVEN(a, b) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), 0, 1, 4, 5, 8, 9, 12, 13)
 #define GEMM_ODD(a, b) (GEMM_F(u16))__builtin_shufflevector((Q)(a), (Q)(b), 2, 3, 6, 7, 10, 11, 14, 15)
-GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, int64_t w) {
+// Column c of rows r to t[c]; r is used up.
+GEMM_INLINE void GEMM_F(turned16)(GEMM_F(u16) *t, GEMM_F(u16) *r) {
   typedef GEMM_F(u16) V;
   typedef GEMM_F(q8) Q;
-  V r[16], t[16];
-  RIDGE_UNROLL_FULL for (int i = 0; i < 16; i++) {
-    r[i] = *(const GEMM_F(u16u) *)s;
-    if (i + 1 < w) s += pitch;
-    __asm__("" : "+r"(s)); // gcc cannot know that w ends before an array does
-  }
   RIDGE_UNROLL_FULL for (int i = 0; i < 16; i += 2) t[i] = GEMM_ZIP32(r[i], r[i + 1], 0), t[i + 1] = GEMM_ZIP32(r[i], r[i + 1], 2);
   // Of each group of four rows, columns c, c + 4, c + 8 and c + 12 side by side.
   RIDGE_UNROLL_FULL for (int i = 0; i < 16; i += 4) {
@@ -131,6 +126,17 @@ GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, int
     const V e = GEMM_EVEN(r[c], r[4 + c]), o = GEMM_ODD(r[c], r[4 + c]), e2 = GEMM_EVEN(r[8 + c], r[12 + c]), o2 = GEMM_ODD(r[8 + c], r[12 + c]);
     t[c] = GEMM_EVEN(e, e2), t[c + 4] = GEMM_EVEN(o, o2), t[c + 8] = GEMM_ODD(e, e2), t[c + 12] = GEMM_ODD(o, o2);
   }
+}
+
+GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, int64_t w) {
+  typedef GEMM_F(u16) V;
+  V r[16], t[16];
+  RIDGE_UNROLL_FULL for (int i = 0; i < 16; i++) {
+    r[i] = *(const GEMM_F(u16u) *)s;
+    if (i + 1 < w) s += pitch;
+    __asm__("" : "+r"(s)); // gcc cannot know that w ends before an array does
+  }
+  GEMM_F(turned16)(t, r);
   RIDGE_UNROLL_FULL for (int c = 0; c < 16; c++, dst += w) *(GEMM_F(u16u) *)dst = t[c];
 }
 

@@ -22,6 +22,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #ifndef GEMM_SMALL_SHARE
 #define GEMM_SMALL_AHEAD 6 // rows of B
 #define GEMM_SLIM_C (1 << 19)
+#define GEMM_SLIM_PANELS 2 // of B beside them
 #define GEMM_SLIM_WIDE 48 // rows of A of 16 bits at a time: whole tiles of any height
 #define GEMM_SMALL_SHARE 4096 // multiply-adds that are worth another thread
 #define GEMM_SMALL_TURNED 128 // rows of C that are worth turning B once more
@@ -30,12 +31,6 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #else
 #define GEMM_SMALL_GROUP 3
 #endif
-#define GEMM_SMALL_2(X, v) X(1, v) X(2, v)
-#define GEMM_SMALL_4(X, v) GEMM_SMALL_2(X, v) X(3, v) X(4, v)
-#define GEMM_SMALL_6(X, v) GEMM_SMALL_4(X, v) X(5, v) X(6, v)
-#define GEMM_SMALL_8(X, v) GEMM_SMALL_6(X, v) X(7, v) X(8, v)
-#define GEMM_SMALL_12(X, v) GEMM_SMALL_8(X, v) X(9, v) X(10, v) X(11, v) X(12, v)
-#define GEMM_SMALL_16(X, v) GEMM_SMALL_12(X, v) X(13, v) X(14, v) X(15, v) X(16, v)
 #endif
 // Rows of the highest tile of a part of a vector, 1, 2, 3 and 4 vectors: 12 sums of 16 registers,
 // 16 to 18 of 32, which hide the latency of two pipes (4 x 2) and of four (4 x 4).
@@ -319,13 +314,15 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
   const int64_t lda = g->lda;
   const int32_t most = m;
 #else
-  GEMM_S close[GEMM_SMALL_A] __attribute__((aligned(64))), *wide = room ? room + g->K * GEMM_NR : close;
+  GEMM_S close[GEMM_SMALL_A] __attribute__((aligned(64))), *wide = room ? room + g->K * GEMM_SLIM_PANELS * GEMM_NR : close;
   const int64_t lda = g->K;
   const int32_t most = room ? GEMM_SLIM_WIDE : (int32_t)(GEMM_SMALL_A / gemm_most(lda, 1));
 #endif
-  for (int32_t j = 0; j < n; j += GEMM_NR) {
-    const int32_t w = (int32_t)gemm_min(GEMM_NR, n - j);
-    GEMM_F(pack_b)(bp, (const GEMM_T *)g->B + (g->trans_b ? (j0 + j) * g->ldb : j0 + j), g->ldb, g->trans_b, w, g->K);
+  // Columns whose panels are held at once: more than one panel's where A would else be widened again for each.
+  const int32_t most_n = m <= most ? GEMM_NR : room ? GEMM_SLIM_PANELS * GEMM_NR : (int32_t)(GEMM_SMALL_K / gemm_most(g->K, 1)) * GEMM_NR;
+  for (int32_t j = 0; j < n; j += most_n) {
+    const int32_t cols = (int32_t)gemm_min(most_n, n - j);
+    GEMM_F(pack_b)(bp, (const GEMM_T *)g->B + (g->trans_b ? (j0 + j) * g->ldb : j0 + j), g->ldb, g->trans_b, cols, g->K);
     for (int32_t i = 0, rows; i < m; i += rows) {
       rows = (int32_t)gemm_min(most, m - i);
 #if GEMM_SAME
@@ -335,12 +332,21 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
       if (j == 0 || rows < m)
         for (int32_t r = 0; r < rows; r++) {
           const GEMM_T *s = from + (i + r) * g->lda;
+          GEMM_S *to = wide + r * lda;
           int64_t k = 0;
-          for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(wide + r * lda + k) = GEMM_LOADV(s + k);
-          for (; k < lda; k++) wide[r * lda + k] = GEMM_LOADS(s[k]);
+          for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(to + k) = GEMM_LOADV(s + k);
+          if (k < lda) {
+            GEMM_T some[L] __attribute__((aligned(64)));
+            GEMM_F(some_from)(some, s + k, (lda - k) * (int64_t)sizeof(GEMM_T), L * sizeof(GEMM_T));
+            const GEMM_F(vec) v = GEMM_LOADV(some);
+            GEMM_F(some_to)(to + k, &v, (lda - k) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
+          }
         }
 #endif
-      GEMM_F(small_panel)(g, direct, a, lda, bp, GEMM_NR, i0 + i, rows, j0 + j, w, (w + L - 1) / L);
+      for (int32_t q = 0; q < cols; q += GEMM_NR) {
+        const int32_t w = (int32_t)gemm_min(GEMM_NR, cols - q);
+        GEMM_F(small_panel)(g, direct, a, lda, bp + q * g->K, GEMM_NR, i0 + i, rows, j0 + j + q, w, (w + L - 1) / L);
+      }
     }
   }
 }
@@ -458,7 +464,7 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
 #endif
-  if (!GEMM_SAME) return g->N <= 2 * GEMM_NR; // A is widened once for each panel
+  if (!GEMM_SAME) return g->N <= GEMM_SLIM_PANELS * GEMM_NR; // A is widened once for all of them
   if (g->trans_b) return g->N * size <= 1024 && (g->K >= 128 || g->M * g->N * size <= 2 * GEMM_SLIM_C);
   return g->ldb * size < 4096 && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024) || (g->K <= 32 && g->M * g->N * size <= 4 * GEMM_SLIM_C));
 }
