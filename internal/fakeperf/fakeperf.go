@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=041d2dcfec2b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0997fadbd41
 #include "fakeperf.h"
 */
 import "C"

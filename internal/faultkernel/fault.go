@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=041d2dcfec2b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0997fadbd41
 #include "fault.h"
 */
 import "C"

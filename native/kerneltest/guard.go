@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=041d2dcfec2b
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b0997fadbd41
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
