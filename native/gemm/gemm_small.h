@@ -459,7 +459,7 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
 // packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30. Up to 32 rows B may be larger than L2: 16x1000x900 1.26, 8x900x1000 1.13.
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
-  const int run = g->N == 1 && g->ldb == 1; // B is one run: read where it lies, however long
+  const int run = GEMM_SAME && g->N == 1 && g->ldb == 1; // B is one run: read where it lies, however long
   if (g->M < 2 || g->M > 1 << 24 || g->N > 1 << 12 || (g->K > GEMM_SLIM_K && !run) || g->N * g->K * size > (g->M > 32 ? 1 : g->M < 4 ? 2 : 4) * GEMM_SLIM_B) return 0;
 #ifdef GEMM_DOTS_MAX
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
@@ -490,7 +490,7 @@ RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g) {
 #if GEMM_SAME
   if (GEMM_F(is_cross)(g)) return 0;
 #endif
-  return ridge_apart(g->K * (GEMM_NR + (GEMM_SAME ? 0 : GEMM_SLIM_WIDE)) * (int64_t)sizeof(GEMM_S));
+  return ridge_apart(g->K * (GEMM_SAME ? GEMM_NR : GEMM_SLIM_PANELS * GEMM_NR + GEMM_SLIM_WIDE) * (int64_t)sizeof(GEMM_S));
 }
 
 GEMM_NOINLINE int GEMM_F(small)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
