@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0997fadbd41
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8d0c83fdd2c6
 #include "fakeperf.h"
 */
 import "C"

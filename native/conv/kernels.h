@@ -8,6 +8,7 @@ int ridge_conv_is_depthwise(const void *args);
 int ridge_conv_window_fits(const void *args);
 int ridge_conv_window_wins(const void *args);
 int ridge_conv_planes_win(const void *args);
+int ridge_conv_planes_win_avx2(const void *args);
 int ridge_conv_one_tap(const void *args);
 int ridge_conv_tiles_win_bf16(const void *args);
 int ridge_conv_tiles_win_int8(const void *args);

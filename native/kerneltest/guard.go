@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b0997fadbd41
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d0c83fdd2c6
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"

@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b0997fadbd41
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d0c83fdd2c6
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #include "table.h"
 */
