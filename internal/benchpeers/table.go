@@ -260,12 +260,20 @@ func rows() []row {
 		gemm("GEMM skinny fp32", record.FP32, limits, s[0], s[1], s[2])
 	}
 	// B in L2, of few columns or a short K, of sizes that fill no tile.
-	for _, s := range [][3]int64{{1, 1024, 1024}, {4, 300, 300}, {1000, 1, 3000}, {1024, 16, 4096}, {1000, 32, 1000}, {1000, 100, 600}, {4096, 64, 4096}, {579, 353, 14}} {
+	for _, s := range [][3]int64{{1, 1024, 1024}, {4, 300, 300}, {1000, 1, 3000}, {1024, 1, 192}, {1024, 16, 4096}, {1000, 32, 1000}, {1000, 100, 600}, {4096, 64, 4096}, {579, 353, 14}} {
 		gemm("GEMM narrow fp32", record.FP32, arithmetic, s[0], s[1], s[2])
 	}
-	for _, s := range [][3]int64{{102, 15, 744}, {168, 43, 1867}, {328, 101, 80}} {
-		out = append(out, row{group: "Linear narrow, weights [N,K], fp32", label: fmt.Sprintf("%d×%d×%d", s[0], s[1], s[2]), op: "linear", dtype: record.FP32, metric: "gflops",
-			params: params("m=%d,n=%d,k=%d,bias=0", s[0], s[1], s[2]), limits: arithmetic})
+	for _, l := range []struct {
+		d record.DType
+		s [][3]int64
+	}{
+		{record.FP32, [][3]int64{{102, 15, 744}, {168, 43, 1867}, {328, 101, 80}, {24, 16, 768}, {243, 2, 300}}},
+		{record.INT8, [][3]int64{{256, 7, 33}, {768, 7, 64}, {512, 48, 1129}, {4096, 64, 31}}},
+	} {
+		for _, s := range l.s {
+			out = append(out, row{group: "Linear narrow, weights [N,K], " + string(l.d), label: fmt.Sprintf("%d×%d×%d", s[0], s[1], s[2]), op: "linear", dtype: l.d, metric: "gflops",
+				params: params("m=%d,n=%d,k=%d,bias=0", s[0], s[1], s[2]), limits: arithmetic})
+		}
 	}
 	// Weights as a linear layer stores them, [N,K]: a few tokens at a time.
 	for _, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
@@ -327,6 +335,18 @@ func convRows() []row {
 			op: "conv2d", dtype: record.FP32, metric: "gflops", layouts: true, limits: []string{compute, "copy"},
 			params: params("n=1,c=%d,h=%d,w=%d,k=%d,r=%d,s=%d,stride=%d,pad=%d,groups=%d", s[0], s[1], s[1], s[0], s[2], s[2], s[3], s[2]/2, s[0])})
 	}
+	// ResNeXt's and RegNet's groups.
+	for _, s := range [][4]int64{{128, 56, 128, 32}, {256, 28, 256, 32}, {512, 14, 512, 32}, {64, 56, 64, 8}, {112, 35, 112, 8}} {
+		out = append(out, row{group: "Convolution by groups, 3×3, fp32", label: fmt.Sprintf("%d×%d×%d → %d, %d groups", s[0], s[1], s[1], s[2], s[3]),
+			op: "conv2d", dtype: record.FP32, metric: "gflops", layouts: true, limits: []string{compute},
+			params: params("n=1,c=%d,h=%d,w=%d,k=%d,r=3,s=3,pad=1,groups=%d", s[0], s[1], s[1], s[2], s[3])})
+	}
+	// Few input or output channels, as the first and the last layers of networks have them, and what fills no tile.
+	for _, s := range [][4]int64{{3, 64, 8, 3}, {4, 35, 80, 3}, {8, 64, 80, 3}, {64, 56, 3, 3}, {112, 14, 12, 3}, {48, 112, 16, 3}, {48, 28, 24, 3}, {320, 56, 24, 1}, {72, 13, 160, 3}} {
+		out = append(out, row{group: "Convolution of few channels fp32", label: fmt.Sprintf("%d×%d×%d → %d, %d×%d", s[0], s[1], s[1], s[2], s[3], s[3]),
+			op: "conv2d", dtype: record.FP32, metric: "gflops", layouts: true, limits: []string{compute},
+			params: params("n=1,c=%d,h=%d,w=%d,k=%d,r=%d,s=%d,pad=%d", s[0], s[1], s[1], s[2], s[3], s[3], s[3]/2)})
+	}
 	return out
 }
 
@@ -343,6 +363,13 @@ func attentionRows() []row {
 				out = append(out, row{group: "Attention " + string(d), label: label, op: "attention", dtype: d, metric: "gflops", limits: []string{compute},
 					params: params("b=1,heads=%d,sq=%d,d=%d,causal=%d", s[0], s[1], s[2], causal)})
 			}
+		}
+	}
+	// Tokens one by one, and a few at once, against the keys so far: heads, of those with keys of their own, queries, keys, d.
+	for _, s := range [][5]int64{{12, 12, 1, 1000, 64}, {32, 8, 1, 4096, 128}, {12, 12, 1, 1000, 40}, {8, 8, 16, 2048, 80}} {
+		for _, d := range floats {
+			out = append(out, row{group: "Attention of few queries " + string(d), label: fmt.Sprintf("%d heads, %d of keys, %d × %d × %d", s[0], s[1], s[2], s[3], s[4]), op: "attention", dtype: d,
+				metric: "gflops", limits: []string{compute, "read"}, params: params("b=1,heads=%d,kv_heads=%d,sq=%d,skv=%d,d=%d", s[0], s[1], s[2], s[3], s[4])})
 		}
 	}
 	return out
@@ -369,6 +396,13 @@ func streamingRows() []row {
 		for _, f := range []string{"softmax", "layer_norm", "rms_norm"} {
 			add("Normalization", f, unaryStreams)
 		}
+	}
+	for _, s := range []struct {
+		name       string
+		rows, cols int64
+	}{{"softmax", 2225, 100}, {"softmax", 254, 16}, {"layer_norm", 5123, 18}, {"layer_norm", 481, 100}, {"rms_norm", 4096, 60}} {
+		out = append(out, row{group: "Normalization of short rows fp32", label: fmt.Sprintf("%s, %d × %d", s.name, s.rows, s.cols), op: s.name, dtype: record.FP32, metric: "gbps",
+			params: params("rows=%d,cols=%d", s.rows, s.cols), limits: unaryStreams})
 	}
 	for _, f := range []string{"stream_copy", "stream_scale", "stream_add", "stream_triad"} {
 		limits := unaryStreams
