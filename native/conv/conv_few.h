@@ -81,6 +81,8 @@ RIDGE_INLINE RIDGE_VT mv few_load(const char *p, int64_t n, int64_t half) {
 #endif
 }
 
+typedef mv elements_any __attribute__((aligned(1), may_alias)); // as me_any
+
 // One vector of elements of all pixels times its row of the panel; of which the first `some` units count, unless that is 0.
 RIDGE_INLINE RIDGE_VT void few_elements(const int mr, const int nk, const char *const p[RIDGE_WIDE], int64_t at, const me *b, int64_t some, int64_t half, mv acc[FEW_SUMS]) {
   mv held[RIDGE_WIDE > CONV_FEW ? RIDGE_WIDE : CONV_FEW];
@@ -90,7 +92,7 @@ RIDGE_INLINE RIDGE_VT void few_elements(const int mr, const int nk, const char *
   for (int i = 0; i < mr; i++) {
     mv x;
     if (some) x = few_load(p[i] + at, some, half);
-    else x = *(const mv_any *)(p[i] + at);
+    else x = *(const elements_any *)(p[i] + at);
     RIDGE_UNROLL_ALL
     for (int k = 0; k < nk && mr >= nk; k++) acc[i * nk + k] = multiply_add(acc[i * nk + k], held[k], x);
     if (mr < nk) held[i] = x;
