@@ -66,6 +66,7 @@ func run(args []string) error {
 	render := f.Bool("render", false, "measure nothing: write the Markdown again from its data")
 	chip := f.String("chip", "", "name of the chip's folder; default from its identity")
 	revision := f.String("revision", "unknown", "revision of the code, for the record")
+	scan := f.String("scan", "", "rows of random shapes in place of the table's, KIND/DTYPE:SEED:COUNT, several separated by \";\"; kinds: "+kindNames+"; without -out only printed")
 	list := f.Bool("list", false, "list the rows and stop")
 	lib := f.String("contend", "", "be a contender: ridge, or an adapter library (used by the program itself)")
 	cpuList := f.String("cpus", "", "with -contend: CPUs")
@@ -115,7 +116,16 @@ func run(args []string) error {
 	if err != nil {
 		return usage{fmt.Errorf("-threads: %w", err)}
 	}
-	all, err := table(campaign.Peaks(native.New().Kernels()), counts)
+	of := rows()
+	if *scan != "" {
+		if of, err = randomRows(*scan); err != nil {
+			return usage{fmt.Errorf("-scan: %w", err)}
+		}
+		if *update || *render {
+			return usage{errors.New("-scan with -update or -render: its rows are of no chip's table; -out FILE keeps them")}
+		}
+	}
+	all, err := table(of, campaign.Peaks(native.New().Kernels()), counts)
 	if err != nil {
 		return err
 	}
@@ -141,7 +151,9 @@ func run(args []string) error {
 	}
 	// A part of the rows or of the contenders would leave the file without the others.
 	printed := false
-	f.Visit(func(g *flag.Flag) { printed = printed || slices.Contains([]string{"only", "threads", "with"}, g.Name) })
+	f.Visit(func(g *flag.Flag) {
+		printed = printed || slices.Contains([]string{"only", "threads", "with", "scan"}, g.Name)
+	})
 	printed = printed && *out == "" && !*update && !*render
 	if *out == "" {
 		*out = filepath.Join("docs", "benchmarks", *chip, "peers.md")
@@ -158,7 +170,7 @@ func run(args []string) error {
 		}
 		return d.render()
 	}
-	ordered, err := table(campaign.Peaks(native.New().Kernels()), d.threads(counts)) // rows of other thread counts keep their place
+	ordered, err := table(of, campaign.Peaks(native.New().Kernels()), d.threads(counts)) // rows of other thread counts keep their place
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 
 // Ours with an operand packed beforehand is a contender of its own name; nobody else is asked for it.
 func TestOursPackedIsAContenderOfItsOwn(t *testing.T) {
-	rows, err := table([]plan.Peak{{ISA: "avx2", DType: record.FP32}}, []int{1})
+	rows, err := table(rows(), []plan.Peak{{ISA: "avx2", DType: record.FP32}}, []int{1})
 	if err != nil {
 		t.Fatal(err)
 	}

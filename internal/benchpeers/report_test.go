@@ -15,7 +15,7 @@ import (
 
 // Every row must be a case that ridge's own contender can be asked, and found again in a file.
 func TestTableHoldsDistinctCases(t *testing.T) {
-	rows, err := table([]plan.Peak{{ISA: "avx2", DType: record.FP32}, {ISA: "avx2", DType: record.FP64}}, []int{1, 2})
+	rows, err := table(rows(), []plan.Peak{{ISA: "avx2", DType: record.FP32}, {ISA: "avx2", DType: record.FP64}}, []int{1, 2})
 	if err != nil {
 		t.Fatal(err)
 	}

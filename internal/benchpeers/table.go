@@ -76,10 +76,10 @@ func peersOf(opName string) []use {
 }
 
 // table lists every row, for each of the thread counts.
-func table(peaks []plan.Peak, threads []int) ([]row, error) {
+func table(of []row, peaks []plan.Peak, threads []int) ([]row, error) {
 	var out []row
 	for _, n := range threads {
-		for _, r := range rows() {
+		for _, r := range of {
 			r.threads = n
 			if err := r.fill(peaks); err != nil {
 				return nil, fmt.Errorf("%s %s: %w", r.group, r.label, err)
