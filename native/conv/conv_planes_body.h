@@ -16,6 +16,7 @@
 // FLOP 2*N*Ho*Wo*K*(C/groups)*R*S; bytes x, w and y once. Floor of an element of a tile on AVX-512 (4x6): 24 multiply-adds, 12 cycles; 6 loads, which cross lines,
 // 4 broadcasts and the offset take 8.5 of 12. Waste: pitch/Wo, rows' ends (57 of 56, 29 of 28, 15 of 14, 8 of 7 at 3x3), and a part of the last vector.
 // Source: direct convolution over padded planes, as in any image-processing library.
+#include "conv_mac.h"
 #include "conv_planes_window.h"
 
 #if RIDGE_NV > 6
@@ -41,16 +42,6 @@ typedef struct few {
   yt residual[VL], y[VL], bias[VL];
   float scale[VL];
 } few;
-
-RIDGE_INLINE RIDGE_VT mv mac(mv sum, mv b, mv x) {
-#if defined(CONV_DOT)
-  return RIDGE_DOT(sum, b, x);
-#elif defined(CONV_INT8)
-  return RIDGE_DOT2(sum, b, x);
-#else
-  return sum + b * x;
-#endif
-}
 
 // The lanes of a mask, next to each other.
 RIDGE_INLINE RIDGE_VT mv compress(mv v, uint32_t mask) {
@@ -176,7 +167,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const tile *t) 
     for (int i = 0; i < mr; i++) {
       const mv b = w[i][e] - (mv){0};
       RIDGE_UNROLL_ALL
-      for (int v = 0; v < nv; v++) acc[i][v] = mac(acc[i][v], b, xv[v]);
+      for (int v = 0; v < nv; v++) acc[i][v] = multiply_add(acc[i][v], b, xv[v]);
     }
   }
   if (t->sums) {

@@ -198,7 +198,7 @@ func TestWinogradEndsMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	onWinograd(t, list)
+	onKernels(t, "winograd", list)
 }
 
 func TestWinogradMatchesTheExpectation(t *testing.T) {
@@ -218,7 +218,7 @@ func TestWinogradMatchesTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	onWinograd(t, list)
+	onKernels(t, "winograd", list)
 }
 
 // The stem: sides that are no multiples of a tile's three outputs, paddings that part a pair of columns, three and four channels, blocks of tiles that a thread
@@ -240,7 +240,7 @@ func TestWinogradsStemMatchesTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	onWinograd(t, list)
+	onKernels(t, "winograd", list)
 }
 
 // A stem of one or two channels has few products at a corner beside a whole tile's error; few tiles do not pay for their filters.
@@ -262,7 +262,7 @@ func TestTheStemsWinogradTakesWhatItsBoundHoldsForAndPays(t *testing.T) {
 		{"c=3 h=17 w=17 k=64 pad=3", false, false},
 		{"n=12 c=3 h=3 w=224 k=64 pad=3", false, false},
 	} {
-		winogradTakes(t, "winograd37s2", "r=7 s=7 stride=2 "+c.shape, func(kernel string) bool {
+		kernelsTake(t, "winograd37s2", "r=7 s=7 stride=2 "+c.shape, func(kernel string) bool {
 			if strings.Contains(kernel, "avx512bf16") {
 				return c.dots
 			}
@@ -271,8 +271,8 @@ func TestTheStemsWinogradTakesWhatItsBoundHoldsForAndPays(t *testing.T) {
 	}
 }
 
-// winogradTakes asks the kernels that have name in theirs whether they take a shape of one image, unless it says how many, and holds it against want.
-func winogradTakes(t *testing.T, name, shape string, want func(kernel string) bool) {
+// kernelsTake asks the kernels that have name in theirs whether they take a shape of one image, unless it says how many, and holds it against want.
+func kernelsTake(t *testing.T, name, shape string, want func(kernel string) bool) {
 	t.Helper()
 	asked := 0
 	for _, k := range conv.Family().Kernels {
@@ -298,8 +298,8 @@ func winogradTakes(t *testing.T, name, shape string, want func(kernel string) bo
 	}
 }
 
-// onWinograd runs ops that are there for the Winograd kernels: one that these refuse, as shapes below what wins are, would prove nothing.
-func onWinograd(t *testing.T, list []op.Op) {
+// onKernels runs ops that are there for the kernels with that word in their names: one that these refuse, as shapes below what wins are, would prove nothing.
+func onKernels(t *testing.T, word string, list []op.Op) {
 	t.Helper()
 	for _, o := range list {
 		args, err := conv.Bind(o, nil)
@@ -307,13 +307,13 @@ func onWinograd(t *testing.T, list []op.Op) {
 			t.Fatal(err)
 		}
 		if !slices.ContainsFunc(conv.Family().Kernels, func(k kernel.Kernel) bool {
-			return strings.Contains(k.Name, "winograd") && k.Implements(o.Name(), o.DType()) && k.Supports(args)
+			return strings.Contains(k.Name, word) && k.Implements(o.Name(), o.DType()) && k.Supports(args)
 		}) {
-			t.Errorf("no Winograd kernel takes %v in %s", o.Params(), o.DType())
+			t.Errorf("no %s kernel takes %v in %s", word, o.Params(), o.DType())
 		}
 		kernel.Free(args)
 	}
-	kerneltest.All(t, kerneltest.Only(native.New(), "winograd"), list)
+	kerneltest.All(t, kerneltest.Only(native.New(), word), list)
 }
 
 // Winograd is left to the direct kernels where its tiles waste too much or are too few, beside those of VDPBF16PS sooner; step 2 has kernels of its own.
@@ -341,7 +341,7 @@ func TestWinogradIsChosenWhereItsTilesWasteLittle(t *testing.T) {
 		{"n=4 c=512 h=14 w=14 k=512 pad=1 stride=2 layout=nhwc packed=1", false, false, true},
 		{"c=72 h=56 w=56 k=64 pad=1 stride=2 layout=nhwc", false, false, false},
 	} {
-		winogradTakes(t, "winograd43", c.shape, func(kernel string) bool {
+		kernelsTake(t, "winograd43", c.shape, func(kernel string) bool {
 			switch {
 			case strings.Contains(kernel, "avx512bf16"):
 				return c.dots

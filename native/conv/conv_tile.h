@@ -24,6 +24,7 @@
 #ifndef RIDGE_CONV_TILE_H
 #define RIDGE_CONV_TILE_H
 
+#include "conv_mac.h"
 #include "conv_turn.h"
 
 #if defined(CONV_MAC) // the instruction that multiplies and adds
@@ -84,16 +85,6 @@ RIDGE_INLINE RIDGE_VT mv splat(me x) {
   return (mv){x, x, x, x, x, x, x, x};
 #else
   return (mv){x, x, x, x, x, x, x, x, x, x, x, x, x, x, x, x};
-#endif
-}
-
-RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
-#if defined(CONV_DOT)
-  return RIDGE_DOT(sum, b, x);
-#elif defined(CONV_INT8)
-  return RIDGE_DOT2(sum, b, x);
-#else
-  return sum + b * x;
 #endif
 }
 

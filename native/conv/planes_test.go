@@ -3,15 +3,11 @@
 package conv_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"ridge/goharness/op"
 	"ridge/goharness/record"
-	"ridge/native"
-	"ridge/native/conv"
-	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -47,19 +43,7 @@ func TestPlanesMatchTheExpectation(t *testing.T) {
 			}
 		}
 	}
-	for _, o := range list {
-		args, err := conv.Bind(o, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.ContainsFunc(conv.Family().Kernels, func(k kernel.Kernel) bool {
-			return strings.Contains(k.Name, "planes") && k.Implements(o.Name(), o.DType()) && k.Supports(args)
-		}) {
-			t.Errorf("no kernel over planes takes %v in %s", o.Params(), o.DType())
-		}
-		kernel.Free(args)
-	}
-	kerneltest.All(t, kerneltest.Only(native.New(), "planes"), list)
+	onKernels(t, "planes", list)
 }
 
 // Planes are left to the kernels with vectors of outputs where these are full and pixels lie in their layout.
@@ -91,6 +75,6 @@ func TestPlanesAreChosenWhereVectorsOfOutputsAreNotFull(t *testing.T) {
 		{"c=1 h=7 w=7 k=32 pad=1 layout=nchw", false, false},
 		{"c=8 h=28 w=28 k=8 groups=2 r=1 stride=5 layout=nchw", false, false},
 	} {
-		winogradTakes(t, "planes", c.shape, func(kernel string) bool { return c.wins && !(c.wide && strings.Contains(kernel, "avx2")) })
+		kernelsTake(t, "planes", c.shape, func(kernel string) bool { return c.wins && !(c.wide && strings.Contains(kernel, "avx2")) })
 	}
 }

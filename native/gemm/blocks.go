@@ -29,7 +29,7 @@ import (
 //	large        all others
 //
 // Up to 3 rows, which most kernels do not pack for, up to 24 rows against B stored [N,K] (gemm_dots.h; AVX-512 64, but tiles pack for
-// them), products that gemm_small.h takes, and GEMVs have none ("").
+// them), products that gemm_small_way.h takes, and GEMVs have none ("").
 func Class(o op.Op) string {
 	g, ok := o.(*op.Gemm)
 	if !ok || g.M <= 3 || g.TransB && g.M <= 24 || g.N == 0 || g.K == 0 || small(g) {
@@ -48,7 +48,7 @@ func Class(o op.Op) string {
 	return "large"
 }
 
-// small is is_small of gemm_small.h for some number of threads: how much of a 16-bit A a thread has to widen depends on it, and
+// small is is_small of gemm_small_way.h for some number of threads: how much of a 16-bit A a thread has to widen depends on it, and
 // block sizes would keep the product from that way where it is open.
 func small(g *op.Gemm) bool {
 	size := int64(4)
@@ -64,7 +64,7 @@ func small(g *op.Gemm) bool {
 	return g.M <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS || slim(g, size)
 }
 
-// slim is is_slim of gemm_small.h as far as it holds in every variant.
+// slim is is_slim of gemm_small_way.h as far as it holds in every variant.
 func slim(g *op.Gemm, size int64) bool {
 	switch {
 	case g.Packed || g.M > 1<<24:

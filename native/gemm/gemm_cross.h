@@ -7,14 +7,6 @@
 // time; turning B (gemm_small.h) costs an element of B some 2 instructions and fills no vector where columns are few.
 // Every sum takes its own products in the order of K whichever tile it is in, so no number of threads changes it.
 // Tiles of 4 x 4 reached 0.8 to 0.95 of these rates; more: docs/kernels/gemm.md.
-// B of one column that is stored [N,K] lies as one of [K,N] with rows of one element: the product with that B, in room.
-RIDGE_INLINE const ridge_gemm_args *GEMM_F(upright)(const ridge_gemm_args *g, ridge_gemm_args *room) {
-  if (!GEMM_SAME || g->N != 1 || g->M < 2 || !g->trans_b || g->packing || g->layers) return g;
-  *room = *g;
-  room->trans_b = 0, room->ldb = 1;
-  return room;
-}
-
 #if GEMM_SAME
 #if GEMM_VEC == 32
 #define GEMM_CROSS_ROWS 4
@@ -124,4 +116,6 @@ RIDGE_INLINE int GEMM_F(is_cross)(const ridge_gemm_args *g) {
   const int64_t fifths = GEMM_CROSS_COLS == 4 && N % 4 ? 7 : 5, filled = (N + L - 1) / L * L;
   return fifths * M * N * (6 * K + END * L) < 30 * K * (M * filled + L * N / (N > L ? 2 : 1));
 }
+#else
+RIDGE_INLINE int GEMM_F(is_cross)(const ridge_gemm_args *g) { return (void)g, 0; }
 #endif

@@ -179,7 +179,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
 #ifdef GEMM_LAYERS
 RIDGE_INLINE int64_t GEMM_F(layers_bytes)(const ridge_gemm_args *g, int64_t nthreads);
 #endif
-#ifdef GEMM_IS_THIN // gemm_small.h
+#ifdef GEMM_IS_THIN // gemm_small_way.h
 RIDGE_INLINE const ridge_gemm_args *GEMM_F(upright)(const ridge_gemm_args *g, ridge_gemm_args *room);
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads);
 RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g);

@@ -191,6 +191,7 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #include "gemm_driver.h"
 #include "gemm_small.h"
 #include "gemm_cross.h"
+#include "gemm_small_way.h"
 #ifdef GEMM_LAYERS
 #include "gemm_layers.h"
 #endif
