@@ -203,8 +203,8 @@ func (c *campaign) due(round int) (out []piloted) {
 // settled reports whether a comparison needs no more visits: its interval is narrow enough or clear of the cuts, and it comes from visits with
 // the CPUs placed as is common in the run.
 func (c *campaign) settled(p piloted) bool {
-	r := c.done[p.ID].Ratio
-	return measure.Settled(*r, p.Cuts, p.Quick) && measure.PlacedAlike(*r, c.common)
+	r := measure.AcrossVisits(*c.done[p.ID].Ratio)
+	return measure.Settled(r, p.Cuts, p.Quick) && measure.PlacedAlike(r, c.common)
 }
 
 // commonBarrier is that of all comparisons of the run, but for those of threads on one core.
@@ -322,5 +322,5 @@ func (c *campaign) singleVisits() []string {
 	if once == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("%d of %d comparisons were visited once, for lack of time: their intervals know nothing of how a level changes from visit to visit; ridge fusion, or a longer --budget, has time for more", once, all)}
+	return []string{fmt.Sprintf("%d of %d comparisons were visited once, for lack of time: their intervals, which know nothing of how a level changes from visit to visit, are twice as wide in the profile; ridge fusion, or a longer --budget, has time for more", once, all)}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"ridge/goharness/measure"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 )
@@ -240,6 +241,30 @@ func TestALibrarysLimitsAreThoseOfTheProgramItComputes(t *testing.T) {
 			Ratio: &record.Ratio{Value: 1, CI95: [2]float64{0.99, 1.01}, Quartets: make([]float64, 8)}, Arms: []record.Arm{arm("unfused:" + baseline), arm(Fused)}}
 		if s, err := mustFind(t, r.Op).shape(r, l); err != nil || s.Baseline != baseline || s.UnfusedLimit.FloorNS != want {
 			t.Errorf("%q: %+v, %v, want %v ns", baseline, s.UnfusedLimit, err, want)
+		}
+	}
+}
+
+// A shape whose comparison was made once has its verdict and its answer by an interval that speaks of other visits too.
+func TestAShapeVisitedOnceNeedsAWiderIntervalClearOfTheCuts(t *testing.T) {
+	for _, c := range []struct {
+		visits []int
+		from   float64
+		want   string
+	}{
+		{nil, 1.58, Strong},
+		{nil, 1.53, measure.Inconclusive},
+		{[]int{8}, 1.53, measure.Inconclusive},
+		{[]int{4, 4}, 1.53, Strong},
+	} {
+		arm := func(ns float64) record.Arm {
+			return record.Arm{Name: Fused, Time: &record.Time{MedianNS: ns}}
+		}
+		r := record.Result{Op: "Add_ReLU", DType: record.FP32, Params: map[string]string{"rows": "4", "cols": "16"}, Status: record.OK, Arms: []record.Arm{arm(16), arm(10)},
+			Ratio: &record.Ratio{Value: 1.6, CI95: [2]float64{c.from, 1.65}, Quartets: make([]float64, 8), Visits: c.visits}}
+		s, err := mustFind(t, r.Op).shape(r, Limits{})
+		if err != nil || s.Verdict != c.want {
+			t.Errorf("visits %v, from %v: %s with the interval %v, %v; want %s", c.visits, c.from, s.Verdict, s.SpeedupCI95, err, c.want)
 		}
 	}
 }

@@ -80,9 +80,10 @@ func (p Pattern) shape(r record.Result, limits Limits) (sized, error) {
 	s.UnfusedMS, s.FusedMS = times[0]/1e6, times[1]/1e6
 	s.UnfusedGFLOPS, s.FusedGFLOPS = float64(s.FLOPs)/times[0], float64(s.FusedFLOPs)/times[1]
 	s.Improvement = s.FusedGFLOPS/s.UnfusedGFLOPS - 1
-	s.Speedup, s.SpeedupCI95, s.Trials = r.Ratio.Value, r.Ratio.CI95, len(r.Ratio.Quartets)
-	s.BarrierNS = measure.Barrier(*r.Ratio)
-	verdict := Decide(*r.Ratio)
+	ratio := measure.AcrossVisits(*r.Ratio)
+	s.Speedup, s.SpeedupCI95, s.Trials = ratio.Value, ratio.CI95, len(ratio.Quartets)
+	s.BarrierNS = measure.Barrier(ratio)
+	verdict := Decide(ratio)
 	s.Verdict = verdict.Class
 	if verdict.AtLeast != measure.Inconclusive {
 		s.AtLeast = verdict.AtLeast

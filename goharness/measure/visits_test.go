@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"ridge/goharness/record"
 )
 
 // Noise of a launch and change of the ratio's level from visit to visit, for simulated visits.
@@ -181,5 +183,39 @@ func TestAnArmThatVariesByItselfIsNotCalledFaster(t *testing.T) {
 		if wrong > trials/20 || holds < trials*9/10 {
 			t.Errorf("equal means, %v and %v of noise: %d of %d verdicts that one is faster or slower, %d intervals hold 1", tc.a, tc.b, wrong, trials, holds)
 		}
+	}
+}
+
+func TestTheIntervalOfOneVisitIsWiderAcrossVisits(t *testing.T) {
+	for name, c := range map[string]struct{ in, want record.Ratio }{
+		"compared once": {
+			record.Ratio{Value: 0.9, CI95: [2]float64{0.9 / 1.05, 0.9 * 1.03}},
+			record.Ratio{Value: 0.9, CI95: [2]float64{0.9 / (1.05 * 1.05), 0.9 * 1.03 * 1.03}},
+		},
+		"one visit": {
+			record.Ratio{Value: 2, CI95: [2]float64{1, 4}, Visits: []int{8}},
+			record.Ratio{Value: 2, CI95: [2]float64{0.5, 8}, Visits: []int{8}},
+		},
+		"two visits": {
+			record.Ratio{Value: 2, CI95: [2]float64{1, 4}, Visits: []int{8, 8}},
+			record.Ratio{Value: 2, CI95: [2]float64{1, 4}, Visits: []int{8, 8}},
+		},
+		"nothing is known above": {
+			record.Ratio{Value: 2, CI95: [2]float64{1, math.MaxFloat64}},
+			record.Ratio{Value: 2, CI95: [2]float64{0.5, math.MaxFloat64}},
+		},
+		"no ratio": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := AcrossVisits(c.in)
+			for i := range got.CI95 {
+				if math.Abs(got.CI95[i]-c.want.CI95[i]) > 1e-12*c.want.CI95[i] {
+					t.Errorf("interval %v: expected %v", got.CI95, c.want.CI95)
+				}
+			}
+			if got.Value != c.want.Value {
+				t.Errorf("value %v: expected it as it was, %v", got.Value, c.want.Value)
+			}
+		})
 	}
 }
