@@ -24,6 +24,7 @@
 // Emerald Rapids, one thread, times as fast as the version before: tiles of several queries, a tree in place of a transposition and chunks of an
 // odd number of rows 1.4 to 1.7 from L2 with one query, 2.1 with eight; asking ahead from FAR on only 1.2 from L2; any D, which
 // went to the blocks where it was no multiple of a step: 3 to 7.
+// Since then: rows of a head after the first whose steps begin before the operands (one or two keys, fewer dimensions than a step) are copied too.
 #ifndef RIDGE_ATTENTION_DECODE_H
 #define RIDGE_ATTENTION_DECODE_H
 
@@ -434,13 +435,12 @@ RIDGE_VT static void decode(const ridge_attention_args *a, const ridge_ctx *ctx,
       decode_begin(D, rows, (const et *)a->q + head * rows * D, c, &p);
     }
     const et *k = (const et *)a->k + at, *v = (const et *)a->v + at;
-    if (at == 0 && D < STEP) {
-      // Steps of the first rows begin before the operands.
+    const int64_t t = att_min((STEP - 1) / D - at / D, n); // rows whose steps begin before the operands, of the first heads where these have few keys
+    if (t > 0) {
       et first[2][2 * STEP] = {{0}};
-      const int64_t t = att_min(ceil_div(STEP - D, D), n);
       memcpy(first[0] + STEP, k, t * D * sizeof(et)), memcpy(first[1] + STEP, v, t * D * sizeof(et));
-      decode_keys(a, head, 0, t, first[0] + STEP, first[1] + STEP, 0, &p, s);
-      if (n > t) decode_keys(a, head, t, n - t, k + t * D, v + t * D, far, &p, s);
+      decode_keys(a, head, j0, t, first[0] + STEP, first[1] + STEP, 0, &p, s);
+      if (n > t) decode_keys(a, head, j0 + t, n - t, k + t * D, v + t * D, far, &p, s);
     } else {
       decode_keys(a, head, j0, n, k, v, far, &p, s);
     }

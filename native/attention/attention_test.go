@@ -36,6 +36,8 @@ func TestAttentionKernelsMatchTheExpectation(t *testing.T) {
 		shape(1, 1, 0, 12, 530, 64, 0), shape(1, 2, 0, 19, 500, 72, 1), shape(1, 4, 2, 9, 505, 130, 1), shape(1, 1, 0, 24, 300, 128, 0),
 		// Fewer dimensions than a step: few keys and several heads, parts of a head, a mask, rows of odd addresses.
 		shape(2, 2, 0, 1, 70, 8, 0), shape(1, 4, 2, 1, 600, 24, 0), shape(1, 1, 0, 2, 40, 16, 1), shape(1, 2, 0, 1, 3, 12, 0), shape(2, 1, 0, 3, 77, 31, 1),
+		// Steps that begin before the operands in heads after the first, which one or two keys do not fill.
+		shape(1, 7, 0, 1, 1, 2, 0), shape(1, 3, 0, 1, 1, 5, 0), shape(2, 2, 0, 2, 2, 4, 1),
 		// V read in place by one task of a head: blocks of few keys, the last one's rest, more queries than such a task has.
 		shape(1, 2, 0, 40, 300, 96, 0), shape(1, 1, 0, 33, 601, 256, 1), shape(1, 3, 0, 100, 261, 72, 1), shape(1, 1, 0, 193, 290, 40, 0), shape(1, 1, 0, 16, 500, 2048, 0),
 	}

@@ -9,20 +9,26 @@
 #include "../include/ridge_elementwise.h"
 #include "../include/ridge_half.h"
 
+// 1/(1 + exp(-x)) without an exponential that overflows: x times it has digits down to the least normal numbers.
+static float logistic(float x) {
+  const float e = expf(-fabsf(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+
 static float function(int op, float x, float s) {
   const int gated = op == RIDGE_EW_GELU || op == RIDGE_EW_GELU_TANH || op == RIDGE_EW_SILU;
   if (gated && x == -INFINITY) return -0.0f; // the limit: -infinity times 0 is NaN
   switch (op) {
     case RIDGE_EW_RELU: return x < 0 ? 0 : x;
     case RIDGE_EW_GELU: return 0.5f * x * erfcf(-x * 0.70710678f);
-    case RIDGE_EW_GELU_TANH: return x / (1 + expf(-1.59576912f * x * (1 + 0.044715f * x * x)));
-    case RIDGE_EW_SIGMOID: return 1 / (1 + expf(-x));
+    case RIDGE_EW_GELU_TANH: return x * logistic(1.59576912f * x * (1 + 0.044715f * x * x));
+    case RIDGE_EW_SIGMOID: return logistic(x);
     case RIDGE_EW_TANH: return tanhf(x);
     case RIDGE_EW_EXP: return expf(x);
     case RIDGE_EW_SQRT_ABS: return sqrtf(fabsf(x) + 1e-8f);
     case RIDGE_EW_SIN: return sinf(x);
     case RIDGE_EW_COS: return cosf(x);
-    case RIDGE_EW_SILU: return x / (1 + expf(-x));
+    case RIDGE_EW_SILU: return x * logistic(x);
     default: return x * s; // RIDGE_EW_SCALE
   }
 }
