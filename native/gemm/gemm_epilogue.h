@@ -316,6 +316,13 @@ GEMM_INLINE void GEMM_F(round_rows)(GEMM_TC *c, int64_t ldc, int64_t m, int64_t 
   for (int64_t i = 0; i < m; i++, c += ldc, t += ldt) {
     GEMM_F(vec) v;
     int64_t j = 0;
+#ifdef GEMM_STOREV2
+    for (; j + 2 * L <= n; j += 2 * L) {
+      const GEMM_F(vec) w = *(const GEMM_F(vecu) *)(t + j + L);
+      v = *(const GEMM_F(vecu) *)(t + j);
+      GEMM_STOREV2(c + j, v, w);
+    }
+#endif
     for (; j + L <= n; j += L) {
       v = *(const GEMM_F(vecu) *)(t + j);
       GEMM_STOREV(c + j, v);
