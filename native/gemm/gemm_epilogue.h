@@ -328,6 +328,11 @@ GEMM_INLINE void GEMM_F(round_rows)(GEMM_TC *c, int64_t ldc, int64_t m, int64_t 
       GEMM_STOREV(c + j, v);
     }
     if (j == n) continue;
+    if (n > L) { // moved back to end with the row: whole
+      v = *(const GEMM_F(vecu) *)(t + n - L);
+      GEMM_STOREV(c + n - L, v);
+      continue;
+    }
     GEMM_TC some[L] __attribute__((aligned(64)));
     GEMM_F(some_from)(&v, t + j, (n - j) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
     GEMM_STOREV(some, v);

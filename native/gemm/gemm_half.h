@@ -26,7 +26,7 @@ GEMM_INLINE void GEMM_F(load_half)(GEMM_F(vec) *v, const uint16_t *p) {
 }
 
 #if GEMM_HALF == GEMM_IS_BF16 && GEMM_VEC == 64 && defined(__x86_64__) && !defined(GEMM_MODEL) && !defined(GEMM_NARROWS)
-// Rounded, in the upper halves: 5 instructions by masks.
+// Rounded, in the upper halves: 5 instructions by masks (Emerald Rapids, bf16 1000x300x8 1.24 times as fast as by 11 with the packing, 512x512x64 1.065).
 GEMM_INLINE __m512i GEMM_F(rounded)(__m512 v) {
   const __m512i u = (__m512i)v, up = _mm512_add_epi32(u, _mm512_set1_epi32(0x7fff));
   const __m512i even = _mm512_mask_add_epi32(up, _mm512_test_epi32_mask(u, _mm512_set1_epi32(0x10000)), u, _mm512_set1_epi32(0x8000));
