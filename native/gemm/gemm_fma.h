@@ -20,13 +20,21 @@
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
+// n elements as accumulators.
+GEMM_INLINE void GEMM_F(widened)(GEMM_S *to, const GEMM_T *s, int64_t n) {
+  enum { L = GEMM_LANES };
+  int64_t k = 0;
+  for (; k + L <= n; k += L) *(GEMM_F(vecu) *)(to + k) = GEMM_LOADV(s + k);
+  if (k == n) return;
+  GEMM_T some[L] __attribute__((aligned(64)));
+  GEMM_F(some_from)(some, s + k, (n - k) * (int64_t)sizeof(GEMM_T), L * sizeof(GEMM_T));
+  const GEMM_F(vec) v = GEMM_LOADV(some);
+  GEMM_F(some_to)(to + k, &v, (n - k) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
+}
+
 // rows of n elements to t, pitch ldt, as accumulators.
 GEMM_INLINE void GEMM_F(convert)(GEMM_S *t, int64_t ldt, const GEMM_T *src, int64_t ld, int64_t rows, int64_t n) {
-  for (int64_t i = 0; i < rows; i++, src += ld, t += ldt) {
-    int64_t q = 0;
-    for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(t + q) = GEMM_LOADV(src + q);
-    for (; q < n; q++) t[q] = GEMM_LOADS(src[q]);
-  }
+  for (int64_t i = 0; i < rows; i++, src += ld, t += ldt) GEMM_F(widened)(t, src, n);
 }
 
 // w rows of kc elements, pitch ld, to dst[k*w + i].

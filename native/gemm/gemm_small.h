@@ -303,19 +303,6 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const
   }
 }
 
-#if !GEMM_SAME
-GEMM_INLINE void GEMM_F(small_widened)(GEMM_S *to, const GEMM_T *s, int64_t n) {
-  enum { L = GEMM_LANES };
-  int64_t k = 0;
-  for (; k + L <= n; k += L) *(GEMM_F(vecu) *)(to + k) = GEMM_LOADV(s + k);
-  if (k == n) return;
-  GEMM_T some[L] __attribute__((aligned(64)));
-  GEMM_F(some_from)(some, s + k, (n - k) * (int64_t)sizeof(GEMM_T), L * sizeof(GEMM_T));
-  const GEMM_F(vec) v = GEMM_LOADV(some);
-  GEMM_F(some_to)(to + k, &v, (n - k) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
-}
-#endif
-
 // Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to `room` (small_bytes), or where K is short to the stack. A of 16 bits
 // is widened there, so many rows at a time.
 GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, int64_t i0, int32_t m, int64_t j0, int32_t n) {
@@ -344,7 +331,7 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
 #else
       const GEMM_S *a = wide;
       if (j == 0 || rows < m)
-        for (int32_t r = 0; r < rows; r += run) GEMM_F(small_widened)(wide + r * lda, from + (i + r) * g->lda, lda * gemm_min(run, rows - r));
+        for (int32_t r = 0; r < rows; r += run) GEMM_F(widened)(wide + r * lda, from + (i + r) * g->lda, lda * gemm_min(run, rows - r));
 #endif
       for (int32_t q = 0; q < cols; q += GEMM_NR) {
         const int32_t w = (int32_t)gemm_min(GEMM_NR, cols - q);
