@@ -6,7 +6,9 @@
 //
 // A tile reads units of A by one pointer that walks down its rows, as gemm_small_tile.h does and for its reasons. Where K ends within a unit, the last one is the
 // last four bytes of a row, and B's has zeros for those that were multiplied before, so no byte beyond a row is read and none is copied; K is at least 4.
-// The last vector of columns is stored under a mask.
+// The last vector of columns is moved back to end with them, so that it is stored whole. What is narrower than one vector is stored whole too where the next rows are
+// written behind it anyway (C's rows lie one behind another), for a store under a mask that crosses a line takes some 15 cycles more: Emerald Rapids, u8s8 2048x41x32 246 GFLOP/s
+// with rows of 41, 458 with a pitch of 48.
 //
 // Floor of 256x7x33: 256 rows of 9 units, 2304 products of one vector, two a cycle: 0.4 us. Packed, with the last columns stored one by one, it took 12 us on
 // Emerald Rapids, so 1.4 to 1.6; with 48 columns of K = 1129 658 to 737 GFLOP/s for 357. Panels of two or three vectors at most: 0.94, 1.0. docs/kernels/gemm.md.
@@ -17,9 +19,9 @@
 static const int32_t GEMM_F(narrow_high)[5] = {0, 16, 12, 8, 6};
 #define GEMM_NARROW_TILES(X) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
 
-// What all tiles of a panel share. last: columns of its last vector.
+// What all tiles of a panel share. right: the column its last vector begins with; last: its columns; masked: so many rows at a tile's end are stored under a mask.
 typedef struct GEMM_F(narrow) {
-  int64_t lda, K, last, ldc;
+  int64_t lda, K, right, last, masked, ldc;
 } GEMM_F(narrow);
 
 // c[r x v vectors] = rows of A, at a, times a panel of B; fix: what is taken away from each row, or NULL.
@@ -70,13 +72,13 @@ GEMM_TEMPLATE void GEMM_F(narrow_tile)(const int r, const int v, const GEMM_F(na
 #undef GEMM_NARROW_STEPS
 #undef GEMM_NARROW_MADD
   char *to = (char *)c;
-  const int64_t down = p->ldc * (int64_t)sizeof *c, last = p->last;
+  const int64_t down = p->ldc * (int64_t)sizeof *c, right = p->right * (int64_t)sizeof *c, masked = p->masked;
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
     RIDGE_UNROLL_FULL for (int j = 0; j < v - 1; j++) *(GEMM_F(vecu) *)(to + j * GEMM_VEC) = s[i][j];
-    if (last == GEMM_LANES)
-      *(GEMM_F(vecu) *)(to + (v - 1) * GEMM_VEC) = s[i][v - 1];
+    if (v > 1 || i + masked <= r)
+      *(GEMM_F(vecu) *)(to + right) = s[i][v - 1];
     else
-      GEMM_F(some_to)(to + (v - 1) * GEMM_VEC, &s[i][v - 1], last * 4, GEMM_VEC);
+      GEMM_F(some_to)(to, &s[i][v - 1], p->last * 4, GEMM_VEC);
     to += down;
     __asm__("" : "+r"(to));
   }
@@ -152,25 +154,28 @@ GEMM_NOINLINE void GEMM_F(narrow_rows)(char *dst, int64_t apart, const GEMM_TB *
     for (int64_t u = 0; u < units; u++) GEMM_F(narrow_row)(dst + u * apart, b + u * 4 * ldb, ldb, cols, keep);
 }
 
-// So many columns of B from j on, in whole vectors but for the last, as a panel.
+// So many columns of B from j on, in whole vectors of which the last is moved back, as a panel.
 GEMM_NOINLINE void GEMM_F(narrow_pack)(char *dst, const ridge_gemm_args *g, int64_t j, int64_t cols) {
   enum { L = GEMM_LANES };
   const int64_t units = g->K / 4, rest = g->K % 4, apart = gemm_ceil(cols, L) * 4;
   const uint32_t keep = 0xffffffffu << (8 * (4 - rest) & 31); // of the last four K what is not in a unit before
   const GEMM_TB *b = (const GEMM_TB *)g->B + (g->trans_b ? j * g->ldb : j);
+#define GEMM_NARROW_AT(l) ((l) + L > cols && cols > L ? cols - L : (l))
   if (g->trans_b) {
-    for (int64_t l = 0; l < cols; l += L) GEMM_F(narrow_cols)(dst + l * 4, apart, b + l * g->ldb, g->ldb, gemm_min(L, cols - l), units);
+    for (int64_t l = 0; l < cols; l += L) GEMM_F(narrow_cols)(dst + l * 4, apart, b + GEMM_NARROW_AT(l) * g->ldb, g->ldb, gemm_min(L, cols), units);
     if (rest)
-      for (int64_t l = 0; l < cols; l++)
-        ((uint32_t *)(dst + units * apart))[l] = (*(const GEMM_F(u1) *)(b + l * g->ldb + g->K - 4) ^ (GEMM_FLIP_B ? 0x80808080u : 0)) & keep;
+      for (int64_t l = 0; l < cols; l += L)
+        for (int64_t q = 0; q < gemm_min(L, cols); q++)
+          ((uint32_t *)(dst + units * apart))[l + q] = (*(const GEMM_F(u1) *)(b + (GEMM_NARROW_AT(l) + q) * g->ldb + g->K - 4) ^ (GEMM_FLIP_B ? 0x80808080u : 0)) & keep;
     return;
   }
   for (int64_t u = 0; u < units; u += 16) // lines of rows that several vectors lie in stay in L1
     for (int64_t l = 0; l < cols; l += L)
-      GEMM_F(narrow_rows)(dst + u * apart + l * 4, apart, b + u * 4 * g->ldb + l, g->ldb, gemm_min(L, cols - l), gemm_min(16, units - u), ~0u);
+      GEMM_F(narrow_rows)(dst + u * apart + l * 4, apart, b + u * 4 * g->ldb + GEMM_NARROW_AT(l), g->ldb, gemm_min(L, cols), gemm_min(16, units - u), ~0u);
   if (rest)
     for (int64_t l = 0; l < cols; l += L)
-      GEMM_F(narrow_rows)(dst + units * apart + l * 4, apart, b + (g->K - 4) * g->ldb + l, g->ldb, gemm_min(L, cols - l), 1, keep);
+      GEMM_F(narrow_rows)(dst + units * apart + l * 4, apart, b + (g->K - 4) * g->ldb + GEMM_NARROW_AT(l), g->ldb, gemm_min(L, cols), 1, keep);
+#undef GEMM_NARROW_AT
 }
 
 #if GEMM_FLIP_B
@@ -214,7 +219,8 @@ GEMM_NOINLINE void GEMM_F(narrow_part)(const ridge_gemm_args *g, char *room, int
       const int v = (int)(wide + (q < more));
       const int64_t cols = gemm_min(v * L, n - j), tiles = (rows + GEMM_F(narrow_high)[v] - 1) / GEMM_F(narrow_high)[v];
       if (i == 0) GEMM_F(narrow_pack)(b, g, j0 + j, cols);
-      const GEMM_F(narrow) p = {g->lda, g->K, cols - (v - 1) * L, plain ? g->ldc : v * L};
+      const int64_t masked = cols >= L || !plain ? 0 : g->ldc == cols ? (L + cols - 1) / cols : 17;
+      const GEMM_F(narrow) p = {g->lda, g->K, gemm_most(cols - L, 0), cols, masked, plain ? g->ldc : v * L};
       for (int64_t k = 0, at = 0; k < tiles; k++) {
         const int r = (int)(rows / tiles + (k < rows % tiles));
         GEMM_S *c = plain ? (GEMM_S *)g->C + (i0 + i + at) * g->ldc + j0 + j : t;

@@ -93,7 +93,7 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 #ifndef GEMM_WHOLE_KC
 #define GEMM_WHOLE_KC 0
 #endif
-enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS), GEMM_F(STRIPS), GEMM_F(NARROW) };
+enum { GEMM_F(GOTO), GEMM_F(FEW), GEMM_F(OWN), GEMM_F(DOTS), GEMM_F(STRIPS), GEMM_F(NARROW), GEMM_F(TALL) };
 RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthreads) {
   if (g->K <= 0) return GEMM_F(GOTO);
 #if GEMM_TILES
@@ -101,6 +101,9 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 #endif
 #ifdef GEMM_NARROW
   if (GEMM_F(is_narrow)(g)) return GEMM_F(NARROW);
+#endif
+#ifdef GEMM_TALL
+  if (GEMM_F(is_tall)(g)) return GEMM_F(TALL);
 #endif
   if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS(g) ? GEMM_F(OWN) : GEMM_F(GOTO);
 #ifdef GEMM_DOTS_MAX
@@ -133,6 +136,12 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
 #ifdef GEMM_DOTS_MAX
   if (p.way == GEMM_F(DOTS)) {
     p.total = nthreads * GEMM_F(dots_bytes)(g->M, g->K);
+    return p;
+  }
+#endif
+#ifdef GEMM_TALL
+  if (p.way == GEMM_F(TALL)) {
+    p.total = nthreads * GEMM_F(tall_bytes)(g);
     return p;
   }
 #endif
@@ -352,6 +361,9 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
 #endif
 #ifdef GEMM_NARROW
   if (p.way == GEMM_F(NARROW)) return GEMM_F(run_narrow)(g, ctx);
+#endif
+#ifdef GEMM_TALL
+  if (p.way == GEMM_F(TALL)) return GEMM_F(run_tall)(g, ctx);
 #endif
 #if GEMM_EXACT
   if (p.way == GEMM_F(OWN)) return GEMM_F(run_own)(g, ctx, &p);

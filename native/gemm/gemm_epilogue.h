@@ -308,11 +308,50 @@ RIDGE_INLINE int GEMM_F(plain)(const ridge_gemm_args *g) { return g->alpha == 1 
 // Whether sums of blocks of K can accumulate in C.
 RIDGE_INLINE int GEMM_F(in_c)(const ridge_gemm_args *g) { return GEMM_C_IS_S && !g->scale; }
 
+#if !GEMM_C_IS_S
+// The same of sums that are only rounded.
+GEMM_INLINE void GEMM_F(round_rows)(GEMM_TC *c, int64_t ldc, int64_t m, int64_t n, const GEMM_S *t, int64_t ldt) {
+  enum { L = GEMM_LANES, T = sizeof(GEMM_TC) };
+  if (ldc == n && ldt == n) n *= m, m = 1; // one run
+  for (int64_t i = 0; i < m; i++, c += ldc, t += ldt) {
+    GEMM_F(vec) v;
+    int64_t j = 0;
+#ifdef GEMM_STOREV2
+    for (; j + 2 * L <= n; j += 2 * L) {
+      const GEMM_F(vec) w = *(const GEMM_F(vecu) *)(t + j + L);
+      v = *(const GEMM_F(vecu) *)(t + j);
+      GEMM_STOREV2(c + j, v, w);
+    }
+#endif
+    for (; j + L <= n; j += L) {
+      v = *(const GEMM_F(vecu) *)(t + j);
+      GEMM_STOREV(c + j, v);
+    }
+    if (j == n) continue;
+    if (n > L) { // moved back to end with the row: whole
+      v = *(const GEMM_F(vecu) *)(t + n - L);
+      GEMM_STOREV(c + n - L, v);
+      continue;
+    }
+    GEMM_TC some[L] __attribute__((aligned(64)));
+    GEMM_F(some_from)(&v, t + j, (n - j) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
+    GEMM_STOREV(some, v);
+    GEMM_F(some_to)(c + j, some, (n - j) * T, L * T);
+  }
+}
+#endif
+
 // m x n sums t from element (i0, j0) on, prev the sums of earlier blocks of K or NULL: parts of 4 or 2 rows by 2 vectors, which
 // share what is asked and loaded once, and of one row by 4 vectors.
 GEMM_NOINLINE void GEMM_F(finish)(const ridge_gemm_args *g, int64_t i0, int64_t j0, int64_t m, int64_t n, const GEMM_S *t,
                                   int64_t ldt, const GEMM_S *prev, int64_t ldprev) {
   enum { L = GEMM_LANES };
+#if !GEMM_C_IS_S
+  if (!prev && GEMM_F(plain)(g)) {
+    GEMM_F(round_rows)((GEMM_TC *)g->C + i0 * g->ldc + j0, g->ldc, m, n, t, ldt);
+    return;
+  }
+#endif
   const int64_t whole = n / L;
 #define GEMM_PART(h, w) \
   GEMM_F(end_part)(&e, t + i * ldt + j * L, ldt, prev ? prev + i * ldprev + j * L : NULL, ldprev, h, w), GEMM_F(end_right)(&e, (w) * L), j += (w)

@@ -13,19 +13,28 @@
 #include "gemm_pack.h"
 #include "gemm_epilogue.h"
 #include "gemm_dots.h"
+#include "gemm_dots_tall.h"
 // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
 // the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
 #define GEMM_SOON (GEMM_EXACT && GEMM_MR > 6)
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
+// n elements as accumulators.
+GEMM_INLINE void GEMM_F(widened)(GEMM_S *to, const GEMM_T *s, int64_t n) {
+  enum { L = GEMM_LANES };
+  int64_t k = 0;
+  for (; k + L <= n; k += L) *(GEMM_F(vecu) *)(to + k) = GEMM_LOADV(s + k);
+  if (k == n) return;
+  GEMM_T some[L] __attribute__((aligned(64)));
+  GEMM_F(some_from)(some, s + k, (n - k) * (int64_t)sizeof(GEMM_T), L * sizeof(GEMM_T));
+  const GEMM_F(vec) v = GEMM_LOADV(some);
+  GEMM_F(some_to)(to + k, &v, (n - k) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
+}
+
 // rows of n elements to t, pitch ldt, as accumulators.
 GEMM_INLINE void GEMM_F(convert)(GEMM_S *t, int64_t ldt, const GEMM_T *src, int64_t ld, int64_t rows, int64_t n) {
-  for (int64_t i = 0; i < rows; i++, src += ld, t += ldt) {
-    int64_t q = 0;
-    for (; q + GEMM_LANES <= n; q += GEMM_LANES) *(GEMM_F(vec) *)(t + q) = GEMM_LOADV(src + q);
-    for (; q < n; q++) t[q] = GEMM_LOADS(src[q]);
-  }
+  for (int64_t i = 0; i < rows; i++, src += ld, t += ldt) GEMM_F(widened)(t, src, n);
 }
 
 // w rows of kc elements, pitch ld, to dst[k*w + i].
@@ -90,7 +99,13 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
   }
   if (cols > 0)
     for (int64_t k = 0; k < kc; k++)
-      for (int j = 0; j < GEMM_NR; j++) d[k * GEMM_NR + j] = j < cols ? GEMM_LOADS(b[k * ldb + j]) : 0;
+      for (int v = 0; v < GEMM_NV; v++) {
+        const int64_t n = cols - v * GEMM_LANES;
+        GEMM_T some[GEMM_LANES] __attribute__((aligned(64))) = {0};
+        const GEMM_T *from = b + k * ldb + v * GEMM_LANES;
+        if (n > 0 && n < GEMM_LANES) GEMM_F(some_from)(some, from, n * (int64_t)sizeof(GEMM_T), sizeof some);
+        *(GEMM_F(vec) *)(d + k * GEMM_NR + v * GEMM_LANES) = GEMM_LOADV(n < GEMM_LANES ? some : from);
+      }
 }
 
 #if GEMM_EXACT
@@ -199,6 +214,9 @@ void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 RIDGE_INLINE int GEMM_F(one)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   if (g->packing) return GEMM_F(run)(g, ctx);
   if (GEMM_IS_THIN(g)) return GEMM_F(thin)(g, ctx);
+#ifdef GEMM_TALL
+  if (GEMM_F(is_tall)(g)) return GEMM_F(run)(g, ctx);
+#endif
   if (!GEMM_SOON && g->M <= GEMM_STRIP_MAX && !g->trans_b) {
     int64_t from, to;
     ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);

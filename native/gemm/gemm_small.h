@@ -316,6 +316,7 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
 #else
   GEMM_S close[GEMM_SMALL_A] __attribute__((aligned(64))), *wide = room ? room + g->K * GEMM_SLIM_PANELS * GEMM_NR : close;
   const int64_t lda = g->K;
+  const int32_t run = g->lda == g->K ? m : 1; // rows that lie one behind another
   const int32_t most = room ? GEMM_SLIM_WIDE : (int32_t)(GEMM_SMALL_A / gemm_most(lda, 1));
 #endif
   // Columns whose panels are held at once: more than one panel's where A would else be widened again for each.
@@ -330,18 +331,7 @@ GEMM_NOINLINE void GEMM_F(small_staged)(const ridge_gemm_args *g, GEMM_S *room, 
 #else
       const GEMM_S *a = wide;
       if (j == 0 || rows < m)
-        for (int32_t r = 0; r < rows; r++) {
-          const GEMM_T *s = from + (i + r) * g->lda;
-          GEMM_S *to = wide + r * lda;
-          int64_t k = 0;
-          for (; k + L <= lda; k += L) *(GEMM_F(vecu) *)(to + k) = GEMM_LOADV(s + k);
-          if (k < lda) {
-            GEMM_T some[L] __attribute__((aligned(64)));
-            GEMM_F(some_from)(some, s + k, (lda - k) * (int64_t)sizeof(GEMM_T), L * sizeof(GEMM_T));
-            const GEMM_F(vec) v = GEMM_LOADV(some);
-            GEMM_F(some_to)(to + k, &v, (lda - k) * (int64_t)sizeof(GEMM_S), GEMM_VEC);
-          }
-        }
+        for (int32_t r = 0; r < rows; r += run) GEMM_F(widened)(wide + r * lda, from + (i + r) * g->lda, lda * gemm_min(run, rows - r));
 #endif
       for (int32_t q = 0; q < cols; q += GEMM_NR) {
         const int32_t w = (int32_t)gemm_min(GEMM_NR, cols - q);

@@ -54,6 +54,9 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
 // With block sizes given the packed loops are wanted.
 RIDGE_INLINE int GEMM_F(is_small)(const ridge_gemm_args *g, int nthreads) {
   if (g->packing || (g->mc | g->kc | g->nc)) return 0;
+#ifdef GEMM_TALL
+  if (GEMM_F(is_tall)(g)) return 0;
+#endif
   if (GEMM_F(is_cross)(g) || GEMM_F(is_slim)(g)) return 1;
   if (g->M > 1 << 12 || g->N > 1 << 12 || g->K > GEMM_SMALL_K || g->M * g->N * g->K > GEMM_SMALL_MACS || g->N * g->K * (int64_t)sizeof(GEMM_S) > GEMM_SMALL_B)
     return 0;

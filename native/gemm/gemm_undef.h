@@ -78,6 +78,7 @@
 #undef GEMM_LANES_OF
 #undef GEMM_END_IN_MEMORY
 #undef GEMM_DOTS_MAX
+#undef GEMM_TALL
 #undef GEMM_DOTS_U
 #undef GEMM_DOTS_OF
 #undef GEMM_DOTS_HELD

@@ -30,6 +30,10 @@ func TestNarrowProductsOfBytesReadAWhereItLies(t *testing.T) {
 			add(9, 19-i, k, "tb", "1", "lda", fmt.Sprint(k+i), "ldb", fmt.Sprint(k+i%4))
 			add(9, 16+i, k, "tb", "0", "lda", fmt.Sprint(k+i%3), "ldb", "31")
 		}
+		for n := 1; n <= 16; n++ { // rows one behind another, stored whole but for a tile's last
+			add(n, n, 9)
+			add(17+n, n, 6+n, "tb", "1")
+		}
 		add(49, 5, 70, "tb", "1")
 		add(97, 66, 21)
 		add(130, 1, 21, "tb", "1")

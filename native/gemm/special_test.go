@@ -87,9 +87,9 @@ func TestActivationsOfSpecialSums(t *testing.T) {
 // The last element of a row of A is infinite, at K even and odd: sums of its row are, of B's sign, and no lane beside them that multiplies nothing
 // makes a NaN of one. Widths of parts of a vector, of whole ones with a part behind, and more.
 func TestInfiniteElementsReachTheSumsOfTheirRowAlone(t *testing.T) {
-	for _, d := range []record.DType{record.FP64, record.FP32} {
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16} {
 		for _, n := range []int{1, 3, 4, 8, 11, 12, 20, 24, 40} {
-			for _, s := range [][2]int{{2, 1}, {5, 6}, {9, 9}, {16, 8}, {20, 11}} {
+			for _, s := range [][2]int{{2, 1}, {5, 6}, {9, 9}, {16, 8}, {20, 11}, {31, 71}} {
 				m, k := s[0], s[1]
 				x, w := make([]float64, m*k), make([]float64, k*n)
 				for i := range x {
