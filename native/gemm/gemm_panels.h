@@ -31,11 +31,20 @@ static const GEMM_F(small_fn) GEMM_F(panels_tiles)[5][17] = {
 #undef GEMM_PANELS_ENTRY
 };
 
+// Several blocks of K become one where nothing is packed in blocks otherwise: a packed operand changes no bit of a sum of blocks.
+RIDGE_INLINE int GEMM_F(panels_whole)(const ridge_gemm_args *g) {
+#ifdef GEMM_DOTS_MAX
+  if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 1;
+#endif
+  return g->K <= GEMM_KC || (!g->trans_b && g->M <= 4) || GEMM_F(is_slim)(g);
+}
+
 // A panel's columns beyond the last one are computed where A is packed, and here only to the end of a vector.
 RIDGE_INLINE int GEMM_F(is_panels)(const ridge_gemm_args *g) {
   if (g->layers || (g->mc | g->kc | g->nc) || g->K < 1 || g->K > GEMM_SLIM_K || g->N > 1 << 20 || g->M > 1 << 24) return 0;
   const int64_t size = sizeof(GEMM_S), bytes = g->N * g->K * size, rest = g->N % GEMM_NR;
   if (bytes > GEMM_SLIM_B * 3 / 2) return 0;
+  if (g->packing && !GEMM_F(panels_whole)(g)) return 0;
   if (g->packing && g->M <= GEMM_PANELS_FEW) return 1;
   if (bytes > GEMM_SLIM_B) return 0;
   if (!g->packing) return g->batch <= 1 && g->K <= GEMM_PANELS_K && g->M >= 128 && g->N >= 96 && g->M * g->N * size > GEMM_SLIM_B;
