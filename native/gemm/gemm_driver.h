@@ -117,11 +117,21 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 RIDGE_INLINE void GEMM_F(plan_tiles)(GEMM_F(plan) *p, const ridge_gemm_args *g, int64_t nthreads);
 #endif
 
+#ifdef GEMM_IS_THIN
+RIDGE_INLINE int GEMM_F(is_panels)(const ridge_gemm_args *g); // gemm_panels.h
+RIDGE_INLINE int64_t GEMM_F(panels_bytes)(const ridge_gemm_args *g);
+#else
+RIDGE_INLINE int GEMM_F(is_panels)(const ridge_gemm_args *g) { return (void)g, 0; }
+#endif
+
 RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nthreads) {
   GEMM_F(plan) p;
   const int64_t mc = g->mc > 0 ? g->mc : GEMM_MC;
   p.mc = gemm_block(g->M, mc, GEMM_MR);
-  const int64_t own = g->packing && g->M <= GEMM_LONG_ROWS ? GEMM_LONG_KC : g->K <= GEMM_WHOLE_KC && g->M > GEMM_MC ? GEMM_WHOLE_KC : GEMM_KC;
+  const int64_t own = g->packing && GEMM_F(is_panels)(g)         ? g->K
+                      : g->packing && g->M <= GEMM_LONG_ROWS         ? GEMM_LONG_KC
+                      : g->K <= GEMM_WHOLE_KC && g->M > GEMM_MC ? GEMM_WHOLE_KC
+                                                                     : GEMM_KC;
   p.kc = gemm_block(g->K, g->kc > 0 ? g->kc : own, GEMM_KU);
   p.nc = gemm_block(g->N, g->nc > 0 ? g->nc : GEMM_NC, GEMM_NR);
   p.a_panel = GEMM_A_PANEL(p.kc);
@@ -233,6 +243,7 @@ int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
 #ifdef GEMM_IS_THIN
   ridge_gemm_args room;
   g = GEMM_F(upright)(g, &room);
+  if (GEMM_F(is_panels)(g)) return nthreads * GEMM_F(panels_bytes)(g);
   if (GEMM_F(is_small)(g, nthreads)) return nthreads * GEMM_F(small_bytes)(g);
 #endif
   int64_t slice = g->batch > 1 ? GEMM_F(batch_slice)(g, nthreads) : 0;

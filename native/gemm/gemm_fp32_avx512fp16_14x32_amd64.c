@@ -9,6 +9,8 @@
 // Against the kernel for Zen, one thread on Granite Rapids (docs/kernels/gemm.md): packing beside by vectors, not by general registers,
 // 256^3 1.037, 512^3 1.033, 768^3 1.032, 8x4096x4096 1.30; MC 128 and KC 512 to 256 each 256^3 1.015, 512^3 1.012; where B comes
 // packed beforehand 16x4096x4096 1.05, 512^3 0.986, 1024^3 0.989, kept the same there, for a packed operand changes no bit of a result (but where nothing is packed otherwise: gemm_small.h).
+// Since: A where it lies beside packed panels (gemm_panels.h) and, up to 16 rows, beside rows of B pages apart (gemm_small.h): 31x48x1024 packed 1.5 to 1.9,
+// 1360x2048x16 1.3 to 1.57, 7x2000x300 1.77; B turned by 16 x 16 (gemm_pack.h) 1.01 to 1.1.
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_fp32_avx512fp16_14x32)

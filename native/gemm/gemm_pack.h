@@ -2,8 +2,8 @@
 //
 // transpose32: dst[u*w + i] = unit u of row i, for 32-bit units (one float, two 16-bit or
 // four 8-bit numbers); rows beyond `rows` become zero. Rows are read a cache line at a time
-// and turned in 4 x 4 blocks, so that a pitch of a power of two does not evict lines before
-// they are used up. transpose64 is the same for doubles.
+// and turned in 4 x 4 blocks (with vectors of 512 bits, 16 rows at a time in blocks of 16 x 16: Emerald Rapids, products whose B is turned 1.01 to 1.1),
+// so that a pitch of a power of two does not evict lines before they are used up. transpose64 is the same for doubles.
 //
 // turn32 and turn64 take any height w (all rows present) that is not known before: blocks of 8 (or 2) rows from
 // the last to the first, so that what the last block writes beyond its rows is overwritten by
@@ -34,47 +34,6 @@ GEMM_INLINE void GEMM_F(block32)(uint32_t *dst, const char *s, int64_t pitch, co
   *(V *)(dst + w) = __builtin_shufflevector(lo, lo2, 2, 3, 6, 7);
   *(V *)(dst + 2 * w) = __builtin_shufflevector(hi, hi2, 0, 1, 4, 5);
   *(V *)(dst + 3 * w) = __builtin_shufflevector(hi, hi2, 2, 3, 6, 7);
-}
-
-GEMM_INLINE void GEMM_F(transpose32)(uint32_t *dst, const void *src, int64_t pitch, const int w, int64_t rows,
-                                     int64_t units) {
-  const char *s = src;
-  int64_t u = 0;
-  if (rows == w) {
-    for (; u + 16 <= units; u += 16)
-      for (int i = 0; i < w; i += 4)
-        for (int q = 0; q < 16; q += 4)
-          GEMM_F(block32)(dst + (u + q) * w + i, s + i * pitch + (u + q) * 4, pitch, w, w - i < 4 ? 2 : 4);
-    for (; u + 4 <= units; u += 4)
-      for (int i = 0; i < w; i += 4)
-        GEMM_F(block32)(dst + u * w + i, s + i * pitch + u * 4, pitch, w, w - i < 4 ? 2 : 4);
-  }
-  for (; rows < w && u + 4 <= units; u += 4) // the same, of rows some of which are missing
-    for (int i = 0; i < w; i += 4) {
-      GEMM_F(u4) r[4] = {{0}};
-      for (int q = 0; q < 4 && i + q < rows; q++) r[q] = (GEMM_F(u4)) * (const GEMM_F(u4u) *)(s + (i + q) * pitch + u * 4);
-      GEMM_F(block32)(dst + u * w + i, (const char *)r, sizeof *r, w, w - i < 4 ? 2 : 4);
-    }
-  for (; u < units; u++)
-    for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(u1) *)(s + i * pitch + u * 4) : 0;
-}
-
-GEMM_INLINE void GEMM_F(transpose64)(uint64_t *dst, const void *src, int64_t pitch, const int w, int64_t rows,
-                                     int64_t units) {
-  typedef GEMM_F(q2) V;
-  const char *s = src;
-  int64_t u = 0;
-  if (rows == w)
-    for (; u + 8 <= units; u += 8)
-      for (int i = 0; i < w; i += 2)
-        for (int q = 0; q < 8; q += 2) {
-          const char *p = s + i * pitch + (u + q) * 8;
-          V r0 = *(const GEMM_F(q2u) *)p, r1 = *(const GEMM_F(q2u) *)(p + pitch);
-          *(V *)(dst + (u + q) * w + i) = __builtin_shufflevector(r0, r1, 0, 2);
-          *(V *)(dst + (u + q + 1) * w + i) = __builtin_shufflevector(r0, r1, 1, 3);
-        }
-  for (; u < units; u++)
-    for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(q1) *)(s + i * pitch + u * 8) : 0;
 }
 
 typedef uint32_t GEMM_F(u8) __attribute__((vector_size(32), aligned(4), may_alias));
@@ -128,24 +87,30 @@ GEMM_INLINE void GEMM_F(turned16)(GEMM_F(u16) *t, GEMM_F(u16) *r) {
   }
 }
 
-GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, int64_t w) {
+GEMM_INLINE void GEMM_F(turn16)(uint32_t *dst, const char *s, int64_t pitch, const int cut, int64_t rows, int64_t w) {
   typedef GEMM_F(u16) V;
   V r[16], t[16];
   RIDGE_UNROLL_FULL for (int i = 0; i < 16; i++) {
-    r[i] = *(const GEMM_F(u16u) *)s;
-    if (i + 1 < w) s += pitch;
-    __asm__("" : "+r"(s)); // gcc cannot know that w ends before an array does
+    if (cut && i >= rows)
+      r[i] = (V){0};
+    else
+      r[i] = *(const GEMM_F(u16u) *)s;
+    if (i + 1 < rows) s += pitch;
+    __asm__("" : "+r"(s)); // gcc cannot know that rows end before an array does
   }
   GEMM_F(turned16)(t, r);
   RIDGE_UNROLL_FULL for (int c = 0; c < 16; c++, dst += w) *(GEMM_F(u16u) *)dst = t[c];
 }
 
-GEMM_INLINE void GEMM_F(turn8)(uint64_t *dst, const char *s, int64_t pitch, int64_t rows, int64_t w) {
+GEMM_INLINE void GEMM_F(turn8)(uint64_t *dst, const char *s, int64_t pitch, const int cut, int64_t rows, int64_t w) {
   typedef GEMM_F(u16) V;
   typedef GEMM_F(q8) Q;
   V r[8], t[8];
   RIDGE_UNROLL_FULL for (int i = 0; i < 8; i++) {
-    r[i] = (V)*(const GEMM_F(q8u) *)s;
+    if (cut && i >= rows)
+      r[i] = (V){0};
+    else
+      r[i] = (V)*(const GEMM_F(q8u) *)s;
     if (i + 1 < rows) s += pitch;
     __asm__("" : "+r"(s));
   }
@@ -160,7 +125,75 @@ GEMM_INLINE void GEMM_F(turn8)(uint64_t *dst, const char *s, int64_t pitch, int6
 #undef GEMM_ZIP64
 #undef GEMM_EVEN
 #undef GEMM_ODD
+#define GEMM_TURNS
 #endif
+
+GEMM_INLINE void GEMM_F(transpose32)(uint32_t *dst, const void *src, int64_t pitch, const int w, int64_t rows,
+                                     int64_t units) {
+  const char *s = src;
+  int64_t u = 0;
+#ifdef GEMM_TURNS
+  if (w % 16 == 0 && units >= 16) {
+    for (int i = 0; i < w; i += 16)
+      for (u = 0; u < units; u += 16) {
+        const int64_t at = gemm_min(u, units - 16); // the last block is moved back to end with the rows
+        if (i + 16 <= rows)
+          GEMM_F(turn16)(dst + at * w + i, s + i * pitch + at * 4, pitch, 0, 16, w);
+        else
+          GEMM_F(turn16)(dst + at * w + i, s + gemm_min(i, rows - 1) * pitch + at * 4, pitch, 1, rows - i, w);
+      }
+    return;
+  }
+#endif
+  if (rows == w) {
+    for (; u + 16 <= units; u += 16)
+      for (int i = 0; i < w; i += 4)
+        for (int q = 0; q < 16; q += 4)
+          GEMM_F(block32)(dst + (u + q) * w + i, s + i * pitch + (u + q) * 4, pitch, w, w - i < 4 ? 2 : 4);
+    for (; u + 4 <= units; u += 4)
+      for (int i = 0; i < w; i += 4)
+        GEMM_F(block32)(dst + u * w + i, s + i * pitch + u * 4, pitch, w, w - i < 4 ? 2 : 4);
+  }
+  for (; rows < w && u + 4 <= units; u += 4) // the same, of rows some of which are missing
+    for (int i = 0; i < w; i += 4) {
+      GEMM_F(u4) r[4] = {{0}};
+      for (int q = 0; q < 4 && i + q < rows; q++) r[q] = (GEMM_F(u4)) * (const GEMM_F(u4u) *)(s + (i + q) * pitch + u * 4);
+      GEMM_F(block32)(dst + u * w + i, (const char *)r, sizeof *r, w, w - i < 4 ? 2 : 4);
+    }
+  for (; u < units; u++)
+    for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(u1) *)(s + i * pitch + u * 4) : 0;
+}
+
+GEMM_INLINE void GEMM_F(transpose64)(uint64_t *dst, const void *src, int64_t pitch, const int w, int64_t rows,
+                                     int64_t units) {
+  typedef GEMM_F(q2) V;
+  const char *s = src;
+  int64_t u = 0;
+#ifdef GEMM_TURNS
+  if (w % 8 == 0 && units >= 8) {
+    for (int i = 0; i < w; i += 8)
+      for (u = 0; u < units; u += 8) {
+        const int64_t at = gemm_min(u, units - 8);
+        if (i + 8 <= rows)
+          GEMM_F(turn8)(dst + at * w + i, s + i * pitch + at * 8, pitch, 0, 8, w);
+        else
+          GEMM_F(turn8)(dst + at * w + i, s + gemm_min(i, rows - 1) * pitch + at * 8, pitch, 1, rows - i, w);
+      }
+    return;
+  }
+#endif
+  if (rows == w)
+    for (; u + 8 <= units; u += 8)
+      for (int i = 0; i < w; i += 2)
+        for (int q = 0; q < 8; q += 2) {
+          const char *p = s + i * pitch + (u + q) * 8;
+          V r0 = *(const GEMM_F(q2u) *)p, r1 = *(const GEMM_F(q2u) *)(p + pitch);
+          *(V *)(dst + (u + q) * w + i) = __builtin_shufflevector(r0, r1, 0, 2);
+          *(V *)(dst + (u + q + 1) * w + i) = __builtin_shufflevector(r0, r1, 1, 3);
+        }
+  for (; u < units; u++)
+    for (int i = 0; i < w; i++) dst[u * w + i] = i < rows ? *(const GEMM_F(q1) *)(s + i * pitch + u * 8) : 0;
+}
 
 #if GEMM_EXACT && GEMM_VEC == 32
 // A block of 6 rows x 4 units: 6 loads to both halves, 8 blends, 9 shuffles and 3 stores for 24 units.
@@ -189,11 +222,14 @@ GEMM_INLINE void GEMM_F(turn32)(uint32_t *dst, const void *src, int64_t pitch, i
   const char *s = src;
   int64_t u = 0;
 #if GEMM_EXACT && GEMM_VEC == 64
-  if (w > 8)
-    for (; u + 16 <= units; u += 16) {
-      GEMM_F(turn_ahead)(s, pitch, w, u * 4, units * 4);
-      GEMM_F(turn16)(dst + u * w, s + u * 4, pitch, w);
+  if (w > 8 && units >= 16) {
+    for (; u < units; u += 16) {
+      const int64_t at = gemm_min(u, units - 16); // the last block is moved back to end with the rows
+      GEMM_F(turn_ahead)(s, pitch, w, at * 4, units * 4);
+      GEMM_F(turn16)(dst + at * w, s + at * 4, pitch, 0, w, w);
     }
+    return;
+  }
 #endif
   for (; u + 4 <= units; u += 16) {
     const int64_t end = gemm_min(16, (units - u) & ~3);
@@ -234,12 +270,15 @@ GEMM_INLINE void GEMM_F(turn64)(uint64_t *dst, const void *src, int64_t pitch, i
   const char *s = src;
   int64_t u = 0;
 #if GEMM_EXACT && GEMM_VEC == 64
-  if (w > 4)
-    for (; u + 8 <= units; u += 8) {
-      GEMM_F(turn_ahead)(s, pitch, w, u * 8, units * 8);
-      if (w > 8) GEMM_F(turn8)(dst + u * w + 8, s + 8 * pitch + u * 8, pitch, w - 8, w);
-      GEMM_F(turn8)(dst + u * w, s + u * 8, pitch, gemm_min(8, w), w);
+  if (w > 4 && units >= 8) {
+    for (; u < units; u += 8) {
+      const int64_t at = gemm_min(u, units - 8);
+      GEMM_F(turn_ahead)(s, pitch, w, at * 8, units * 8);
+      if (w > 8) GEMM_F(turn8)(dst + at * w + 8, s + 8 * pitch + at * 8, pitch, 0, w - 8, w);
+      GEMM_F(turn8)(dst + at * w, s + at * 8, pitch, 0, gemm_min(8, w), w);
     }
+    return;
+  }
 #endif
   for (; u + 2 <= units; u += 8) {
     const int64_t end = gemm_min(8, (units - u) & ~1);

@@ -36,31 +36,33 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 // 16 to 18 of 32, which hide the latency of two pipes (4 x 2) and of four (4 x 4).
 #if GEMM_VEC == 32
 #define GEMM_SMALL_ROWS {8, 12, 6, 4, 2}
-#define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
+#define GEMM_SMALL_WHOLE(X) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_4(X, 3) GEMM_SMALL_2(X, 4)
 #define GEMM_SMALL_PART GEMM_SMALL_8
 #define GEMM_SMALL_ONE GEMM_SMALL_12
 #define GEMM_SMALL_TWO GEMM_SMALL_6
 #elif defined(GEMM_COVE) // two multiply-adds a cycle: higher tiles and whole vectors
 #define GEMM_SMALL_ROWS {16, 16, 12, 8, 6}
-#define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
+#define GEMM_SMALL_WHOLE(X) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
 #define GEMM_SMALL_PART GEMM_SMALL_16
 #define GEMM_SMALL_ONE GEMM_SMALL_16
 #define GEMM_SMALL_TWO GEMM_SMALL_12
 #else
 #define GEMM_SMALL_ROWS {8, 12, 8, 6, 4}
-#define GEMM_SMALL_TILES(X) \
-  GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
+#define GEMM_SMALL_WHOLE(X) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2) GEMM_SMALL_6(X, 3) GEMM_SMALL_4(X, 4)
 #define GEMM_SMALL_PART GEMM_SMALL_8
 #define GEMM_SMALL_ONE GEMM_SMALL_12
 #define GEMM_SMALL_TWO GEMM_SMALL_8
 #endif
+#define GEMM_SMALL_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_WHOLE(X)
 
 #ifdef GEMM_COVE // L2 of 2 MiB
 #define GEMM_SLIM_B (1 << 20)
+// Few rows of A, and of B a page apart and more, which evict each other: one tile has all rows of A, if it can, so that B is read once.
+// Emerald Rapids, one thread, of the rate of tiles that pack B: 5x1024x200, 6x1500x128, 7x2000x300 1.87, 1.88, 1.65, 8x2048x512 1.05; K of 1000 0.8 to 1.04.
+#define GEMM_SMALL_ONCE(g) ((g)->ldb * (int64_t)sizeof(GEMM_S) >= 4096 && (g)->M <= 16 && (g)->K <= 512)
 #else
 #define GEMM_SLIM_B GEMM_SMALL_B
+#define GEMM_SMALL_ONCE(g) 0
 #endif
 
 #if GEMM_SAME
@@ -127,7 +129,7 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n,
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
                                              int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) { \
-    GEMM_F(small_tile)(r, v, a, lda, b, ldb, kc, last, alpha, c, ldc);                               \
+    GEMM_F(small_tile)(r, v, 0, a, lda, b, ldb, kc, last, alpha, c, ldc);                               \
   }
 GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
@@ -140,7 +142,7 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #define GEMM_ONE_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
 #define GEMM_ONE_DEFINE(r, v)                                                                                                           \
   GEMM_NOINLINE int GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                   \
-    GEMM_F(small_tile)(r, v, g->A, g->lda, g->B, g->ldb, g->K, v ? g->N - GEMM_LANES : g->N, NULL, g->C, g->ldc);                       \
+    GEMM_F(small_tile)(r, v, 0, g->A, g->lda, g->B, g->ldb, g->K, v ? g->N - GEMM_LANES : g->N, NULL, g->C, g->ldc);                       \
     return RIDGE_OK;                                                                                                                    \
   }
 GEMM_ONE_TILES(GEMM_ONE_DEFINE)
@@ -271,14 +273,11 @@ GEMM_NOINLINE void GEMM_F(small_column)(const ridge_gemm_args *g, int direct, co
 }
 #endif
 
-// m rows from i0 and w columns (at most v vectors) from j0 of C: a points at the rows of A, b at the
-// first row of the columns of B. direct: the tiles store to C.
-GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const GEMM_S *a, int64_t lda, const GEMM_S *b,
-                                     int64_t ldb, int64_t i0, int32_t m, int64_t j0, int32_t w, int v) {
+// m rows from i0 and w columns from j0 of C by tiles of v vectors and up to `most` rows: a points at the rows of A, b at the first row of the
+// columns of B; ldb and last are what the tiles take. direct: they store to C.
+GEMM_INLINE void GEMM_F(small_down)(const ridge_gemm_args *g, int direct, const GEMM_F(small_fn) *tile, int32_t most, const GEMM_S *a, int64_t lda,
+                                    const GEMM_S *b, int64_t ldb, int last, int64_t i0, int32_t m, int64_t j0, int32_t w, int v) {
   enum { L = GEMM_LANES };
-  const int kind = w < L ? 0 : v, last = kind ? w - L : w;
-  const GEMM_F(small_fn) *tile = GEMM_F(small_tiles)[kind];
-  const int32_t most = GEMM_F(small_rows)[kind];
   int32_t rows = m, higher = 0; // rows of a tile; so many tiles have one more
   if (m > most) {
     const int32_t tiles = (m + most - 1) / most;
@@ -301,6 +300,13 @@ GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const
     GEMM_F(finish)(g, i0 + i, j0, r, w, t, pitch, NULL, 0);
     a += r * lda, i += r;
   }
+}
+
+// The same of at most v vectors, with B where it lies or in a panel.
+GEMM_INLINE void GEMM_F(small_panel)(const ridge_gemm_args *g, int direct, const GEMM_S *a, int64_t lda, const GEMM_S *b,
+                                     int64_t ldb, int64_t i0, int32_t m, int64_t j0, int32_t w, int v) {
+  const int kind = w < GEMM_LANES ? 0 : v;
+  GEMM_F(small_down)(g, direct, GEMM_F(small_tiles)[kind], GEMM_F(small_rows)[kind], a, lda, b, ldb, kind ? w - GEMM_LANES : w, i0, m, j0, w, v);
 }
 
 // Rows i0 .. i0+m-1 and columns j0 .. j0+n-1 of C, with panels of B copied to `room` (small_bytes), or where K is short to the stack. A of 16 bits
@@ -370,7 +376,9 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   int32_t vectors = (n + L - 1) / L;
   for (int32_t j = 0; j < n;) {
 #ifdef GEMM_COVE // as wide as 4 and about equal: an element of A is read once for up to 4 vectors
-    int v = (vectors + (vectors + 3) / 4 - 1) / ((vectors + 3) / 4);
+    // Not so wide where that makes one tile of all rows, or two of 13 to 16: B is read once, or twice. 8x300x1000, 7x600x600 1.29, 16x500x500 1.07; 10x300x300 0.94.
+    const int wide = m <= 6 || m > 16 ? 4 : m <= 8 || m > 12 ? 3 : GEMM_SMALL_ONCE(g) ? 2 : 4, panels = (vectors + wide - 1) / wide;
+    int v = (vectors + panels - 1) / panels;
 #else // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
     int v = m <= 2 ? 4 : vectors & 1 || (m <= 4 && vectors > 4) ? 3 : 2;
 #endif

@@ -1,7 +1,8 @@
 // The register tile of small products (template, in gemm_small.h): A by broadcast and rows of B, both where they lie.
 
 // c[r x v vectors] = alpha (NULL: 1) * a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
-// vector; with v = 0, part of one vector, how many columns there are.
+// vector; with v = 0, part of one vector, how many columns there are. given: b is in panels packed beforehand, so many bytes apart as ldb says, and `last` is
+// how many columns the last vector has.
 //
 // Two ways to the same sums, in the same order:
 //
@@ -11,21 +12,23 @@
 // that they read later, which no prefetcher follows at such pitches: 3x665x609 1.63, 8x700x700 and 16x960x512 1.3, 64x200x1000 1.07, 256^3 the same.
 // Otherwise three rows share a pointer and two strides; the compiler is kept from seeing through them: it would derive a dozen
 // addresses and spill them.
-GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
+GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const int given, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
                                     int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
   const int w = v ? v : 1;
-  const GEMM_LANES_OF in = GEMM_F(lanes_of)(v ? 0 : last);
+  const GEMM_LANES_OF in = GEMM_F(lanes_of)(v && !given ? 0 : last);
   const char *pb = (const char *)b;
-  int64_t down = ldb * S, right = last * S;
+  int64_t down = (given ? GEMM_NR : ldb) * S, right = given ? ldb : last * S;
   V s[16][4];
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
     RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = (V){0};
   }
 #define GEMM_SMALL_B(bv)                                                                             \
   RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) {                                                    \
-    if (v == 0)                                                                                      \
+    if (given)                                                                                       \
+      bv[j] = *(const V *)(pb + (j >= GEMM_NV ? right : 0) + j % GEMM_NV * L * S);                   \
+    else if (v == 0)                                                                                 \
       GEMM_F(load_lanes)(&bv[j], (const GEMM_S *)pb, in);                                            \
     else                                                                                             \
       bv[j] = *(const GEMM_F(vecu) *)(pb + (j > 0 && j == w - 1 ? right : j * L * S));               \
@@ -64,7 +67,7 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a,
     __asm__("" : "+r"(pa));                                                                                          \
   }
   int64_t k = kc;
-  if (v > 2)
+  if (v > 2 && !given)
     for (; k >= steps + GEMM_SMALL_AHEAD; k -= steps) GEMM_SMALL_STEPS(steps, 1)
   for (; k >= steps; k -= steps) GEMM_SMALL_STEPS(steps, 0)
   for (; k > 0; k--) GEMM_SMALL_STEPS(1, 0)
@@ -110,7 +113,13 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const GEMM_S *a,
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
     if (v == 0)
       GEMM_F(store_lanes)(c, &s[i][0], last, in);
-    else
+    else if (given) {
+      RIDGE_UNROLL_FULL for (int j = 0; j < w - 1; j++) *(GEMM_F(vecu) *)(c + j * L) = s[i][j];
+      if (last == L)
+        *(GEMM_F(vecu) *)(c + (w - 1) * L) = s[i][w - 1];
+      else
+        GEMM_F(store_lanes)(c + (w - 1) * L, &s[i][w - 1], last, in);
+    } else
       RIDGE_UNROLL_FULL for (int j = 0; j < w; j++)
         *(GEMM_F(vecu) *)(c + (j > 0 && j == w - 1 ? last : j * L)) = s[i][j];
   }

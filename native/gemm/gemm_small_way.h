@@ -48,7 +48,7 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
 #endif
   if (!GEMM_SAME) return g->N <= GEMM_SLIM_PANELS * GEMM_NR; // A is widened once for all of them
   if (g->trans_b) return g->N * size <= 1024 && (g->K >= 128 || g->M * g->N * size <= 2 * GEMM_SLIM_C);
-  return g->ldb * size < 4096 && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024) || (g->K <= 32 && g->M * g->N * size <= 4 * GEMM_SLIM_C));
+  return (g->ldb * size < 4096 || GEMM_SMALL_ONCE(g)) && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024) || (g->K <= 32 && g->M * g->N * size <= 4 * GEMM_SLIM_C));
 }
 
 // With block sizes given the packed loops are wanted.

@@ -28,13 +28,13 @@ GEMM_INLINE void GEMM_F(unit_rows)(uint32_t *dst, const GEMM_TB *b, int64_t ld) 
 // Units of up to 16 rows of B[N,K] side by side, 16 of them; ks elements of K are there.
 GEMM_INLINE void GEMM_F(turn_tile)(uint32_t *dst, const GEMM_TB *b, int64_t ld, int64_t rows, int64_t ks) {
   if (rows >= 16 && ks >= GEMM_KU) {
-    GEMM_F(turn16)(dst, (const char *)b, ld * (int64_t)sizeof(GEMM_TB), 16);
+    GEMM_F(turn16)(dst, (const char *)b, ld * (int64_t)sizeof(GEMM_TB), 0, 16, 16);
     return;
   }
   GEMM_TB t[16][GEMM_KU];
   memset(t, 0, sizeof t);
   for (int64_t i = 0; i < gemm_min(16, rows); i++) memcpy(t[i], b + i * ld, (size_t)gemm_min(ks, GEMM_KU) * sizeof(GEMM_TB));
-  GEMM_F(turn16)(dst, (const char *)t, sizeof t[0], 16);
+  GEMM_F(turn16)(dst, (const char *)t, sizeof t[0], 0, 16, 16);
 }
 
 GEMM_NOINLINE void GEMM_F(pack_b)(void *to, const GEMM_TB *b, int64_t ldb, int trans, int64_t cols, int64_t kc) {
