@@ -9,6 +9,19 @@ RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
   for (int64_t i = 0; i < n; i++) dst[i] = widen(src[i]);
 }
 
+RIDGE_INLINE RIDGE_VT void copy_sixteen(const xt *src, wt *dst) {
+#if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
+  memcpy(dst, src, 16 * sizeof(xt));
+#else
+  xt in[16];
+  wt out[16];
+  memcpy(in, src, sizeof in);
+  RIDGE_UNROLL_ALL
+  for (int i = 0; i < 16; i++) out[i] = widen(in[i]);
+  memcpy(dst, out, sizeof out);
+#endif
+}
+
 // Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
 RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, wt *dst) {
   const ridge_conv_args *a = s->a;
@@ -36,6 +49,15 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
     return;
   }
 #endif
+  if (pixel == s->cg && pixel % 16 == 0) { // the next group's pixels, which follow, are asked for
+    dst += c0 * pixel;
+    for (int64_t c = c0; c < c1; c++, row += a->C, dst += pixel)
+      for (int64_t i = 0; i < pixel; i += 16) {
+        __builtin_prefetch(row + pixel + i);
+        copy_sixteen(row + i, dst + i);
+      }
+    return;
+  }
   for (int64_t c = c0; c < c1; c++) {
     widen_run(row + (c - c0) * a->C, s->cg, dst + c * pixel);
     for (int64_t i = s->cg; i < pixel; i++) dst[c * pixel + i] = PADDING;
