@@ -5,7 +5,7 @@
 // q = (n, ho, wo). The image is never unfolded: a tile multiplies mr pixels, each read in place through
 // a pointer per tap, with a panel of up to NR channels (MR pixels; more by narrow panels; of few channels another way: conv_few.h). Taps outside the image point to zeros.
 //
-// NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8) each block of pixels first copies
+// NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8; groups of one and two vectors of outputs, whose pixels lie far apart) each block of pixels first copies
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
 // padding: one load and store per element of x and block, shared by all channels. Kernels over
 // few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
