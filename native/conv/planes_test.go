@@ -63,6 +63,7 @@ func TestPlanesAreChosenWhereVectorsOfOutputsAreNotFull(t *testing.T) {
 		{"c=128 h=8 w=8 k=128 groups=4 r=1 layout=nchw", true, true},
 		{"c=64 h=8 w=8 k=64 groups=4 pad=1 layout=nchw", true, true},
 		{"c=64 h=16 w=16 k=64 groups=4 pad=1 stride=2 layout=nchw", false, false},
+		{"c=16 h=16 w=16 k=64 groups=4 pad=1 stride=2 layout=nchw", true, true}, // few inputs
 		{"c=1024 h=14 w=14 k=1024 groups=32 pad=1 stride=2 layout=nchw", false, false},
 		{"c=64 h=8 w=8 k=64 groups=4 pad=1 layout=nhwc", false, false}, // whole vectors
 		{"c=64 h=8 w=8 k=96 groups=4 pad=1 layout=nhwc", true, true},

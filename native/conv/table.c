@@ -52,7 +52,7 @@ int ridge_conv_is_depthwise(const void *args) {
 
 // Along the pixels of planes, beside the indirect kernel, whose vectors are 16 outputs of one group: where these are not full. (One thread of Emerald Rapids, of the
 // faster of the kernels before, 90 random shapes: docs/kernels/conv.md.) In NCHW, which the indirect kernel turns, also where a few input channels
-// or a group's leave it little to do for that; in NHWC pixels are turned here, so that groups have to be small. Groups of whole vectors of outputs: with
+// or a group's leave it little to do for that; in NHWC pixels are turned here, so that groups have to be small. Groups of whole vectors of outputs and 16 inputs: with
 // steps, few pixels or as many inputs the indirect kernel, which copies a group's pixels side by side, is 1.03 to 1.7 times as fast in NCHW, in NHWC always.
 int ridge_conv_planes_win(const void *args) {
   const ridge_conv_args *a = args;
@@ -60,7 +60,7 @@ int ridge_conv_planes_win(const void *args) {
   const int64_t cg = a->C / a->groups, kg = a->K / a->groups, pixels = a->Ho * a->Wo, steps = a->stride_h * a->stride_w;
   if (a->groups == 1 && a->layout == 0) return pixels >= 64 && (a->C <= 8 || (kg < 16 && a->C <= 64 && steps == 1));
   if (a->groups == 1) return kg < 16 && a->C <= 8;
-  if (pixels < 16 || (kg % 16 == 0 && a->R * a->S > 1 && (a->layout == 1 || steps > 1 || pixels < 64 || (kg >= 32 && cg >= 32)))) return 0;
+  if (pixels < 16 || (kg % 16 == 0 && cg >= 16 && a->R * a->S > 1 && (a->layout == 1 || steps > 1 || pixels < 64 || (kg >= 32 && cg >= 32)))) return 0;
   if (a->layout == 0) return kg <= (steps > 1 ? 31 : 64);
   return kg < 16 ? cg <= 64 : kg <= 24 && cg <= 24 && a->R * a->S > 1 && pixels >= 49;
 }
