@@ -5,7 +5,7 @@
 // q = (n, ho, wo). The image is never unfolded: a tile multiplies mr pixels, each read in place through
 // a pointer per tap, with a panel of up to NR channels (MR pixels; more by narrow panels; of few channels another way: conv_few.h). Taps outside the image point to zeros.
 //
-// NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8) each block of pixels first copies
+// NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8; groups of one and two vectors of outputs, whose pixels lie far apart) each block of pixels first copies
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
 // padding: one load and store per element of x and block, shared by all channels. Kernels over
 // few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
@@ -51,6 +51,7 @@ typedef struct block {
   yt *biases;         // few channels': bias and scale of VL neighbours in y, from any channel on
   float *scales;
   int64_t g, q0, pixels, tiles, small, larger;
+  int64_t located; // one more than the first unit whose pixels in the copy the pointers lead to; 0: none
 } block;
 
 RIDGE_INLINE RIDGE_VT block block_of(const shape *s, char *scratch) {
@@ -141,11 +142,13 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
   b->q0 = u0 / s->cuts * a->Wo + col0, b->pixels = (u1 - u0) * cols, b->tiles = ceil_div(b->pixels, s->mr);
   b->small = b->pixels / b->tiles, b->larger = b->pixels % b->tiles;
   if (s->regular) return;
+  const int known = s->window && b->located == u0 + 1; // the same pixels of another group lie at the same place
+  b->located = u0 + 1;
   if (s->strips) {
     locate_strips(s, b, u0, cols, col0);
     return;
   }
-  for (int64_t t = 0; t < s->taps; t++)
+  for (int64_t t = 0; t < s->taps && !known; t++)
     b->tap[t] = (t / S * a->dil_h * row_len + t % S * a->dil_w) * pixel * size;
   for (int64_t i = 0; s->merged && i < b->tiles; i++) b->pitch[i] = a->dil_h * row_len * pixel * size;
   if (b->edge) memset(b->edge, CONV_INSIDE, (size_t)(b->tiles * (s->taps + 1)));
@@ -160,6 +163,7 @@ RIDGE_VT static void locate(const shape *s, block *b, int64_t u0, int64_t u1) {
       if (u > u0) wrow += ho > 0 ? s->hs : s->span_h;
       for (int64_t r = first; r < s->span_h; r++)
         copy_row(s, b->g, n, top + r, left, wide, b->window + (wrow + r) * wide * pixel);
+      if (known) continue;
       base = (const char *)(b->window + wrow * wide * pixel);
     } else {
       base = (const char *)((const xt *)a->x + ((n * a->H + top) * a->W + left) * pixel + b->g * s->cg);
@@ -423,7 +427,7 @@ RIDGE_VT int CONV_FN(const void *args, const ridge_ctx *ctx) {
   int64_t from, to;
   ridge_share(a->groups * s.ps * s.cs, 1, ctx->tid, ctx->nthreads, &from, &to);
   for (int64_t u = from; u < to; u++) {
-    int64_t c = u % s.cs, p = u / s.cs % s.ps, g = u / s.cs / s.ps;
+    int64_t c = u % s.cs, g = u / s.cs % a->groups, p = u / s.cs / a->groups;
     task(&s, &b, g, s.units * p / s.ps, s.units * (p + 1) / s.ps, s.panels * c / s.cs, s.panels * (c + 1) / s.cs);
   }
   return RIDGE_OK;

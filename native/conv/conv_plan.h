@@ -184,10 +184,12 @@ static int few_win(const shape *s) {
 
 static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
-  s.merged = s.cg < 16 && a->S > 1 && a->dil_w == 1 && a->R * a->S * s.cg <= 512, s.px = s.merged ? s.cg : pitch_of(s.cg);
+  // Pixels of a group lie a whole pixel apart in NHWC, often by a power of two: where they are used for few outputs and for several taps, side by side in a copy.
+  const int gathers = a->groups > 1 && a->R * a->S > 1 && s.kg <= 2 * VL && s.kg % VL == 0 && a->R * a->S * s.cg <= CONV_KC;
+  s.merged = a->S > 1 && a->dil_w == 1 && (gathers || (s.cg < 16 && a->R * a->S * s.cg <= 512)), s.px = s.merged ? s.cg : pitch_of(s.cg);
 #if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
   s.strips = s.merged && a->layout == 1 && a->groups == 1;
-  s.window = !s.strips && (a->layout == 0 || s.merged || s.px != s.cg);
+  s.window = !s.strips && (a->layout == 0 || s.merged || gathers || s.px != s.cg);
 #else
   s.window = 1;
 #endif

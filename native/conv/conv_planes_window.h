@@ -66,6 +66,26 @@ RIDGE_INLINE RIDGE_VT void copy_columns(const xt *row, int64_t ld, int64_t chann
   }
 }
 
+// A step of two: the even and the odd columns of a row at once, so many of each.
+RIDGE_INLINE RIDGE_VT void copy_both(const xt *row, int64_t ld, int64_t channels, int64_t even, int64_t odd, int64_t room, me *to_even, me *to_odd) {
+  for (int64_t j = 0; j < even || j < odd; j += VL) {
+    ridge_vi e[PAIR], o[PAIR];
+    RIDGE_UNROLL_ALL
+    for (int c = 0; c < PAIR; c++) {
+      const int64_t at = c * ld + 2 * j, left = room - at;
+      e[c] = o[c] = (ridge_vi){0};
+      if (c >= channels) continue;
+      xt some[2 * VL] = {0};
+      const xt *p = row + at;
+      if (left < 2 * VL) memcpy(some, p, (size_t)(left < 0 ? 0 : left) * sizeof(xt)), p = some;
+      const ridge_vi low = load_lanes(p), high = load_lanes(p + VL);
+      e[c] = even_lanes(low, high) & first_lanes(even - j), o[c] = odd_lanes(low, high) & first_lanes(odd - j);
+    }
+    if (j < even) *(mv_any *)(to_even + j) = join(e);
+    if (j < odd) *(mv_any *)(to_odd + j) = join(o);
+  }
+}
+
 // The same of NHWC pixels, `step` elements apart, to planes `ld` apart: VL pixels of VL elements turned at once.
 RIDGE_INLINE RIDGE_VT void turn_columns(const xt *row, int64_t channels, int64_t n, int64_t step, int64_t room, me *dst, int64_t ld) {
   for (int64_t j = 0; j < n; j += VL)
@@ -129,6 +149,25 @@ RIDGE_VT static void copy_phase(const shape *s, const part_of_x *p, int64_t from
   }
 }
 
+// The same of both phases of a row at a step of two, that of the even columns of x and that of the odd ones.
+RIDGE_VT static void copy_phases(const shape *s, const part_of_x *even, const part_of_x *odd, int64_t from, int64_t c, int64_t rows, me *to_even, me *to_odd) {
+  const ridge_conv_args *a = s->a;
+  const int64_t room = a->N * a->C * a->H * a->W - from;
+  const part_of_x *part[] = {even, odd};
+  me *to[] = {to_even, to_odd};
+  int64_t hi = even->top;
+  for (int64_t j = 0; j < rows; j++, hi += a->stride_h, to[0] += s->pitch, to[1] += s->pitch) {
+    const int inside = hi >= 0 && hi < a->H;
+    for (int i = 0; i < 2; i++)
+      if (!inside || part[i]->wide == 0) clear(to[i], s->pitch + part[i]->left + VL);
+      else if (j == 0) clear(to[i], part[i]->left + VL);
+    if (!inside) continue;
+    copy_both((const xt *)a->x + from + hi * a->W, a->H * a->W, c, even->wide, odd->wide, room - hi * a->W, to[0] + even->left, to[1] + odd->left);
+    for (int i = 0; i < 2; i++)
+      if (ceil_div(part[i]->wide, VL) * VL < s->pitch) clear(to[i] + part[i]->left + part[i]->wide, s->pitch - part[i]->wide < VL ? VL : s->pitch - part[i]->wide);
+  }
+}
+
 // The same of all units of groups g .. g+joint-1 (NHWC), planes `ld` apart.
 RIDGE_VT static void turn_phase(const shape *s, const part_of_x *p, int64_t img, int64_t g, int64_t rows, me *dst, int64_t ld) {
   const ridge_conv_args *a = s->a;
@@ -156,6 +195,13 @@ static void copy_window(const shape *s, int64_t img, int64_t g, int64_t ho, int6
   for (int64_t u = 0; u < (a->layout == 0 ? s->units : 1); u++)
     for (int64_t i = 0; i < phases; i++, window += s->plane) {
       const part_of_x p = part_of(s, ho, i / s->phases_w, i % s->phases_w);
+      if (a->layout == 0 && s->phases_w == 2) {
+        const part_of_x next = part_of(s, ho, i / 2, 1);
+        const int64_t odd = a->pad_w % 2, from = (img * a->C + g * s->cg + u * PAIR) * a->H * a->W; // of the first phase's columns
+        copy_phases(s, odd ? &next : &p, odd ? &p : &next, from, least(s->cg - u * PAIR, PAIR), rows, window + odd * s->plane, window + !odd * s->plane);
+        i++, window += s->plane;
+        continue;
+      }
       if (a->layout == 1) turn_phase(s, &p, img, g, rows, window, phases * s->plane);
       else copy_phase(s, &p, (img * a->C + g * s->cg + u * PAIR) * a->H * a->W, least(s->cg - u * PAIR, PAIR), rows, window);
     }

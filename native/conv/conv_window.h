@@ -9,6 +9,19 @@ RIDGE_VT static void widen_run(const xt *src, int64_t n, wt *dst) {
   for (int64_t i = 0; i < n; i++) dst[i] = widen(src[i]);
 }
 
+RIDGE_INLINE RIDGE_VT void copy_sixteen(const xt *src, wt *dst) {
+#if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
+  memcpy(dst, src, 16 * sizeof(xt));
+#else
+  xt in[16];
+  wt out[16];
+  memcpy(in, src, sizeof in);
+  RIDGE_UNROLL_ALL
+  for (int i = 0; i < 16; i++) out[i] = widen(in[i]);
+  memcpy(dst, out, sizeof out);
+#endif
+}
+
 // Copies input row hi of image n, columns from .. from+cols-1, zeros where there is no image.
 RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, int64_t from, int64_t cols, wt *dst) {
   const ridge_conv_args *a = s->a;
@@ -36,6 +49,15 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
     return;
   }
 #endif
+  if (pixel == s->cg && pixel % 16 == 0) { // the next group's pixels, which follow, are asked for
+    dst += c0 * pixel;
+    for (int64_t c = c0; c < c1; c++, row += a->C, dst += pixel)
+      for (int64_t i = 0; i < pixel; i += 16) {
+        __builtin_prefetch(row + pixel + i);
+        copy_sixteen(row + i, dst + i);
+      }
+    return;
+  }
   for (int64_t c = c0; c < c1; c++) {
     widen_run(row + (c - c0) * a->C, s->cg, dst + c * pixel);
     for (int64_t i = s->cg; i < pixel; i++) dst[c * pixel + i] = PADDING;
@@ -45,17 +67,18 @@ RIDGE_VT static void copy_row(const shape *s, int64_t g, int64_t n, int64_t hi, 
 // Rows of a panel of so many vectors from n neighbouring elements of `vectors` times VL filters, ld apart: VL filters at a time, a cache line
 // of each at once, for filters that lie a multiple of 4 KiB apart meet in one set of L1. No hardware follows 32 streams: on Zen 4
 // a panel from DRAM takes 39 cycles for a vector of 16, with lines asked for four ahead 13, from L3 8.2 and 6.5.
-RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, me *dst) {
+// `filters`: how many there are, whole eights where vectors have 16; zeros behind them.
+RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int64_t filters, int vectors, me *dst) {
   int64_t i = 0;
   for (int64_t end = n / (4 * PAIR) * (4 * PAIR), stop; i < end; i = stop) {
     stop = i + 16 * PAIR < end ? i + 16 * PAIR : end;
 #if RIDGE_VL == 16
     for (int v = 0; v < 2 * vectors; v++)
       for (int64_t e = i; e < stop; e += 4 * PAIR) {
-        half out[4];
+        half out[4] = {{0}};
         const xt *from = w + v * 8 * ld + e;
-        turn_eight(from, ld, out);
-        for (int64_t l = (e - i) / (2 * PAIR), m = l + 2; l < m; l++) // of two of these filters, four lines on
+        if (v * 8 < filters) turn_eight(from, ld, out);
+        for (int64_t l = (e - i) / (2 * PAIR), m = l + 2; l < m && v * 8 < filters; l++) // of two of these filters, four lines on
           __builtin_prefetch(w + (v * 8 + l) * ld + i + 256 / (int64_t)sizeof(xt), 0, 2);
         for (int j = 0; j < 4; j++) *(half_any *)(dst + (e / PAIR + j) * vectors * VL + v * 8) = out[j];
       }
@@ -70,6 +93,10 @@ RIDGE_VT static void pack_run(const xt *w, int64_t ld, int64_t n, int vectors, m
   }
   for (; i < n; i += PAIR)
     for (int l = 0; l < vectors * VL; l++) {
+      if (l >= filters) {
+        dst[i / PAIR * vectors * VL + l] = 0;
+        continue;
+      }
 #if defined(CONV_DOT)
       xt unit[PAIR] = {0};
       for (int64_t j = 0; j < PAIR && i + j < n; j++) unit[j] = w[l * ld + i + j];
@@ -223,19 +250,20 @@ RIDGE_VT static void pack_filters(const shape *s, int64_t g, int64_t p, int64_t 
   const ridge_conv_args *a = s->a;
   int64_t k = g * s->kg + panel_channel(s, p), n = panel_channels(s, p), all = a->R * a->S, ld = s->cg * all;
   const int vectors = (int)panel_width(s, p);
-  if (n % VL != 0) {
+  const int direct = !orders(s) && s->px == s->cg && (a->layout == 1 || all == 1);
+  if (n % (direct && VL > 8 ? 8 : VL) != 0) {
     pack_slowly(s, k, n, t0, t1, e0, e1, vectors, dst);
 #if defined(CONV_DOT)
   } else if (orders(s)) {
     int64_t len = order_of(s, e1 - e0);
     order(s, k, e0, e1, vectors, room);
     if (s->merged)
-      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * vectors * VL) pack_run(room + t * s->len, len, s->len, vectors, dst);
-    else pack_run(room, len, len, vectors, dst);
+      for (int64_t t = t0; t < t1; t++, dst += packed(s->len) * vectors * VL) pack_run(room + t * s->len, len, s->len, n, vectors, dst);
+    else pack_run(room, len, len, n, vectors, dst);
 #endif
   } else if (a->layout == 1 || all == 1) {
     const xt *w = (const xt *)a->w + k * ld;
-    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * vectors * VL) pack_run(w + t * s->len + e0, ld, e1 - e0, vectors, dst);
+    for (int64_t t = t0; t < t1; t++, dst += packed(e1 - e0) * vectors * VL) pack_run(w + t * s->len + e0, ld, e1 - e0, n, vectors, dst);
   } else if (!pack_turned(s, k, e0, e1, vectors, dst)) {
     pack_slowly(s, k, n, t0, t1, e0, e1, vectors, dst);
   }
