@@ -79,6 +79,9 @@ RIDGE_INLINE int64_t panel_rows(const shape *s, int64_t n) { return s->few ? cei
 // one, in NCHW (taps inside) some channels of every tap.
 static void divide_reduction(shape *s) {
   int64_t want = KC * PAIR * RIDGE_NV / panel_width(s, 0), unit = 8, n; // as many bytes of a narrower panel
+#if defined(CONV_FOURS)
+  if (s->a->packing && s->regular && s->len <= 2 * want) want = s->len; // half of L2, and sums need not wait
+#endif
 #if defined(CONV_FEW)
   if (s->few) want = few_bytes(s->few) / (s->few * (int64_t)sizeof(me)) * PAIR, unit = VL * PAIR;
 #endif

@@ -438,4 +438,8 @@ var given = []string{
 	"n=1 c=32 h=5 w=5 k=96 groups=2 pad=1 bias=1 act=relu", "n=1 c=1100 h=2 w=3 k=96 r=1",
 	"n=2 c=24 h=5 w=7 k=64 groups=2 r=1 bias=1", "n=1 c=3 h=9 w=40 k=32 r=7 stride=2 pad=3 bias=1 act=relu", "n=1 c=9 h=3 w=24 k=48 r=1 stride=2 residual=1", "n=1 c=64 h=2 w=7 k=128 r=1 bias=1 act=relu", "n=1 c=64 h=2 w=7 k=64 r=1 residual=1", "n=1 c=2400 h=1 w=14 k=64 r=1 bias=1 act=relu residual=1",
 	"n=1 c=6 h=3 w=14 k=64 r=1 bias=1 act=relu", "n=1 c=2 h=3 w=7 k=64 r=3 pad=1 bias=1 act=gelu",
+	// Tiles of five and six pixels one after another: panels that stay in L1 and larger ones, of three and four vectors and both, a last incomplete one, parts of
+	// four elements, pixels two apart in one row and in two, the next tile's pixels asked for and the next panels, all epilogues.
+	"n=1 c=33 h=7 w=7 k=128 r=1 bias=1 act=relu residual=1", "n=1 c=90 h=5 w=7 k=192 r=1 bias=1 residual=1", "n=1 c=90 h=5 w=7 k=96 r=1 act=relu", "n=2 c=87 h=3 w=8 k=240 r=1",
+	"n=1 c=200 h=5 w=6 k=340 r=1 bias=1", "n=1 c=200 h=9 w=13 k=224 r=1 stride=2 bias=1 act=relu residual=1", "n=1 c=640 h=21 w=20 k=128 r=1 bias=1", "n=1 c=3 h=5 w=5 k=64 r=1", "n=1 c=1200 h=5 w=5 k=256 r=1 bias=1 act=relu",
 }

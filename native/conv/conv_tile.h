@@ -70,6 +70,7 @@ typedef struct tile {
   const char *ahead; // what is asked for meanwhile: with each element the line that lies `pace` bytes after the one before
   int64_t pace;
   int64_t panels, down; // CONV_TWOS: how many panels that follow each other the tile goes over, or tiles `down` bytes apart; with sums 1
+  int64_t tiles;        // CONV_EVEN: panels as above, and so many tiles `down` bytes apart
   int64_t k, at; // output channel and place in y of the first pixel's first channel
 } tile;
 
@@ -225,6 +226,10 @@ RIDGE_INLINE RIDGE_VT void store_pixel(yt *y, const int nv, const mv acc[RIDGE_N
 
 #if defined(CONV_FP32) && RIDGE_VL == 8 && defined(__x86_64__) && !defined(RIDGE_MODEL)
 #include "conv_twos.h"
+#endif
+
+#if defined(CONV_FOURS) && !defined(RIDGE_MODEL)
+#include "conv_even.h"
 #endif
 
 #if defined(RIDGE_MAC_MEMORY) && !defined(CONV_INT8)
