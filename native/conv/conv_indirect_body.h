@@ -269,7 +269,7 @@ RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t m
   if (!s->ahead) return;
   const int64_t bytes = s->len * (int64_t)sizeof(xt);
   if (s->regular) {
-    t->pace = ceil_div(MR * (int64_t)sizeof(me), n), t->ahead = t->pixel[0] + mr * bytes + i * t->pace * t->run;
+    t->pace = ceil_div(s->mr * (int64_t)sizeof(me), n), t->ahead = t->pixel[0] + mr * bytes + i * t->pace * t->run;
     return;
   }
   if (j + 1 == b->tiles) return;

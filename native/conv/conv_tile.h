@@ -33,11 +33,19 @@
 #define RIDGE_SPREAD(x, m) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(m))
 #define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
 #define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
+#if !defined(CONV_INT8) // the factor from memory is the signed one
+#define RIDGE_MAC_SPREAD(acc, b, m) __asm__ volatile(CONV_MAC " %1%{1to16%}, %2, %0" : "+v"(acc) : "m"(m), "v"(b))
+#endif
 #endif
 #ifndef RIDGE_WIDE
 #define RIDGE_WIDE RIDGE_MR // pixels of a tile of one or two vectors
 #endif
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
+#if defined(CONV_FOURS)
+enum { FOURS = 1 }; // tiles that ask for the next one's pixels take four elements at once
+#else
+enum { FOURS = 0 };
+#endif
 #if defined(CONV_MAC)
 enum { ASKS = 1 }; // tiles ask for what the next one will read and write
 #else
@@ -131,8 +139,10 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
   }
 }
 
-#if defined(CONV_FOURS)
-// Elements at once times their rows of the panel, the pixels' pointers moved on: fewer counters around the multiply-adds (clang 37 instructions for 24, gcc 39, else 39 to 44).
+#if defined(RIDGE_MAC_SPREAD)
+#define CONV_MOVED
+// Elements at once times their rows of the panel, the pixels' pointers moved on: fewer counters around the multiply-adds (clang 37 instructions for 24, gcc 39, else 39 to 44),
+// and addresses without an index, with which a multiply-add that reads memory, as those of one vector do, would leave the front of the core as two operations.
 RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const int elements, const char *p[RIDGE_WIDE], const me *b, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   RIDGE_UNROLL_ALL
   for (int u = 0; u < elements; u++) {
@@ -141,7 +151,12 @@ RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const 
     for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + (u * nv + v) * VL));
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) {
-      RIDGE_SPREAD(x, ((const me_any *)p[i])[u]);
+      const me_any *factor = (const me_any *)p[i] + u;
+      if (nv == 1) {
+        RIDGE_MAC_SPREAD(acc[i][0], bv[0], *factor);
+        continue;
+      }
+      RIDGE_SPREAD(x, *factor);
       RIDGE_UNROLL_ALL
       for (int v = 0; v < nv; v++) RIDGE_MAC_REGISTER(acc[i][v], bv[v], x);
     }
@@ -159,19 +174,25 @@ RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const 
 RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t offset, int64_t run, const me *b,
                                          const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   const char *p[RIDGE_WIDE];
-#if defined(CONV_FOURS)
-  if (asks) {
+#if defined(CONV_MOVED)
+  if (nv == 1 || (asks && FOURS)) {
     RIDGE_UNROLL_ALL
     for (int i = 0; i < hi; i++) p[i] = pixel[i] + offset;
     int64_t n = run;
     for (; n >= 4; n -= 4) {
-      __builtin_prefetch(ahead);
-      __builtin_prefetch(ahead + 2 * pace);
+      if (asks) {
+        RIDGE_UNROLL_ALL
+        for (int j = 0; j < 4; j += nv == 1 ? 1 : 2) __builtin_prefetch(ahead + j * pace); // four elements of 12 pixels are three lines, of six 1.5
+        ahead += 4 * pace;
+        __asm__ volatile("" : "+m"(ahead)); // tiles of 12 pixels have no register for it
+      }
       b = tile_elements(hi, nv, 4, p, b, acc);
-      ahead += 4 * pace;
-      __asm__ volatile("" : "+r"(n), "+r"(b), "+r"(ahead));
+      __asm__ volatile("" : "+r"(n), "+r"(b));
     }
     for (; n > 0; n--) b = tile_elements(hi, nv, 1, p, b, acc);
+#if defined(CONV_HALVES)
+    if (half) tile_element(0, hi, nv, p, 0, b, 1, acc), b += nv * VL;
+#endif
     return b;
   }
 #endif
@@ -340,7 +361,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
   } else {
     for (int64_t taps = t->taps - rows; taps > 0; taps--, pixel += t->advance, from += t->pitch) {
       if (nv < EDGED && t->zero && outside(t->zero, mr, pixel)) b += run * nv * VL;
-      else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && mr <= RIDGE_MR && (nv > 1 || t->pace), t->ahead, t->pace, acc);
+      else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && (nv > 1 ? mr <= RIDGE_MR : t->pace > 0), t->ahead, t->pace, acc);
     }
 #if defined(CONV_ROWS)
     if (rows) {
