@@ -9,6 +9,8 @@
 // 5, sums leave a tile pixel by pixel: 1x1 layers over 64 channels 1.01 to 1.035 times as fast.
 // 6, K that does not fill panels of 64: 12 pixels by one and two vectors, even panels, vectors along channels for K up to 8: K = 32 1.07, 16 1.25, 8 1.8, 4 4 times as
 // fast (docs/kernels/conv.md, few output channels).
+// 7, K up to 16 without indexed addresses, rows of taps in one run up to 48 channels, K % 16 channels from registers: 3x3 to 16 1.05 to 1.25, 7x7 over 8 channels to 16 1.27
+// (docs/kernels/conv.md, one vector without indexed addresses).
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16
