@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8d0c83fdd2c6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=dfda4160907e
 #include "fakeperf.h"
 */
 import "C"

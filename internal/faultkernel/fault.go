@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8d0c83fdd2c6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=dfda4160907e
 #include "fault.h"
 */
 import "C"

@@ -5,6 +5,7 @@
 // 14 cycles for an element at two FMA a cycle, 10 loads of the panel and 7 broadcasts beside them.
 // Versions: 1, 8x32 tiles; its logic was tested through the model only. 2, 7x64, as the fp32 kernel.
 // 3, few output channels as conv2d_fp32_avx512_indirect: 3x3 to 16 1.2, to 12 1.3, to 4 3.7.
+// 4, as version 8 of conv2d_fp32_avx512_indirect: 3x3 over 16 to 64 channels 1.01 to 1.22.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16

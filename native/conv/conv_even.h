@@ -126,7 +126,7 @@ static const even_fn even_table[2][2][2][2] = {{EVEN_NAMES(5, 3), EVEN_NAMES(5, 
 
 // Whether tiles of mr pixels by so many vectors go this way; 0, or the pixels' distance.
 RIDGE_INLINE int64_t even_can(int64_t mr, int64_t nv, const tile *t) {
-  return mr >= EVEN_PIXELS && nv >= EVEN_VECTORS && t->taps == 1 && !t->keep && !t->add ? even_pitch(mr, t->pixel) : 0;
+  return mr >= EVEN_PIXELS && nv >= EVEN_VECTORS && t->taps == 1 && !t->keep && !t->tail && !t->add ? even_pitch(mr, t->pixel) : 0;
 }
 RIDGE_INLINE void run_even(int64_t mr, int64_t nv, const tile *t, int64_t pitch) {
   const ridge_conv_args *a = t->a;

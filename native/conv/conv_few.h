@@ -1,5 +1,4 @@
-// Few output channels, in the indirect convolution: the end of channels that do not fill a vector, and tiles of at most CONV_FEW channels whose
-// vectors lie along a tap's elements,
+// Few output channels, in the indirect convolution: tiles of at most CONV_FEW channels whose vectors lie along a tap's elements,
 //
 //   sums[i][k] = sum over taps t, vectors v of elements and lanes l of pixel[t][i][v*VL + l] * panel[t][v][k][l]
 //
@@ -11,55 +10,6 @@
 #define RIDGE_CONV_FEW_H
 
 #include "conv_tile.h"
-
-#if defined(RIDGE_VECTOR_X86) && RIDGE_VL == 16
-#define CONV_MASKS
-RIDGE_INLINE RIDGE_VT mv load_last(const yt *p, __mmask16 those) {
-#if defined(CONV_BF16)
-  return (mv)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(those, p)), 16);
-#else
-  return (mv)_mm512_maskz_loadu_epi32(those, p);
-#endif
-}
-
-// The end of n <= VL channels, theirs the bias (or NULL) and scale, of so many pixels, whose sums lie ld apart and whose places in y begin at `at`: as finish_vector.
-RIDGE_INLINE RIDGE_VT void finish_column(const ridge_conv_args *a, const yt *biases, const float *scales, const me *sums, int64_t ld, int64_t pixels, int64_t at, int64_t n) {
-  const __mmask16 those = (__mmask16)((1u << n) - 1);
-  const yt *residual = a->residual ? (const yt *)a->residual + at : NULL;
-  const int64_t K = a->K;
-  const int act = a->act;
-  mv bias = {0};
-  if (biases) bias = load_last(biases, those);
-#if defined(CONV_INT8)
-  if (scales) {
-    const ridge_vf scale = (ridge_vf)_mm512_maskz_loadu_ps(those, scales);
-    const float low = ridge_requant_low(act);
-    int8_t *y = (int8_t *)a->y + at;
-    for (int64_t i = 0; i < pixels; i++, y += K, sums += ld)
-      _mm_mask_storeu_epi8(y, those, _mm512_cvtepi32_epi8((__m512i)requantised(plus(*(const mv_any *)sums, bias), scale, low)));
-    return;
-  }
-#endif
-  (void)scales;
-  yt *y = (yt *)a->y + at;
-  for (int64_t i = 0; i < pixels; i++, y += K, sums += ld) {
-    mv v = *(const mv_any *)sums;
-    if (biases) v = plus(v, bias); // 0 would change -0
-    if (residual) v = plus(v, load_last(residual + i * K, those));
-#if !defined(CONV_INT8)
-    if (act == RIDGE_ACT_RELU) v = activate(v, RIDGE_ACT_RELU);
-    else if (act != RIDGE_ACT_NONE) v = activate_slowly(v, act);
-#endif
-#if defined(CONV_BF16)
-    yt out[VL];
-    store_bf16(out, v);
-    _mm256_mask_storeu_epi16(y, those, _mm256_loadu_si256((const __m256i *)out));
-#else
-    _mm512_mask_storeu_epi32(y, those, (__m512i)v);
-#endif
-  }
-}
-#endif
 
 #if defined(CONV_FEW)
 enum { FEW_SUMS = 32 };

@@ -8,8 +8,8 @@
 // NHWC in fp32 is read where it lies. Otherwise (NCHW, bf16, int8; groups of one and two vectors of outputs, whose pixels lie far apart) each block of pixels first copies
 // the rows of x that it sees, as pixels of channels in the type that is multiplied, with their
 // padding: one load and store per element of x and block, shared by all channels. Kernels over
-// few channels (the 3-channel stem) read a whole row of taps as one run, S*C elements that lie
-// together in such a copy, and in NHWC in the image (fp32, bf16 pairs): there only tiles at the image's edge
+// few channels (stems, and up to 64: merges) read a whole row of taps as one run, S*C elements that lie
+// together in such a copy, and in NHWC in the image (fp32, bf16 pairs): in long rows only tiles at the image's edge
 // copy what they see (strips). Their taps are rows, a constant pitch apart: a tile keeps one pointer for a pixel.
 // Filters are turned to panels [element][channel] block by block, never all at once, so that nothing is
 // written beyond the second-level cache: a panel is used for all pixels of the block at once.
@@ -247,6 +247,16 @@ static void repeat_last(const shape *s, block *b) {
 }
 #endif
 
+// Of n channels those that do not fill a vector: masks end them in the tile, or all are kept.
+RIDGE_INLINE void keep_rest(const shape *s, int64_t n, tile *t) {
+#if defined(CONV_MASKS)
+  t->tail = s->few ? 0 : n % VL, t->keep = s->few > 0;
+#else
+  (void)s;
+  t->keep = n % VL != 0;
+#endif
+}
+
 // One tile times a panel of so many vectors.
 RIDGE_INLINE void run(const shape *s, int64_t mr, int64_t vectors, tile *t) {
 #if defined(CONV_FEW)
@@ -276,7 +286,7 @@ RIDGE_INLINE void ask_ahead(const shape *s, const block *b, int64_t j, int64_t m
   if (!s->ahead) return;
   const int64_t bytes = s->len * (int64_t)sizeof(xt);
   if (s->regular) {
-    t->pace = ceil_div(MR * (int64_t)sizeof(me), n), t->ahead = t->pixel[0] + mr * bytes + i * t->pace * t->run;
+    t->pace = ceil_div(s->mr * (int64_t)sizeof(me), n), t->ahead = t->pixel[0] + mr * bytes + i * t->pace * t->run;
     return;
   }
   if (j + 1 == b->tiles) return;
@@ -294,8 +304,8 @@ RIDGE_VT static void given_even(const shape *s, const block *b, int64_t p0, int6
     const int64_t width = panel_width(s, p), n = panel_channels(s, p), bytes = s->depth * width * VL * (int64_t)sizeof(me);
     const char *row[RIDGE_WIDE];
     t->panel = (const me *)a->packed + (b->g * s->vectors + panel_first(s, p)) * s->depth * VL;
-    t->k = b->g * s->kg + panel_channel(s, p), t->keep = n % VL != 0, t->panels = 1;
-    for (int64_t i = p + 1; i < p1 && bytes > CONV_NEAR && b->small >= EVEN_PIXELS && width >= EVEN_VECTORS && !t->keep && panel_width(s, i) == width && panel_channels(s, i) == n; i++) t->panels++;
+    keep_rest(s, n, t), t->k = b->g * s->kg + panel_channel(s, p), t->panels = 1;
+    for (int64_t i = p + 1; i < p1 && bytes > CONV_NEAR && b->small >= EVEN_PIXELS && width >= EVEN_VECTORS && n % VL == 0 && panel_width(s, i) == width && panel_channels(s, i) == n; i++) t->panels++;
     for (int64_t j = 0, from = 0; j < b->tiles; j += t->tiles) {
       const int64_t mr = tile_pixels(b, j);
       t->pixel = pixels_of(s, b, j, from, mr, 0, row), t->at = (b->q0 + from) * a->K + t->k, t->next = mr * a->K, t->down = mr * pitch;
@@ -362,7 +372,7 @@ RIDGE_VT static void task_given(const shape *s, const block *b, int64_t p0, int6
         n = left < width * VL ? left : width * VL;
         ask_ahead(s, b, j, mr, p - first, end - first, &t);
         t.next = p + 1 < end ? n : mr * a->K - (t.k - b->g * s->kg - channel);
-        t.keep = n % VL != 0, t.panels = t.tiles = 1;
+        keep_rest(s, n, &t), t.panels = t.tiles = 1;
 #if defined(CONV_TWOS)
         if (t.run >= TWOS_ELEMENTS && n >= NR) { // whole panels in one call
           t.panels = end - p < left / NR ? end - p : left / NR;
@@ -419,7 +429,9 @@ RIDGE_VT static void task(const shape *s, block *b, int64_t g, int64_t u0, int64
       if (!s->given && (!s->kept || !b->have[p])) pack_panel(s, g, p, e.t0, e.t1, e.e0, e.e1, b->order, (me *)t.panel);
       int ask = p + 1 < p1 && !s->given && !(s->kept && b->have[p + 1]);
       b->have[s->kept ? p : 0] = 1;
-      t.keep = !last || !by_rows || panel_channels(s, p) % VL != 0, t.k = g * s->kg + panel_channel(s, p);
+      if (last && by_rows) keep_rest(s, panel_channels(s, p), &t);
+      else t.keep = 1;
+      t.k = g * s->kg + panel_channel(s, p);
       int64_t done = 0; // pixels finished: as many as are ready, in whole cache lines of NCHW rows
       for (int64_t j = 0, from = 0, mr; j < b->tiles; j++, from += mr) {
         mr = tile_pixels(b, j);

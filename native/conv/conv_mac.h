@@ -15,4 +15,15 @@ RIDGE_INLINE RIDGE_VT mv multiply_add(mv sum, mv b, mv x) {
 #endif
 }
 
+#if defined(CONV_MAC) // the instruction that multiplies and adds
+#define RIDGE_LOWER_HALF(x) __asm__ volatile("vpslld $16, %0, %0\n\tvpsrld $16, %0, %0" : "+v"(x)) // a mask would take a register
+#define RIDGE_BRING(x, m) __asm__ volatile("vmovups %1, %0" : "=v"(x) : "m"(m))
+#define RIDGE_SPREAD(x, m) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(m))
+#define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
+#define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
+#if !defined(CONV_INT8) // the factor from memory is the signed one
+#define RIDGE_MAC_SPREAD(acc, b, m) __asm__ volatile(CONV_MAC " %1%{1to16%}, %2, %0" : "+v"(acc) : "m"(m), "v"(b))
+#endif
+#endif
+
 #endif

@@ -185,14 +185,42 @@ static int few_win(const shape *s) {
 }
 #endif
 
+// Whether a row of taps is one run of S*cg elements, which a pixel reaches by one pointer, not S runs with pointers of their own. For that x is copied, unless it is anyway (`copied`),
+// a slab is all taps, and tiles of wide panels no longer leave out taps that lie outside the image (conv.md, rows of taps in one run).
+static int merges(const shape *s, int copied) {
+  const ridge_conv_args *a = s->a;
+  if (a->S == 1 || a->dil_w != 1) return 0;
+  if (s->cg < 16 && a->R * a->S * s->cg <= 512) return 1;
+#if defined(CONV_FEW)
+  if (s->kg <= CONV_FEW) return 0; // a copy takes as long as a few outputs
+#endif
+  if (a->R * packed(a->S * s->cg) > KC) return 0;
+#if defined(CONV_INT8) || defined(CONV_DOT)
+  if (a->layout == 0) return s->cg < 16; // longer filters there are turned by vectors, unless their taps lie in one run
+#endif
+  if (copied) return s->cg <= 64;
+  if (a->stride_h * a->stride_w > 1) return s->cg < 16; // a copy has several pixels for an output
+#if defined(CONV_EDGES)
+  if (panel_width(s, 0) >= EDGED) return s->cg <= (a->pad_h + a->pad_w == 0 || a->Ho * a->Wo >= 1024 ? 24 : 16);
+#endif
+  return s->cg <= 48;
+}
+
 static shape shape_of(const ridge_conv_args *a, int nthreads) {
   shape s = {.a = a, .cg = a->C / a->groups, .kg = a->K / a->groups};
+  s.vectors = ceil_div(s.kg, VL), s.panels = ceil_div(s.vectors, RIDGE_NV), s.narrow = s.vectors / s.panels, s.wider = s.vectors % s.panels;
   // Pixels of a group lie a whole pixel apart in NHWC, often by a power of two: where they are used for few outputs and for several taps, side by side in a copy.
   const int gathers = a->groups > 1 && a->R * a->S > 1 && s.kg <= 2 * VL && s.kg % VL == 0 && a->R * a->S * s.cg <= CONV_KC;
-  s.merged = a->S > 1 && a->dil_w == 1 && (gathers || (s.cg < 16 && a->R * a->S * s.cg <= 512)), s.px = s.merged ? s.cg : pitch_of(s.cg);
 #if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
-  s.strips = s.merged && a->layout == 1 && a->groups == 1;
-  s.window = !s.strips && (a->layout == 0 || s.merged || gathers || s.px != s.cg);
+  const int copied = gathers || a->layout == 0 || pitch_of(s.cg) != s.cg;
+#else
+  const int copied = 1;
+#endif
+  s.merged = (gathers && a->S > 1 && a->dil_w == 1) || merges(&s, copied), s.px = s.merged ? s.cg : pitch_of(s.cg);
+#if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
+  // Short rows have most of their tiles at an edge or across two rows: a copy of all that a block sees has fewer elements than their strips, which overlap.
+  s.strips = s.merged && a->layout == 1 && a->groups == 1 && a->Wo >= 112;
+  s.window = !s.strips && (copied || s.merged);
 #else
   s.window = 1;
 #endif
@@ -206,8 +234,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
   s.far = !ASKS || a->N * a->Ho * a->Wo * a->K * size >= nthreads * (int64_t)CONV_FAR_Y;
   s.ahead = ASKS && !s.window && a->R * a->S == 1 && a->groups == 1 && a->N * a->H * a->W * a->C * (int64_t)sizeof(xt) >= far;
   s.taps = s.merged ? a->R : a->R * a->S, s.listed = s.merged ? 1 : s.taps, s.len = s.merged ? a->S * s.px : s.cg;
-  s.vectors = ceil_div(s.kg, VL), s.panels = ceil_div(s.vectors, RIDGE_NV), s.narrow = s.vectors / s.panels, s.wider = s.vectors % s.panels;
-  s.mr = panel_width(&s, 0) > 2 || (s.ahead && s.regular) ? MR : RIDGE_WIDE; // wide tiles have no register for what is asked for
+  s.mr = panel_width(&s, 0) > 2 || (panel_width(&s, 0) == 2 && s.ahead && s.regular) ? MR : RIDGE_WIDE; // 12 by two have no register for what is asked for
 #if defined(CONV_FEW)
   if (few_win(&s)) s.few = s.vectors = s.narrow = s.kg, s.panels = 1, s.wider = 0, s.mr = few_pixels[s.kg - 1];
 #endif

@@ -25,19 +25,18 @@
 #define RIDGE_CONV_TILE_H
 
 #include "conv_mac.h"
+#include "conv_masks.h"
 #include "conv_turn.h"
 
-#if defined(CONV_MAC) // the instruction that multiplies and adds
-#define RIDGE_LOWER_HALF(x) __asm__ volatile("vpslld $16, %0, %0\n\tvpsrld $16, %0, %0" : "+v"(x)) // a mask would take a register
-#define RIDGE_BRING(x, m) __asm__ volatile("vmovups %1, %0" : "=v"(x) : "m"(m))
-#define RIDGE_SPREAD(x, m) __asm__ volatile("vbroadcastss %1, %0" : "=v"(x) : "m"(m))
-#define RIDGE_MAC_REGISTER(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "v"(b), "v"(x))
-#define RIDGE_MAC_MEMORY(acc, b, x) __asm__ volatile(CONV_MAC " %1, %2, %0" : "+v"(acc) : "m"(b), "v"(x))
-#endif
 #ifndef RIDGE_WIDE
 #define RIDGE_WIDE RIDGE_MR // pixels of a tile of one or two vectors
 #endif
 enum { NR = RIDGE_NV * RIDGE_VL, MR = RIDGE_MR };
+#if defined(CONV_FOURS)
+enum { FOURS = 1 }; // tiles that ask for the next one's pixels take four elements at once
+#else
+enum { FOURS = 0 };
+#endif
 #if defined(CONV_MAC)
 enum { ASKS = 1 }; // tiles ask for what the next one will read and write
 #else
@@ -64,6 +63,7 @@ typedef struct tile {
   int64_t pixels;  // CONV_FEW: of the tile
   int add;         // sums hold a part already
   int keep;        // leave the result in sums; else finish it
+  int64_t tail;    // CONV_MASKS: channels of the panel's last vector, if it is not whole
   const ridge_conv_args *a;
   int64_t next;  // from at to where the next tile writes
   int far;       // y comes from beyond L2: the next tile's lines are asked for
@@ -132,8 +132,10 @@ RIDGE_INLINE RIDGE_VT void tile_element(const int lo, const int hi, const int nv
   }
 }
 
-#if defined(CONV_FOURS)
-// Elements at once times their rows of the panel, the pixels' pointers moved on: fewer counters around the multiply-adds (clang 37 instructions for 24, gcc 39, else 39 to 44).
+#if defined(RIDGE_MAC_SPREAD)
+#define CONV_MOVED
+// Elements at once times their rows of the panel, the pixels' pointers moved on: fewer counters around the multiply-adds (clang 37 instructions for 24, gcc 39, else 39 to 44),
+// and addresses without an index, with which a multiply-add that reads memory, as those of one vector do, would leave the front of the core as two operations.
 RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const int elements, const char *p[RIDGE_WIDE], const me *b, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   RIDGE_UNROLL_ALL
   for (int u = 0; u < elements; u++) {
@@ -142,7 +144,12 @@ RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const 
     for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + (u * nv + v) * VL));
     RIDGE_UNROLL_ALL
     for (int i = 0; i < mr; i++) {
-      RIDGE_SPREAD(x, ((const me_any *)p[i])[u]);
+      const me_any *factor = (const me_any *)p[i] + u;
+      if (nv == 1) {
+        RIDGE_MAC_SPREAD(acc[i][0], bv[0], *factor);
+        continue;
+      }
+      RIDGE_SPREAD(x, *factor);
       RIDGE_UNROLL_ALL
       for (int v = 0; v < nv; v++) RIDGE_MAC_REGISTER(acc[i][v], bv[v], x);
     }
@@ -160,19 +167,25 @@ RIDGE_INLINE RIDGE_VT const me *tile_elements(const int mr, const int nv, const 
 RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int nv, const char *const *pixel, int64_t offset, int64_t run, const me *b,
                                          const int64_t half, const int asks, const char *ahead, const int64_t pace, mv acc[RIDGE_WIDE][RIDGE_NV]) {
   const char *p[RIDGE_WIDE];
-#if defined(CONV_FOURS)
-  if (asks) {
+#if defined(CONV_MOVED)
+  if (nv == 1 || (asks && FOURS)) {
     RIDGE_UNROLL_ALL
     for (int i = 0; i < hi; i++) p[i] = pixel[i] + offset;
     int64_t n = run;
     for (; n >= 4; n -= 4) {
-      __builtin_prefetch(ahead);
-      __builtin_prefetch(ahead + 2 * pace);
+      if (asks) {
+        RIDGE_UNROLL_ALL
+        for (int j = 0; j < 4; j += nv == 1 ? 1 : 2) __builtin_prefetch(ahead + j * pace); // four elements of 12 pixels are three lines, of six 1.5
+        ahead += 4 * pace;
+        __asm__ volatile("" : "+m"(ahead)); // tiles of 12 pixels have no register for it
+      }
       b = tile_elements(hi, nv, 4, p, b, acc);
-      ahead += 4 * pace;
-      __asm__ volatile("" : "+r"(n), "+r"(b), "+r"(ahead));
+      __asm__ volatile("" : "+r"(n), "+r"(b));
     }
     for (; n > 0; n--) b = tile_elements(hi, nv, 1, p, b, acc);
+#if defined(CONV_HALVES)
+    if (half) tile_element(0, hi, nv, p, 0, b, 1, acc), b += nv * VL;
+#endif
     return b;
   }
 #endif
@@ -232,61 +245,7 @@ RIDGE_INLINE RIDGE_VT void store_pixel(yt *y, const int nv, const mv acc[RIDGE_N
 #include "conv_even.h"
 #endif
 
-#if defined(RIDGE_MAC_MEMORY) && !defined(CONV_INT8)
-#define CONV_ROWS
-// The last tap of a whole tile, whose last two elements go pixel by pixel, each pixel to its end and to y before the next one. Behind the
-// tile all stores at once hold up the next tile's multiply-adds: on Zen 4 28 of 512 bits by 48 cycles, one for every two multiply-adds by none.
-// (Five of a pixel's eight factors come from memory then, which loads have room for.) The bias comes
-// before the last two elements, where four registers are free for it: behind them it would have to be loaded for each pixel, which costs what
-// this gains (0.98 to 1.0), and from the start each partial sum would be rounded at its size.
-// Requantised bytes are not written so: their arithmetic, not their stores, is what a tile's end takes.
-RIDGE_INLINE RIDGE_VT void tile_rows(const tile *t, const char *const *pixel, int64_t from, int64_t run, const me *b, mv acc[RIDGE_WIDE][RIDGE_NV]) {
-  b = tile_tap(0, RIDGE_MR, RIDGE_NV, pixel, from, run - 2, b, 0, ASKS, t->ahead, t->pace, acc);
-  __asm__ volatile("" : "+r"(t) : : "memory"); // beside its pointers the loop has registers for nothing but t: all else is read again
-  pixel = t->pixel + (t->taps - 1) * t->advance;
-  from = t->from * (int64_t)sizeof(me) + (t->taps - 1) * t->pitch + (t->run - 2) * (int64_t)sizeof(me);
-  const ridge_conv_args *a = t->a;
-  const int64_t K = a->K;
-  if (a->bias) {
-    RIDGE_UNROLL_ALL
-    for (int v = 0; v < RIDGE_NV; v++) {
-      const mv bias = load_out((const yt *)a->bias + t->k + v * VL);
-      RIDGE_UNROLL_ALL
-      for (int i = 0; i < RIDGE_MR; i++) acc[i][v] = plus(acc[i][v], bias);
-    }
-  }
-  mv bv[RIDGE_NV - 1];
-  RIDGE_UNROLL_ALL
-  for (int v = 0; v < RIDGE_NV - 1; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + v * VL));
-  RIDGE_UNROLL_ALL
-  for (int i = 0; i < RIDGE_MR; i++) {
-    const me_any *p = (const me_any *)(pixel[i] + from);
-    mv x;
-    RIDGE_SPREAD(x, p[0]);
-    RIDGE_UNROLL_ALL
-    for (int v = 0; v < RIDGE_NV - 1; v++) RIDGE_MAC_REGISTER(acc[i][v], bv[v], x);
-    RIDGE_MAC_MEMORY(acc[i][RIDGE_NV - 1], *(const mv_any *)(b + (RIDGE_NV - 1) * VL), x);
-    RIDGE_SPREAD(x, p[1]);
-    RIDGE_UNROLL_ALL
-    for (int v = 0; v < RIDGE_NV; v++) RIDGE_MAC_MEMORY(acc[i][v], *(const mv_any *)(b + NR + v * VL), x);
-    if (t->add) {
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < RIDGE_NV; v++) acc[i][v] = plus(acc[i][v], *(const mv_any *)(t->sums + i * NR + v * VL));
-    }
-    const int64_t at = t->at + i * K;
-    if (a->residual) {
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < RIDGE_NV; v++) acc[i][v] = plus(acc[i][v], load_out((const yt *)a->residual + at + v * VL));
-    }
-    if (a->act == RIDGE_ACT_RELU) {
-      RIDGE_UNROLL_ALL
-      for (int v = 0; v < RIDGE_NV; v++) acc[i][v] = activate(acc[i][v], RIDGE_ACT_RELU);
-    }
-    store_pixel((yt *)a->y + at, RIDGE_NV, acc[i]);
-    __asm__ volatile("" ::: "memory"); // pixels in this order
-  }
-}
-#endif
+#include "conv_tile_end.h"
 
 // edges: the tile has some.
 RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges, const tile *t) {
@@ -298,7 +257,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
 #endif
   mv acc[RIDGE_WIDE][RIDGE_NV];
 #if defined(CONV_ROWS)
-  const int rows = mr == RIDGE_MR && nv == RIDGE_NV && !edges && !t->keep && !t->half && t->run >= 2 && t->taps > 0;
+  const int rows = mr == RIDGE_MR && nv == RIDGE_NV && !edges && !t->keep && !t->tail && !t->half && t->run >= 2 && t->taps > 0;
 #else
   const int rows = 0;
 #endif
@@ -345,7 +304,7 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
   } else {
     for (int64_t taps = t->taps - rows; taps > 0; taps--, pixel += t->advance, from += t->pitch) {
       if (nv < EDGED && t->zero && outside(t->zero, mr, pixel)) b += run * nv * VL;
-      else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && mr <= RIDGE_MR && (nv > 1 || t->pace), t->ahead, t->pace, acc);
+      else b = tile_tap(0, mr, nv, pixel, from, run, b, half, ASKS && (nv > 1 ? mr <= RIDGE_MR : t->pace > 0), t->ahead, t->pace, acc);
     }
 #if defined(CONV_ROWS)
     if (rows) {
@@ -370,6 +329,12 @@ RIDGE_INLINE RIDGE_VT void tile_body(const int mr, const int nv, const int edges
     return;
   }
   const ridge_conv_args *a = t->a;
+#if defined(CONV_MASKS)
+  if (t->tail) {
+    tile_tail(mr, nv, t, acc);
+    return;
+  }
+#endif
   if (a->bias) {
     RIDGE_UNROLL_ALL
     for (int v = 0; v < nv; v++) {

@@ -35,9 +35,17 @@ var wide = []string{
 	"n=1 c=12 h=9 w=20 k=16 r=7 pad=3", "n=1 c=5000 h=1 w=11 k=9 r=1 bias=1 act=relu residual=1", "n=1 c=530 h=3 w=4 k=20 pad=1", "n=1 c=1300 h=2 w=5 k=112 r=1 bias=1 act=relu", "n=1 c=20 h=5 w=9 k=100 pad=1",
 }
 
+// runs: rows of taps in one run though a tap alone has a vector of channels and more, in copies and (rows of 112 and more) in the image with strips at its edges; one, two
+// and four vectors of outputs; runs that end within four elements and within a unit; groups, several images, steps of copies, windows too large for it, dilation.
+var runs = []string{
+	"n=2 c=16 h=6 w=7 k=64 pad=1 bias=1 act=relu", "n=1 c=24 h=5 w=8 k=80", "n=1 c=33 h=7 w=13 k=16 pad=1 residual=1", "n=1 c=47 h=5 w=9 k=30 r=2 s=3 pad=1 bias=1 act=gelu", "n=2 c=40 h=6 w=6 k=32 groups=2 pad=1 bias=1",
+	"n=1 c=17 h=3 w=115 k=12 pad=1 residual=1 act=relu", "n=1 c=16 h=2 w=120 k=64 pad=1 bias=1", "n=1 c=5 h=6 w=230 k=20 r=5 stride=2 pad=2", "n=1 c=30 h=9 w=10 k=17 r=7 pad=3", "n=1 c=61 h=8 w=7 k=33 stride=2 pad=1 residual=1",
+	"n=1 c=24 h=33 w=34 k=72 pad=1", "n=1 c=64 h=6 w=9 k=24 r=1 s=3 dilation=2", "n=1 c=15 h=7 w=7 k=24 r=9 pad=4",
+}
+
 func TestConvolutionsOfFewOutputChannelsMatchTheExpectation(t *testing.T) {
 	var list []op.Op
-	for i, s := range slices.Concat(few, wide) {
+	for i, s := range slices.Concat(few, wide, runs) {
 		for j, d := range []record.DType{record.FP32, record.BF16, record.INT8} {
 			if kerneltest.Sparse() && (i+j)%2 == 1 {
 				continue
@@ -60,7 +68,7 @@ func TestConvolutionsOfFewOutputChannelsMatchTheExpectation(t *testing.T) {
 
 // A pixel that is infinite reaches the outputs whose window holds it and no other: lanes behind a tap's last channel are not multiplied.
 func TestInfinitePixelsStayInTheirWindows(t *testing.T) {
-	for _, shape := range []string{"c=19 h=5 w=9 k=3", "c=17 h=5 w=9 k=12", "c=5 h=5 w=9 k=2", "c=24 h=5 w=9 k=20"} {
+	for _, shape := range []string{"c=19 h=5 w=9 k=3", "c=17 h=5 w=9 k=12", "c=5 h=5 w=9 k=2", "c=24 h=5 w=9 k=20", "c=16 h=5 w=9 k=64", "c=48 h=5 w=9 k=12"} {
 		for _, d := range []record.DType{record.FP32, record.BF16} {
 			for _, layout := range []string{"nchw", "nhwc"} {
 				text := fmt.Sprintf("n=1 r=3 pad=1 layout=%s %s", layout, shape)

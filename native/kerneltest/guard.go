@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8d0c83fdd2c6
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=dfda4160907e
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
