@@ -135,6 +135,7 @@ type Rows struct {
 	Cols, Offset      int
 	X, R, Gamma, Beta []float64
 	Eps               float64
+	Columns           bool // softmax of each column in place of each row
 }
 
 // Norm evaluates softmax, a norm or an addition and a norm with the named kernel on chosen values, on the calling thread: the way
@@ -173,6 +174,9 @@ func Norm(kernelName, opName string, r Rows) (z, y []float64, err error) {
 		defer f()
 	}
 	args.rows, args.cols, args.dim, args.op, args.eps = C.int64_t(n/r.Cols), C.int64_t(r.Cols), 1, code, C.double(r.Eps)
+	if r.Columns {
+		args.dim = 0
+	}
 	bytes := C.team_scratch(kern, args, 1)
 	ws := kernel.Alloc(uintptr(bytes) + 64)
 	defer kernel.Free(ws)

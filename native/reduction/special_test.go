@@ -223,3 +223,34 @@ func TestNormsOfNumbersWhoseSquaresLeaveFP32(t *testing.T) {
 		}
 	}
 }
+
+// Equal numbers one after another round the same way, so that errors of a long sum of them add up: columns of one number below a larger one. The
+// bound is softmax's, 2 u of the magnitude that op.Norm gives it.
+func TestSoftmaxOfColumnsThatRepeatANumber(t *testing.T) {
+	const cols = 37
+	for _, rows := range []int{5, 17, 21, 32, 33, 100, 1000} {
+		r := reduction.Rows{Cols: cols, Columns: true, X: make([]float64, rows*cols)}
+		for i := range r.X {
+			if i >= cols {
+				r.X[i] = -float64(i%cols+1) / 16
+			}
+		}
+		for _, k := range normKernels(t, "softmax", record.FP32) {
+			_, y, err := reduction.Norm(k, "softmax", r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, got := range y {
+				below := r.X[cols+i%cols]
+				e := math.Exp(below)
+				sum := 1 + float64(rows-1)*e
+				want := math.Exp(r.X[i]) / sum
+				bound := 2 * 0x1p-24 * want * (2 - r.X[i] - float64(rows-1)*e*below/sum)
+				if math.Abs(got-want) > bound {
+					t.Errorf("%s, %d rows, element (%d,%d): %g, want %g ± %.2g", k, rows, i/cols, i%cols, got, want, bound)
+					break
+				}
+			}
+		}
+	}
+}
