@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=dfda4160907e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1c57740db92f
 #include "fakeperf.h"
 */
 import "C"

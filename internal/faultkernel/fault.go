@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=dfda4160907e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1c57740db92f
 #include "fault.h"
 */
 import "C"
