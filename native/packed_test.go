@@ -27,6 +27,8 @@ type packedOp struct {
 var packedOps = []packedOp{
 	{"conv2d", record.FP32, map[string]string{"n": "1", "c": "512", "h": "7", "w": "7", "k": "160", "r": "1", "layout": "nhwc", "bias": "1", "act": "relu"}},
 	{"conv2d", record.FP32, map[string]string{"n": "1", "c": "512", "h": "7", "w": "7", "k": "88", "pad": "1", "layout": "nhwc"}},
+	// More elements than a slab of most kernels, a residual and an activation behind the bias; more tiles than one, and panels of three and four vectors.
+	{"conv2d", record.FP32, map[string]string{"n": "1", "c": "2048", "h": "7", "w": "7", "k": "112", "r": "1", "layout": "nhwc", "bias": "1", "act": "relu", "residual": "1"}},
 	{"conv2d", record.BF16, map[string]string{"n": "1", "c": "256", "h": "7", "w": "7", "k": "96", "r": "1", "layout": "nhwc"}},
 	{"gemm", record.FP32, map[string]string{"m": "64", "n": "300", "k": "600"}},
 	// More rows than go by dot products along K where nothing is packed (gemm_dots.h), and columns than go by small tiles (gemm_small.h), rows too long to meet rows (gemm_cross.h): their sums have another order.

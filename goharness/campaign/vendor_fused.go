@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ridge/goharness/fusion"
+	"ridge/goharness/measure"
 	"ridge/goharness/record"
 )
 
@@ -161,9 +162,9 @@ func slower(ratio float64, than string, by float64) string {
 
 // shown is a library's fused primitive as the document has it, of the comparison with ridge's.
 func shown(s *side, way string, r record.Result) *record.VendorFused {
-	a := r.Arms[0]
+	a, ratio := r.Arms[0], measure.AcrossVisits(*r.Ratio)
 	out := &record.VendorFused{Library: way, Version: s.found.Version, Kernels: a.Kernels, LatencyMS: a.Time.MedianNS / 1e6,
-		Ratio: r.Ratio.Value, RatioCI95: r.Ratio.CI95, Trials: len(r.Ratio.Quartets)}
+		Ratio: ratio.Value, RatioCI95: ratio.CI95, Trials: len(ratio.Quartets)}
 	if len(a.Libraries) > 0 {
 		out.CodePath = strings.TrimSpace(strings.TrimPrefix(a.Libraries[0], s.Name+" "+s.found.Version))
 	}

@@ -18,6 +18,7 @@
 #define CONV_FEW 8
 #define RIDGE_VT
 #define CONV_FP32
+#define CONV_FOURS
 #define CONV_FN ridge_conv2d_fp32_avx512fp16_indirect_model
 #define CONV_KC 1152
 #include "conv_indirect_body.h"

@@ -6,6 +6,9 @@
 // pixels: an element of 6x64 takes 35 instructions, 34 of which do the work (six pointers: 39), which counts beside a busy thread on the other half of the core.
 // What was measured: docs/kernels/conv.md, Emerald Rapids.
 #define CONV_EVEN
+#if !defined(CONV_FP32) || defined(CONV_EDGES)
+#error "even tiles take whole fp32 elements and no account of edges"
+#endif
 enum { EVEN_PIXELS = 5, EVEN_VECTORS = 3 }; // the least of a tile
 
 #define EVEN_AT_0 "(%[low])"
@@ -28,6 +31,12 @@ enum { EVEN_PIXELS = 5, EVEN_VECTORS = 3 }; // the least of a tile
     for (int v = 0; v < nv; v++) RIDGE_BRING(bv[v], *(const mv_any *)(b + ((e) * nv + v) * VL));                \
     EVEN_PIXEL(0, at) EVEN_PIXEL(1, at) EVEN_PIXEL(2, at) EVEN_PIXEL(3, at) EVEN_PIXEL(4, at) EVEN_PIXEL(5, at) \
   } while (0)
+#define EVEN_ONE_BY_ONE(n)                                             \
+  for (; n > 0; n--) {                                                 \
+    EVEN_ELEMENT(0, "0");                                              \
+    low += sizeof(me), high += sizeof(me), b += nv * VL;               \
+    __asm__ volatile("" : "+r"(n), "+r"(b), "+r"(low), "+r"(high));    \
+  }
 #define EVEN_SUMS(i, v)            \
   RIDGE_UNROLL_ALL                 \
   for (int i = 0; i < mr; i++)     \
@@ -47,7 +56,9 @@ RIDGE_INLINE int64_t even_pitch(int64_t mr, const char *const *pixel) {
 RIDGE_INLINE RIDGE_VT void even_tiles(const int mr, const int nv, const int asks, const int plain, const tile *t, const int64_t pitch) {
   const int64_t side = nv * VL * (int64_t)sizeof(yt);
   const ridge_conv_args *a = t->a;
-  const int64_t row = a->K * (int64_t)sizeof(yt), run = t->run, panels = t->panels, all = panels * run * nv * VL, pace = 4 * t->pace, rest = run % 4 * t->pace;
+  const int64_t row = a->K * (int64_t)sizeof(yt), run = t->run, panels = t->panels, all = panels * run * nv * VL;
+  const int64_t two = !plain && mr == RIDGE_MR && nv == RIDGE_NV && run >= 2 ? 2 : 0; // elements behind the bias: the same bits as tile_rows
+  const int64_t pace = 4 * t->pace, rest = (two + (run - two) % 4) * t->pace;
   const int64_t next_x = t->down, next_y = mr * row - panels * side;
   const char *low = t->pixel[0] + t->from * (int64_t)sizeof(me), *high = low + 3 * pitch, *ahead = t->ahead, *y = (const char *)((const yt *)a->y + t->at);
   const char *residual = a->residual ? (const char *)((const yt *)a->residual + t->at) : NULL;
@@ -65,7 +76,7 @@ RIDGE_INLINE RIDGE_VT void even_tiles(const int mr, const int nv, const int asks
     }
     mv acc[RIDGE_MR][RIDGE_NV];
     EVEN_SUMS(i, v) acc[i][v] = (mv){0};
-    int64_t n = run;
+    int64_t n = run - two;
     for (; n >= 4; n -= 4) {
       if (asks) {
         __builtin_prefetch(ahead);
@@ -80,11 +91,7 @@ RIDGE_INLINE RIDGE_VT void even_tiles(const int mr, const int nv, const int asks
       __asm__ volatile("" : "+r"(n), "+r"(b), "+r"(low), "+r"(high), "+r"(ahead));
       EVEN_SUMS(i, v) __asm__ volatile("" : "+v"(acc[i][v])); // else gcc moves some of them about
     }
-    for (; n > 0; n--) {
-      EVEN_ELEMENT(0, "0");
-      low += sizeof(me), high += sizeof(me), b += nv * VL;
-      __asm__ volatile("" : "+r"(n), "+r"(b), "+r"(low), "+r"(high));
-    }
+    EVEN_ONE_BY_ONE(n);
     if (!plain && bias) {
       RIDGE_UNROLL_ALL
       for (int v = 0; v < nv; v++) {
@@ -93,6 +100,10 @@ RIDGE_INLINE RIDGE_VT void even_tiles(const int mr, const int nv, const int asks
         for (int i = 0; i < mr; i++) acc[i][v] = plus(acc[i][v], one);
       }
       bias += nv * VL;
+    }
+    if (two) {
+      n = two;
+      EVEN_ONE_BY_ONE(n);
     }
     if (!plain && residual) {
       const char *from = residual;

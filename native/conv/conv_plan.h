@@ -30,7 +30,7 @@ typedef struct shape {
   int64_t px;           // elements of a pixel in a copy: its channels, padded to whole units where a tap is a pixel
   int half;             // merged taps of bf16 end within a unit
   int merged;           // a tap is a row of the kernel: S*cg elements that lie together
-  int window;           // x is read through a copy: another layout or type, or merged taps
+  int window;           // x is read through a copy: another layout or type, merged taps, or a group's pixels side by side
   int strips;           // merged taps are read in place; tiles that see the image's edge copy what they see
   int64_t taps, len;    // taps and their elements (of x)
   int64_t listed;       // taps of a tile that have pointers of their own: all, or (merged) one, which the others follow
@@ -80,7 +80,7 @@ RIDGE_INLINE int64_t panel_rows(const shape *s, int64_t n) { return s->few ? cei
 static void divide_reduction(shape *s) {
   int64_t want = KC * PAIR * RIDGE_NV / panel_width(s, 0), unit = 8, n; // as many bytes of a narrower panel
 #if defined(CONV_FOURS)
-  if (s->a->packing && s->regular && s->len <= 2 * want) want = s->len; // half of L2, and sums need not wait
+  if (s->regular && s->len <= 2 * want) want = s->len; // as many bytes again (576 KiB), and sums need not wait
 #endif
 #if defined(CONV_FEW)
   if (s->few) want = few_bytes(s->few) / (s->few * (int64_t)sizeof(me)) * PAIR, unit = VL * PAIR;
@@ -185,18 +185,21 @@ static int few_win(const shape *s) {
 }
 #endif
 
-// Whether a row of taps is one run of S*cg elements, which a pixel reaches by one pointer, not S runs with pointers of their own. For that x is copied, unless it is anyway (`copied`),
-// a slab is all taps, and tiles of wide panels no longer leave out taps that lie outside the image (conv.md, rows of taps in one run).
-static int merges(const shape *s, int copied) {
+// Whether a row of taps is one run of S*cg elements, which a pixel reaches by one pointer, not S runs with pointers of their own. For that x is copied, unless it is anyway (`copied`) or
+// its rows are long (strips); a slab is all taps, and tiles of wide panels no longer leave out taps that lie outside the image (conv.md, rows of taps in one run).
+static int merges(const shape *s, int gathers, int copied) {
   const ridge_conv_args *a = s->a;
   if (a->S == 1 || a->dil_w != 1) return 0;
   if (s->cg < 16 && a->R * a->S * s->cg <= 512) return 1;
+  if (a->R * packed(a->S * s->cg) > KC) return 0;
+#if defined(CONV_DOT)
+  if (a->layout == 0) return s->cg < 16; // longer filters there are turned by vectors, unless their taps lie in one run
+#elif defined(CONV_INT8)
+  if (a->layout == 0) return 0; // as there
+#endif
+  if (gathers) return 1;
 #if defined(CONV_FEW)
   if (s->kg <= CONV_FEW) return 0; // a copy takes as long as a few outputs
-#endif
-  if (a->R * packed(a->S * s->cg) > KC) return 0;
-#if defined(CONV_INT8) || defined(CONV_DOT)
-  if (a->layout == 0) return s->cg < 16; // longer filters there are turned by vectors, unless their taps lie in one run
 #endif
   if (copied) return s->cg <= 64;
   if (a->stride_h * a->stride_w > 1) return s->cg < 16; // a copy has several pixels for an output
@@ -216,7 +219,7 @@ static shape shape_of(const ridge_conv_args *a, int nthreads) {
 #else
   const int copied = 1;
 #endif
-  s.merged = (gathers && a->S > 1 && a->dil_w == 1) || merges(&s, copied), s.px = s.merged ? s.cg : pitch_of(s.cg);
+  s.merged = merges(&s, gathers, copied), s.px = s.merged ? s.cg : pitch_of(s.cg);
 #if defined(CONV_FP32) || defined(CONV_BF16) && defined(CONV_DOT)
   // Short rows have most of their tiles at an edge or across two rows: a copy of all that a block sees has fewer elements than their strips, which overlap.
   s.strips = s.merged && a->layout == 1 && a->groups == 1 && a->Wo >= 112;

@@ -177,7 +177,8 @@ RIDGE_INLINE RIDGE_VT const me *tile_tap(const int lo, const int hi, const int n
         RIDGE_UNROLL_ALL
         for (int j = 0; j < 4; j += nv == 1 ? 1 : 2) __builtin_prefetch(ahead + j * pace); // four elements of 12 pixels are three lines, of six 1.5
         ahead += 4 * pace;
-        __asm__ volatile("" : "+m"(ahead)); // tiles of 12 pixels have no register for it
+        if (nv == 1) __asm__ volatile("" : "+m"(ahead)); // tiles of 12 pixels have no register for it
+        else __asm__ volatile("" : "+r"(ahead));
       }
       b = tile_elements(hi, nv, 4, p, b, acc);
       __asm__ volatile("" : "+r"(n), "+r"(b));

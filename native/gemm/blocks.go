@@ -29,7 +29,7 @@ import (
 //	large        all others
 //
 // Up to 3 rows, which most kernels do not pack for, up to 24 rows against B stored [N,K] (gemm_dots.h; AVX-512 64, but tiles pack for
-// them), products that gemm_small_way.h takes, and GEMVs have none ("").
+// them), products that gemm_small_way.h, gemm_panels.h and gemm_dots_tall.h take, and GEMVs have none ("").
 func Class(o op.Op) string {
 	g, ok := o.(*op.Gemm)
 	if !ok || g.M <= 3 || g.TransB && g.M <= 24 || g.N == 0 || g.K == 0 || small(g) {
@@ -48,7 +48,7 @@ func Class(o op.Op) string {
 	return "large"
 }
 
-// small is is_small of gemm_small_way.h for some number of threads: how much of a 16-bit A a thread has to widen depends on it, and
+// small is is_small of gemm_small_way.h for some number of threads, and the ways of panels and tall: how much of a 16-bit A a thread has to widen depends on it, and
 // block sizes would keep the product from that way where it is open.
 func small(g *op.Gemm) bool {
 	size := int64(4)
@@ -56,6 +56,9 @@ func small(g *op.Gemm) bool {
 		size = 8
 	}
 	if g.D.Size() >= 4 && !g.Packed && g.N <= 4 && (g.TransB || g.N == 1 && g.LDB <= 1) { // dot products along K: gemm_small.h, gemm_cross.h
+		return true
+	}
+	if panels(g, size) || tall(g) {
 		return true
 	}
 	if !g.D.Float() || g.N > 1<<12 || g.K > C.GEMM_SLIM_K || g.N*g.K*size > C.GEMM_SMALL_B {
@@ -77,6 +80,26 @@ func slim(g *op.Gemm, size int64) bool {
 		return g.N*size <= 1024 && g.K >= 128
 	}
 	return max(g.LDB, g.N)*size < 4096 && g.N*size <= 768
+}
+
+// panels is is_panels of gemm_panels.h where it holds for most: rows of A where they lie against panels of B.
+func panels(g *op.Gemm, size int64) bool {
+	bytes, least := g.N*g.K*size, int64(1<<20)
+	switch {
+	case g.D.Size() < 4 || g.K > C.GEMM_SLIM_K || bytes > least*3/2:
+		return false
+	case !g.Packed:
+		return bytes <= least && g.K <= 32 && g.M >= 128 && g.N >= 96 && g.M*g.N*size > least
+	}
+	return g.M <= 32 || bytes <= least && (g.K <= 32 || g.N*size <= 768)
+}
+
+// tall is is_tall of gemm_dots_tall.h with vectors of 16 lanes: few columns of 16-bit products by dot products along K.
+func tall(g *op.Gemm) bool {
+	if g.D.Size() != 2 || g.Packed || g.N > 12 || g.M <= 8 {
+		return false
+	}
+	return g.TransB && g.M <= 64 && g.M >= 2*g.N || 5*g.N*(g.K/32+5) < 2*g.K
 }
 
 // setBlocks writes mc, kc and nc (rows of A, depth, columns of B) to bound arguments.

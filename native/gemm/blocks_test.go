@@ -49,6 +49,25 @@ func TestShapesBelongToTheClassThatLimitsTheirBlocks(t *testing.T) {
 			t.Errorf("%v with B stored [N,K] has class %q, want %q", s, got, want)
 		}
 	}
+	for _, c := range []struct {
+		d    record.DType
+		s    map[string]string
+		want string
+	}{ // rows of A against panels of B, and few columns along K: and what goes the packed loops' way
+		{record.FP32, shape(31, 48, 1024, "tb", "1", "packed", "1"), ""},
+		{record.FP32, shape(1000, 64, 1000, "packed", "1"), ""},
+		{record.FP32, shape(1000, 300, 1000, "packed", "1"), "large"},
+		{record.FP32, shape(1360, 2048, 16), ""},
+		{record.FP32, shape(1360, 2048, 48), "short_k"},
+		{record.FP64, shape(500, 500, 20), ""},
+		{record.BF16, shape(300, 1, 8192), ""},
+		{record.BF16, shape(64, 8, 1024, "tb", "1"), ""},
+		{record.BF16, shape(300, 40, 8192), "few_columns"},
+	} {
+		if got := gemm.Class(kerneltest.Op(t, "gemm", c.d, c.s)); got != c.want {
+			t.Errorf("%s %v has class %q, want %q", c.d, c.s, got, c.want)
+		}
+	}
 	if got := gemm.Class(kerneltest.Op(t, "gemv", record.FP32, map[string]string{"m": "5", "n": "5"})); got != "" {
 		t.Errorf("a GEMV has class %q", got)
 	}

@@ -5,7 +5,7 @@
 // Limit: the fp32 FMA units, which do twice what vdpbf16ps does there (Emerald Rapids: probes of 168 and 83 GFLOP/s).
 // Against gemm_bf16_avx512_14x32, one thread on Emerald Rapids (docs/kernels/gemm.md): 512^3 1.00, 1024^3 1.06, 2048^3 1.02, 300x700x900 1.11,
 // 16x4096x4096 1.12. Few rows against weights stored [N,K] by even and odd elements (gemm_dots.h): 1 and 2 rows 1.36, 3 to 64 rows 1.12 to 1.23. Few columns by
-// dot products (gemm_dots_tall.h): 300x1x2048 10.1, 32x5x4096 2.7, 1000x8x64 1.23. Rounded by masks, two vectors a store (gemm_half.h): 1000x300x8 1.24, 256^3 1.02. MC, KC and GEMM_WHOLE_KC as gemm_fp16_avx512fp16_widened.
+// dot products (gemm_dots_tall.h): 300x1x2048 10.1, 32x5x4096 2.7. Rounded by masks, two vectors a store (gemm_half.h): 1000x300x8 1.24, 256^3 1.02. MC, KC and GEMM_WHOLE_KC as gemm_fp16_avx512fp16_widened.
 #include "variant.h"
 #define GEMM_NAME GEMM_KERNEL(gemm_bf16_avx512fp16_widened)
 #define GEMM_TARGET GEMM_ON("avx512f,avx512bw,avx512vl,avx512dq,avx2,fma,f16c")

@@ -4,12 +4,13 @@
 //     the columns of B are copied as gemm_dots.h copies few rows of A (B stored [K,N] is turned before), the rows of A, which lie along K, are read where they are
 //     as rows of a B stored [N,K]: once, widened in registers; the sums are turned at the end
 //
-// Emerald Rapids, one thread, bf16, of what it was: 300x1x2048 10.1, 1000x2x64 3.4, 32x5x4096 2.7, 897x7x2048 2.4, 1000x12x128 1.08; docs/kernels/gemm.md.
+// Emerald Rapids, one thread, bf16, of what it was: 300x1x2048 10.1, 1000x2x64 3.4, 32x5x4096 2.7, 897x7x2048 2.4; docs/kernels/gemm.md.
 //
 // By vectors of columns a row takes K multiply-adds whatever its columns, and A is widened through memory first; so it takes N/16 of them a k (N/8, N/4 on
 // narrower vectors), and some 5 cycles a sum for adding its lanes and turning it.
 #if GEMM_PK == 1 && !GEMM_SAME
 #define GEMM_TALL 12
+_Static_assert(GEMM_TALL < 16, "turn32 by 16 rows would write more than a row's units");
 RIDGE_INLINE int GEMM_F(is_tall)(const ridge_gemm_args *g) {
   const int64_t M = g->M, N = g->N, K = g->K;
   if (N < 1 || N > GEMM_TALL || M <= GEMM_THIN_MAX || K < 1 || (g->mc | g->kc | g->nc) || g->packing) return 0;
@@ -45,7 +46,7 @@ GEMM_NOINLINE void GEMM_F(tall_turn)(uint32_t *turned, uint32_t *pairs, const ri
 
 GEMM_NOINLINE int GEMM_F(run_tall)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   int64_t from, to;
-  ridge_share(g->M, 16, ctx->tid, ctx->nthreads, &from, &to);
+  ridge_share(g->M, 4, ctx->tid, ctx->nthreads, &from, &to);
   if (from >= to) return RIDGE_OK;
   GEMM_S sum[GEMM_DOTS_SUMS] __attribute__((aligned(64))), turned[GEMM_DOTS_SUMS + 16] __attribute__((aligned(64)));
   char *room = (char *)ctx->workspace + ctx->tid * GEMM_F(tall_bytes)(g);

@@ -3,7 +3,7 @@
 //   for pc in K by KC: for j in N by NR: one panel of KC x NR, zeros behind column N
 //
 // in the accumulator's format. A thread's group of panels is one run of memory for a block of K, which the prefetchers follow, and nothing of
-// it is written in the call. Products then go the way for few rows (gemm_few.h), whatever their rows: two blocks of MC at a time,
+// it is written in the call. Narrow and flat products meet it in one block of K (gemm_panels.h); others go the way for few rows (gemm_few.h), whatever their rows: two blocks of MC at a time,
 // each of which reads B once; those of exact tiles go by gemm_own.h below GEMM_OWN_ROWS rows and by Goto's loops from there on. Block sizes do not depend on the threads, so one copy serves any team.
 
 // Where, in a copy of B[K,N] by blocks of K, block pc of K begins with column j.

@@ -1,6 +1,6 @@
 // A where it lies against B in panels (template, after gemm_small_way.h): the tiles of small products read rows of A by broadcast and two packed panels side by
 // side, in one block of K; rows come first and columns within them. Where B comes packed beforehand and stays in L2, and so few columns, so few rows or so
-// short a K that packing A would be much of the work; and where K is short and C larger than L2: C is written in long runs of a few rows, not in pieces of two vectors
+// short a K that packing A would be much of the work; and where K is short and C larger than GEMM_SLIM_B: C is written in long runs of a few rows, not in pieces of two vectors
 // of 14 rows. There each thread packs B for itself, which its many rows pay.
 //
 // Emerald Rapids, one thread, of the rate of packed A: docs/kernels/gemm.md. Rows by 6, 12 and 24 at a time: C of 12 MB 1.47, 1.54, 1.50; 48 1.38.
@@ -41,13 +41,13 @@ RIDGE_INLINE int GEMM_F(panels_whole)(const ridge_gemm_args *g) {
 
 // A panel's columns beyond the last one are computed where A is packed, and here only to the end of a vector.
 RIDGE_INLINE int GEMM_F(is_panels)(const ridge_gemm_args *g) {
-  if (g->layers || (g->mc | g->kc | g->nc) || g->K < 1 || g->K > GEMM_SLIM_K || g->N > 1 << 20 || g->M > 1 << 24) return 0;
+  if (g->layers || g->batch > 1 || (g->mc | g->kc | g->nc) || g->K < 1 || g->K > GEMM_SLIM_K || g->N > 1 << 20 || g->M > 1 << 24) return 0;
   const int64_t size = sizeof(GEMM_S), bytes = g->N * g->K * size, rest = g->N % GEMM_NR;
   if (bytes > GEMM_SLIM_B * 3 / 2) return 0;
   if (g->packing && !GEMM_F(panels_whole)(g)) return 0;
   if (g->packing && g->M <= GEMM_PANELS_FEW) return 1;
   if (bytes > GEMM_SLIM_B) return 0;
-  if (!g->packing) return g->batch <= 1 && g->K <= GEMM_PANELS_K && g->M >= 128 && g->N >= 96 && g->M * g->N * size > GEMM_SLIM_B;
+  if (!g->packing) return g->K <= GEMM_PANELS_K && g->M >= 128 && g->N >= 96 && g->M * g->N * size > GEMM_SLIM_B;
   return g->K <= GEMM_PANELS_K || g->N * size <= (rest > 0 && rest <= GEMM_LANES ? 2560 : 768);
 }
 
