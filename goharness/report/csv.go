@@ -39,6 +39,9 @@ func writeCSV(w io.Writer, docs []record.Calibration) error {
 			row := csvRow(d, &d.Results[n])
 			if s, there := shapes[d.Results[n].ID]; there {
 				row[csvColumn("verdict")] = csvText(s.Verdict)
+				if low, high := csvColumn("ratio_ci95_low"), csvColumn("ratio_ci95_high"); row[low] != "" && s.SpeedupCI95 != [2]float64{} {
+					row[low], row[high] = csvNumber(s.SpeedupCI95[0]), csvNumber(s.SpeedupCI95[1]) // the verdict's, wider than that of a single visit
+				}
 				delete(shapes, d.Results[n].ID)
 			}
 			if err := c.Write(row); err != nil {

@@ -63,6 +63,7 @@ func TestCSVTellsEveryShapeOnceWithItsVerdict(t *testing.T) {
 	doc.Results = recordtest.Sample().Results[:1]
 	// A shape whose result is in the document has its verdict there and no row of its own.
 	doc.Results[0].ID = "cpu/Linear_Bias_ReLU/fp32/m=512,k=1024,n=1024/threads=2/hot"
+	doc.Results[0].Ratio = &record.Ratio{Value: 1, CI95: [2]float64{0.999, 1.001}} // of one visit
 	rows, err := csv.NewReader(strings.NewReader(show(t, "csv", doc))).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -74,8 +75,11 @@ func TestCSVTellsEveryShapeOnceWithItsVerdict(t *testing.T) {
 			t.Errorf("%s has two rows", r[id])
 		}
 		got[r[id]] = r[verdict]
-		if (r[ratio] == "") != (r[verdict] == "not measured" || r[id] == doc.Results[0].ID) {
+		if (r[ratio] == "") != (r[verdict] == "not measured") {
 			t.Errorf("%s: ratio %q of %s", r[id], r[ratio], r[verdict])
+		}
+		if low := r[slices.Index(csvColumns, "ratio_ci95_low")]; r[id] == doc.Results[0].ID && (low == "" || low == "0.999") {
+			t.Errorf("%s: interval from %q: expected the verdict's", r[id], low)
 		}
 	}
 	for id, want := range map[string]string{

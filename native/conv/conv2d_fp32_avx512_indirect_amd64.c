@@ -12,7 +12,7 @@
 // 7, groups of 16 and 32 outputs: their pixels side by side in a copy, one pointer for a row of taps, pointers kept for the next group. Emerald Rapids, 3x3, NHWC: of 16
 // outputs 1.17 to 1.5 times as fast, of 32 1.0 to 1.13; filters of whole eights of outputs packed as those
 // of whole vectors are, 24, 40 and 56 outputs 1.17 to 4.2 times as fast (docs/kernels/conv.md, groups of whole vectors).
-// 8, K up to 16 without indexed addresses, rows of taps in one run up to 48 channels, K % 16 channels from registers: 3x3 to 16 1.05 to 1.25, 7x7 over 8 channels to 16 1.27
+// 8, K up to 16 without indexed addresses, rows of taps in one run up to 48 channels, K % 16 channels from registers: 3x3 to 16 1.05 to 1.18, 7x7 over 8 channels to 16 1.27
 // (docs/kernels/conv.md, one vector without indexed addresses).
 #include "../include/ridge.h"
 

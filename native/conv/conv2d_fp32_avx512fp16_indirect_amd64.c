@@ -12,8 +12,8 @@
 // cycles, 0.91 to 0.95 of version 1; those of two or three pixels: as version 2.)
 // 3, few output channels as conv2d_fp32_avx512_indirect: 128x28x28 to 16 1.3, to 24 1.45, to 8 2.1.
 // 4, packed beforehand: tiles of five and six pixels one after another from registers alone, panels beyond L2 asked for, up to 2304 channels in one slab
-// (conv_even.h): 1.01 to 1.17 on the 1x1 layers of ResNet-50, 64x56x56 to 64 1.07, 512x7x7 to 2048 1.12, 2048x7x7 to 512 1.10; 256x56x56 to 64 of batch 16 0.98.
-// 5, K up to 16 by 12 pixels also where they come from beyond L2: 1.33 to 1.42; K % 16 channels from registers: 1.02 to 1.12.
+// (conv_even.h): 0.99 to 1.17 on the 1x1 layers of ResNet-50, 64x56x56 to 64 1.07, 512x7x7 to 2048 1.12, 2048x7x7 to 512 1.10; 256x56x56 to 64 of batch 16 0.98.
+// 5, K up to 16 by 12 pixels also where they come from beyond L2: 1.33 to 1.42; K % 16 channels from registers: 1.04 to 1.12.
 #include "../include/ridge.h"
 
 #define RIDGE_VL 16
