@@ -23,6 +23,9 @@ func TestPackedPanelsMeetRowsOfAWhereTheyLie(t *testing.T) {
 		}
 		for m := 1; m <= 17; m++ {
 			for v := range 4 {
+				if kerneltest.Sparse() && (m+v)%3 > 0 {
+					continue
+				}
 				add(m, lanes*v+1+(5*m+v)%lanes, 1+m*(v+3)%19, "tb", fmt.Sprint(v%2), "ldc", fmt.Sprint(lanes*(v+1)+m%3), "lda", "24")
 			}
 		}
