@@ -114,6 +114,27 @@ func TestSmallProductsHaveTheSameBitsForOneAndTwoThreads(t *testing.T) {
 	}
 }
 
+// Products that meet packed panels with rows of A where they lie, and pack both or neither otherwise, have the same bits.
+func TestPackingChangesNoBitWhereRowsMeetPanels(t *testing.T) {
+	dev := openTwo(t)
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		for _, s := range [][3]string{{"20", "1100", "100"}, {"500", "44", "200"}, {"300", "300", "30"}, {"7", "300", "90"}} {
+			params := map[string]string{"m": s[0], "n": s[1], "k": s[2]}
+			packed := prepared(t, dev, "gemm", d, params, "1", backend.PrepareOptions{})
+			plain := prepared(t, dev, "gemm", d, params, "0", backend.PrepareOptions{Kernel: packed.kernels[0].Name})
+			for _, x := range []*executable{packed, plain} {
+				if err := x.Run(1); err != nil {
+					t.Fatal(err)
+				}
+			}
+			out := plain.p.Tensors[len(plain.p.Tensors)-1].Name
+			if !bytes.Equal(packed.raw(t, 0, out), plain.raw(t, 0, out)) {
+				t.Errorf("%s of %s, %v: other bits than without packing", plain.kernels[0].Name, d, s)
+			}
+		}
+	}
+}
+
 // A launch reads the packed copy alone: with the operand overwritten it gives the bits of the same kernel without packing. It writes
 // neither the copy nor panels of its own: the workspace stays free of what the unpacked launch writes there.
 func TestAPackedLaunchReadsItsCopyAndPacksNothing(t *testing.T) {

@@ -32,6 +32,8 @@ func TestFewColumnsGoByDotProductsAlongK(t *testing.T) {
 		add(245, 2, 129)
 		add(500, 5, 160)
 		add(131, 8, 259, "tb", "1")
+		add(30, 9, 500)
+		add(29, 12, 2500) // the widest that is turned
 		add(37, 1, 4200)
 		add(23, 6, 270, "batch", "5")
 		add(70, 3, 150, "batch", "2", "tb", "1")
