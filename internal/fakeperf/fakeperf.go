@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f01500c20eed
 #include "fakeperf.h"
 */
 import "C"

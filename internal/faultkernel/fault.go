@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f01500c20eed
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -34,16 +34,21 @@ func Family() kernel.Family {
 
 // Ranked adapts the ranks of the table to the CPU's features: VDPBF16PS runs twice as fast as fp32 multiply-adds on AMD's Zen 4
 // and 5, but slower than those on Intel's cores with AVX512-FP16. There its kernels rank just below the ones that widen to fp32, and
-// Winograd of step 2 below the indirect kernel but where stepTwoWins.
+// Winograd of step 2 below the indirect kernel but where stepTwoWins. Tiles of 6x64 in fp32 rank above those of 7x64 on Intel's cores where sixWins.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
-	if !have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16)) {
-		return table
-	}
+	fp16 := have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16))
 	for i, k := range table {
 		switch {
-		case strings.Contains(k.Name, "_avx512bf16") && k.Rank > belowWide:
+		case strings.HasSuffix(k.Name, "_avx512intel_indirect") && (fp16 || have.Has(kernel.Intel)):
+			table[i].RankFor = func(o op.Op, _ int) int {
+				if c, ok := o.(*op.Conv); ok && sixWins(c, fp16) {
+					return aboveIndirect
+				}
+				return k.Rank
+			}
+		case fp16 && strings.Contains(k.Name, "_avx512bf16") && k.Rank > belowWide:
 			table[i].Rank = belowWide
-		case strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
+		case fp16 && strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
 			table[i].RankFor = func(o op.Op, threads int) int {
 				if c, ok := o.(*op.Conv); ok && !stepTwoWins(c, threads) {
 					return belowIndirect
@@ -55,8 +60,19 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	return table
 }
 
-// Ranks just below the kernels that widen bf16 (30 to 32), and just below conv2d_*_avx512_indirect (32).
-const belowWide, belowIndirect = 29, 31
+// Ranks just below the kernels that widen bf16 (30 to 32), and just below and above conv2d_*_avx512_indirect (32).
+const belowWide, belowIndirect, aboveIndirect = 29, 31, 33
+
+// sixWins is where tiles of 6x64 are ahead of 7x64: windows of one tap; without AVX512-FP16 also others, packed beforehand, of so many outputs that taps
+// beyond the image's edge, which 7x64 leaves out, are few. Ice Lake, one thread, of 7x64's speed: one tap 1.15 to 1.5 packed, 1.06 to 1.16 not; 3x3 packed
+// of step 1 over 56x56 1.10 to 1.15, 28x28 1.09 to 1.16, 14x14 1.02, in NCHW 1.16 to 1.28, 7x7 0.91 to 0.97, of step 2 to 28x28 1.12, to 14x14 1.13 to 1.17, to
+// 7x7 0.94, 5x5 1.05; not packed 0.92 to 0.97. With AVX512-FP16: docs/kernels/conv.md, Emerald Rapids.
+func sixWins(c *op.Conv, fp16 bool) bool {
+	if c.R*c.S == 1 {
+		return true
+	}
+	return !fp16 && c.Packed && c.Ho*c.Wo >= 14*14
+}
 
 // stepTwoWins is where Winograd of step 2 is ahead of the indirect kernel on Intel's cores with AVX512-FP16: of few filters, in fp32 on
 // one thread. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with

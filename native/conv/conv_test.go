@@ -389,6 +389,34 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 	}
 }
 
+// Tiles of 6x64 in fp32 come before those of 7x64 on Intel's cores: for one tap, and without AVX512-FP16 for larger windows packed beforehand, of many outputs.
+func TestTilesOfSixPixelsRankByCoreAndWindow(t *testing.T) {
+	table := func() []kernel.Kernel {
+		return []kernel.Kernel{{Name: "conv2d_fp32_avx512intel_indirect", Rank: 31}, {Name: "conv2d_fp32_avx512intel_indirect_model", Rank: -1}}
+	}
+	fp16 := kernel.Intel | kerneltest.Feature(t, "avx512fp16")
+	for _, c := range []struct {
+		core  string
+		have  kernel.Mask
+		shape string
+		want  int
+	}{
+		{"Zen 4", 0, "n=1 c=64 h=14 w=14 k=64 r=1 s=1 packed=1 layout=nhwc", 31},
+		{"Ice Lake", kernel.Intel, "n=1 c=64 h=14 w=14 k=64 r=1 s=1 layout=nhwc", 33},
+		{"Ice Lake", kernel.Intel, "n=1 c=64 h=14 w=14 k=64 pad=1 packed=1 layout=nhwc", 33},
+		{"Ice Lake", kernel.Intel, "n=1 c=64 h=14 w=14 k=64 pad=1 layout=nhwc", 31},
+		{"Ice Lake", kernel.Intel, "n=1 c=64 h=13 w=14 k=64 pad=1 packed=1 layout=nhwc", 31},
+		{"Sapphire Rapids", fp16, "n=1 c=64 h=14 w=14 k=64 r=1 s=1 layout=nhwc", 33},
+		{"Sapphire Rapids", fp16, "n=1 c=64 h=14 w=14 k=64 pad=1 packed=1 layout=nhwc", 31},
+	} {
+		o := kerneltest.Op(t, "conv2d", record.FP32, params(c.shape))
+		got := conv.Ranked(table(), c.have)
+		if got[0].RankOn(o, 1) != c.want || got[1].RankOn(o, 1) != -1 {
+			t.Errorf("%s, %s: rank %d, of the model %d; want %d, -1", c.core, c.shape, got[0].RankOn(o, 1), got[1].RankOn(o, 1), c.want)
+		}
+	}
+}
+
 // On the same cores Winograd of step 2 comes before the indirect kernel where filters are few, in fp32 on one thread; elsewhere always.
 func TestStepTwoOfWinogradRanksByChannelsAndThreads(t *testing.T) {
 	table := func() []kernel.Kernel {

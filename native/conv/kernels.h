@@ -9,7 +9,6 @@ int ridge_conv_window_fits(const void *args);
 int ridge_conv_window_wins(const void *args);
 int ridge_conv_planes_win(const void *args);
 int ridge_conv_planes_win_avx2(const void *args);
-int ridge_conv_one_tap(const void *args);
 int ridge_conv_tiles_win_bf16(const void *args);
 int ridge_conv_tiles_win_int8(const void *args);
 int ridge_conv_winograd_wins(const void *args);
@@ -53,8 +52,8 @@ RIDGE_CONV_WORKSPACE(conv2d_int8_depthwise_avx512_model)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx2_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_int8_avx2_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_indirect)
-RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512fp16_indirect)
-RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512fp16_indirect_model)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512intel_indirect)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512intel_indirect_model)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_int8_avx512vnni_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_neon_indirect)

@@ -61,7 +61,7 @@ func TestConvolutionTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		unrolled(tile("conv2d_fp32_avx2_indirect_amd64.c", "twos_six", floats, "vbroadcastss", 6, 2, 4, "vfmadd231ps")),
 		whole("conv2d_fp32_avx512_indirect_amd64.c", floats, "vfmadd231ps"),
 		edges("conv2d_fp32_avx512_indirect_amd64.c", "vfmadd231ps"),
-		unrolled(tile("conv2d_fp32_avx512fp16_indirect_amd64.c", "tile_6_4", floats, "vbroadcastss", 6, 4, 6, "vfmadd231ps")),
+		unrolled(tile("conv2d_fp32_avx512intel_indirect_amd64.c", "tile_6_4", floats, "vbroadcastss", 6, 4, 6, "vfmadd231ps")),
 		tile("conv2d_int8_avx2_indirect_amd64.c", "tile_6_2", ints, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
 		whole("conv2d_int8_avx512vnni_indirect_amd64.c", ints, "vpdpbusd"),
 		whole("conv2d_bf16_avx512bf16_indirect_amd64.c", ints, "vdpbf16ps"),

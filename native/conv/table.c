@@ -29,12 +29,6 @@ int ridge_conv_window_wins(const void *args) {
   return ridge_conv_window_fits(args) && (a->layout == 1 || a->R * a->S > 1 || a->packing);
 }
 
-// Windows of one tap, where pixels are read in place.
-int ridge_conv_one_tap(const void *args) {
-  const ridge_conv_args *a = args;
-  return ridge_conv_window_wins(args) && a->R * a->S == 1;
-}
-
 // A band of one output row is copied at least: 16 Mi elements. Offsets into it, and into x, have 32 bits.
 static int planes_fit(const ridge_conv_args *a) {
   if (a->groups == 0 || !ridge_conv_sizes_fit(a) || a->stride_h > 4 || a->stride_w > 4) return 0;

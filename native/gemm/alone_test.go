@@ -35,6 +35,8 @@ func TestTinyProductsAreWorkForOneThread(t *testing.T) {
 		{"gemm_fp32_avx512fp16_14x32", record.FP32, shape(32, 8, 16), true},
 		{"gemm_fp32_avx512fp16_14x32", record.FP32, shape(1, 128, 256), false},
 		{"gemm_fp32_avx512fp16_14x32", record.FP32, shape(1<<20, 1<<20, 1<<20), false},
+		{"gemm_fp32_avx512intel_14x32", record.FP32, shape(16, 16, 16), true},
+		{"gemm_fp32_avx512intel_14x32", record.FP32, shape(32, 32, 32), false}, // not measured there
 		{"gemm_fp64_avx512fp16_14x16", record.FP64, shape(20, 20, 20), true},
 		{"gemm_fp64_avx512fp16_14x16", record.FP64, shape(20, 20, 21), false},
 		{"gemm_bf16_avx512fp16_widened", record.BF16, shape(16, 16, 17), false},

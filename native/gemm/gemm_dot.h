@@ -14,6 +14,9 @@
 // of B: exact modulo 2^32. Integers use unsigned arithmetic, which wraps as the hardware's.
 #include "gemm_common.h"
 
+#ifndef GEMM_LYING
+#define GEMM_LYING 0
+#endif
 #ifndef GEMM_EXACT
 #define GEMM_EXACT 0
 #endif

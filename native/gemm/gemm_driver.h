@@ -75,7 +75,8 @@ RIDGE_INLINE int64_t GEMM_F(tile_at)(int64_t rows, int64_t t, int *m) {
 // 1000 rows of fp32, 1.03 to 1.11 in fp64, 0.98 at 192 and 0.92 at 144 rows of fp32, 1.08 in fp64 there.
 #if defined(GEMM_COVE)
 // Granite Rapids, one thread, of the own way's rate: B of 4 MiB 512 rows 0.99, 768 rows 1.01; B of 16 MiB 256 rows 0.97, 512 rows 1.03, 1008 rows 1.04.
-#define GEMM_OWN_ROWS(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_S) > 8 << 20 ? 384 : 704)
+// Tiles that read A where it lies have nothing of it to pack for each group (Ice Lake, MC 1024, 1024^3 1.03, 2048^3 1.01, 1024x4096x512 1.04).
+#define GEMM_OWN_ROWS(g) (GEMM_LYING ? INT64_MAX : (g)->K * (g)->N * (int64_t)sizeof(GEMM_S) > 8 << 20 ? 384 : 704)
 #else
 #define GEMM_OWN_ROWS(g) (GEMM_MR == 6 ? 1152 / (int64_t)sizeof(GEMM_S) : 1024 * GEMM_PK)
 #endif
@@ -166,7 +167,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     const int64_t blocks = (g->K + p.kc - 1) / p.kc;
     p.rows = gemm_min(g->M, g->trans_b ? 2 * mc : mc);
     p.b_bytes = gemm_ceil((g->trans_b ? 1 : 2) * GEMM_GROUP / GEMM_NR * p.b_panel, 4096);
-    p.a_bytes = gemm_ceil((p.rows + GEMM_MR - 1) / GEMM_MR * blocks * p.a_panel + 64, 4096);
+    p.a_bytes = GEMM_LYING ? 0 : gemm_ceil((p.rows + GEMM_MR - 1) / GEMM_MR * blocks * p.a_panel + 64, 4096);
     p.acc_ld = GEMM_F(in_c)(g) || g->K <= p.kc ? 0 : GEMM_GROUP + 16;
     p.a_at = nthreads * p.b_bytes;
     p.acc_at = p.a_at + nthreads * p.a_bytes;
@@ -186,7 +187,7 @@ RIDGE_INLINE GEMM_F(plan) GEMM_F(make_plan)(const ridge_gemm_args *g, int32_t nt
     p.total = p.acc_at + nthreads * p.acc_bytes;
     return p;
   }
-  p.a_bytes = gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);
+  p.a_bytes = GEMM_LYING ? 0 : gemm_ceil(p.mc / GEMM_MR * p.a_panel + 64, 4096);
   p.b_bytes = g->packing ? 0 : gemm_ceil(p.nc / GEMM_NR * p.b_panel, 4096);
   p.a_at = 2 * p.b_bytes;
   p.acc_at = p.a_at + nthreads * p.a_bytes;
@@ -260,9 +261,9 @@ typedef struct GEMM_F(block) {
   int64_t i0, rows; // rows of C
   int64_t j0, cols; // columns of C
   int64_t kc;
-  const char *a;       // first packed panels
+  const char *a;       // first packed panels, or GEMM_LYING: where A lies, its rows a_down bytes apart
   char *b;
-  int64_t a_panel, b_panel;
+  int64_t a_panel, b_panel, a_down;
   GEMM_S *acc;         // where sums of K blocks live: element (i0, j0)
   int64_t acc_ld;
   int first, last, plain, padded; // padded: acc has room for whole tiles
@@ -271,7 +272,7 @@ typedef struct GEMM_F(block) {
   gemm_ahead ahead;               // what is packed next
 } GEMM_F(block);
 
-// Which rows of the block a tile has: from ir on, m, packed at a. t: which tile it is.
+// Which rows of the block a tile has: from ir on, m, at a. t: which tile it is.
 typedef struct GEMM_F(place) {
   int64_t t, ir;
   const char *a;
@@ -279,9 +280,21 @@ typedef struct GEMM_F(place) {
 } GEMM_F(place);
 
 RIDGE_INLINE GEMM_F(place) GEMM_F(place_of)(const GEMM_F(block) *k, int64_t t) {
-  GEMM_F(place) p = {t, 0, k->a + t * k->a_panel, 0};
+  GEMM_F(place) p = {t, 0, NULL, 0};
   p.ir = GEMM_EXACTLY(k->given) ? GEMM_F(even_at)(k->rows, t, &p.m) : GEMM_F(tile_at)(k->rows, t, &p.m);
+  p.a = k->a + (GEMM_LYING ? p.ir * k->a_down : t * k->a_panel);
   return p;
+}
+
+#if GEMM_LYING
+// sums[m x n], pitch GEMM_NR, of rows of A where they lie and a panel of which n columns count (gemm_panels.h).
+GEMM_INLINE void GEMM_F(tail_tile)(int m, int n, int64_t kc, const char *a, int64_t lda, const char *b, GEMM_S *sums);
+#endif
+
+// The block's rows of A from column pc on, where they lie.
+RIDGE_INLINE void GEMM_F(lying)(const ridge_gemm_args *g, GEMM_F(block) *k, int64_t pc) {
+  k->a = (const char *)((const GEMM_TA *)g->A + k->i0 * g->lda + pc);
+  k->a_down = g->lda * (int64_t)sizeof(GEMM_TA);
 }
 
 // A tile of the block's rows times the panel at column jr. fresh: the tile is the panel's first and packs it from where its columns lie in
@@ -318,7 +331,12 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
     return;
   }
 #endif
-  GEMM_TILE(sums, GEMM_NR, 0, NULL);
+#if GEMM_LYING
+  if (n < GEMM_NR)
+    GEMM_F(tail_tile)(m, n, k->kc, a, g->lda, b, sums);
+  else
+#endif
+    GEMM_TILE(sums, GEMM_NR, 0, NULL);
   if (k->last) {
     GEMM_F(finish)(g, k->i0 + ir, k->j0 + jr, m, n, sums, GEMM_NR, k->first ? NULL : acc, k->acc_ld);
     return;
@@ -418,7 +436,8 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
       const int64_t step = gemm_block(r1 - r0, p.mc, GEMM_MR);
       for (int64_t ic = r0; ic < r1 && c0 < c1; ic += step) {
         k.i0 = ic, k.rows = gemm_min(step, r1 - ic);
-        for (int64_t t = 0; t < (k.rows + GEMM_MR - 1) / GEMM_MR; t++) {
+        if (GEMM_LYING) GEMM_F(lying)(g, &k, pc);
+        for (int64_t t = 0; !GEMM_LYING && t < (k.rows + GEMM_MR - 1) / GEMM_MR; t++) {
           int m;
           const int64_t i = GEMM_F(tile_at)(k.rows, t, &m);
           GEMM_F(pack_a)(a_pack + t * k.a_panel, (const GEMM_TA *)g->A + (ic + i) * g->lda + pc, g->lda, m, kc);

@@ -1,5 +1,5 @@
-// Register tiles of every height up to MR, 14 or 6 (template, for variants with GEMM_EXACT): the rows of a block are
-// split evenly over its tiles, none is padded, and a panel of A holds as many rows as its tile.
+// Register tiles of every height up to MR, 14 or 6 rows by two vectors or 6 by four (template, for variants with GEMM_EXACT): the rows of a block are
+// split evenly over its tiles, none is padded, and a panel of A holds as many rows as its tile. Tiles of four vectors (GEMM_LYING) read A where it lies.
 //
 // Where a vector register file is large and one 512-bit multiply-add a cycle is the limit (Zen 4),
 // tiles of 4 to 14 rows run at the same rate: 14 rows for a height that 14 does not divide would waste
@@ -30,7 +30,44 @@ typedef struct GEMM_F(source) {
                  // with `ahead` four in the time of one
   const char *soon; // rows of C that are needed soon, `down` bytes apart, or NULL
   int64_t down;
+  int64_t a_down;   // GEMM_LYING: bytes from a row of A to the next
 } GEMM_F(source);
+
+// A tile's rows of A: a packed panel, or where they lie, by three of them from a pointer, one and two strides on. The compiler is kept from seeing through
+// these: it would derive more addresses and spill them.
+#if GEMM_LYING
+typedef GEMM_UNIT GEMM_F(unit) __attribute__((aligned(1), may_alias));
+typedef struct GEMM_F(left) {
+  const char *p[2];
+  int64_t stride;
+} GEMM_F(left);
+GEMM_INLINE GEMM_F(left) GEMM_F(left_at)(const int h, const void *a, int64_t down) {
+  GEMM_F(left) l = {{a, (const char *)a + (h > 3 ? 3 * down : 0)}, down};
+  __asm__("" : "+r"(l.p[0]), "+r"(l.p[1]), "+r"(l.stride));
+  return l;
+}
+GEMM_INLINE void GEMM_F(left_on)(const int h, GEMM_F(left) *l, int n) {
+  l->p[0] += n * sizeof(GEMM_UNIT);
+  __asm__("" : "+r"(l->p[0]));
+  if (h <= 3) return;
+  l->p[1] += n * sizeof(GEMM_UNIT);
+  __asm__("" : "+r"(l->p[1]));
+}
+// Row i, q units on.
+#define GEMM_EXACT_A(h, l, i, q) ((const GEMM_F(unit) *)((l).p[(i) / 3] + (i) % 3 * (l).stride + (q) * sizeof(GEMM_UNIT)))
+#else
+typedef GEMM_UNIT GEMM_F(unit);
+typedef struct GEMM_F(left) {
+  const GEMM_UNIT *p;
+} GEMM_F(left);
+GEMM_INLINE GEMM_F(left) GEMM_F(left_at)(const int h, const void *a, int64_t down) {
+  (void)h, (void)down;
+  const GEMM_F(left) l = {a};
+  return l;
+}
+GEMM_INLINE void GEMM_F(left_on)(const int h, GEMM_F(left) *l, int n) { l->p += n * h; }
+#define GEMM_EXACT_A(h, l, i, q) ((l).p + (q) * (h) + (i))
+#endif
 
 // Tiles of so many rows have room beside their multiply-adds.
 #define GEMM_BESIDE_ROWS (GEMM_MR == 14 ? 10 : 4)
@@ -53,15 +90,20 @@ GEMM_INLINE void GEMM_F(put)(char *to, const GEMM_F(vec) *v) {
 // units ahead or writes sums over factors, runs out of registers and spills.
 // Where a core does two loads a cycle beside its multiply-adds (GEMM_FROM_MEMORY) both take the unit from memory, spread by the load: two instructions for
 // three, which count where another thread takes some of the core's (docs/kernels/gemm.md, Emerald Rapids).
-GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM_F(vec) *b) {
+GEMM_INLINE void GEMM_F(row)(GEMM_F(vec) *s, const GEMM_F(unit) *a, const GEMM_F(vec) *b) {
 #if defined(GEMM_MODEL)
   for (int j = 0; j < GEMM_NV; j++) GEMM_F(madd)(&s[j], *a, &b[j]);
+#elif GEMM_NV == 4
+  GEMM_F(vec) x;
+  __asm__(GEMM_BROADCAST " %5, %4\n\t" GEMM_MADD("%4", "%6", "%0") "\n\t" GEMM_MADD("%4", "%7", "%1") "\n\t" GEMM_MADD("%4", "%8", "%2") "\n\t" GEMM_MADD("%4", "%9", "%3")
+          : "+&v"(s[0]), "+&v"(s[1]), "+&v"(s[2]), "+&v"(s[3]), "=&v"(x)
+          : "m"(*a), "v"(b[0]), "v"(b[1]), "v"(b[2]), "v"(b[3]));
 #elif defined(GEMM_FROM_MEMORY)
   __asm__(GEMM_MADD_OF("%2" GEMM_FROM_MEMORY, "%3", "%0") "\n\t" GEMM_MADD_OF("%2" GEMM_FROM_MEMORY, "%4", "%1")
           : "+&v"(s[0]), "+&v"(s[1])
           : "m"(*a), "v"(b[0]), "v"(b[1]));
 #else
-  _Static_assert(GEMM_NV == 2, "the assembly has two vectors");
+  _Static_assert(GEMM_NV == 2, "the assembly has two vectors or four");
   GEMM_F(vec) x;
   __asm__(GEMM_BROADCAST " %3, %2\n\t" GEMM_MADD("%2", "%4", "%0") "\n\t" GEMM_MADD("%2", "%5", "%1")
           : "+&v"(s[0]), "+&v"(s[1]), "=&v"(x)
@@ -94,8 +136,9 @@ GEMM_INLINE void GEMM_F(last_row)(GEMM_F(vec) *s, const GEMM_UNIT *a, const GEMM
 
 // The last steps of a tile whose sums go to c as they are: row by row, each to c before the next one. Behind the tile 28 stores of 512 bits at
 // once hold up the next tile's multiply-adds by 48 cycles on Zen 4, one for every two multiply-adds by none (both measured alone).
-GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
+GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_F(left) *left, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vecu) VU;
+  const GEMM_UNIT *a = left->p;
   const GEMM_F(vec) bv[3] = {b[0], b[1], b[2]};
   char *p = (char *)c;
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, p += ldc * (int64_t)sizeof(GEMM_S)) {
@@ -117,22 +160,25 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
 //   by two rows over the last 2, 3, 4 steps, four after 8, 12, 16                          54, 48.4, 51
 //
 // (Row by row each row loads B for itself, which binds beyond 4 steps.)
-GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_UNIT *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
+GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_F(left) *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vecu) VU;
+  const GEMM_F(left) l = *a;
   char *p = (char *)c;
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i += 2) {
     const int end = i + 2 < h ? i + 2 : h;
     RIDGE_UNROLL_FULL for (int k = 0; k < GEMM_LAST; k++) {
       __asm__ volatile("" : "+r"(b)); // gcc would load all of B for both ways to c at once, and spill it
-      const GEMM_F(vec) bv[2] = {b[2 * k], b[2 * k + 1]};
-      RIDGE_UNROLL_FULL for (int r = i; r < end; r++) GEMM_F(row)(s[r], a + k * h + r, bv);
+      GEMM_F(vec) bv[GEMM_NV];
+      RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) bv[j] = b[GEMM_NV * k + j];
+      RIDGE_UNROLL_FULL for (int r = i; r < end; r++) GEMM_F(row)(s[r], GEMM_EXACT_A(h, l, r, k), bv);
     }
     RIDGE_UNROLL_FULL for (int r = i; r < end; r++, p += ldc * (int64_t)sizeof(GEMM_S)) {
-      if (add) s[r][0] += *(const VU *)p, s[r][1] += *(const VU *)(p + GEMM_VEC);
-      *(VU *)p = s[r][0], *(VU *)(p + GEMM_VEC) = s[r][1];
+      RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) {
+        if (add) s[r][j] += *(const VU *)(p + j * GEMM_VEC);
+        *(VU *)(p + j * GEMM_VEC) = s[r][j];
+      }
       __asm__("" : "+r"(p));
     }
-    __asm__("" : "+r"(a));
   }
 }
 #endif
@@ -174,12 +220,12 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     } else {                                                                                          \
       RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) bv[j] = *(const V *)(b + ((q) * GEMM_NV + j) * GEMM_VEC); \
     }                                                                                                 \
-    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], a + (q) * h + i, bv);             \
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(row)(s[i], GEMM_EXACT_A(h, a, i, q), bv);    \
   } while (0)
 
 #endif
 
-#if GEMM_MR == 6 // one line a row, all asked for before the tile
+#if GEMM_MR == 6 // all asked for before the tile, or four lines a row by the first units of one that is not fresh
 #define GEMM_EXACT_SOON \
   do {                  \
   } while (0)
@@ -196,6 +242,15 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
 #ifdef GEMM_CHAIN
 #include "gemm_chain.h"
 #else
+#if GEMM_LYING
+#define GEMM_EXACT_ON(n) \
+  GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
+  __asm__("" : "+r"(b))
+#else
+#define GEMM_EXACT_ON(n) \
+  GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
+  __asm__("" : "+r"(a.p), "+r"(b))
+#endif
 // Asks for `units` units of packed B in the time of four.
 #define GEMM_EXACT_ASKING(units)                                                                      \
   for (const char *p = (const char *)next; n > 0; n--) {                                              \
@@ -207,21 +262,20 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
     p += (units) * GEMM_NV * GEMM_VEC;                                                                \
     for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64) __builtin_prefetch(p - l, 0, 2);  \
     GEMM_EXACT_STEP(3, 0);                                                                            \
-    a += 4 * h, b += 4 * GEMM_NV * GEMM_VEC;                                                          \
-    __asm__("" : "+r"(a), "+r"(b), "+r"(p));                                                          \
+    GEMM_EXACT_ON(4);                                                                                 \
+    __asm__("" : "+r"(p));                                                                            \
   }
 
 GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int beside, int64_t kc, const void *ap, char *b, GEMM_S *c, int64_t ldc,
                                  int add, const GEMM_F(source) *from, const GEMM_F(end) *end) {
   typedef GEMM_F(vec) V;
-  const GEMM_UNIT *a = ap;
   const GEMM_TB *src = fresh ? from->b : NULL;
   const int64_t ldb = fresh ? from->ldb : 0, ahead = fresh ? from->ahead : 0;
   V s[GEMM_MR][GEMM_NV];
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
     RIDGE_UNROLL_FULL for (int j = 0; j < GEMM_NV; j++) {
 #if GEMM_A_HEAD
-      s[i][j] = (V){0} + a[i];
+      s[i][j] = (V){0} + ((const GEMM_UNIT *)ap)[i];
 #else
       s[i][j] = (V){0};
 #endif
@@ -231,16 +285,32 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
   const int other = from && from->soon; // not this tile's own
   const char *soon = other ? from->soon : c ? (const char *)c : (const char *)ap;
   int64_t down = other ? from->down : c ? ldc * (int64_t)sizeof(GEMM_S) : 0;
-#if GEMM_MR == 6
+#if GEMM_MR == 6 && GEMM_NV == 2
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, soon += down) __builtin_prefetch(soon, 1);
-#else
+#elif GEMM_NV == 2
   const char *const lowest = soon + (h - 1) * down;
 #endif
-  a += GEMM_A_HEAD / (int)sizeof *a;
+  GEMM_F(left) a = GEMM_F(left_at)(h, (const char *)ap + GEMM_A_HEAD, GEMM_LYING ? from->a_down : 0);
   const int64_t units = kc / GEMM_PK;
   int64_t k = fresh ? from->units : units;
+#if GEMM_NV == 4 // a loop of their own: instructions are what binds beside a busy thread
+  if (fresh) {
+    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++, soon += down)
+      RIDGE_UNROLL_FULL for (int l = 0; l < GEMM_NV * GEMM_VEC; l += 64) __builtin_prefetch(soon + l, 1);
+  } else {
+    for (int64_t n = gemm_min(h, units / 4 - from->units - 1); n > 0; n--, soon += down) {
+      RIDGE_UNROLL_FULL for (int l = 0; l < GEMM_NV * GEMM_VEC; l += 64) __builtin_prefetch(soon + l, 1);
+      GEMM_EXACT_STEP(0, 0);
+      GEMM_EXACT_STEP(1, 0);
+      GEMM_EXACT_STEP(2, 0);
+      GEMM_EXACT_STEP(3, 0);
+      GEMM_EXACT_ON(4);
+      k -= 4;
+    }
+  }
+#endif
   if (!fresh && from) {
-    int64_t n = gemm_min(from->units, units / 4);
+    int64_t n = gemm_min(from->units, k / 4);
     const GEMM_TB *next = from->b;
     k -= 4 * n;
     if (beside) {
@@ -264,8 +334,7 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
         __asm__("" : "+r"(next), "+r"(to));
         GEMM_EXACT_STEP(2, 0);
         GEMM_EXACT_STEP(3, 0);
-        a += 4 * h, b += 4 * GEMM_NV * GEMM_VEC;
-        __asm__("" : "+r"(a), "+r"(b));
+        GEMM_EXACT_ON(4);
       }
     } else if (h >= GEMM_BESIDE_ROWS && !from->ahead) {
       GEMM_EXACT_ASKING(1)
@@ -281,18 +350,16 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
     GEMM_EXACT_STEP(1, fresh);
     GEMM_EXACT_STEP(2, fresh);
     GEMM_EXACT_STEP(3, fresh);
-    a += 4 * h, b += 4 * GEMM_NV * GEMM_VEC;
-    __asm__("" : "+r"(a), "+r"(b));
+    GEMM_EXACT_ON(4);
   }
   for (; k > 0; k--) {
     GEMM_EXACT_STEP(0, fresh);
-    a += h, b += GEMM_NV * GEMM_VEC;
-    __asm__("" : "+r"(a), "+r"(b));
+    GEMM_EXACT_ON(1);
   }
   if (fresh && GEMM_PK > 1 && from->units < units) GEMM_EXACT_STEP(0, 0);
   if (rows) {
-    if (add) GEMM_F(last_rows)(h, 1, s, a, (const V *)b, c, ldc);
-    else GEMM_F(last_rows)(h, 0, s, a, (const V *)b, c, ldc);
+    if (add) GEMM_F(last_rows)(h, 1, s, &a, (const V *)b, c, ldc);
+    else GEMM_F(last_rows)(h, 0, s, &a, (const V *)b, c, ldc);
     return;
   }
   GEMM_F(tile_end)(&s[0][0], h, GEMM_NV, c, ldc, add, end);
@@ -300,7 +367,7 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
 
 #endif
 
-#if GEMM_MR == 6
+#if GEMM_MR == 6 && GEMM_NV == 2
 #define GEMM_EXACT_RUNS
 // The tile times panels of B that follow each other, with nothing beside, its sums to c as they are: little stands between the end of one and the
 // multiply-adds of the next. kc: at least GEMM_LAST units.
@@ -331,8 +398,9 @@ GEMM_TEMPLATE void GEMM_F(run_of)(const int h, int64_t kc, const void *ap, const
       a += h, b += GEMM_NV * GEMM_VEC;
       __asm__("" : "+r"(a), "+r"(b));
     }
-    if (add) GEMM_F(last_rows)(h, 1, s, a, (const V *)b, c, ldc);
-    else GEMM_F(last_rows)(h, 0, s, a, (const V *)b, c, ldc);
+    const GEMM_F(left) left = GEMM_F(left_at)(h, a, 0);
+    if (add) GEMM_F(last_rows)(h, 1, s, &left, (const V *)b, c, ldc);
+    else GEMM_F(last_rows)(h, 0, s, &left, (const V *)b, c, ldc);
     b += GEMM_LAST * GEMM_NV * GEMM_VEC;
   }
 }
@@ -398,6 +466,8 @@ static const GEMM_F(run_fn) GEMM_F(runs)[GEMM_MR + 1] = {
 #endif
 #undef GEMM_EMBED
 #undef GEMM_BESIDE_COPY
+#undef GEMM_EXACT_A
+#undef GEMM_EXACT_ON
 #undef GEMM_EXACT_KEEP
 #undef GEMM_EXACT_STEP
 #undef GEMM_EXACT_SOON

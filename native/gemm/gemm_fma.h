@@ -16,7 +16,7 @@
 #include "gemm_dots_tall.h"
 // From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
 // the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
-#define GEMM_SOON (GEMM_EXACT && GEMM_MR > 6)
+#define GEMM_SOON (GEMM_EXACT && (GEMM_MR > 6 || GEMM_NV == 4))
 #include "gemm_thin.h"
 #include "gemm_strip.h"
 
@@ -199,7 +199,7 @@ void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_EXACT_TOP(besid
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif
 #else
-#if !defined(GEMM_NO_ACT) && (!defined(GEMM_HALF) || GEMM_HALF == GEMM_IS_BF16)
+#if !defined(GEMM_NO_ACT) && !GEMM_LYING && (!defined(GEMM_HALF) || GEMM_HALF == GEMM_IS_BF16)
 #define GEMM_LAYERS
 #endif
 #include "gemm_batch.h"

@@ -121,17 +121,17 @@ GEMM_NOINLINE void GEMM_F(own_block)(const ridge_gemm_args *g, GEMM_F(block) *k,
       gemm_ahead_step(&k->ahead);
       const int64_t left = k->cols - jr;
       const int fresh = b && t == 0 && left >= GEMM_NR;
-      GEMM_F(source) from = {NULL, 0, 0, 0, NULL, NULL, 0};
+      GEMM_F(source) from = {0};
       if (fresh) {
         const int64_t panel = left >= 2 * GEMM_NR ? GEMM_NR : next ? next - jr : 0;
-        const GEMM_F(source) lies = {b + jr, g->ldb, GEMM_OWN_NEAR(g) ? GEMM_BESIDE_AHEAD * GEMM_PK * g->ldb : panel, units, NULL, NULL, 0};
-        from = lies;
-      } else if (s->panels > 0) {
+        from.b = b + jr, from.ldb = g->ldb, from.ahead = GEMM_OWN_NEAR(g) ? GEMM_BESIDE_AHEAD * GEMM_PK * g->ldb : panel, from.units = units;
+      } else if (s->panels > 0 && (!GEMM_LYING || left >= GEMM_NR)) { // tail_tile does nothing beside
         from = GEMM_F(beside_next)(s);
       }
       // Where C comes from afar, the next tile's is asked for.
       if (k->far && (left > GEMM_NR || t + 1 < tiles))
         GEMM_F(own_soon)(g, k, left > GEMM_NR ? place.ir : place.ir + place.m, left > GEMM_NR ? jr + GEMM_NR : 0, &from);
+      from.a_down = k->a_down;
       GEMM_F(one_tile)(g, k, &place, jr, fresh, &from);
     }
   }
@@ -192,7 +192,7 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
   for (int64_t ic = r0; ic < r1; ic += step) {
     k.i0 = ic, k.rows = gemm_min(step, r1 - ic);
     const int64_t tiles = (k.rows + GEMM_MR - 1) / GEMM_MR;
-    for (int64_t pc = 0, at = 0; pc < g->K; pc += p->kc) {
+    for (int64_t pc = 0, at = 0; !GEMM_LYING && pc < g->K; pc += p->kc) {
       const int64_t kc = gemm_min(p->kc, g->K - pc), panel = GEMM_A_PANEL(gemm_ceil(kc, GEMM_KU));
       for (int64_t t = 0; t < tiles; t++, at += panel) {
         int m;
@@ -210,6 +210,7 @@ GEMM_NOINLINE int GEMM_F(run_own)(const ridge_gemm_args *g, const ridge_ctx *ctx
         k.kc = gemm_ceil(kc, GEMM_KU);
         k.a_panel = GEMM_A_PANEL(k.kc), k.b_panel = GEMM_B_PANEL(k.kc);
         k.first = pc == 0, k.last = pc + kc >= g->K, k.far = k.first;
+        if (GEMM_LYING) GEMM_F(lying)(g, &k, pc);
         // What comes next: the next block of K, else the next group, else the first for the next rows.
         const int64_t npc = k.last ? 0 : pc + kc, nj = !k.last ? j : j + k.cols < to ? j + k.cols : from;
         const int more = !k.last || j + k.cols < to || ic + step < r1;

@@ -13,7 +13,7 @@
 #define GEMM_PANELS_FEW 0
 #define GEMM_PANELS_TILES(X) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
 #else
-#define GEMM_PANELS_WIDE (2 * GEMM_NR)
+#define GEMM_PANELS_WIDE (GEMM_NV == 4 ? GEMM_NR : 2 * GEMM_NR)
 #define GEMM_PANELS_K 32   // up to which C is much of the work, however many columns
 #define GEMM_PANELS_FEW 32 // rows up to which B is
 #define GEMM_PANELS_TILES(X) GEMM_SMALL_WHOLE(X)
@@ -30,6 +30,12 @@ static const GEMM_F(small_fn) GEMM_F(panels_tiles)[5][17] = {
     GEMM_PANELS_TILES(GEMM_PANELS_ENTRY)
 #undef GEMM_PANELS_ENTRY
 };
+
+#if GEMM_LYING
+GEMM_INLINE void GEMM_F(tail_tile)(int m, int n, int64_t kc, const char *a, int64_t lda, const char *b, GEMM_S *sums) {
+  GEMM_F(panels_tiles)[(n + GEMM_LANES - 1) / GEMM_LANES][m]((const GEMM_S *)a, lda, (const GEMM_S *)b, 0, kc, GEMM_LANES, NULL, sums, GEMM_NR);
+}
+#endif
 
 // Several blocks of K become one where nothing is packed in blocks otherwise: a packed operand changes no bit of a sum of blocks.
 RIDGE_INLINE int GEMM_F(panels_whole)(const ridge_gemm_args *g) {

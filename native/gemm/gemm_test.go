@@ -327,10 +327,44 @@ func TestBF16DotProductsRankByTheCoresThatRunThemWell(t *testing.T) {
 	}
 }
 
+// On Intel's cores without AVX512-FP16 the kernels for them come before the other 512-bit ones, that of many rows where they are many.
+func TestIntelsKernelsRankByCoreAndRows(t *testing.T) {
+	table := func() []kernel.Kernel {
+		return []kernel.Kernel{{Name: "gemm_fp32_avx512_14x32", Rank: 30}, {Name: "gemm_fp32_avx512intel_14x32", Rank: 25}, {Name: "gemm_fp32_avx512intel_6x64", Rank: 25},
+			{Name: "gemm_fp32_avx512fp16_14x32", Rank: 35}, {Name: "gemm_fp32_avx512intel_6x64_model", Rank: -1}}
+	}
+	for _, c := range []struct {
+		core  string
+		have  kernel.Mask
+		m     string
+		first []string // from the highest rank on
+	}{
+		{"Zen 4", 0, "512", []string{"gemm_fp32_avx512_14x32"}},
+		{"Ice Lake", kernel.Intel, "512", []string{"gemm_fp32_avx512intel_6x64", "gemm_fp32_avx512intel_14x32", "gemm_fp32_avx512_14x32"}},
+		{"Ice Lake, few rows", kernel.Intel, "95", []string{"gemm_fp32_avx512intel_14x32", "gemm_fp32_avx512_14x32"}},
+		{"Sapphire Rapids", kernel.Intel | kerneltest.Feature(t, "avx512fp16"), "512", []string{"gemm_fp32_avx512fp16_14x32", "gemm_fp32_avx512intel_6x64"}},
+	} {
+		o := kerneltest.Op(t, "gemm", record.FP32, map[string]string{"m": c.m, "n": "512", "k": "512"})
+		got := gemm.Ranked(table(), c.have)
+		if c.have&kerneltest.Feature(t, "avx512fp16") == 0 {
+			got = slices.DeleteFunc(got, func(k kernel.Kernel) bool { return k.Name == "gemm_fp32_avx512fp16_14x32" })
+		}
+		slices.SortStableFunc(got, func(a, b kernel.Kernel) int { return b.RankOn(o, 1) - a.RankOn(o, 1) })
+		for i, want := range c.first {
+			if got[i].Name != want {
+				t.Errorf("%s: place %d has %s of rank %d, want %s", c.core, i+1, got[i].Name, got[i].RankOn(o, 1), want)
+			}
+		}
+		if last := got[len(got)-1]; last.Name != "gemm_fp32_avx512intel_6x64_model" || last.RankOn(o, 1) != -1 {
+			t.Errorf("%s: the last is %s of rank %d: models run only when they are forced", c.core, last.Name, last.RankOn(o, 1))
+		}
+	}
+}
+
 // Kernels that have the names in the table, or the rank would silently stay.
 func TestTheRankedKernelExists(t *testing.T) {
 	kerneltest.NeedModels(t)
-	for _, name := range []string{"gemm_bf16_avx512bf16_14x32_model", "mlp_bf16_avx512bf16_14x32_model"} {
+	for _, name := range []string{"gemm_bf16_avx512bf16_14x32_model", "mlp_bf16_avx512bf16_14x32_model", "gemm_fp32_avx512intel_6x64_model", "gemm_fp64_avx512intel_6x32_model"} {
 		if !slices.ContainsFunc(gemm.Family().Kernels, func(k kernel.Kernel) bool { return k.Name == name }) {
 			t.Errorf("%s is not in the table: was the kernel renamed?", name)
 		}

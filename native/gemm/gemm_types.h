@@ -1,4 +1,7 @@
 // Types and conversions of a floating-point variant (template): see gemm_fma.h.
+#ifndef GEMM_LYING
+#define GEMM_LYING 0 // 1: tiles of gemm_exact.h read A where it lies
+#endif
 #ifndef GEMM_EXACT
 #define GEMM_EXACT 0
 #endif

@@ -21,6 +21,7 @@
 #undef GEMM_GROUP
 #undef GEMM_OWN_ROWS
 #undef GEMM_COVE
+#undef GEMM_LYING
 #undef GEMM_FROM_MEMORY
 #undef GEMM_CHAIN
 #undef GEMM_GIVEN_FEW

@@ -41,6 +41,14 @@ func low(name, load, broadcast string, math string) []objtest.Loop {
 	return loops
 }
 
+// lying is the loop of a tile of 6 rows and 4 vectors that reads A where it lies, by two pointers. (Where a row of B is packed beside four units, gcc
+// keeps a count and a pitch on the stack.)
+func lying(name, load, broadcast string, math string) objtest.Loop {
+	l := tile(name, load, broadcast, 6, 4, 8, math)
+	l.Symbol, l.Least = "tile_6_"+name, 4
+	return l
+}
+
 // spread is the loop of a tile of 14 rows whose multiply-adds all take A from memory.
 func spread(name, load, math string) objtest.Loop {
 	return objtest.Loop{File: name + "_amd64.c", Define: alone, Symbol: "tile_14_" + name, Main: map[string]int{math + "/m": 28},
@@ -93,6 +101,8 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 		low("gemm_fp32_avx2_6x16", floats, "vbroadcastss", "vfmadd231ps"),
 		low("gemm_fp64_avx2_6x8", floats+"|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
 		[]objtest.Loop{
+			lying("gemm_fp32_avx512intel_6x64", floats, "vbroadcastss", "vfmadd231ps"),
+			lying("gemm_fp64_avx512intel_6x32", floats+"|vmovapd|vmovupd", "vbroadcastsd", "vfmadd231pd"),
 			chained("gemm_fp16_avx512fp16_14x32", "vfmadd231ph"),
 			spread("gemm_fp32_avx512fp16_14x32", floats, "vfmadd231ps"),
 			spread("gemm_fp64_avx512fp16_14x16", floats+"|vmovapd|vmovupd", "vfmadd231pd"),

@@ -9,6 +9,8 @@
 #define GEMM_MODEL 1
 #include "gemm_fp32_avx512_14x32_amd64.c"
 #include "gemm_fp64_avx512_14x16_amd64.c"
+#include "gemm_fp32_avx512intel_6x64_amd64.c"
+#include "gemm_fp64_avx512intel_6x32_amd64.c"
 #include "gemm_fp32_avx512fp16_14x32_amd64.c"
 #include "gemm_fp64_avx512fp16_14x16_amd64.c"
 #include "gemm_bf16_avx512_14x32_amd64.c"

@@ -21,7 +21,11 @@ import (
 var Detect = sync.OnceValue(func() Mask {
 	c := cpuid.CPU
 	amx := c.Supports(cpuid.AMXTILE) && C.amx_permission() == 0
-	return maskOf(map[string]bool{
+	var maker Mask
+	if c.VendorID == cpuid.Intel {
+		maker = Intel
+	}
+	return maker | maskOf(map[string]bool{
 		"sse2": c.Supports(cpuid.SSE2), "avx": c.Supports(cpuid.AVX), "avx2": c.Supports(cpuid.AVX2),
 		"fma": c.Supports(cpuid.FMA3), "f16c": c.Supports(cpuid.F16C),
 		"avx512f": c.Supports(cpuid.AVX512F), "avx512bw": c.Supports(cpuid.AVX512BW),

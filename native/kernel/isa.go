@@ -5,6 +5,10 @@ package kernel
 // Mask is a set of instruction-set features (RIDGE_ISA_* of native/include/ridge.h).
 type Mask uint64
 
+// Intel marks Intel's processors in what Detect finds. It is no feature and has no name: no kernel needs it, but of two that both run the
+// ranks of a family may prefer one there.
+const Intel Mask = 1 << 63
+
 // isaNames maps each bit to the name used in documents and by goharness/machine.
 var isaNames = []struct {
 	bit  uint

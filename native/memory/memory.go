@@ -5,7 +5,7 @@
 package memory
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #include "table.h"
 */

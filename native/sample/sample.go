@@ -5,7 +5,7 @@
 package sample
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
 #cgo LDFLAGS: -lpthread -lrt
 #include <stdlib.h>
 #include "sample.h"

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

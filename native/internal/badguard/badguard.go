@@ -5,7 +5,7 @@
 package badguard
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f01500c20eed
 #include "badguard.h"
 */
 import "C"

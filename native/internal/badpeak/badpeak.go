@@ -5,7 +5,7 @@
 package badpeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=1c57740db92f
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=f01500c20eed
 #include "badpeak.h"
 */
 import "C"

@@ -1,4 +1,4 @@
-// conv2d_fp32_avx512fp16_indirect_model: implicit GEMM through pixel pointers, 6x64 tiles in plain vectors, to prove the logic of the variant on machines without its
+// conv2d_fp32_avx512intel_indirect_model: implicit GEMM through pixel pointers, 6x64 tiles in plain vectors, to prove the logic of the variant on machines without its
 // instructions; never chosen by itself.
 //
 // Formula, layouts, blocking and source: conv_indirect_body.h. Preconditions: sizes below 2^30,
@@ -19,6 +19,6 @@
 #define RIDGE_VT
 #define CONV_FP32
 #define CONV_FOURS
-#define CONV_FN ridge_conv2d_fp32_avx512fp16_indirect_model
+#define CONV_FN ridge_conv2d_fp32_avx512intel_indirect_model
 #define CONV_KC 1152
 #include "conv_indirect_body.h"
