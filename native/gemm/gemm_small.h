@@ -59,7 +59,13 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #define GEMM_SLIM_B (1 << 20)
 // Few rows of A, and of B a page apart and more, which evict each other: one tile has all rows of A, if it can, so that B is read once.
 // Emerald Rapids, one thread, of the rate of tiles that pack B: 5x1024x200, 6x1500x128, 7x2000x300 1.87, 1.88, 1.77, 8x2048x512 1.26; K of 1000 0.8 to 1.04.
-#define GEMM_SMALL_ONCE(g) ((g)->ldb * (int64_t)sizeof(GEMM_S) >= 4096 && (g)->M <= 16 && (g)->K <= 512)
+// Ice Lake: 5x1024x1024 1.43, 8x1024x1024 1.06, 16x1024x1024 0.77.
+#ifdef GEMM_FROM_MEMORY
+#define GEMM_SMALL_ONCE_K(g) 512
+#else
+#define GEMM_SMALL_ONCE_K(g) ((g)->M <= 6 ? GEMM_SLIM_K : 512)
+#endif
+#define GEMM_SMALL_ONCE(g) ((g)->ldb * (int64_t)sizeof(GEMM_S) >= 4096 && (g)->M <= 16 && (g)->K <= GEMM_SMALL_ONCE_K(g))
 #else
 #define GEMM_SLIM_B GEMM_SMALL_B
 #define GEMM_SMALL_ONCE(g) 0

@@ -47,6 +47,7 @@
 #undef GEMM_IS_THIN
 #undef GEMM_SLIM_B
 #undef GEMM_SMALL_ONCE
+#undef GEMM_SMALL_ONCE_K
 #undef GEMM_THIN_TAIL
 #undef GEMM_EXACTLY
 #undef GEMM_EXACT_TOP
