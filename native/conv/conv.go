@@ -33,13 +33,14 @@ func Family() kernel.Family {
 }
 
 // Ranked adapts the ranks of the table to the CPU's features: VDPBF16PS runs twice as fast as fp32 multiply-adds on AMD's Zen 4
-// and 5, but slower than those on Intel's cores with AVX512-FP16. There its kernels rank just below the ones that widen to fp32, and
-// Winograd of step 2 below the indirect kernel but where stepTwoWins. Tiles of 6x64 in fp32 rank above those of 7x64 on Intel's cores where sixWins.
+// and 5, but slower than those on Intel's cores with AVX512-FP16: there its kernels rank just below the ones that widen to fp32. On all of Intel's cores
+// Winograd of step 2 ranks below the indirect kernel but where stepTwoWins, and tiles of 6x64 in fp32 above those of 7x64 where sixWins.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	fp16 := have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16))
+	intel := fp16 || have.Has(kernel.Intel)
 	for i, k := range table {
 		switch {
-		case strings.HasSuffix(k.Name, "_avx512intel_indirect") && (fp16 || have.Has(kernel.Intel)):
+		case intel && strings.HasSuffix(k.Name, "_avx512intel_indirect"):
 			table[i].RankFor = func(o op.Op, _ int) int {
 				if c, ok := o.(*op.Conv); ok && sixWins(c, fp16) {
 					return aboveIndirect
@@ -48,7 +49,7 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 			}
 		case fp16 && strings.Contains(k.Name, "_avx512bf16") && k.Rank > belowWide:
 			table[i].Rank = belowWide
-		case fp16 && strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
+		case intel && strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
 			table[i].RankFor = func(o op.Op, threads int) int {
 				if c, ok := o.(*op.Conv); ok && !stepTwoWins(c, threads) {
 					return belowIndirect
@@ -74,8 +75,9 @@ func sixWins(c *op.Conv, fp16 bool) bool {
 	return !fp16 && c.Packed && c.Ho*c.Wo >= 14*14
 }
 
-// stepTwoWins is where Winograd of step 2 is ahead of the indirect kernel on Intel's cores with AVX512-FP16: of few filters, in fp32 on
-// one thread. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
+// stepTwoWins is where Winograd of step 2 is ahead of the indirect kernel on Intel's cores: of few filters, in fp32 on
+// one thread. (On Ice Lake, one thread, the layers of ResNet-50 where it is not chosen: 512 channels of 14x14, packed, batch 16 fp32 0.55 to 0.66 of the indirect kernel's speed, bf16 0.8 to 0.86; the others
+// even.) Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
 // 128 (single runs of A B B A):
 //
 //	fp32, one thread   0.62, 0.98, 1.09 to 1.3; packed beforehand 0.65, 1.18 to 1.2, 1.05 to 1.14

@@ -423,7 +423,7 @@ func TestStepTwoOfWinogradRanksByChannelsAndThreads(t *testing.T) {
 		return []kernel.Kernel{{Name: "conv2d_fp32_avx512_winograd43s2", Rank: 34}, {Name: "conv2d_bf16_avx512_winograd43s2", Rank: 33},
 			{Name: "conv2d_fp32_avx512_winograd43", Rank: 34}, {Name: "conv2d_fp32_avx512_winograd43s2_model", Rank: -1}}
 	}
-	here, slow := conv.Ranked(table(), 0), conv.Ranked(table(), kerneltest.Feature(t, "avx512fp16"))
+	here, slow, icelake := conv.Ranked(table(), 0), conv.Ranked(table(), kerneltest.Feature(t, "avx512fp16")), conv.Ranked(table(), kernel.Intel)
 	for _, c := range []struct {
 		shape                string
 		fp32, fp32Two, wide2 int // on one thread, on two; bf16 on two
@@ -437,6 +437,9 @@ func TestStepTwoOfWinogradRanksByChannelsAndThreads(t *testing.T) {
 		got := [3]int{slow[0].RankOn(o, 1), slow[0].RankOn(o, 2), slow[1].RankOn(wide, 2)}
 		if want := [3]int{c.fp32, c.fp32Two, c.wide2}; got != want {
 			t.Errorf("%s: ranks %v, want %v", c.shape, got, want)
+		}
+		if got := icelake[0].RankOn(o, 1); got != c.fp32 {
+			t.Errorf("%s: rank %d without AVX512-FP16, want %d", c.shape, got, c.fp32)
 		}
 		if here[0].RankOn(o, 2) != 34 || here[1].RankOn(wide, 2) != 33 || slow[2].RankOn(o, 2) != 34 || slow[3].RankOn(o, 2) != -1 {
 			t.Errorf("%s: ranks of other cores, of step 1 or of the model changed", c.shape)
