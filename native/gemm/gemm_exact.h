@@ -53,7 +53,7 @@ GEMM_INLINE void GEMM_F(left_on)(const int h, GEMM_F(left) *l, int n) {
   l->p[1] += n * sizeof(GEMM_UNIT);
   __asm__("" : "+r"(l->p[1]));
 }
-// Row i, q units on.
+// Row i, q units on. (left_on keeps pointers of further rows from being derived, by 0 units too.)
 #define GEMM_EXACT_A(h, l, i, q) ((const GEMM_F(unit) *)((l).p[(i) / 3] + (i) % 3 * (l).stride + (q) * sizeof(GEMM_UNIT)))
 #else
 typedef GEMM_UNIT GEMM_F(unit);
@@ -65,7 +65,10 @@ GEMM_INLINE GEMM_F(left) GEMM_F(left_at)(const int h, const void *a, int64_t dow
   const GEMM_F(left) l = {a};
   return l;
 }
-GEMM_INLINE void GEMM_F(left_on)(const int h, GEMM_F(left) *l, int n) { l->p += n * h; }
+GEMM_INLINE void GEMM_F(left_on)(const int h, GEMM_F(left) *l, int n) {
+  l->p += n * h;
+  __asm__("" : "+r"(l->p));
+}
 #define GEMM_EXACT_A(h, l, i, q) ((l).p + (q) * (h) + (i))
 #endif
 
@@ -162,7 +165,7 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
 // (Row by row each row loads B for itself, which binds beyond 4 steps.)
 GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[GEMM_NV], const GEMM_F(left) *a, const GEMM_F(vec) *b, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vecu) VU;
-  const GEMM_F(left) l = *a;
+  GEMM_F(left) l = *a;
   char *p = (char *)c;
   RIDGE_UNROLL_FULL for (int i = 0; i < h; i += 2) {
     const int end = i + 2 < h ? i + 2 : h;
@@ -179,6 +182,7 @@ GEMM_INLINE void GEMM_F(last_rows)(const int h, const int add, GEMM_F(vec) (*s)[
       }
       __asm__("" : "+r"(p));
     }
+    GEMM_F(left_on)(h, &l, 0);
   }
 }
 #endif
@@ -242,15 +246,9 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
 #ifdef GEMM_CHAIN
 #include "gemm_chain.h"
 #else
-#if GEMM_LYING
 #define GEMM_EXACT_ON(n) \
   GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
   __asm__("" : "+r"(b))
-#else
-#define GEMM_EXACT_ON(n) \
-  GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
-  __asm__("" : "+r"(a.p), "+r"(b))
-#endif
 // Asks for `units` units of packed B in the time of four.
 #define GEMM_EXACT_ASKING(units)                                                                      \
   for (const char *p = (const char *)next; n > 0; n--) {                                              \
