@@ -114,11 +114,11 @@ func TestSmallProductsHaveTheSameBitsForOneAndTwoThreads(t *testing.T) {
 	}
 }
 
-// Products that meet packed panels with rows of A where they lie, and pack both or neither otherwise, have the same bits.
+// Products that meet packed panels with rows of A where they lie, and pack both or neither otherwise, have the same bits; so have several blocks of K with a part of a panel.
 func TestPackingChangesNoBitWhereRowsMeetPanels(t *testing.T) {
 	dev := openTwo(t)
 	for _, d := range []record.DType{record.FP32, record.FP64} {
-		for _, s := range [][3]string{{"20", "1100", "100"}, {"500", "44", "200"}, {"300", "300", "30"}, {"7", "300", "90"}} {
+		for _, s := range [][3]string{{"20", "1100", "100"}, {"500", "44", "200"}, {"300", "300", "30"}, {"7", "300", "90"}, {"200", "300", "600"}} {
 			params := map[string]string{"m": s[0], "n": s[1], "k": s[2]}
 			packed := prepared(t, dev, "gemm", d, params, "1", backend.PrepareOptions{})
 			plain := prepared(t, dev, "gemm", d, params, "0", backend.PrepareOptions{Kernel: packed.kernels[0].Name})

@@ -60,7 +60,8 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 }
 
 // Above the 512-bit kernels (30) and below those that AVX512-FP16 tells (35); and the rows from which A is not packed: Ice Lake, 6x64 of 14x32's
-// rate: 16 rows 0.94 to 1.03, packed 0.92 to 1.02, 64 rows 1.00, packed 0.93, 128 rows 1.01 to 1.03.
+// rate: 16 rows 0.94 to 1.03, packed 0.92 to 1.02, 64 rows 1.00, packed 0.93, 128 rows 1.01 to 1.03; 96 lies between. Skylake and Cascade Lake, not
+// measured, are taken for its like.
 const intelRank, manyRows = 33, 96
 
 func bind(o op.Op, bufs []kernel.Buffer) (unsafe.Pointer, error) {

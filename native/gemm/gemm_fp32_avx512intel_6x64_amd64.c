@@ -7,10 +7,10 @@
 // leaves 2.4 instructions a cycle (docs/kernels/gemm.md): tiles alone, quiet, 1.00 of the FMA probe for 0.95, beside it 0.78 for 0.73.
 // A is not packed: six rows are six streams and 6 KiB, in L1 for four panels of B, and packing takes 0.45 cycles an element, 5 % at N = 256.
 // The last panel's columns go by vectors (tail_tile). Panels of 64 x KC, 64 KiB, stream from L2, a group of four for all rows up to MC.
-// Ice Lake, one thread, against gemm_fp32_avx512intel_14x32: 512^3 1.09, packed beforehand 1.09, 1024^3 1.07, 1.05, 504x256x256 packed 1.12,
+// Ice Lake, one thread, against gemm_fp32_avx512intel_14x32: 512^3 1.09, packed beforehand 1.09, 1024^3 1.07, 1.05 (the last step from another run), 504x256x256 packed 1.12,
 // 300x700x900 1.09, 1.04; few rows less (8x1024x1024 0.81, 64x3072x768 packed 0.93): gemm.go takes it from many rows on.
 // Versions: 1, A packed: 0.97 to 1.03 of 14x2. 2, units of two rows on spread ahead: no gain within a product. 3, A where it lies: 512^3 1.07, 1024^3 1.04.
-// 4, lines of C asked for in a loop of their own: 512^3 1.015, 300x700x900 1.03. 5, groups for MC 1024 rows (256, 512: 0.93, 0.97 at 1024^3, for B is
+// 4, lines of C asked for in a loop of their own: 512^3 1.015, 300x700x900 1.03. 5, groups for MC 1024 rows (256, 512: 0.94, 0.97 at 1024^3, for B is
 // packed beside the tiles again), never Goto's loops: 1024^3 1.03. KC 128, 192: 0.96, 0.98 at 1024^3; asking for the next rows of A 0.96.
 // Source: Goto and van de Geijn 2008; BLIS (Van Zee and van de Geijn 2015).
 #include "variant.h"
