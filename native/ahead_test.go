@@ -20,21 +20,21 @@ func feature(t *testing.T, name string) kernel.Mask {
 	return 0
 }
 
-func TestKernelsAskAheadWhereThatWasFasterThanThePrefetchersAlone(t *testing.T) {
+func TestKernelsAskAheadAndReadRunsWhereThatWasFaster(t *testing.T) {
 	vnni, fp16, tiles := feature(t, "avx512vnni"), feature(t, "avx512fp16"), feature(t, "amx-tile")
 	for _, c := range []struct {
-		core string
-		have kernel.Mask
-		want int
+		core        string
+		have        kernel.Mask
+		ahead, runs int
 	}{
-		{"Zen 4", vnni, 0},
-		{"Ice Lake", kernel.Intel | vnni, 2048},
-		{"Skylake", kernel.Intel, 0},
-		{"Emerald Rapids, its tiles masked", kernel.Intel | vnni | fp16, 0},
-		{"Granite Rapids", kernel.Intel | vnni | fp16 | tiles, 2048},
+		{"Zen 4", vnni, 0, 0},
+		{"Ice Lake", kernel.Intel | vnni, 2048, 4},
+		{"Skylake", kernel.Intel, 0, 0},
+		{"Emerald Rapids, its tiles masked", kernel.Intel | vnni | fp16, 0, 0},
+		{"Granite Rapids", kernel.Intel | vnni | fp16 | tiles, 2048, 0},
 	} {
-		if got := ahead(c.have); got != c.want {
-			t.Errorf("%s: %d bytes, want %d", c.core, got, c.want)
+		if a, r := ahead(c.have), runs(c.have); a != c.ahead || r != c.runs {
+			t.Errorf("%s: %d bytes and %d runs, want %d and %d", c.core, a, r, c.ahead, c.runs)
 		}
 	}
 }

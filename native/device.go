@@ -54,6 +54,9 @@ type device struct {
 	sampling *sampling               // of the team's instructions; nil: off
 }
 
+// SetReading tells kernels how to read from memory (ridge_ctx), as Open does by the processor; tests ask for what this one does not.
+func (d *device) SetReading(ahead, runs int) { d.team.SetReading(ahead, runs) }
+
 func (d *device) Info() record.Device {
 	infos, _ := d.b.Devices()
 	infos[0].Threads = d.team.Size()

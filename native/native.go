@@ -91,7 +91,7 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	t.SetAhead(ahead(kernel.Detect()))
+	t.SetReading(ahead(kernel.Detect()), runs(kernel.Detect()))
 	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
 }
 
@@ -100,12 +100,25 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 // (docs/kernels/memory.md). On Ice Lake, one thread: relu of 64M 16.5 -> 18.9, one row of int8 by 4096x4096 weights stored [N,K] 1.5 to 1.7, of bf16 1.07, of
 // fp32 1.03; sums and what L3 holds the same. Relatives of the two, with tiles and without AVX512-FP16, are taken for their like; others were not measured.
 func ahead(have kernel.Mask) int {
-	names := have.Names()
-	icelake := have.Has(kernel.Intel) && slices.Contains(names, "avx512vnni") && !slices.Contains(names, "avx512fp16")
-	if icelake || slices.Contains(names, "amx-tile") {
+	if icelake(have) || slices.Contains(have.Names(), "amx-tile") {
 		return 2048
 	}
 	return 0
+}
+
+// runs is how many parts of what a thread has kernels go through side by side (docs/kernels/memory.md, Ice Lake). Elsewhere it was not measured, or the kernels
+// that gained have the parts in themselves.
+func runs(have kernel.Mask) int {
+	if icelake(have) {
+		return 4
+	}
+	return 0
+}
+
+// icelake is whether the cores are Ice Lake's, or of its relatives with VNNI and without AVX512-FP16.
+func icelake(have kernel.Mask) bool {
+	names := have.Names()
+	return have.Has(kernel.Intel) && slices.Contains(names, "avx512vnni") && !slices.Contains(names, "avx512fp16")
 }
 
 // nodes counts the NUMA nodes of the machine, 1 where the system does not tell.

@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f01500c20eed
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=876bda05be77
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=f01500c20eed
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=876bda05be77
 #include "fault.h"
 */
 import "C"

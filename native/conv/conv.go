@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=876bda05be77
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -34,7 +34,8 @@ func Family() kernel.Family {
 
 // Ranked adapts the ranks of the table to the CPU's features: VDPBF16PS runs twice as fast as fp32 multiply-adds on AMD's Zen 4
 // and 5, but slower than those on Intel's cores with AVX512-FP16: there its kernels rank just below the ones that widen to fp32. On all of Intel's cores
-// Winograd of step 2 ranks below the indirect kernel but where stepTwoWins, and tiles of 6x64 in fp32 above those of 7x64 where sixWins.
+// Winograd of step 2 ranks below the indirect kernel but where stepTwoWins, and tiles of 6x64 in fp32 above those of 7x64 where sixWins; without AVX512-FP16 Winograd
+// by tiles of 6x64 above that by 8x32 where sixWinsInWinograd.
 func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	fp16 := have.Has(kernel.Mask(C.RIDGE_ISA_AVX512FP16))
 	intel := fp16 || have.Has(kernel.Intel)
@@ -47,11 +48,18 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 				}
 				return k.Rank
 			}
+		case intel && !fp16 && strings.Contains(k.Name, "_avx512intel_winograd") && k.Rank >= 0:
+			table[i].RankFor = func(o op.Op, threads int) int {
+				if c, ok := o.(*op.Conv); ok && sixWinsInWinograd(c, threads) {
+					return aboveWinograd
+				}
+				return k.Rank
+			}
 		case fp16 && strings.Contains(k.Name, "_avx512bf16") && k.Rank > belowWide:
 			table[i].Rank = belowWide
 		case intel && strings.HasSuffix(k.Name, "_avx512_winograd43s2"):
 			table[i].RankFor = func(o op.Op, threads int) int {
-				if c, ok := o.(*op.Conv); ok && !stepTwoWins(c, threads) {
+				if c, ok := o.(*op.Conv); ok && !stepTwoWins(c, threads, fp16) {
 					return belowIndirect
 				}
 				return k.Rank
@@ -61,8 +69,8 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 	return table
 }
 
-// Ranks just below the kernels that widen bf16 (30 to 32), and just below and above conv2d_*_avx512_indirect (32).
-const belowWide, belowIndirect, aboveIndirect = 29, 31, 33
+// Ranks just below the kernels that widen bf16 (30 to 32), just below and above conv2d_*_avx512_indirect (32), and above conv2d_fp32_avx512_winograd* (34).
+const belowWide, belowIndirect, aboveIndirect, aboveWinograd = 29, 31, 33, 35
 
 // sixWins is where tiles of 6x64 are ahead of 7x64: windows of one tap; without AVX512-FP16 also others, packed beforehand, of so many outputs that taps
 // beyond the image's edge, which 7x64 leaves out, are few. Ice Lake, one thread, of 7x64's speed: one tap 1.15 to 1.5 packed, 1.06 to 1.16 not; 3x3 packed
@@ -75,9 +83,21 @@ func sixWins(c *op.Conv, fp16 bool) bool {
 	return !fp16 && c.Packed && c.Ho*c.Wo >= 14*14
 }
 
-// stepTwoWins is where Winograd of step 2 is ahead of the indirect kernel on Intel's cores: of few filters, in fp32 on
-// one thread. (On Ice Lake, one thread, the layers of ResNet-50 where it is not chosen: 512 channels of 14x14, packed, batch 16 fp32 0.55 to 0.66 of the indirect kernel's speed, bf16 0.8 to 0.86; the others
-// even.) Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
+// sixWinsInWinograd is where Winograd by tiles of 6x64 is the fastest: stems in NHWC, else filters packed beforehand (each kernel's header), of step 2 on one thread where few or where many tiles share them. Ice Lake,
+// one thread, packed, of the speed of the indirect kernel by 6x64: 128 channels of 56x56 of step 2 1.05, batch 16 1.12; 256 of 28x28 0.88, batch 4 in NCHW 1.03, 16 1.12; 512 of 14x14 0.48, batch 4 0.87, 16 1.02.
+func sixWinsInWinograd(c *op.Conv, threads int) bool {
+	switch {
+	case c.R == 7:
+		return c.NHWC
+	case c.Stride == 2:
+		tiles := c.N * ((c.Ho + 3) / 4) * ((c.Wo + 3) / 4)
+		return c.Packed && threads == 1 && (c.C*c.K <= 1<<14 || c.C*c.K <= 1<<16 && tiles >= 64)
+	}
+	return c.Packed
+}
+
+// stepTwoWins is where Winograd of step 2 by tiles of 8x32 is ahead of the indirect kernel on Intel's cores: of few filters, in fp32 on
+// one thread; without AVX512-FP16 in bf16 alone: Ice Lake, fp32 packed, has 0.85 to 0.97 of the indirect kernel by 6x64. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
 // 128 (single runs of A B B A):
 //
 //	fp32, one thread   0.62, 0.98, 1.09 to 1.3; packed beforehand 0.65, 1.18 to 1.2, 1.05 to 1.14
@@ -86,12 +106,12 @@ func sixWins(c *op.Conv, fp16 bool) bool {
 //	bf16, two threads  0.71, 0.75 to 0.92, 0.91; 0.95, 1.09 to 1.1, 1.1
 //
 // It reads 36 positions of filters for nine taps; that these reads are what holds it back was not measured.
-func stepTwoWins(c *op.Conv, threads int) bool {
+func stepTwoWins(c *op.Conv, threads int, fp16 bool) bool {
 	most := int64(1 << 14)
 	if c.Packed {
 		most = 1 << 16
 	}
-	return c.C*c.K <= most && (c.D != record.FP32 || threads == 1)
+	return c.C*c.K <= most && (c.D != record.FP32 || threads == 1 && fp16)
 }
 
 // Bind makes the C arguments of a convolution.

@@ -1,11 +1,12 @@
 // A stem's products at a position (conv_winograd_stem.h): rows of V follow each other DEPTH floats apart and are short, 12 elements of three channels. The tile
 // of conv_tile.h would spend a third of the time around them, on pointers to pixels, loops for any length and its call; here a tile has as many rows as
 // registers hold, one pointer, and a turn of its loop is the C elements of a phase.
-// AVX-512, 10x32: 20 multiply-adds, 2 loads and 10 broadcasts an element, 23 registers (13x32 0.94 of it, 8x32 and 12x32 as fast: 38 tiles of a row make four tiles of 10 or 9); AVX2, 6x16, and NEON, 6x16: as conv_tile.h's.
+// AVX-512, 10x32: 20 multiply-adds, 2 loads and 10 broadcasts an element, 23 registers (13x32 0.94 of it, 8x32 and 12x32 as fast: 38 tiles of a row make four tiles of 10 or 9), or 6x64: 24, 4
+// and 6; AVX2, 6x16, and NEON, 6x16: as conv_tile.h's.
 #ifndef RIDGE_CONV_WINOGRAD_STEM_TILE_H
 #define RIDGE_CONV_WINOGRAD_STEM_TILE_H
 
-#if RIDGE_VL == 16
+#if RIDGE_VL == 16 && RIDGE_NV == 2
 enum { ROWS = 10 };
 #else
 enum { ROWS = 6 };
@@ -47,7 +48,7 @@ __attribute__((noinline)) static void stem_rows(int64_t rows, int64_t C, int64_t
 #else
 typedef void (*stem_fn)(int64_t, const float *, const float *, float *);
 #define STEM_ROWS(f) f(1) f(2) f(3) f(4) f(5) f(6)
-#if RIDGE_VL == 16
+#if RIDGE_VL == 16 && RIDGE_NV == 2
 #define STEM_MORE(f) f(7) f(8) f(9) f(10)
 #else
 #define STEM_MORE(f)

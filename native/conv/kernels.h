@@ -14,7 +14,10 @@ int ridge_conv_tiles_win_int8(const void *args);
 int ridge_conv_winograd_wins(const void *args);
 int ridge_conv_winograd_beats_dots(const void *args);
 int ridge_conv_winograd_step2_wins(const void *args);
+int ridge_conv_winograd_wins_64(const void *args);
+int ridge_conv_winograd_step2_wins_64(const void *args);
 int ridge_conv_winograd_stem_wins(const void *args);
+int ridge_conv_winograd_stem_wins_64(const void *args);
 int ridge_conv_winograd_stem_beats_dots(const void *args);
 
 #define RIDGE_CONV_WORKSPACE(name) int64_t ridge_##name##_workspace(const void *args, int32_t nthreads);
@@ -67,6 +70,9 @@ RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_model)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_indirect)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512bf16_indirect_model)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512intel_winograd43)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512intel_winograd43s2)
+RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512intel_winograd37s2)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43)
 RIDGE_CONV_WORKSPACE(conv2d_fp32_avx512_winograd43s2)
 RIDGE_CONV_WORKSPACE(conv2d_bf16_avx512_winograd43s2)

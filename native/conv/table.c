@@ -113,6 +113,12 @@ int ridge_conv_winograd_stem_wins(const void *args) {
          a->pad_h <= 3 && a->pad_w <= 3 && a->H >= 4 && a->W >= 4 && (a->C == 3 || a->C == 4) && a->K % 32 == 0 && a->Wo <= 1 << 13 && tiles_of(a, 3) >= 12;
 }
 
+// Kernels whose panels have four vectors take whole ones alone.
+static int wide(const void *args) { return ((const ridge_conv_args *)args)->K % 64 == 0; }
+int ridge_conv_winograd_wins_64(const void *args) { return wide(args) && ridge_conv_winograd_wins(args); }
+int ridge_conv_winograd_step2_wins_64(const void *args) { return wide(args) && ridge_conv_winograd_step2_wins(args); }
+int ridge_conv_winograd_stem_wins_64(const void *args) { return wide(args) && ridge_conv_winograd_stem_wins(args); }
+
 // Beside VDPBF16PS one thread of Zen 4 gains 1.10 (NHWC) and 1.15 (NCHW) where outputs stay in L3, of one and two images of 224x224; four to sixteen are even.
 int ridge_conv_winograd_stem_beats_dots(const void *args) {
   const ridge_conv_args *a = args;
@@ -138,7 +144,7 @@ int ridge_conv_winograd_beats_dots(const void *args) {
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) \
   RIDGE_DECLARE_PACKED(name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name##_workspace, wins)
 // Step 2: 81 products where the definition has 144.
-#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD43(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins)
+#define WINOGRAD43S2(name, dtype, isa, rank, c, wins) WINOGRAD43(name, dtype, isa, rank, c, wins)
 // A stem: 126C products for 9 outputs of 49C each.
 #define WINOGRAD37S2(name, dtype, isa, rank, c, wins) WINOGRAD43(name, dtype, isa, rank, c, wins)
 #define RIDGE_KERNEL RIDGE_DECLARE
@@ -155,7 +161,7 @@ static const ridge_kernel table[] = {
   {#name, "conv2d", dtype, "fp32", isa, rank, c, 0, ridge_##name, ridge_##name##_workspace, wins, \
    share, .pack = ridge_##name##_pack, .packed = ridge_##name##_packed},
 #define WINOGRAD43(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 36.0 / 144)
-#define WINOGRAD43S2(name, dtype, isa, rank, c) WINOGRAD(name, dtype, isa, rank, c, ridge_conv_winograd_step2_wins, 81.0 / 144)
+#define WINOGRAD43S2(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 81.0 / 144)
 #define WINOGRAD37S2(name, dtype, isa, rank, c, wins) WINOGRAD(name, dtype, isa, rank, c, wins, 42.0 / 147)
 #define RIDGE_KERNEL RIDGE_ENTRY
 #define RIDGE_KERNEL_PACKED RIDGE_ENTRY_PACKED

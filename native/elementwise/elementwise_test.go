@@ -103,6 +103,12 @@ func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = dev.Close() }()
+	runs, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = runs.Close() }()
+	kerneltest.ReadRuns(runs)
 	for _, d := range dtypes {
 		cols := 1031
 		rows := (64<<20)/(2*int(d.Size())*cols) + 2
@@ -113,8 +119,10 @@ func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 				if len(k) < 3 || k[len(k)-3:] != "_nt" {
 					continue
 				}
-				if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
-					t.Errorf("%s: %v", k, err)
+				for _, dev := range []backend.Device{dev, runs} {
+					if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+						t.Errorf("%s: %v", k, err)
+					}
 				}
 				var unsupported *backend.UnsupportedError
 				if err := kerneltest.One(dev, small, k, 0); !errors.As(err, &unsupported) {

@@ -3,8 +3,10 @@
 package gemm_test
 
 import (
+	"errors"
 	"testing"
 
+	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
@@ -44,6 +46,31 @@ func TestAFewRowsGoByDotProductsAlongK(t *testing.T) {
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+}
+
+// Where B comes from memory columns of it are read side by side, if the device is told to: groups of them and what is left, rows that end within a vector.
+func TestColumnsFromMemoryAreReadSideBySide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 20 MiB")
+	}
+	b := native.New()
+	dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = dev.Close() }()
+	kerneltest.ReadRuns(dev)
+	for _, d := range []record.DType{record.FP64, record.FP32, record.FP16, record.BF16, record.INT8, record.U8S8} {
+		for m := 1; m <= 3; m++ {
+			o := kerneltest.Remember(kerneltest.Op(t, "gemm", d, shape(m, int(20<<20/(1501*d.Size())), 1501, "tb", "1")))
+			for _, k := range kerneltest.Names(b, o) {
+				var unsupported *backend.UnsupportedError
+				if err := kerneltest.One(dev, o, k, d.Size()); err != nil && !errors.As(err, &unsupported) {
+					t.Errorf("%s, %d rows: %v", k, m, err)
+				}
+			}
+		}
+	}
 }
 
 // The same of two products in one launch: hidden features beyond a chunk's columns, not in whole vectors, and beyond a chunk of 256 KiB or 1024.

@@ -29,6 +29,7 @@
 #define GEMM_DOTS_COLS 12 // columns that all tiles meet one after another
 #define GEMM_DOTS_SUMS 4096 // sums of M rows that are kept before the end of the product takes them
 #define GEMM_DOTS_FAR (2 << 20) // bytes of B that a thread does not keep in L2
+#define GEMM_DOTS_MEMORY (18ll << 20) // and from which on all threads' parts come from memory
 // Whether tiles ask for rows of B of K elements, and up to which bytes of B for none. Emerald Rapids, of the rate with asking: rows of 4 KiB and more, int8 4 to 64 x
 // 4096x4096 1.06 to 1.17, bf16 1.03 to 1.09; of 2 KiB 0.94 to 1.0, of less 0.75 to 0.80 (4x4096x512), but in L2 1.07 to 1.11 (int8 8x1024x1024, 4x1000x300).
 #ifdef GEMM_COVE
@@ -61,6 +62,7 @@ typedef struct GEMM_F(dots) {
   const GEMM_S *fix;      // what the sums of each row begin with, or NULL
   int64_t ahead;          // bytes that one to three rows ask ahead of what they read of B, or 0
   int asks;               // tiles ask for the rows of B that come next
+  int beside;             // one to three rows read several columns of B side by side
 } GEMM_F(dots);
 
 // Vectors that lie whole in n elements of K.
@@ -247,7 +249,7 @@ GEMM_NOINLINE GEMM_F(dots) GEMM_F(pack_dots)(const void *rows, int64_t lda, int 
     fix[i] = (GEMM_S)sum * (GEMM_S)-128;
   }
 #endif
-  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL, 0, GEMM_DOTS_ASKS(K)};
+  const GEMM_F(dots) d = {M, K, ws, high, end, GEMM_DOTS_FLIP ? fix : NULL, 0, GEMM_DOTS_ASKS(K), 0};
   return d;
 }
 
@@ -353,79 +355,7 @@ GEMM_INLINE const GEMM_TB *GEMM_F(dots_rest)(const GEMM_TB *row, int64_t K, GEMM
   return spare;
 }
 
-// sum[h x n] for up to three rows: a column at a time, four vectors of it in flight. The lanes of four columns are added up together, where that is much of the
-// work: Emerald Rapids, int8, 3x4096x192 1.4 to 1.75, 3x4096x384 1.13 to 1.46, 2x2048x512 1.04 to 1.25; of one row 0.82 to 1.25, so not there.
-GEMM_TEMPLATE void GEMM_F(dots_run)(const int h, const int asks, const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n, GEMM_S *sum, int64_t ld) {
-  typedef GEMM_F(vec) V;
-  typedef GEMM_F(vecu) VU;
-  enum { E = GEMM_F(DOTS_E), U = GEMM_DOTS_U };
-  const int64_t whole = GEMM_DOTS_WHOLE(d->K), ahead = d->ahead;
-  GEMM_TB spare[E];
-  V t[3][4] = {{{0}}};
-  for (int64_t j = 0; j < n; j++, row += ldb) {
-    const VU *a = (const VU *)d->a;
-    const GEMM_TB *b = row;
-    V s[12], x;
-    RIDGE_UNROLL_FULL for (int i = 0; i < 4 * h; i++) s[i] = (V){0};
-    int64_t v = 0;
-    for (; v + 4 <= whole; v += 4, b += 4 * E, a += 4 * U * h)
-      RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) {
-#if GEMM_DOTS_U == 2
-        GEMM_F(pairs) both = *(const GEMM_F(pairsu) *)(b + q * E);
-        GEMM_DOTS_HELD(both);
-#endif
-        if (asks && q * E * (int)sizeof(GEMM_TB) % 64 == 0) __builtin_prefetch((const char *)(b + q * E) + ahead, 0, 3);
-        RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
-#if GEMM_DOTS_U == 2
-          x = GEMM_DOTS_OF(both, u);
-#else
-          GEMM_F(dots_b)(&x, b + q * E, 0);
-#endif
-          RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-            const V y = a[(q * U + u) * h + i];
-            GEMM_F(dots_madd)(&s[4 * i + (q * U + u) % 4], &y, &x);
-          }
-        }
-      }
-    for (; v < whole; v++, b += E, a += U * h)
-      RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
-        GEMM_F(dots_b)(&x, b, u);
-        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-          const V y = a[u * h + i];
-          GEMM_F(dots_madd)(&s[4 * i + u], &y, &x);
-        }
-      }
-    if (whole * E < d->K) {
-      const GEMM_TB *rest = GEMM_F(dots_rest)(row, d->K, spare);
-      RIDGE_UNROLL_FULL for (int u = 0; u < U; u++) {
-        GEMM_F(dots_last)(&x, rest, mask, u);
-        RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) GEMM_F(dots_madd)(&s[4 * i + 1 + u], &d->end[i * U + u], &x);
-      }
-    }
-    RIDGE_UNROLL_FULL for (int i = 0; i < h; i++) {
-      const V v = (s[4 * i] + s[4 * i + 1]) + (s[4 * i + 2] + s[4 * i + 3]);
-      const GEMM_S fix = d->fix ? d->fix[i] : 0;
-      if (h > 1) {
-        t[i][j % 4] = v;
-        if (j % 4 == 3 || j == n - 1) GEMM_F(dots_lanes)(sum + i * ld + j / 4 * 4, &t[i][0], &t[i][1], &t[i][2], &t[i][3], fix);
-        continue;
-      }
-      GEMM_F(part) q;
-      GEMM_F(dots_parts)(&q, &v);
-      GEMM_S r = fix;
-      for (int l = 0; l < 16 / (int)sizeof(GEMM_S); l++) r += q[l];
-      sum[i * ld + j] = r;
-    }
-  }
-}
-#define GEMM_DOTS_RUN(name, h, asks)                                                                                                   \
-  GEMM_NOINLINE void GEMM_F(name)(const GEMM_F(dots) *d, const GEMM_F(vec) *mask, const GEMM_TB *row, int64_t ldb, int64_t n,          \
-                                  GEMM_S *sum, int64_t ld) {                                                                           \
-    GEMM_F(dots_run)(h, asks, d, mask, row, ldb, n, sum, ld);                                                                          \
-  }
-GEMM_DOTS_RUN(dots_run_1, 1, 0) GEMM_DOTS_RUN(dots_run_2, 2, 0) GEMM_DOTS_RUN(dots_run_3, 3, 0)
-GEMM_DOTS_RUN(dots_far_1, 1, 1) GEMM_DOTS_RUN(dots_far_2, 2, 1) GEMM_DOTS_RUN(dots_far_3, 3, 1)
-#undef GEMM_DOTS_RUN
+#include "gemm_dots_few.h"
 
 // sum[M x n] = A * b[n,K]^T, pitch ld; n at most dots_cols. more: rows of b that may be asked for, n or more.
 GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int64_t ldb, int64_t n, int64_t more, GEMM_S *sum, int64_t ld) {
@@ -436,9 +366,10 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
   memset(&mask, 0xff, sizeof mask);
   if (whole > 0) memset(&mask, 0, (size_t)((E - left) * (GEMM_VEC / E)));
   switch (d->M) {
-    case 1: (d->ahead ? GEMM_F(dots_far_1) : GEMM_F(dots_run_1))(d, &mask, b, ldb, n, sum, ld); return;
-    case 2: (d->ahead ? GEMM_F(dots_far_2) : GEMM_F(dots_run_2))(d, &mask, b, ldb, n, sum, ld); return;
-    case 3: (d->ahead ? GEMM_F(dots_far_3) : GEMM_F(dots_run_3))(d, &mask, b, ldb, n, sum, ld); return;
+    case 1: (!d->ahead ? GEMM_F(dots_run_1) : d->beside ? GEMM_DOTS_BESIDE(1) : GEMM_F(dots_far_1))(d, &mask, b, ldb, n, sum, ld); return;
+    case 2: (!d->ahead ? GEMM_F(dots_run_2) : d->beside ? GEMM_DOTS_BESIDE(2) : GEMM_F(dots_far_2))(d, &mask, b, ldb, n, sum, ld); return;
+    case 3: (!d->ahead ? GEMM_F(dots_run_3) : d->beside ? GEMM_DOTS_BESIDE(3) : GEMM_F(dots_far_3))(d, &mask, b, ldb, n, sum, ld); return;
+#undef GEMM_DOTS_BESIDE
   }
   GEMM_TB spare[W][GEMM_F(DOTS_E)];
   V acc[(GEMM_DOTS_MAX + GEMM_DOTS_ROWS - 1) / GEMM_DOTS_ROWS][GEMM_DOTS_ROWS * GEMM_DOTS_COLS]; // of each tile, for each of its groups of columns
@@ -468,8 +399,10 @@ GEMM_NOINLINE void GEMM_F(dots_sum)(const GEMM_F(dots) *d, const GEMM_TB *b, int
   }
 }
 
-// How far ahead a thread asks that reads so many bytes of B: not at all where L2 keeps them.
-#define GEMM_DOTS_AHEAD(bytes, ctx) ((bytes) >= GEMM_DOTS_FAR ? (ctx)->ahead : 0)
+// How few rows read B, of which a thread has so many bytes: where L2 keeps them nothing is asked for.
+RIDGE_INLINE void GEMM_F(dots_reading)(GEMM_F(dots) *d, int64_t bytes, const ridge_ctx *ctx) {
+  d->ahead = bytes >= GEMM_DOTS_FAR ? ctx->ahead : 0, d->beside = ctx->runs > 1 && bytes * ctx->nthreads >= GEMM_DOTS_MEMORY;
+}
 
 // The product. One row that needs no copy takes no workspace.
 GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
@@ -484,13 +417,13 @@ GEMM_NOINLINE int GEMM_F(run_dots)(const ridge_gemm_args *g, const ridge_ctx *ct
   if (g->M == 1) {
     const int64_t whole = GEMM_DOTS_WHOLE(g->K), left = g->K - whole * GEMM_LANES;
     GEMM_F(dots_copy)(&end, (const GEMM_S *)g->A + whole * GEMM_LANES, 0, whole > 0 ? GEMM_LANES - left : 0, left);
-    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL, 0, 0};
+    const GEMM_F(dots) one = {1, g->K, (const char *)g->A, 1, &end, NULL, 0, 0, 0};
     d = one;
   } else
 #endif
     d = GEMM_F(pack_dots)(g->A, g->lda, 0, g->M, g->K, (char *)ctx->workspace + ctx->tid * GEMM_F(dots_bytes)(g->M, g->K));
   const int64_t reads = (to - from) * g->ldb * (int64_t)sizeof(GEMM_TB);
-  d.ahead = GEMM_DOTS_AHEAD(reads, ctx), d.asks &= reads > GEMM_DOTS_NEAR;
+  GEMM_F(dots_reading)(&d, reads, ctx), d.asks &= reads > GEMM_DOTS_NEAR;
   for (int64_t j = from, n; j < to; j += n) {
     n = gemm_min(cols, to - j);
     GEMM_F(dots_sum)(&d, (const GEMM_TB *)g->B + j * g->ldb, g->ldb, n, to - j, sum, ld);

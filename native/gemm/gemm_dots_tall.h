@@ -59,7 +59,7 @@ GEMM_NOINLINE int GEMM_F(run_tall)(const ridge_gemm_args *g, const ridge_ctx *ct
   }
   GEMM_F(dots) d = GEMM_F(pack_dots)(columns, pitch, 0, g->N, g->K, room);
   const int64_t cols = GEMM_F(dots_cols)(g->N), ld = GEMM_F(dots_ld)(g->N), reads = (to - from) * g->lda * (int64_t)sizeof(GEMM_T);
-  d.ahead = GEMM_DOTS_AHEAD(reads, ctx), d.asks &= reads > GEMM_DOTS_NEAR;
+  GEMM_F(dots_reading)(&d, reads, ctx), d.asks &= reads > GEMM_DOTS_NEAR;
   for (int64_t i = from, n; i < to; i += n, a += n * g->lda) {
     n = gemm_min(cols, to - i);
     GEMM_F(dots_sum)(&d, a, g->lda, n, to - i, sum, ld);

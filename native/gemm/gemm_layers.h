@@ -317,7 +317,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   memset(sums, 0, sizeof sums); // whole vectors are read of them
   if (g->layers == RIDGE_LAYERS_SWIGLU) {
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
-    d.ahead = GEMM_DOTS_AHEAD((to - from) * (g->ldb + g->ldb2) * (int64_t)sizeof(GEMM_TB), ctx);
+    GEMM_F(dots_reading)(&d, (to - from) * (g->ldb + g->ldb2) * (int64_t)sizeof(GEMM_TB), ctx);
     for (int64_t j = from, n; j < to; j += n) {
       n = gemm_min(cols, to - j);
       GEMM_F(dots_sum)(&d, b1 + j * g->ldb, g->ldb, n, to - j, sums[0], ld);
@@ -330,7 +330,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
   GEMM_S *y = (GEMM_S *)(ws + p->y_at);
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
-  d.ahead = GEMM_DOTS_AHEAD((g->H * g->ldb + g->N * g->ldb2) / ctx->nthreads * (int64_t)sizeof(GEMM_TB), ctx);
+  GEMM_F(dots_reading)(&d, (g->H * g->ldb + g->N * g->ldb2) / ctx->nthreads * (int64_t)sizeof(GEMM_TB), ctx);
   for (int64_t h0 = 0; h0 < g->H; h0 += p->hc) {
     const int64_t hc = gemm_min(p->hc, g->H - h0);
     ridge_share(hc, 16, ctx->tid, ctx->nthreads, &from, &to);

@@ -49,7 +49,7 @@ static void meet(struct ridge_team *team, int32_t tid) {
 static void *work(void *p) {
   member *m = p;
   const ridge_ctx ctx = {.tid = m->tid, .nthreads = m->n, .barrier = meet, .team = (struct ridge_team *)(void *)m->barrier,
-                         .workspace = m->step->workspace, .workspace_bytes = m->step->workspace_bytes, .ahead = 2048};
+                         .workspace = m->step->workspace, .workspace_bytes = m->step->workspace_bytes, .ahead = 2048, .runs = 4};
   m->status = m->fn(m->step->args, &ctx);
   return NULL;
 }

@@ -34,7 +34,7 @@ func Op(t testing.TB, name string, d record.DType, params map[string]string) op.
 }
 
 // All runs every registered kernel (test-only models included, see Names) that implements each op,
-// with 1 and 3 threads, aligned and off every vector's alignment, and verifies the output; then
+// with 1 and 3 threads (which ReadRuns), aligned and off every vector's alignment, and verifies the output; then
 // again between guard pages (see Guard). Of these four combinations each op of a list meets two opposite ones with a kernel, see pair; an
 // op that is alone meets all. It fails when no kernel took an op at all.
 func All(t *testing.T, b *native.Backend, ops []op.Op) {
@@ -69,6 +69,9 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op, params map[string]i
 		dev, err := b.Open("cpu", backend.OpenOptions{CPUs: cpus, Affinity: "none"})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if threads > 1 {
+			ReadRuns(dev)
 		}
 		met := map[string]int{}
 		for i, o := range ops {
@@ -106,6 +109,9 @@ func verifyAll(t *testing.T, b *native.Backend, ops []op.Op, params map[string]i
 		}
 	}
 }
+
+// ReadRuns makes a device's kernels ask ahead in memory and read several runs of it side by side, whatever this processor gains by.
+func ReadRuns(dev backend.Device) { dev.(interface{ SetReading(ahead, runs int) }).SetReading(2048, 4) }
 
 // pair says which two opposite combinations of threads and alignment a kernel meets with the op that is its n-th: 0 aligned by one thread and off
 // alignment by three, 1 the other two. In the order of Thue and Morse (0110 1001), which keeps step with no alternation of layouts or formats in a list.

@@ -25,30 +25,29 @@ typedef uint32_t bu __attribute__((vector_size(VB), aligned(4), may_alias));
 typedef uint32_t bw_word __attribute__((may_alias));
 enum { BL = VB / 4 };
 
-// The passes, each in STREAMS parts side by side, U / STREAMS vectors of each a turn. U chains of latency 1, one add each
+// The passes, each in STREAMS parts side by side, PER vectors of each a turn. Chains of latency 1, one add each
 // a loop, or gcc would add two loads first.
-enum { BW_U = 8 };
-#define BW_READ(name, STREAMS, ASKED)                                                               \
+#define BW_READ(name, STREAMS, PER, ASKED)                                                          \
   TARGET static uint32_t K(name)(const uint32_t *a, int64_t n, int64_t passes) {                    \
-    enum { PER = BW_U / STREAMS, STEP = PER * BL };                                                 \
+    enum { STEP = PER * BL, BW_U = STREAMS * PER };                                                 \
     bu acc[BW_U];                                                                                   \
     uint32_t sum = 0;                                                                               \
     const int64_t stream = n / STREAMS / STEP * STEP;                                               \
-    RIDGE_UNROLL(8) for (int u = 0; u < BW_U; u++) acc[u] = (bu){0};                                \
+    RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++) acc[u] = (bu){0};                               \
     for (int64_t p = 0; p < passes; p++) {                                                          \
       MEMORY_OPAQUE();                                                                              \
       for (int64_t j = 0; j < stream; j += STEP) {                                                  \
         if (ASKED)                                                                                  \
-          RIDGE_UNROLL(8) for (int u = 0; u < BW_U; u++)                                            \
+          RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++)                                           \
               __builtin_prefetch((const char *)(a + j + u / PER * stream + u % PER * BL) + ASKED);  \
-        RIDGE_UNROLL(8) for (int u = 0; u < BW_U; u++)                                              \
+        RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++)                                             \
             acc[u] += *(const bu *)(a + j + u / PER * stream + u % PER * BL);                       \
       }                                                                                             \
       int64_t i = STREAMS * stream;                                                                 \
       for (; i + BL <= n; i += BL) acc[0] += *(const bu *)(a + i);                                  \
       for (; i < n; i++) sum += a[i];                                                               \
     }                                                                                               \
-    RIDGE_UNROLL(8) for (int u = 1; u < BW_U; u++) acc[0] += acc[u];                                \
+    RIDGE_UNROLL(16) for (int u = 1; u < BW_U; u++) acc[0] += acc[u];                               \
     uint32_t lane[BL];                                                                              \
     memcpy(lane, &acc[0], VB);                                                                      \
     for (int u = 0; u < BL; u++) sum += lane[u];                                                    \
@@ -58,17 +57,19 @@ enum { BW_U = 8 };
 // Four quarters side by side: from DRAM up to 1.16 times (Zen 3) and 1.09 times (Zen 4) what one stream reads; eight
 // streams of whole lines read 0.85 to 0.92 on Zen 4. In the caches four are the same on Zen 3 and Zen 4, but with vectors of a whole
 // line and from L2 one stream reads 1.16 to 1.21 times as much on Zen 5: 59 bytes a cycle for 49.
-BW_READ(read_quarters, 4, 0)
+BW_READ(read_quarters, 4, 2, 0)
 #if VB == RIDGE_CACHE_LINE
 enum { BW_L2 = 2 << 20 }; // bytes of a part that may lie in L2
-BW_READ(read_stream, 1, 0)
-BW_READ(read_asked, 4, 1024) // from DRAM on Granite Rapids 34.0 GB/s for 31.9, two threads (2 KiB: 31.5); from L3 the same
-TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, int asks) {
-  return 4 * n <= BW_L2 ? K(read_stream)(a, n, passes) : asks ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
+BW_READ(read_stream, 1, 8, 0)
+BW_READ(read_asked, 4, 2, 1024) // from DRAM on Granite Rapids 34.0 GB/s for 31.9, two threads (2 KiB: 31.5); from L3 the same
+BW_READ(read_sixteenths, 16, 1, 512) // TODO
+TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {
+  if (4 * n <= BW_L2) return K(read_stream)(a, n, passes);
+  return ctx->runs ? K(read_sixteenths)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
 }
 #else
-TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, int asks) {
-  (void)asks;
+TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {
+  (void)ctx;
   return K(read_quarters)(a, n, passes);
 }
 #endif
@@ -84,19 +85,21 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
     const bu vp = (bu){0} + (uint32_t)p;                                                            \
     (void)vv, (void)vp;                                                                             \
     for (; i < head && i < n; i++) BW_ONE;                                                          \
-    for (; i + 8 * BL <= n; i += 8 * BL) {                                                          \
-      if (align_) {                                                                                 \
-        BW_ASK(a)                                                                                   \
-        BW_ASK(b)                                                                                   \
+    ridge_pieces pieces = ridge_pieces_of(i, i, n, MEMORY_PIECE / 4, align_ && a ? ctx->runs : 0);  \
+    for (int64_t end; ridge_piece(&pieces, &i, &end);)                                              \
+      for (; i + 8 * BL <= end; i += 8 * BL) {                                                      \
+        if (align_) {                                                                               \
+          BW_ASK(a)                                                                                 \
+          BW_ASK(b)                                                                                 \
+        }                                                                                           \
+        RIDGE_UNROLL(8) for (int w = 0; w < 8; w += 2) {                                            \
+          bf v0, v1;                                                                                \
+          { enum { u = 0 }; v0 = BW_VECTOR; }                                                       \
+          { enum { u = 1 }; v1 = BW_VECTOR; }                                                       \
+          STORE(y + i + w * BL, v0, v1);                                                            \
+        }                                                                                           \
+        MEMORY_OPAQUE();                                                                            \
       }                                                                                             \
-      RIDGE_UNROLL(8) for (int w = 0; w < 8; w += 2) {                                              \
-        bf v0, v1;                                                                                  \
-        { enum { u = 0 }; v0 = BW_VECTOR; }                                                         \
-        { enum { u = 1 }; v1 = BW_VECTOR; }                                                         \
-        STORE(y + i + w * BL, v0, v1);                                                              \
-      }                                                                                             \
-      MEMORY_OPAQUE();                                                                              \
-    }                                                                                               \
     FENCE();                                                                                        \
     for (; i < n; i++) BW_ONE;                                                                      \
   }
@@ -104,7 +107,8 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
 #define ORDINARY(p, v0, v1) *(bf *)(p) = v0, *(bf *)((p) + BL) = v1
 #define NO_FENCE() ((void)0)
 #define BW_FUNCTION(name, STORE, FENCE, align_)                                                                \
-  TARGET static void K(name)(const float *a, const float *b, float *y, float s, int64_t n, int64_t passes, int64_t ahead) { \
+  TARGET static void K(name)(const float *a, const float *b, float *y, float s, int64_t n, int64_t passes, const ridge_ctx *ctx) { \
+    const int64_t ahead = ctx->ahead;                                                                          \
     (void)ahead;                                                                                               \
     BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                                      \
   }
@@ -151,24 +155,24 @@ TARGET int K(bandwidth_fp32)(const void *args, const ridge_ctx *ctx) {
     case RIDGE_ACCESS_READ: {
       if (ctx->workspace_bytes < (int64_t)ctx->nthreads * RIDGE_CACHE_LINE) return RIDGE_E_WORKSPACE;
       uint32_t *part = ctx->workspace, sum = 0;
-      part[ctx->tid * (RIDGE_CACHE_LINE / 4)] = K(read_part)((const uint32_t *)g->a + from, n, passes, ctx->ahead != 0);
+      part[ctx->tid * (RIDGE_CACHE_LINE / 4)] = K(read_part)((const uint32_t *)g->a + from, n, passes, ctx);
       ridge_barrier(ctx);
       if (ctx->tid != 0) return RIDGE_OK;
       for (int t = 0; t < ctx->nthreads; t++) sum += part[t * (RIDGE_CACHE_LINE / 4)];
       *(uint32_t *)g->y = sum;
       return RIDGE_OK;
     }
-    case RIDGE_ACCESS_WRITE: K(write)(NULL, NULL, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
-    case RIDGE_ACCESS_COPY: K(copy)(a + from, NULL, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
+    case RIDGE_ACCESS_WRITE: K(write)(NULL, NULL, y + from, s, n, passes, ctx); return RIDGE_OK;
+    case RIDGE_ACCESS_COPY: K(copy)(a + from, NULL, y + from, s, n, passes, ctx); return RIDGE_OK;
     case RIDGE_ACCESS_UPDATE:
-      K(write)(NULL, NULL, y + from, s, n, 1, ctx->ahead);
-      K(update)(NULL, NULL, y + from, s, n, passes - 1, ctx->ahead);
+      K(write)(NULL, NULL, y + from, s, n, 1, ctx);
+      K(update)(NULL, NULL, y + from, s, n, passes - 1, ctx);
       return RIDGE_OK;
-    case RIDGE_ACCESS_TRIAD: K(triad)(a + from, b + from, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
+    case RIDGE_ACCESS_TRIAD: K(triad)(a + from, b + from, y + from, s, n, passes, ctx); return RIDGE_OK;
 #ifdef NT_STORE
-    case RIDGE_ACCESS_NT_WRITE: K(nt_write)(NULL, NULL, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
-    case RIDGE_ACCESS_NT_COPY: K(nt_copy)(a + from, NULL, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
-    case RIDGE_ACCESS_NT_TRIAD: K(nt_triad)(a + from, b + from, y + from, s, n, passes, ctx->ahead); return RIDGE_OK;
+    case RIDGE_ACCESS_NT_WRITE: K(nt_write)(NULL, NULL, y + from, s, n, passes, ctx); return RIDGE_OK;
+    case RIDGE_ACCESS_NT_COPY: K(nt_copy)(a + from, NULL, y + from, s, n, passes, ctx); return RIDGE_OK;
+    case RIDGE_ACCESS_NT_TRIAD: K(nt_triad)(a + from, b + from, y + from, s, n, passes, ctx); return RIDGE_OK;
 #endif
   }
   return RIDGE_E_ARG;

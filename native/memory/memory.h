@@ -28,6 +28,9 @@
 #include "../include/ridge_half.h"
 #include "../include/ridge_memory.h"
 
+// Bytes of a piece, where a kernel goes through several parts side by side (ridge_ctx): whole steps of every loop here.
+#define MEMORY_PIECE 512
+
 // Elements per unit of sharing in native/fill, which decides who touches a page first.
 #define FILL_GRAIN 4096
 

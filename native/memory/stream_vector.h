@@ -75,16 +75,18 @@ typedef uint16_t vh __attribute__((vector_size(VB), aligned(2), may_alias));
     SCALAR_LOOP(E, head)                                                                            \
     enum { U = 2 * RIDGE_CACHE_LINE / VB };                                                         \
     const int64_t ahead = ctx->ahead;                                                               \
-    for (; i + U * L <= to; i += U * L) {                                                           \
-      MEMORY_ASK(a, i);                                                                             \
-      MEMORY_ASK(b, i);                                                                             \
-      RIDGE_UNROLL(8) for (int w = 0; w < U; w += 2) {                                              \
-        V v0, v1;                                                                                   \
-        { enum { u = 0 }; v0 = E(LOAD_PAIR, vs); }                                                  \
-        { enum { u = 1 }; v1 = E(LOAD_PAIR, vs); }                                                  \
-        NT_STORE(y + i + w * L, v0, v1);                                                            \
+    ridge_pieces pieces = ridge_pieces_of(i, i, to, MEMORY_PIECE / sizeof(T), a ? ctx->runs : 0);   \
+    for (int64_t end; ridge_piece(&pieces, &i, &end);)                                              \
+      for (; i + U * L <= end; i += U * L) {                                                        \
+        MEMORY_ASK(a, i);                                                                           \
+        MEMORY_ASK(b, i);                                                                           \
+        RIDGE_UNROLL(8) for (int w = 0; w < U; w += 2) {                                            \
+          V v0, v1;                                                                                 \
+          { enum { u = 0 }; v0 = E(LOAD_PAIR, vs); }                                                \
+          { enum { u = 1 }; v1 = E(LOAD_PAIR, vs); }                                                \
+          NT_STORE(y + i + w * L, v0, v1);                                                          \
+        }                                                                                           \
       }                                                                                             \
-    }                                                                                               \
     NT_FENCE();                                                                                     \
     SCALAR_LOOP(E, to)                                                                              \
     return RIDGE_OK;                                                                                \
@@ -131,7 +133,7 @@ typedef uint32_t vw __attribute__((vector_size(VB), aligned(2), may_alias));
 
 #define E_ADD_BF16(LOAD, s) ridge_float_to_bf16(ridge_bf16_to_float(LOAD(a)) + (float)g->s)
 
-#define ADD_BF16(function, HEAD, STORE, FENCE)                                               \
+#define ADD_BF16(function, HEAD, RUNS, STORE, FENCE)                                         \
   TARGET int function(const void *args, const ridge_ctx *ctx) {                              \
     typedef uint16_t T;                                                                      \
     enum { L = VB / 2 };                                                                     \
@@ -142,14 +144,15 @@ typedef uint32_t vw __attribute__((vector_size(VB), aligned(2), may_alias));
     int64_t i, to;                                                                           \
     memory_share(g->n, sizeof(T), ctx, &i, &to);                                             \
     HEAD                                                                                     \
-    for (; i + 4 * L <= to; i += 4 * L) {                                                    \
-      RIDGE_UNROLL(2) for (int w = 0; w < 4; w += 2) {                                       \
-        vw v0, v1;                                                                           \
-        BF16_PAIR(v0, i + w * L)                                                             \
-        BF16_PAIR(v1, i + (w + 1) * L)                                                       \
-        STORE(y + i + w * L, v0, v1);                                                        \
-      }                                                                                      \
-    }                                                                                        \
+    ridge_pieces pieces = ridge_pieces_of(i, i, to, MEMORY_PIECE / sizeof(T), RUNS);         \
+    for (int64_t end; ridge_piece(&pieces, &i, &end);)                                       \
+      for (; i + 4 * L <= end; i += 4 * L)                                                   \
+        RIDGE_UNROLL(2) for (int w = 0; w < 4; w += 2) {                                     \
+          vw v0, v1;                                                                         \
+          BF16_PAIR(v0, i + w * L)                                                           \
+          BF16_PAIR(v1, i + (w + 1) * L)                                                     \
+          STORE(y + i + w * L, v0, v1);                                                      \
+        }                                                                                    \
     FENCE();                                                                                 \
     SCALAR_LOOP(E_ADD_BF16, to)                                                              \
     return RIDGE_OK;                                                                         \
@@ -157,10 +160,10 @@ typedef uint32_t vw __attribute__((vector_size(VB), aligned(2), may_alias));
 
 #define STORE_PAIR(p, v0, v1) *(vw *)(p) = v0, *(vw *)((p) + L) = v1
 #define NOTHING() ((void)0)
-ADD_BF16(K(add_scalar_bf16), , STORE_PAIR, NOTHING)
+ADD_BF16(K(add_scalar_bf16), , 0, STORE_PAIR, NOTHING)
 #ifdef NT_STORE
 ADD_BF16(KNT(add_scalar_bf16), int64_t head = i + (int64_t)(-((uintptr_t)(y + i) / 2) % 32); if (head > to) head = to;
-         SCALAR_LOOP(E_ADD_BF16, head), NT_STORE, NT_FENCE)
+         SCALAR_LOOP(E_ADD_BF16, head), ctx->runs, NT_STORE, NT_FENCE)
 #endif
 
 // dot: per thread 8 chains of vectors (2 loads feed one fused multiply-add, so the load ports

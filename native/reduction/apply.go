@@ -19,9 +19,9 @@ static int apply_team(const ridge_kernel *k, const ridge_reduction_args *a, int 
   }
   return rc;
 }
-static int apply(const ridge_kernel *k, const ridge_reduction_args *a) {
+static int apply(const ridge_kernel *k, const ridge_reduction_args *a, int runs) {
   char workspace[64] __attribute__((aligned(64)));
-  ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = sizeof workspace};
+  ridge_ctx ctx = {.tid = 0, .nthreads = 1, .workspace = workspace, .workspace_bytes = sizeof workspace, .runs = runs};
   return k->fn(a, &ctx);
 }
 */
@@ -39,21 +39,21 @@ import (
 )
 
 // Argmax evaluates argmax over all of x with the named fp32 kernel, on the calling thread: the
-// way to see ties and NaN, which the random inputs of a verification do not have. The kernel
+// way to see ties and NaN, which the random inputs of a verification do not have. runs: the context's. The kernel
 // must be runnable here.
-func Argmax(kernelName string, x []float32) (int64, error) {
-	return overAll(kernelName, "argmax", x)
+func Argmax(kernelName string, x []float32, runs int) (int64, error) {
+	return overAll(kernelName, "argmax", x, runs)
 }
 
 // Extremum evaluates max or min over all of x with the named fp32 kernel, on the calling thread: the way to place the one element that
-// counts. The kernel must be runnable here.
-func Extremum(kernelName, opName string, x []float32) (float32, error) {
-	y, err := overAll(kernelName, opName, x)
+// counts. runs: the context's. The kernel must be runnable here.
+func Extremum(kernelName, opName string, x []float32, runs int) (float32, error) {
+	y, err := overAll(kernelName, opName, x, runs)
 	return math.Float32frombits(uint32(y)), err
 }
 
 // overAll reduces all of x and gives the first eight bytes of y.
-func overAll(kernelName, opName string, x []float32) (int64, error) {
+func overAll(kernelName, opName string, x []float32, runs int) (int64, error) {
 	k, code, err := find(kernelName, opName)
 	if err != nil {
 		return 0, err
@@ -69,8 +69,8 @@ func overAll(kernelName, opName string, x []float32) (int64, error) {
 	defer kernel.Free(unsafe.Pointer(args))
 	y := (*int64)(unsafe.Add(unsafe.Pointer(args), C.sizeof_ridge_reduction_args))
 	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, code
-	args.x, args.y = mem, unsafe.Pointer(y)
-	if rc := C.apply(k, args); rc != 0 {
+	args.x, args.y, args.llc = mem, unsafe.Pointer(y), 1 // what exceeds 40 MiB comes from memory
+	if rc := C.apply(k, args, C.int(runs)); rc != 0 {
 		return 0, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
 	}
 	return *y, nil

@@ -4,6 +4,7 @@ package reduction_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"ridge/goharness/record"
@@ -31,10 +32,72 @@ func TestTheExtremumOfALongRunIsFoundAnywhere(t *testing.T) {
 		for _, k := range kerneltest.Names(native.New(), kerneltest.Op(t, name, record.FP32, params("rows", 1, "cols", 1))) {
 			for _, at := range places {
 				x[at] = v
-				if got, err := reduction.Extremum(k, name, x); err != nil || got != v {
+				if got, err := reduction.Extremum(k, name, x, 0); err != nil || got != v {
 					t.Errorf("%s, %s at %d: %g, %v, want %g", k, name, at, got, err, v)
 				}
 				x[at] = 0
+			}
+		}
+	}
+}
+
+// So it is in one from memory that is read as several runs, at their ends and between.
+func TestTheExtremumOfSeveralRunsIsFoundAnywhere(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 44 MiB")
+	}
+	const n, runs = 11<<20 + 77, 16
+	part := ((n/(runs*16) - 1) | 1) * 16
+	places := []int{0, 17, n - 1, runs*part - 1, runs * part}
+	for i := 1; i < runs; i += 2 {
+		places = append(places, i*part-1, i*part, i*part+part/2)
+	}
+	x := make([]float32, n)
+	for name, v := range map[string]float32{"max": 1, "min": -1, "argmax": 1} {
+		for _, k := range kerneltest.Names(native.New(), kerneltest.Op(t, name, record.FP32, params("rows", 1, "cols", 1))) {
+			if strings.Contains(k, "portable") {
+				continue // reads one run and takes seconds
+			}
+			for _, at := range places {
+				x[at] = v
+				if name == "argmax" {
+					if got, err := reduction.Argmax(k, x, 4); err != nil || got != int64(at) {
+						t.Errorf("%s: %d, %v, want %d", k, got, err, at)
+					}
+				} else if got, err := reduction.Extremum(k, name, x, 4); err != nil || got != v {
+					t.Errorf("%s, %s at %d: %g, %v, want %g", k, name, at, got, err, v)
+				}
+				x[at] = 0
+			}
+		}
+	}
+}
+
+// Of several runs read side by side the first of equals counts, and the first NaN, in whatever run; what grows from run to run is found too.
+func TestArgmaxOfSeveralRunsGivesTheFirst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 44 MiB")
+	}
+	const n, run = 11<<20 + 77, 16384
+	nan := float32(math.NaN())
+	for name, c := range map[string]struct {
+		puts map[int]float32
+		want int64
+	}{
+		"equals in one group":    {map[int]float32{9*run + 5: 5, 14*run + 2: 5}, 9*run + 5},
+		"equals in two groups":   {map[int]float32{37*run + 8: 5, 9*run + 9: 5}, 9*run + 9},
+		"larger behind":          {map[int]float32{9*run + 5: 5, 14*run + 2: 6, 15 * run: 6}, 14*run + 2},
+		"NaN behind":             {map[int]float32{9*run + 5: 5, 14*run + 2: nan, 15 * run: nan}, 14*run + 2},
+		"NaN before what beats":  {map[int]float32{300*run + 5: nan, 300*run + 6: 7}, 300*run + 5},
+		"ascending over the end": {map[int]float32{run: 1, 2 * run: 2, 11 * run: 3, 90 * run: 4, n - 1: 5}, n - 1},
+	} {
+		x := make([]float32, n)
+		for at, v := range c.puts {
+			x[at] = v
+		}
+		for _, k := range kerneltest.Names(native.New(), kerneltest.Op(t, "argmax", record.FP32, params("rows", 1, "cols", 1))) {
+			if got, err := reduction.Argmax(k, x, 4); err != nil || got != c.want {
+				t.Errorf("%s, %s: %d, %v, want %d", k, name, got, err, c.want)
 			}
 		}
 	}
@@ -73,7 +136,7 @@ func TestArgmaxGivesTheFirstOfEqualsAndTheFirstNaN(t *testing.T) {
 			x[p.at] = p.v
 		}
 		for _, k := range kerneltest.Names(native.New(), kerneltest.Op(t, "argmax", record.FP32, params("rows", 1, "cols", 1))) {
-			if got, err := reduction.Argmax(k, x); err != nil || got != c.want {
+			if got, err := reduction.Argmax(k, x, 0); err != nil || got != c.want {
 				t.Errorf("%s, %s: %d, %v, want %d", k, name, got, err, c.want)
 			}
 		}

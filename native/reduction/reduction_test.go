@@ -67,6 +67,38 @@ func TestLongRunsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// Beyond the caches, here 40 MiB, kernels ask ahead, and read a long run as several where they are told to.
+func TestRunsFromMemoryMatchTheExpectation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 40 MiB")
+	}
+	b := native.New()
+	var devs []backend.Device
+	for range 2 {
+		dev, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none", LLCBytes: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = dev.Close() }()
+		devs = append(devs, dev)
+	}
+	kerneltest.ReadRuns(devs[1])
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
+		n := (40<<20)/int(d.Size()) + 2*17*4096 + 5
+		for name, p := range map[string]map[string]string{"sum": params("rows", 1, "cols", n, "dim", "all"), "max": params("rows", 1, "cols", n, "dim", "all"),
+			"min": params("rows", 3, "cols", n/3+1, "dim", "1"), "mean": params("rows", 3, "cols", n/3+1, "dim", "1"), "argmax": params("rows", 1, "cols", n, "dim", "all")} {
+			o := kerneltest.Remember(kerneltest.Op(t, name, d, p))
+			for _, k := range kerneltest.Names(b, o) {
+				for i, dev := range devs {
+					if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+						t.Errorf("%s %s of several runs=%v: %v", k, name, i == 1, err)
+					}
+				}
+			}
+		}
+	}
+}
+
 func TestSoftmaxAndNormKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {

@@ -10,6 +10,7 @@ enum {
   RD_NEXT = 64 << 10,  // bytes of a row up to which the next one finds room in L2 beside it
   RD_STREAMED = 4 << 10, // bytes of a row of exponentials that stays in L1 beside the one before, where the output streams past the caches
   RD_ALIGNED = 256,  // columns from which on rows are worth aligned groups
+  RD_LONG = 1 << 20,   // bytes of a run from memory from which on it is read as several
   RD_STRIP = 1024,     // columns of a strip of softmax along dim 0: 4 KiB of each fp32 row
 };
 

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=f01500c20eed
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=876bda05be77
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
@@ -70,8 +70,9 @@ func New(n int, cpus []int) (*Team, error) {
 	return t, nil
 }
 
-// SetAhead tells kernels how many bytes to ask ahead of what they read from memory (ridge_ctx); 0, as a new team has it: none.
-func (t *Team) SetAhead(bytes int) { C.ridge_team_set_ahead(t.c, C.int(bytes)) }
+// SetReading tells kernels how many bytes to ask ahead of what they read from memory, and how many parts of it to read side by side
+// (ridge_ctx); 0, as a new team has them: none.
+func (t *Team) SetReading(ahead, runs int) { C.ridge_team_set_reading(t.c, C.int(ahead), C.int(runs)) }
 
 // Size is the number of threads.
 func (t *Team) Size() int { return t.n }

@@ -25,8 +25,8 @@ struct ridge_team;
 // Creates n threads, thread i pinned to cpus[i] (cpus NULL or cpus[i] < 0: not pinned).
 // Returns NULL with errno set.
 struct ridge_team *ridge_team_create(int n, const int *cpus);
-// What kernels find as ahead in their context; 0 after creation. Between calls only.
-void ridge_team_set_ahead(struct ridge_team *t, int bytes);
+// What kernels find as ahead and runs in their context; 0 after creation. Between calls only.
+void ridge_team_set_reading(struct ridge_team *t, int ahead, int runs);
 void ridge_team_destroy(struct ridge_team *t);
 // CPU thread i could be pinned to, -1 when it is not pinned.
 int ridge_team_cpu(const struct ridge_team *t, int i);

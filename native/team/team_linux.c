@@ -46,7 +46,7 @@ typedef struct __attribute__((aligned(128))) member {
 } member;
 
 struct ridge_team {
-  int n, ahead;
+  int n, ahead, runs;
   word arrived, generation, sleepers; // barrier
   word job, job_sleepers, finished;   // hand-over between caller and team
   _Atomic int quit;
@@ -208,7 +208,7 @@ static void spin_until(int64_t at) {
 static void run_job(member *m) {
   struct ridge_team *t = m->team;
   const ridge_run *r = &t->run;
-  ridge_ctx ctx = {.tid = m->tid, .nthreads = t->n, .barrier = barrier, .team = t, .ahead = t->ahead};
+  ridge_ctx ctx = {.tid = m->tid, .nthreads = t->n, .barrier = barrier, .team = t, .ahead = t->ahead, .runs = t->runs};
   int set = t->set;
   if (r->settle_ns > 0) spin_until(now_ns() + r->settle_ns);
   line(t, m->tid); // everybody has read the first set
@@ -307,7 +307,7 @@ static int64_t spin_of(int n) {
   return sched_getaffinity(0, sizeof set, &set) == 0 && n > CPU_COUNT(&set) ? 0 : SPIN_NS;
 }
 
-void ridge_team_set_ahead(struct ridge_team *t, int bytes) { t->ahead = bytes; }
+void ridge_team_set_reading(struct ridge_team *t, int ahead, int runs) { t->ahead = ahead, t->runs = runs; }
 
 struct ridge_team *ridge_team_create(int n, const int *cpus) {
   if (n < 1 || n > 4096) {
