@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=876bda05be77
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c55602c3e3b9
 #include "fakeperf.h"
 */
 import "C"

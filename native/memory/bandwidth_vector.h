@@ -33,21 +33,21 @@ enum { BL = VB / 4 };
     bu acc[BW_U];                                                                                   \
     uint32_t sum = 0;                                                                               \
     const int64_t stream = n / STREAMS / STEP * STEP;                                               \
-    RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++) acc[u] = (bu){0};                               \
+    RIDGE_UNROLL(24) for (int u = 0; u < BW_U; u++) acc[u] = (bu){0};                               \
     for (int64_t p = 0; p < passes; p++) {                                                          \
       MEMORY_OPAQUE();                                                                              \
       for (int64_t j = 0; j < stream; j += STEP) {                                                  \
         if (ASKED)                                                                                  \
-          RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++)                                           \
+          RIDGE_UNROLL(24) for (int u = 0; u < BW_U; u++)                                           \
               __builtin_prefetch((const char *)(a + j + u / PER * stream + u % PER * BL) + ASKED);  \
-        RIDGE_UNROLL(16) for (int u = 0; u < BW_U; u++)                                             \
+        RIDGE_UNROLL(24) for (int u = 0; u < BW_U; u++)                                             \
             acc[u] += *(const bu *)(a + j + u / PER * stream + u % PER * BL);                       \
       }                                                                                             \
       int64_t i = STREAMS * stream;                                                                 \
       for (; i + BL <= n; i += BL) acc[0] += *(const bu *)(a + i);                                  \
       for (; i < n; i++) sum += a[i];                                                               \
     }                                                                                               \
-    RIDGE_UNROLL(16) for (int u = 1; u < BW_U; u++) acc[0] += acc[u];                               \
+    RIDGE_UNROLL(24) for (int u = 1; u < BW_U; u++) acc[0] += acc[u];                               \
     uint32_t lane[BL];                                                                              \
     memcpy(lane, &acc[0], VB);                                                                      \
     for (int u = 0; u < BL; u++) sum += lane[u];                                                    \
@@ -59,13 +59,13 @@ enum { BL = VB / 4 };
 // line and from L2 one stream reads 1.16 to 1.21 times as much on Zen 5: 59 bytes a cycle for 49.
 BW_READ(read_quarters, 4, 2, 0)
 #if VB == RIDGE_CACHE_LINE
-enum { BW_L2 = 2 << 20 }; // bytes of a part that may lie in L2
+enum { BW_L2 = 2 << 20, BW_L3 = 12 << 20 }; // bytes of a part that may lie in L2, in L3
 BW_READ(read_stream, 1, 8, 0)
 BW_READ(read_asked, 4, 2, 1024) // from DRAM on Granite Rapids 34.0 GB/s for 31.9, two threads (2 KiB: 31.5); from L3 the same
-BW_READ(read_sixteenths, 16, 1, 512) // TODO
+BW_READ(read_runs, 24, 1, 512) // from DRAM on Ice Lake 1.24 of four, two threads 1.24 (16 runs 1.21, 1.14); from L3 up to 0.93
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {
   if (4 * n <= BW_L2) return K(read_stream)(a, n, passes);
-  return ctx->runs ? K(read_sixteenths)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
+  return ctx->runs && 4 * n > BW_L3 ? K(read_runs)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
 }
 #else
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {

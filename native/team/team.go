@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=876bda05be77
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c55602c3e3b9
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
