@@ -29,6 +29,7 @@ func TestKernelsAskAheadAndReadRunsWhereThatWasFaster(t *testing.T) {
 	}{
 		{"Zen 4", vnni, 0, 0},
 		{"Ice Lake", kernel.Intel | vnni, 2048, 4},
+		{"Cascade Lake", kernel.Intel | vnni, 2048, 4},
 		{"Skylake", kernel.Intel, 0, 0},
 		{"Emerald Rapids, its tiles masked", kernel.Intel | vnni | fp16, 0, 0},
 		{"Granite Rapids", kernel.Intel | vnni | fp16 | tiles, 2048, 0},

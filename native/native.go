@@ -106,8 +106,8 @@ func ahead(have kernel.Mask) int {
 	return 0
 }
 
-// runs is how many parts of what a thread has kernels go through side by side (docs/kernels/memory.md, Ice Lake). Elsewhere it was not measured, or the kernels
-// that gained have the parts in themselves.
+// runs is how many parts of what a thread has kernels go through side by side (docs/kernels/memory.md, Ice Lake; its relatives with VNNI are taken for its like). Elsewhere it was not measured, or the
+// kernels that gained have the parts in themselves.
 func runs(have kernel.Mask) int {
 	if icelake(have) {
 		return 4

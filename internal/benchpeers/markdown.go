@@ -37,14 +37,18 @@ func (d *document) markdown() []byte {
 	return w.Bytes()
 }
 
-// groups are the rows of a group at a thread count, in the document's order.
+// groups are the rows of a group at a thread count, in the order of their first ones.
 func (d *document) groups() [][]result {
 	var out [][]result
-	for i, r := range d.rows {
-		if i == 0 || r.Group != d.rows[i-1].Group || r.Threads != d.rows[i-1].Threads {
-			out = append(out, nil)
+	at := map[string]int{}
+	for _, r := range d.rows {
+		key := title([]result{r})
+		i, met := at[key]
+		if !met {
+			i = len(out)
+			at[key], out = i, append(out, nil)
 		}
-		out[len(out)-1] = append(out[len(out)-1], r)
+		out[i] = append(out[i], r)
 	}
 	return out
 }

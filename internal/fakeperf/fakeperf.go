@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c55602c3e3b9
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0798a5fd687b
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c55602c3e3b9
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0798a5fd687b
 #include "fault.h"
 */
 import "C"

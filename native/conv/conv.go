@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=c55602c3e3b9
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=0798a5fd687b
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -83,7 +83,7 @@ func sixWins(c *op.Conv, fp16 bool) bool {
 	return !fp16 && c.Packed && c.Ho*c.Wo >= 14*14
 }
 
-// sixWinsInWinograd is where Winograd by tiles of 6x64 is the fastest: stems in NHWC, else filters packed beforehand (each kernel's header), of step 2 on one thread where few or where many tiles share them. Ice Lake,
+// sixWinsInWinograd is where Winograd by tiles of 6x64 is the fastest on Intel's cores without AVX512-FP16 (of which Ice Lake was measured): stems in NHWC, else filters packed beforehand (each kernel's header), of step 2 on one thread where few or where many tiles share them. Ice Lake,
 // one thread, packed, of the speed of the indirect kernel by 6x64: 128 channels of 56x56 of step 2 1.05, batch 16 1.12; 256 of 28x28 0.88, batch 4 in NCHW 1.03, 16 1.12; 512 of 14x14 0.48, batch 4 0.87, 16 1.02.
 func sixWinsInWinograd(c *op.Conv, threads int) bool {
 	switch {
@@ -97,7 +97,7 @@ func sixWinsInWinograd(c *op.Conv, threads int) bool {
 }
 
 // stepTwoWins is where Winograd of step 2 by tiles of 8x32 is ahead of the indirect kernel on Intel's cores: of few filters, in fp32 on
-// one thread; without AVX512-FP16 in bf16 alone: Ice Lake, fp32 packed, has 0.85 to 0.97 of the indirect kernel by 6x64. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
+// one thread; without AVX512-FP16 in fp32 of filters packed in the call alone: Ice Lake, packed beforehand, has 0.85 to 0.97 of the indirect kernel by 6x64. Emerald Rapids, of the indirect kernel's speed, inputs of 14x14 with 512 channels on both sides, 28x28 with 256, 56x56 with
 // 128 (single runs of A B B A):
 //
 //	fp32, one thread   0.62, 0.98, 1.09 to 1.3; packed beforehand 0.65, 1.18 to 1.2, 1.05 to 1.14
@@ -111,7 +111,7 @@ func stepTwoWins(c *op.Conv, threads int, fp16 bool) bool {
 	if c.Packed {
 		most = 1 << 16
 	}
-	return c.C*c.K <= most && (c.D != record.FP32 || threads == 1 && fp16)
+	return c.C*c.K <= most && (c.D != record.FP32 || threads == 1 && (fp16 || !c.Packed))
 }
 
 // Bind makes the C arguments of a convolution.

@@ -15,7 +15,7 @@
 // follows counts the positions of step 1.
 //
 // Tiles (4x4 outputs) are taken in blocks whose transformed inputs V[36][tile][C] are at most VMAX floats (2 MiB: they
-// stay in L3), but of TS tiles at least: each block reads all transformed filters. All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
+// stay in L3), but of TS tiles at least (up to 16 MiB): each block reads all transformed filters. All threads transform a block's inputs, meet, and share the panels of NR channels: a thread
 // transforms its panel's filters U[36][C][NR] into its own scratch, so that no more than one panel of them exists at once (all of
 // them are four times the filters and would go to DRAM), multiplies 36 matrices [tiles x C] * [C x NR] into
 // M[36][tiles][NR] for a sub-block of tiles (in L2), and transforms that to outputs with bias, residual and activation.

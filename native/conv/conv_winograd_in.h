@@ -31,7 +31,7 @@ RIDGE_INLINE int64_t run_at(int64_t pos, int64_t run) { return (void)pos, run; }
 #ifndef CONV_TS
 #define CONV_TS 56
 #endif
-// TS: tiles of a sub-block, at most, and of a block whatever its bytes: each block reads all transformed filters, 36 to 81 times a panel's of L3; LONG: of a stretch (below); CHUNK: channels of filters transformed at once.
+// TS: tiles of a sub-block, at most, and of a block at least, up to 16 MiB: each block reads all transformed filters, 36 to 81 times a panel's, from L3; LONG: of a stretch (below); CHUNK: channels of filters transformed at once.
 enum { VMAX = CONV_VMAX, TS = CONV_TS, LONG = 16, POS = MOST * MOST, APART = CONV_APART, CHUNK = 16 };
 
 typedef struct plan {
@@ -77,7 +77,10 @@ static plan plan_of(const ridge_conv_args *a, int nthreads) {
       p.class_of[pos] = (uint8_t)(2 * (h >= span(p.last_h)) + (w >= span(p.last_w)));
       p.turn_of[pos] = (uint8_t)(turn_at(h) * turns + turn_at(w));
     }
-  int64_t most = VMAX / (p.pos * p.depth) > TS ? VMAX / (p.pos * p.depth) : TS;
+  int64_t most = VMAX / (p.pos * p.depth), few = (4 << 20) / (p.pos * p.depth);
+  if (few > TS) few = TS;
+  if (most < few) most = few;
+  if (most < MR) most = MR;
   p.apart = nthreads > 1 && p.tiles >= (int64_t)APART * nthreads;
   int64_t tiles = p.apart ? ceil_div(p.tiles, nthreads) : p.tiles; // of a thread, or of all
   p.blocks = ceil_div(tiles, most), p.block = p.blocks > 0 ? ceil_div(tiles, p.blocks) : 0;

@@ -342,7 +342,7 @@ GEMM_NOINLINE int GEMM_F(dots_layers)(const ridge_gemm_args *g, const ridge_ctx 
     }
     ridge_barrier(ctx);
     GEMM_F(dots) h = GEMM_F(pack_dots)(hid, p->hid_ld, GEMM_PK == 1, m, hc, own + p->a1);
-    h.ahead = d.ahead;
+    h.ahead = d.ahead, h.beside = d.beside;
     ridge_share(g->N, 16, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t j = from, n; j < to; j += n) {
       n = gemm_min(cols, to - j);

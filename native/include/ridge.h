@@ -91,7 +91,7 @@ typedef struct ridge_ctx {
   // Which processors: native.go.
   int32_t ahead;
   // Parts of what a thread has that kernels go through side by side where they read from memory and write past the caches, which keeps more of a core's prefetchers at
-  // work; kernels that read alone take four times as many. 0: one after another. Which processors: native.go.
+  // work; kernels that read alone take as many as each gained by. 0: one after another. Which processors: native.go.
   int32_t runs;
 } ridge_ctx;
 

@@ -12,7 +12,7 @@
 //
 // Preconditions: pointers aligned to 4 bytes. Bytes: arrays * n * 4 * passes. Binding limit: in
 // L1 the load ports (read: one vector add with a memory operand per VB bytes, 8 a loop with
-// 3 to 6 instructions of overhead) and the store port; below it the memory itself. The sum needs
+// 3 to 6 instructions of overhead; by 24 runs as many prefetches) and the store port; below it the memory itself. The sum needs
 // every word in every pass: no order of reading changes it, so it proves the reading exactly,
 // and it costs no instruction beyond the load. A compiler barrier per pass keeps the passes.
 //
@@ -65,7 +65,7 @@ BW_READ(read_asked, 4, 2, 1024) // from DRAM on Granite Rapids 34.0 GB/s for 31.
 BW_READ(read_runs, 24, 1, 512) // from DRAM on Ice Lake 1.24 of four, two threads 1.24 (16 runs 1.21, 1.14); from L3 up to 0.93
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {
   if (4 * n <= BW_L2) return K(read_stream)(a, n, passes);
-  return ctx->runs && 4 * n > BW_L3 ? K(read_runs)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
+  return ctx->runs > 1 && 4 * n > BW_L3 ? K(read_runs)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
 }
 #else
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {

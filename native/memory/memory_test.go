@@ -123,6 +123,26 @@ func TestBandwidthProbesProveTheirWork(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
+// Reading has an order of its own beyond L2 and beyond L3, asked for ahead or not.
+func TestTheReadProbeProvesItsWorkBeyondTheCaches(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 14 MiB")
+	}
+	b := native.New()
+	dev, runs := open(t, b, 1), open(t, b, 1)
+	kerneltest.ReadRuns(runs)
+	for _, bytes := range []int{3<<20 + 4*77, 14<<20 + 4*1501} {
+		o := kerneltest.Op(t, "bandwidth", record.FP32, params("access", "read", "bytes", bytes, "passes", 2))
+		for _, k := range kerneltest.Names(b, o) {
+			for i, dev := range []backend.Device{dev, runs} {
+				if err := kerneltest.One(dev, o, k, 4); err != nil {
+					t.Errorf("%s, %d bytes, several runs=%v: %v", k, bytes, i == 1, err)
+				}
+			}
+		}
+	}
+}
+
 // Non-temporal kernels take only working sets above 64 MiB: just above it, three threads, misaligned.
 func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	if testing.Short() {

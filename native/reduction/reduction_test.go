@@ -156,15 +156,30 @@ func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = dev.Close() }()
+	runs, err := b.Open("cpu", backend.OpenOptions{CPUs: []int{-1, -1}, Affinity: "none"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = runs.Close() }()
+	kerneltest.ReadRuns(runs)
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, name := range []string{"softmax", "layer_norm"} {
-			o := kerneltest.Op(t, name, d, params("rows", (64<<20)/(2*int(d.Size())*131)+1, "cols", 131))
-			for _, k := range kerneltest.Names(b, o) {
-				if !strings.HasSuffix(k, "_nt") {
-					continue
+		for _, name := range []string{"softmax", "layer_norm", "rms_norm"} {
+			for _, cols := range []int{131, 4099} { // of the latter quarters have whole groups
+				o := kerneltest.Remember(kerneltest.Op(t, name, d, params("rows", (64<<20)/(2*int(d.Size())*cols)+1, "cols", cols)))
+				ran := 0
+				for _, k := range kerneltest.Names(b, o) {
+					if !strings.HasSuffix(k, "_nt") {
+						continue
+					}
+					ran++
+					for i, dev := range []backend.Device{dev, runs} {
+						if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+							t.Errorf("%s, rows of %d, several runs=%v: %v", k, cols, i == 1, err)
+						}
+					}
 				}
-				if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
-					t.Errorf("%s: %v", k, err)
+				if ran == 0 && runtime.GOARCH == "amd64" {
+					t.Errorf("%s: no kernel with non-temporal stores", name)
 				}
 			}
 		}

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c55602c3e3b9
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=0798a5fd687b
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
