@@ -130,7 +130,7 @@ VFN void plane(const T *a, T *y, int64_t n, vf mul, vf add, int norm, int nt) {
   if (i < n) plane_some(a + i, y + i, n - i, mul, add, norm);
 }
 
-VFN void channel_rows(const ridge_elementwise_args *g, const float *folded, int64_t from, int64_t to, int norm, int nt) {
+VFN void channel_rows(const ridge_elementwise_args *g, const float *folded, ridge_pieces *pieces, int norm, int nt) {
   T bias[RING_ROOM];
   float both[4 * RING_ROOM];
   const int64_t channels = g->channels;
@@ -143,17 +143,20 @@ VFN void channel_rows(const ridge_elementwise_args *g, const float *folded, int6
     ring_lay(&r, bias, g->p[0], channels, sizeof(T));
   }
   const vectors laid = {bias, both, r.room}, whole = {g->p[0], folded, channels};
-  rows((const T *)g->a + from, (T *)g->y + from, to - from, &r, r.repeated ? &laid : &whole, &laid, from % channels, norm, nt);
+  for (int64_t from, to; ridge_piece(pieces, &from, &to);)
+    rows((const T *)g->a + from, (T *)g->y + from, to - from, &r, r.repeated ? &laid : &whole, &laid, from % channels, norm, nt);
 }
 
-VFN void channel_planes(const ridge_elementwise_args *g, const float *folded, int64_t from, int64_t to, int norm, int nt) {
+VFN void channel_planes(const ridge_elementwise_args *g, const float *folded, ridge_pieces *pieces, int norm, int nt) {
   const T *a = g->a, *bias = g->p[0];
   T *y = g->y;
-  int64_t c = from / g->inner % g->channels, left = g->inner - from % g->inner;
-  for (int64_t i = from; i < to;) {
-    const int64_t n = left < to - i ? left : to - i;
-    plane(a + i, y + i, n, vset(norm ? folded[c] : 0), vset(norm ? folded[g->channels + c] : (float)WIDEN(bias[c])), norm, nt);
-    i += n, left = g->inner, c = c + 1 < g->channels ? c + 1 : 0;
+  for (int64_t from, to; ridge_piece(pieces, &from, &to);) {
+    int64_t c = from / g->inner % g->channels, left = g->inner - from % g->inner;
+    for (int64_t i = from; i < to;) {
+      const int64_t n = left < to - i ? left : to - i;
+      plane(a + i, y + i, n, vset(norm ? folded[c] : 0), vset(norm ? folded[g->channels + c] : (float)WIDEN(bias[c])), norm, nt);
+      i += n, left = g->inner, c = c + 1 < g->channels ? c + 1 : 0;
+    }
   }
 }
 
@@ -170,10 +173,11 @@ VFN int channel(const void *args, const ridge_ctx *ctx, int nt) {
   }
   ridge_share(g->n, 64, ctx->tid, ctx->nthreads, &from, &to);
   if (from >= to) return RIDGE_OK;
-  if (norm && g->inner == 1) channel_rows(g, folded, from, to, 1, nt);
-  else if (norm) channel_planes(g, folded, from, to, 1, nt);
-  else if (g->inner == 1) channel_rows(g, folded, from, to, 0, nt);
-  else channel_planes(g, folded, from, to, 0, nt);
+  ridge_pieces pieces = pieces_of((T *)g->y, from, to, nt, ctx);
+  if (norm && g->inner == 1) channel_rows(g, folded, &pieces, 1, nt);
+  else if (norm) channel_planes(g, folded, &pieces, 1, nt);
+  else if (g->inner == 1) channel_rows(g, folded, &pieces, 0, nt);
+  else channel_planes(g, folded, &pieces, 0, nt);
   if (nt) vstream_end();
   return RIDGE_OK;
 }

@@ -5,6 +5,8 @@ package elementwise_test
 import (
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"testing"
 
 	"ridge/goharness/backend"
@@ -110,15 +112,21 @@ func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 	defer func() { _ = runs.Close() }()
 	kerneltest.ReadRuns(runs)
 	for _, d := range dtypes {
-		cols := 1031
-		rows := (64<<20)/(2*int(d.Size())*cols) + 2
-		for _, name := range []string{"relu", "add", "bias_add"} {
-			o := kerneltest.Op(t, name, d, params("rows", rows, "cols", cols))
-			small := kerneltest.Op(t, name, d, params("rows", 3, "cols", cols))
+		const cols, c, h, w = 1031, 67, 37, 41
+		whole := (64 << 20) / (2 * int(d.Size()))
+		for _, name := range []string{"relu", "add", "bias_add", "batch_norm nchw", "batch_norm nhwc"} {
+			name, layout, _ := strings.Cut(name, " ")
+			large, few := params("rows", whole/cols+2, "cols", cols), params("rows", 3, "cols", cols)
+			if layout != "" {
+				large, few = params("n", whole/(c*h*w)+1, "c", c, "h", h, "w", w, "layout", layout), params("n", 1, "c", c, "h", h, "w", w, "layout", layout)
+			}
+			o, small := kerneltest.Remember(kerneltest.Op(t, name, d, large)), kerneltest.Op(t, name, d, few)
+			ran := 0
 			for _, k := range kerneltest.Names(b, o) {
 				if len(k) < 3 || k[len(k)-3:] != "_nt" {
 					continue
 				}
+				ran++
 				for _, dev := range []backend.Device{dev, runs} {
 					if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
 						t.Errorf("%s: %v", k, err)
@@ -128,6 +136,9 @@ func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 				if err := kerneltest.One(dev, small, k, 0); !errors.As(err, &unsupported) {
 					t.Errorf("%s on a small array: got %v, expected it to refuse", k, err)
 				}
+			}
+			if ran == 0 && runtime.GOARCH == "amd64" {
+				t.Errorf("%s: no kernel with non-temporal stores", name)
 			}
 		}
 	}
