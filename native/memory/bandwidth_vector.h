@@ -76,6 +76,8 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
 
 #define BW_ASK(p)                                                                                   \
   if (ahead && (p)) RIDGE_UNROLL(8) for (int l = 0; l < 8 * VB; l += RIDGE_CACHE_LINE) __builtin_prefetch((const char *)((p) + i) + ahead + l);
+// Several runs (ridge_ctx) where something is read: around the caches, or from beyond them.
+#define BW_RUNS(align_) (a && (align_ || 4 * n > 12 << 20) ? ctx->runs : 0)
 #define BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                       \
   for (int64_t p = 0; p < passes; p++) {                                                            \
     MEMORY_OPAQUE();                                                                                \
@@ -85,7 +87,7 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
     const bu vp = (bu){0} + (uint32_t)p;                                                            \
     (void)vv, (void)vp;                                                                             \
     for (; i < head && i < n; i++) BW_ONE;                                                          \
-    ridge_pieces pieces = ridge_pieces_of(i, i, n, MEMORY_PIECE / 4, align_ && a ? ctx->runs : 0);  \
+    ridge_pieces pieces = ridge_pieces_of(i, i, n, MEMORY_PIECE / 4, BW_RUNS(align_));              \
     for (int64_t end; ridge_piece(&pieces, &i, &end);)                                              \
       for (; i + 8 * BL <= end; i += 8 * BL) {                                                      \
         if (align_) {                                                                               \
