@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0798a5fd687b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3e0164dd852e
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0798a5fd687b
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3e0164dd852e
 #include "fault.h"
 */
 import "C"

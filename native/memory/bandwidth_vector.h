@@ -23,7 +23,7 @@
 typedef float bf __attribute__((vector_size(VB), aligned(4), may_alias));
 typedef uint32_t bu __attribute__((vector_size(VB), aligned(4), may_alias));
 typedef uint32_t bw_word __attribute__((may_alias));
-enum { BL = VB / 4 };
+enum { BL = VB / 4, BW_L3 = 12 << 20 }; // lanes; bytes of a part that may lie in L3
 
 // The passes, each in STREAMS parts side by side, PER vectors of each a turn. Chains of latency 1, one add each
 // a loop, or gcc would add two loads first.
@@ -59,10 +59,10 @@ enum { BL = VB / 4 };
 // line and from L2 one stream reads 1.16 to 1.21 times as much on Zen 5: 59 bytes a cycle for 49.
 BW_READ(read_quarters, 4, 2, 0)
 #if VB == RIDGE_CACHE_LINE
-enum { BW_L2 = 2 << 20, BW_L3 = 12 << 20 }; // bytes of a part that may lie in L2, in L3
+enum { BW_L2 = 2 << 20 }; // bytes of a part that may lie in L2
 BW_READ(read_stream, 1, 8, 0)
 BW_READ(read_asked, 4, 2, 1024) // from DRAM on Granite Rapids 34.0 GB/s for 31.9, two threads (2 KiB: 31.5); from L3 the same
-BW_READ(read_runs, 24, 1, 512) // from DRAM on Ice Lake 1.24 of four, two threads 1.24 (16 runs 1.21, 1.14); from L3 up to 0.93
+BW_READ(read_runs, 24, 1, 512) // from DRAM on Ice Lake 1.24 of four, two threads 1.24 (16 runs 1.21, 1.14); from L3, 8 MiB, 16 runs 0.93
 TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes, const ridge_ctx *ctx) {
   if (4 * n <= BW_L2) return K(read_stream)(a, n, passes);
   return ctx->runs > 1 && 4 * n > BW_L3 ? K(read_runs)(a, n, passes) : ctx->ahead ? K(read_asked)(a, n, passes) : K(read_quarters)(a, n, passes);
@@ -77,7 +77,7 @@ TARGET static uint32_t K(read_part)(const uint32_t *a, int64_t n, int64_t passes
 #define BW_ASK(p)                                                                                   \
   if (ahead && (p)) RIDGE_UNROLL(8) for (int l = 0; l < 8 * VB; l += RIDGE_CACHE_LINE) __builtin_prefetch((const char *)((p) + i) + ahead + l);
 // Several runs (ridge_ctx) where something is read: around the caches, or from beyond them.
-#define BW_RUNS(align_) (a && (align_ || 4 * n > 12 << 20) ? ctx->runs : 0)
+#define BW_RUNS(align_) (a && (align_ || 4 * n > BW_L3) ? ctx->runs : 0)
 #define BANDWIDTH_LOOPS(STORE, FENCE, align_)                                                       \
   for (int64_t p = 0; p < passes; p++) {                                                            \
     MEMORY_OPAQUE();                                                                                \
