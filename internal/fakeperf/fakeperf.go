@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3e0164dd852e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1a6ea629f1d6
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=3e0164dd852e
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1a6ea629f1d6
 #include "fault.h"
 */
 import "C"

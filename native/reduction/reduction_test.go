@@ -183,9 +183,9 @@ func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
 				}
 			}
 		}
-		// Rows of whole lines stream z past the caches, where it is aligned; others store it plainly.
+		// Rows of whole lines stream z past the caches, where it is aligned; others store it plainly. The longest go as halves where several runs are read.
 		for _, name := range []string{"add_layer_norm", "add_rms_norm"} {
-			for _, c := range []struct{ cols, misalign int64 }{{192, 0}, {131, 0}, {192, d.Size()}} {
+			for _, c := range []struct{ cols, misalign int64 }{{192, 0}, {131, 0}, {192, d.Size()}, {8224, 0}} {
 				o := kerneltest.Op(t, name, d, params("rows", (64<<20)/(4*d.Size()*c.cols)+1, "cols", c.cols))
 				ran := 0
 				for _, k := range kerneltest.Names(b, o) {
@@ -193,8 +193,10 @@ func TestNonTemporalKernelsPassOnLargeArrays(t *testing.T) {
 						continue
 					}
 					ran++
-					if err := kerneltest.One(dev, o, k, c.misalign); err != nil {
-						t.Errorf("%s: %v", k, err)
+					for i, dev := range []backend.Device{dev, runs} {
+						if err := kerneltest.One(dev, o, k, c.misalign); err != nil {
+							t.Errorf("%s, rows of %d, several runs=%v: %v", k, c.cols, i == 1, err)
+						}
 					}
 				}
 				if ran == 0 && runtime.GOARCH == "amd64" {

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=3e0164dd852e
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
