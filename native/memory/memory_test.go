@@ -143,6 +143,24 @@ func TestTheReadProbeProvesItsWorkBeyondTheCaches(t *testing.T) {
 	}
 }
 
+// So have dot products of arrays that lie in memory, whose parts and rest are added once each.
+func TestDotProductsOfSeveralPartsMatchTheExpectation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fills arrays of 9 MiB")
+	}
+	b := native.New()
+	dev := open(t, b, 1)
+	kerneltest.ReadRuns(dev)
+	for _, d := range []record.DType{record.FP32, record.FP64} {
+		o := kerneltest.Op(t, "dot", d, params("n", (9<<20)/d.Size()+77))
+		for _, k := range kerneltest.Names(b, o) {
+			if err := kerneltest.One(dev, o, k, d.Size()); err != nil {
+				t.Errorf("%s: %v", k, err)
+			}
+		}
+	}
+}
+
 // Non-temporal kernels take only working sets above 64 MiB: just above it, three threads, misaligned.
 func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	if testing.Short() {
