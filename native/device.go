@@ -47,7 +47,8 @@ type device struct {
 	b        *Backend
 	team     *team.Team
 	affinity string
-	llc      int64 // bytes of last-level cache that the team reaches, 0: unknown
+	around   int64 // bytes of a working set above which kernels store around the caches
+	held     int64 // bytes of last-level cache that hold for the team what it wrote, 0: unknown
 	tuning   backend.Tuning
 	mem      arena
 	hosts    map[string]*vendor.Host // vendor libraries in use
@@ -56,6 +57,9 @@ type device struct {
 
 // SetReading tells kernels how to read from memory (ridge_ctx), as Open does by the processor; tests ask for what this one does not.
 func (d *device) SetReading(ahead, runs int) { d.team.SetReading(ahead, runs) }
+
+// SetAround tells kernels above which working set to store around the caches, as Open does by the processor and its caches; tests ask for other sets.
+func (d *device) SetAround(bytes int64) { d.around = bytes }
 
 func (d *device) Info() record.Device {
 	infos, _ := d.b.Devices()

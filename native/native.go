@@ -91,8 +91,10 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	if err != nil {
 		return nil, fmt.Errorf("open device cpu: %w", err)
 	}
-	t.SetReading(ahead(kernel.Detect()), runs(kernel.Detect()))
-	return &device{b: b, team: t, affinity: o.Affinity, llc: o.LLCBytes, tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
+	have := kernel.Detect()
+	t.SetReading(ahead(have), runs(have))
+	around, held := caching(have, o.LLCBytes, len(cpus))
+	return &device{b: b, team: t, affinity: o.Affinity, around: around, held: held, tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
 }
 
 // ahead is how far kernels that stream from memory ask ahead. On Granite Rapids, from DRAM with stores around the caches, two threads (2 KiB; 1 KiB the
@@ -149,13 +151,13 @@ type candidate struct {
 }
 
 // bind makes the kernel's arguments, with params in place of its defaults.
-func (c candidate) bind(o op.Op, bufs []kernel.Buffer, llc int64, params map[string]int64) (args, error) {
+func (c candidate) bind(o op.Op, bufs []kernel.Buffer, around int64, params map[string]int64) (args, error) {
 	p, err := c.family.Bind(o, bufs)
 	if err != nil {
 		return args{}, err
 	}
-	if c.family.Cache != nil {
-		c.family.Cache(p, llc)
+	if c.family.Around != nil {
+		c.family.Around(p, around)
 	}
 	if len(params) > 0 {
 		err = fmt.Errorf("the kernels of family %s have no parameters", c.family.Name)

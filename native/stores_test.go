@@ -9,6 +9,7 @@ import (
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
+	"ridge/native/kernel"
 )
 
 // z = relu(x + r) of rows x 4096 numbers, the sum in the tensor `between`, which may be z.
@@ -45,7 +46,7 @@ func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		between string
-		llc     int64
+		held    int64
 		want    []bool
 	}{
 		{"the last step's is not", "t", 64 << 20, []bool{true, false}},
@@ -56,7 +57,7 @@ func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
 		p := sumThenRelu(t, "64", tc.between)
 		var got []bool
 		for i := range p.Steps {
-			got = append(got, readSoon(p, i, tc.llc))
+			got = append(got, readSoon(p, i, tc.held))
 		}
 		if !slices.Equal(got, tc.want) {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
@@ -68,25 +69,58 @@ func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
 func TestWhatComesBetweenCounts(t *testing.T) {
 	for _, tc := range []struct {
 		third  string // what the step between writes
-		llc    int64
+		held   int64
 		stored bool
 	}{{"u", 8 << 20, true}, {"u", 7 << 20, false}, {"t", 8 << 20, false}} {
 		p := sumThenRelu(t, "64", "t")
 		relu := p.Steps[1]
 		p.Steps = []op.Step{p.Steps[0], {Op: relu.Op, Bind: []string{"x", tc.third}}, relu}
-		if got := readSoon(p, 0, tc.llc); got != tc.stored {
-			t.Errorf("the step between writes %s, %d MiB of cache: %v, want %v", tc.third, tc.llc>>20, got, tc.stored)
+		if got := readSoon(p, 0, tc.held); got != tc.stored {
+			t.Errorf("the step between writes %s, %d MiB of cache: %v, want %v", tc.third, tc.held>>20, got, tc.stored)
+		}
+	}
+}
+
+func TestKernelsGoAroundTheCachesFromWhereTheSetsLeaveThem(t *testing.T) {
+	const mib = 1 << 20
+	lake := kernel.Intel | feature(t, "avx512vnni")
+	for _, tc := range []struct {
+		name         string
+		have         kernel.Mask
+		llc          int64
+		threads      int
+		around, held int64
+	}{
+		{"unknown", 0, 0, 1, 64 * mib, 0},
+		{"as small ones may not be what they show", 0, 4 * mib, 2, 40 * mib, 4 * mib},
+		{"one thread", 0, 32 * mib, 1, 20 * mib, 32 * mib},
+		{"one thread of Intel's, not measured", kernel.Intel, 32 * mib, 1, 40 * mib, 32 * mib},
+		{"one thread, large cache", 0, 80 * mib, 1, 80 * mib, 80 * mib},
+		{"a quarter beyond", 0, 32 * mib, 2, 40 * mib, 32 * mib},
+		{"a quarter beyond", 0, 48 * mib, 2, 60 * mib, 48 * mib},
+		{"a quarter beyond, but not above 64", 0, 60 * mib, 2, 64 * mib, 60 * mib},
+		{"the cache itself", 0, 80 * mib, 2, 80 * mib, 80 * mib},
+		{"of many cores", 0, 480 * mib, 2, 64 * mib, 480 * mib},
+		{"Ice Lake, one thread", lake, 48 * mib, 1, 16 * mib, 16 * mib},
+		{"Ice Lake, two threads", lake, 48 * mib, 2, 16 * mib, 16 * mib},
+		{"Ice Lake, four threads", lake, 48 * mib, 4, 32 * mib, 32 * mib},
+		{"Ice Lake, many threads", lake, 48 * mib, 32, 60 * mib, 48 * mib},
+		{"Ice Lake, unknown", lake, 0, 2, 16 * mib, 0},
+	} {
+		if around, held := caching(tc.have, tc.llc, tc.threads); around != tc.around || held != tc.held {
+			t.Errorf("%s: around %d, held %d, want %d and %d", tc.name, around, held, tc.around, tc.held)
 		}
 	}
 }
 
 // 96 MiB in all: beyond 64 MiB kernels store around the caches, where theirs are large, but for what a cache of 1 GiB holds until it is read.
 func TestChainsKeepInTheCachesWhatTheyReadNext(t *testing.T) {
-	d, err := New().Open("cpu", backend.OpenOptions{LLCBytes: 1 << 30})
+	d, err := New().Open("cpu", backend.OpenOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer d.Close()
+	d.(*device).around, d.(*device).held = 64<<20, 1<<30
 	around := func(p op.Program) (out []bool) {
 		e, err := d.Prepare(p, backend.PrepareOptions{})
 		if err != nil {

@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8882579c8000
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8882579c8000
 #include "fault.h"
 */
 import "C"

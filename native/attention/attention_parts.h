@@ -98,7 +98,7 @@ enum { LINE = RIDGE_CACHE_LINE / sizeof(et) };
 RIDGE_INLINE int streams(const attention_args *full) {
   const ridge_attention_args *a = &full->of;
   return STREAMS && a->Skv % LINE == 0 && (uintptr_t)full->weights % RIDGE_CACHE_LINE == 0 &&
-         a->B * a->Sq > ridge_nt_above(0) / (a->Skv * (int64_t)sizeof(et));
+         a->B * a->Sq > RIDGE_AROUND / (a->Skv * (int64_t)sizeof(et));
 }
 
 // unpack_output for whole vectors of rows and lines of n keys, past the caches.

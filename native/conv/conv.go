@@ -4,7 +4,7 @@
 package conv
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=8882579c8000
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"

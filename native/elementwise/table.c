@@ -11,7 +11,7 @@ static int64_t channel_workspace_bf16(const void *args, int32_t nthreads) { retu
 // Non-temporal stores pay when all arrays together outgrow the caches.
 __attribute__((unused)) static int outgrows(const void *args, int64_t bytes_per_element) {
   const ridge_elementwise_args *g = args;
-  return g->n > ridge_nt_above(g->llc) / bytes_per_element;
+  return g->n > g->around / bytes_per_element;
 }
 __attribute__((unused)) static int nt_2n_fp32(const void *args) { return outgrows(args, 8); }
 __attribute__((unused)) static int nt_3n_fp32(const void *args) { return outgrows(args, 12); }

@@ -137,20 +137,9 @@ RIDGE_INLINE int ridge_piece(ridge_pieces *p, int64_t *from, int64_t *to) {
   return 1;
 }
 
-// Working sets above which non-temporal stores win: they save reading the lines before they are overwritten, which only
-// costs where the set leaves the caches. llc: bytes of last-level cache that the team reaches, 0 if unknown. A quarter beyond it:
-// on Zen 4 (32 MiB, two threads) ordinary stores are 1.3 times as fast in a copy of 32 MiB, as fast at 40 and 48, 0.9 at 56
-// and 0.8 at 64; in an addition and a triad 0.9 at 32 MiB, 0.6 to 0.7 from 40 on; in norms between 0.7 and 1.04 from 32 on.
-// With one thread they lose from 20 MiB on. Not below 40 MiB: a virtual machine may show less cache than there is, and
-// smaller ones were not measured. Not above 64 MiB, but where the cache is larger: caches up to 128 MiB count as they are. Larger ones belong to
-// dozens of cores, and a few threads hold little of them: of the 480 MiB of Granite Rapids, relu of 32 MiB to 32 MiB reads and writes 14.2
-// GB/s with ordinary stores, 24.3 around the caches (two threads 27 and 47), of 4 to 4 MiB 28.8 and 28.4 (57 and 56).
-RIDGE_INLINE int64_t ridge_nt_above(int64_t llc) {
-  const int64_t least = 40ll << 20, unknown = 64ll << 20, many = 128ll << 20, beyond = llc + llc / 4;
-  if (llc <= 0 || llc > many) return unknown;
-  if (llc > unknown) return llc;
-  return beyond < least ? least : beyond < unknown ? beyond : unknown;
-}
+// Bytes of a working set above which non-temporal stores win where nothing is known of the caches: they save reading the lines before they are
+// overwritten, which only costs where the set leaves the caches. Arguments that hold `around` have it for this machine (native/stores.go).
+#define RIDGE_AROUND (64ll << 20)
 
 typedef int (*ridge_kernel_fn)(const void *args, const ridge_ctx *ctx);
 // Bytes of workspace for these arguments and thread count.

@@ -42,7 +42,7 @@ typedef struct ridge_elementwise_args {
   void *y;
   const void *p[4]; // [channels]: bias; or gamma, beta, mean, variance; in the data's dtype; or fp32 scales
   double s;         // scale: the factor; batch_norm: epsilon; requantize: the least y, 0 or -128
-  int64_t llc;      // bytes of last-level cache that the team reaches; 0: unknown
+  int64_t around;      // bytes of a working set above which non-temporal stores win
   int32_t op;       // RIDGE_EW_*
 } ridge_elementwise_args;
 

@@ -25,7 +25,7 @@ typedef struct ridge_memory_args {
   double s;            // scalar of scale, triad, add_scalar, fill, axpy
   int64_t steps;       // pointer chase: links to follow from where y stands; probes: passes over the working set
   int64_t working_set; // bytes of all arrays together: the predicate of _nt kernels
-  int64_t llc;         // bytes of last-level cache that the team reaches; 0: unknown
+  int64_t around;         // bytes of a working set above which non-temporal stores win
   int32_t access;      // RIDGE_ACCESS_* of the bandwidth probe
   int64_t images;      // layout: matrices, one after the other; transpose: 1
 } ridge_memory_args;

@@ -40,7 +40,7 @@ typedef struct ridge_reduction_args {
   void *z;       // [rows, cols], add_*_norm: the sum
   void *y;
   double eps;
-  int64_t llc; // bytes of last-level cache that the team reaches; 0: unknown
+  int64_t around; // bytes of a working set above which non-temporal stores win
   int32_t dim;
   int32_t op; // RIDGE_RD_*
 } ridge_reduction_args;

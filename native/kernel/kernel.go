@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8882579c8000
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -143,9 +143,9 @@ type Family struct {
 	// Bind makes the family's C argument struct (allocated with Alloc, freed by the
 	// platform) for the op with its tensors in the op's order.
 	Bind func(o op.Op, bufs []Buffer) (unsafe.Pointer, error)
-	// Cache, where not nil, tells bound arguments the bytes of last-level cache that the team
-	// reaches (0: unknown), for kernels whose predicates ask whether data outgrows it.
-	Cache func(args unsafe.Pointer, llc int64)
+	// Around, where not nil, tells bound arguments the bytes of a working set above which kernels go around the caches, for
+	// their predicates.
+	Around func(args unsafe.Pointer, bytes int64)
 	// Packed, of a family with kernels that pack beforehand, tells bound arguments where the packed operand lies.
 	Packed func(args, at unsafe.Pointer)
 	// Tuning, where not nil, says which parameters the kernels have and sets them.

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8882579c8000
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -196,8 +196,8 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", k.Name, err)
 			}
-			if f.Cache != nil {
-				f.Cache(a, 0)
+			if f.Around != nil {
+				f.Around(a, 64<<20)
 			}
 			if k.Packs(o) != nil || !k.Supports(a) && !strings.HasSuffix(k.Name, "_nt") {
 				continue

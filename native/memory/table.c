@@ -7,14 +7,14 @@
 
 static int large(const void *args) {
   const ridge_memory_args *g = args;
-  return g->working_set > ridge_nt_above(g->llc);
+  return g->working_set > g->around;
 }
 
 // A fill reads nothing, so the cache holds more of what it writes: with a cache of 32 MiB on Zen 4 ordinary stores are 1.3 times as
 // fast at 48 MiB and as fast from 56 on (of 2.2 at 32 MiB).
 static int large_fill(const void *args) {
   const ridge_memory_args *g = args;
-  return large(args) && g->working_set > ridge_nt_above(0);
+  return large(args) && g->working_set > RIDGE_AROUND;
 }
 
 // The portable probe has no non-temporal store, and does not pass an ordinary one for it.

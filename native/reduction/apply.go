@@ -69,7 +69,7 @@ func overAll(kernelName, opName string, x []float32, runs int) (int64, error) {
 	defer kernel.Free(unsafe.Pointer(args))
 	y := (*int64)(unsafe.Add(unsafe.Pointer(args), C.sizeof_ridge_reduction_args))
 	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, code
-	args.x, args.y, args.llc = mem, unsafe.Pointer(y), 1 // what exceeds 40 MiB comes from memory
+	args.x, args.y, args.around = mem, unsafe.Pointer(y), 40<<20 // what exceeds it comes from memory
 	if rc := C.apply(k, args, C.int(runs)); rc != 0 {
 		return 0, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
 	}

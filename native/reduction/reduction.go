@@ -4,7 +4,7 @@
 package reduction
 
 /*
-#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O3 -Wall -Wno-psabi -I${SRCDIR}/../include -DRIDGE_STAMP=8882579c8000
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -26,7 +26,7 @@ func Family() kernel.Family {
 		Name:    "reduction",
 		Kernels: kernel.Table(unsafe.Pointer(C.ridge_reduction_table()), int(C.ridge_reduction_table_len())),
 		Bind:    bind,
-		Cache:   func(args unsafe.Pointer, llc int64) { (*C.ridge_reduction_args)(args).llc = C.int64_t(llc) },
+		Around:  func(args unsafe.Pointer, bytes int64) { (*C.ridge_reduction_args)(args).around = C.int64_t(bytes) },
 	}
 }
 

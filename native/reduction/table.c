@@ -13,11 +13,11 @@ __attribute__((unused)) static int64_t add_norm_workspace(const void *args, int3
 // softmax along dim 0 writes strips).
 __attribute__((unused)) static int nt(const void *args, int64_t size) {
   const ridge_reduction_args *g = args;
-  return g->dim != 0 && 2 * size * g->rows * g->cols > ridge_nt_above(g->llc);
+  return g->dim != 0 && 2 * size * g->rows * g->cols > g->around;
 }
 __attribute__((unused)) static int add_nt(const void *args, int64_t size) { // x, r, z and y
   const ridge_reduction_args *g = args;
-  return 4 * size * g->rows * g->cols > ridge_nt_above(g->llc);
+  return 4 * size * g->rows * g->cols > g->around;
 }
 __attribute__((unused)) static int nt_fp32(const void *args) { return nt(args, 4); }
 __attribute__((unused)) static int nt_bf16(const void *args) { return nt(args, 2); }

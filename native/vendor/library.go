@@ -7,7 +7,7 @@
 package vendor
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8882579c8000
 #cgo LDFLAGS: -ldl -lpthread
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 package badpeak
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8882579c8000
 #include "badpeak.h"
 */
 import "C"

@@ -5,7 +5,7 @@
 package teamkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=1a6ea629f1d6
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8882579c8000
 #include "teamkernel.h"
 */
 import "C"
