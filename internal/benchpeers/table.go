@@ -375,13 +375,13 @@ func attentionRows() []row {
 	return out
 }
 
-// streamingRows are the ops that a stream bounds: about 4 MiB and 256 MiB an array.
+// streamingRows are the ops that a stream bounds: 4 MiB, 16 MiB and 256 MiB an array.
 func streamingRows() []row {
 	var out []row
 	for _, size := range []struct {
 		name       string
 		rows, cols int64
-	}{{"1M", 1 << 10, 1 << 10}, {"64M", 1 << 16, 1 << 10}} {
+	}{{"1M", 1 << 10, 1 << 10}, {"4M", 1 << 12, 1 << 10}, {"64M", 1 << 16, 1 << 10}} {
 		add := func(group, name string, limits []string) {
 			out = append(out, row{group: group + " fp32", label: name + ", " + size.name, op: name, dtype: record.FP32, metric: "gbps",
 				params: params("rows=%d,cols=%d", size.rows, size.cols), limits: limits})
