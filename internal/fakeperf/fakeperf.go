@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8882579c8000
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c654502145c
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8882579c8000
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c654502145c
 #include "fault.h"
 */
 import "C"

@@ -151,6 +151,7 @@ func TestDotProductsOfSeveralPartsMatchTheExpectation(t *testing.T) {
 	b := native.New()
 	dev := open(t, b, 1)
 	kerneltest.ReadRuns(dev)
+	dev.(interface{ SetAround(bytes int64) }).SetAround(16 << 20)
 	for _, d := range []record.DType{record.FP32, record.FP64} {
 		o := kerneltest.Op(t, "dot", d, params("n", (9<<20)/d.Size()+77))
 		for _, k := range kerneltest.Names(b, o) {

@@ -170,7 +170,7 @@ ADD_BF16(KNT(add_scalar_bf16), int64_t head = i + (int64_t)(-((uintptr_t)(y + i)
 // bind first), folded in a fixed order; thread 0 adds the threads' sums in their order. From memory several parts of what a thread has go side by
 // side, where the machine reads them faster (ridge_ctx.runs): Ice Lake, one thread, arrays of 16 to 256 MiB each, of
 // one part's speed: six parts 1.29 to 1.31, four 1.21 to 1.27, eight to sixteen 1.22 to 1.29; of 8 MiB six 0.99, four 1.03, eight 0.94.
-enum { DOT_FAR = 16 << 20, DOT_PARTS = 6 }; // bytes of both arrays above which
+enum { DOT_PARTS = 6 };
 #define DOT_STEPS(end, ASK)                                                                   \
   for (; i + U * L <= (end); i += U * L) {                                                    \
     ASK                                                                                       \
@@ -193,7 +193,7 @@ enum { DOT_FAR = 16 << 20, DOT_PARTS = 6 }; // bytes of both arrays above which
     memory_share(g->n, sizeof(T), ctx, &i, &to);                                              \
     V acc[U];                                                                                 \
     RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] = (V){0};                              \
-    if (ctx->runs > 1 && g->n > DOT_FAR / (2 * (int64_t)sizeof(T))) {                         \
+    if (ctx->runs > 1 && g->n > g->around / (2 * (int64_t)sizeof(T))) {                         \
       const int64_t ahead = ctx->ahead;                                                       \
       ridge_pieces pieces = ridge_pieces_of(i, i, to, MEMORY_PIECE / sizeof(T), DOT_PARTS);   \
       for (int64_t end; ridge_piece(&pieces, &i, &end);) DOT_STEPS(end, DOT_ASK)              \
