@@ -52,7 +52,8 @@ func TestWhatIsReadSoonIsStoredInTheCachesThatHoldIt(t *testing.T) {
 		{"the last step's is not", "t", 64 << 20, []bool{true, false}},
 		{"in place it was read", "z", 64 << 20, []bool{true, true}},
 		{"half of the cache holds two tensors of the three", "z", 4 << 20, []bool{false, true}},
-		{"none is known", "z", 0, []bool{false, false}},
+		{"none is known", "t", 0, []bool{false, false}},
+		{"in place, whatever is known", "z", 0, []bool{false, true}},
 	} {
 		p := sumThenRelu(t, "64", tc.between)
 		var got []bool

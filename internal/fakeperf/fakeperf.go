@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c654502145c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0afc38c8c02
 #include "fakeperf.h"
 */
 import "C"

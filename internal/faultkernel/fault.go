@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=0c654502145c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0afc38c8c02
 #include "fault.h"
 */
 import "C"

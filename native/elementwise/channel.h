@@ -94,7 +94,7 @@ VFN void rows(const T *a, T *y, int64_t n, const ring *r, const vectors *own, co
   if (i > 0) gstore_some(y, beside_row(gload_some(a, i), r, own, seam, at, norm), i), at = ring_next(r, at, i);
   for (; i + GN <= n; i += GN, at = ring_next(r, at, GN)) {
     ASK(a + i);
-    gstore(y + i, beside_row(gload(a + i), r, own, seam, at, norm), nt);
+    gstore(y + i, beside_row(gload(a + i), r, own, seam, at, norm), AROUND(nt));
   }
   if (i < n) gstore_some(y + i, beside_row(gload_some(a + i, n - i), r, own, seam, at, norm), n - i);
 }
@@ -125,7 +125,7 @@ VFN void plane(const T *a, T *y, int64_t n, vf mul, vf add, int norm, int nt) {
   if (i > 0) plane_some(a, y, i, mul, add, norm);
   for (; i + GN <= n; i += GN) {
     ASK(a + i);
-    gstore(y + i, inside(gload(a + i), mul, add, norm), nt);
+    gstore(y + i, inside(gload(a + i), mul, add, norm), AROUND(nt));
   }
   if (i < n) plane_some(a + i, y + i, n - i, mul, add, norm);
 }
@@ -178,6 +178,6 @@ VFN int channel(const void *args, const ridge_ctx *ctx, int nt) {
   else if (norm) channel_planes(g, folded, &pieces, 1, nt);
   else if (g->inner == 1) channel_rows(g, folded, &pieces, 0, nt);
   else channel_planes(g, folded, &pieces, 0, nt);
-  if (nt) vstream_end();
+  if (AROUND(nt)) vstream_end();
   return RIDGE_OK;
 }
