@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0afc38c8c02
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c9fa3f082217
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=b0afc38c8c02
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c9fa3f082217
 #include "fault.h"
 */
 import "C"

@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=b0afc38c8c02
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c9fa3f082217
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
