@@ -449,7 +449,7 @@ GEMM_NOINLINE int GEMM_F(run)(const ridge_gemm_args *whole, const ridge_ctx *tea
           k.acc_ld = p.acc_ld, k.acc = (GEMM_S *)(ws + p.acc_at) + ic * p.acc_ld + c0;
         }
 #if GEMM_EXACT
-        GEMM_F(own_groups)(g, &k);
+        GEMM_F(own_groups)(g, ctx->runs, &k);
 #else
         GEMM_F(macro)(g, &k);
 #endif

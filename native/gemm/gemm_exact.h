@@ -27,7 +27,8 @@ typedef struct GEMM_F(source) {
   int64_t ldb, ahead; // elements: pitch; from a row to the same row of what the next fresh tile reads, 0 if none
   int64_t units; // of K that are whole; a last one with rows missing is in the panel already
   char *to;      // not fresh: where so many units of B, which a later tile reads, are packed beside the multiply-adds; NULL: they are asked for,
-                 // with `ahead` four in the time of one
+                 // with `ahead` four in the time of one, lines of ldb bytes from one to the next and `back` from behind the last to the next step's
+  int64_t back;
   const char *soon; // rows of C that are needed soon, `down` bytes apart, or NULL
   int64_t down;
   int64_t a_down;   // GEMM_LYING: bytes from a row of A to the next
@@ -249,16 +250,16 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
 #define GEMM_EXACT_ON(n) \
   GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
   __asm__("" : "+r"(b))
-// Asks for `units` units of packed B in the time of four.
+// Asks for `units` units of packed B in the time of four: as many lines, from->ldb bytes apart, and in the next steps those that follow them (from->back).
 #define GEMM_EXACT_ASKING(units)                                                                      \
   for (const char *p = (const char *)next; n > 0; n--) {                                              \
     GEMM_EXACT_SOON;                                                                                  \
     GEMM_EXACT_STEP(0, 0);                                                                            \
-    for (int l = 0; l < (units) * GEMM_NV * GEMM_VEC / 2; l += 64) __builtin_prefetch(p + l, 0, 2);   \
+    for (int l = 0; l < (units) * GEMM_NV * GEMM_VEC / 2; l += 64, p += pitch) __builtin_prefetch(p, 0, 2); \
     GEMM_EXACT_STEP(1, 0);                                                                            \
     GEMM_EXACT_STEP(2, 0);                                                                            \
-    p += (units) * GEMM_NV * GEMM_VEC;                                                                \
-    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64) __builtin_prefetch(p - l, 0, 2);  \
+    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64, p += pitch) __builtin_prefetch(p, 0, 2); \
+    p -= back;                                                                                        \
     GEMM_EXACT_STEP(3, 0);                                                                            \
     GEMM_EXACT_ON(4);                                                                                 \
     __asm__("" : "+r"(p));                                                                            \
@@ -335,8 +336,10 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
         GEMM_EXACT_ON(4);
       }
     } else if (h >= GEMM_BESIDE_ROWS && !from->ahead) {
+      const int64_t pitch = 64, back = 0;
       GEMM_EXACT_ASKING(1)
     } else {
+      const int64_t pitch = from->ldb, back = from->back;
       GEMM_EXACT_ASKING(4)
     }
   }

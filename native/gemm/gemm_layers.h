@@ -160,12 +160,13 @@ typedef struct GEMM_F(weights) {
   const GEMM_TB *b;
   const char *copy; // NULL: none
   int64_t ld, n, k, block;
+  int32_t runs; // ridge_ctx
 } GEMM_F(weights);
 
 // Those of the first and the second product (SwiGLU: gate and up).
-RIDGE_INLINE GEMM_F(weights) GEMM_F(weights_of)(const ridge_gemm_args *g, const GEMM_F(layers_plan) *p, int second) {
+RIDGE_INLINE GEMM_F(weights) GEMM_F(weights_of)(const ridge_gemm_args *g, const GEMM_F(layers_plan) *p, int32_t runs, int second) {
   const int mlp = g->layers == RIDGE_LAYERS_MLP;
-  GEMM_F(weights) w = {g->B, g->packing ? g->packed : NULL, g->ldb, mlp ? g->H : g->N, g->K, p->kc};
+  GEMM_F(weights) w = {g->B, g->packing ? g->packed : NULL, g->ldb, mlp ? g->H : g->N, g->K, p->kc, runs};
   if (!second) return w;
   const int64_t last = (w.k - 1) / w.block * w.block; // the last block of the first
   if (w.copy) w.copy = GEMM_F(copied)(w.copy, w.n, w.k, w.block, last, gemm_ceil(w.n, GEMM_NR));
@@ -181,7 +182,7 @@ RIDGE_INLINE int64_t GEMM_F(layers_packed)(const ridge_gemm_args *g, int32_t nth
   ridge_gemm_args from = *g;
   from.packing = 1, from.packed = (void *)64; // as an address to count from: it is not read
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(&from, nthreads);
-  const GEMM_F(weights) w = GEMM_F(weights_of)(&from, &p, 1);
+  const GEMM_F(weights) w = GEMM_F(weights_of)(&from, &p, 0, 1);
   return GEMM_F(copied)(w.copy, w.n, w.k, w.block, (w.k - 1) / w.block * w.block, gemm_ceil(w.n, GEMM_NR)) - (char *)from.packed;
 }
 
@@ -191,7 +192,7 @@ GEMM_NOINLINE int GEMM_F(layers_pack)(const ridge_gemm_args *g, const ridge_ctx 
 #endif
   const GEMM_F(layers_plan) p = GEMM_F(make_layers_plan)(g, ctx->nthreads);
   for (int second = 0; second < 2; second++) {
-    const GEMM_F(weights) w = GEMM_F(weights_of)(g, &p, second);
+    const GEMM_F(weights) w = GEMM_F(weights_of)(g, &p, 0, second);
     int64_t from, to;
     ridge_share(w.n, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
     for (int64_t pc = 0; pc < w.k && from < to; pc += w.block)
@@ -244,7 +245,7 @@ GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, i
       memset(&s, 0, sizeof s);
       const int64_t panels = (cols + GEMM_NR - 1) / GEMM_NR, both = g->layers == RIDGE_LAYERS_MLP ? (g->K + g->N) * g->H : 2 * g->N * g->K;
       if (then.w)
-        GEMM_F(beside_given)(&s, g->M, both, GEMM_F(copied)(then.w->copy, then.w->n, then.w->k, then.w->block, then.pc, then.j),
+        GEMM_F(beside_given)(&s, w->runs, g->M, both, GEMM_F(copied)(then.w->copy, then.w->n, then.w->k, then.w->block, then.pc, then.j),
                              panels * GEMM_B_PANEL(gemm_ceil(size, GEMM_KU)), rows, panels);
       GEMM_F(own_block)(end ? end : g, &q, NULL, 0, 0, &s);
       continue;
@@ -371,7 +372,7 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes, *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
   GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *y = (GEMM_S *)(ws + p.y_at);
   GEMM_HID *hid = (GEMM_HID *)(ws + p.hid_at);
-  const GEMM_F(weights) w1 = GEMM_F(weights_of)(g, &p, 0), w2 = GEMM_F(weights_of)(g, &p, 1);
+  const GEMM_F(weights) w1 = GEMM_F(weights_of)(g, &p, ctx->runs, 0), w2 = GEMM_F(weights_of)(g, &p, ctx->runs, 1);
   const GEMM_F(piece) none = {NULL, 0, 0};
   ridge_gemm_args last = *g;
   last.alpha = 1, last.act = RIDGE_ACT_NONE, last.bias = g->bias2;
