@@ -47,8 +47,7 @@ type device struct {
 	b        *Backend
 	team     *team.Team
 	affinity string
-	around   int64 // bytes of a working set above which kernels store around the caches
-	held     int64 // bytes of last-level cache that hold for the team what it wrote, 0: unknown
+	stores   stores
 	tuning   backend.Tuning
 	mem      arena
 	hosts    map[string]*vendor.Host // vendor libraries in use
@@ -59,7 +58,7 @@ type device struct {
 func (d *device) SetReading(ahead, runs int) { d.team.SetReading(ahead, runs) }
 
 // SetAround tells kernels above which working set to store around the caches, as Open does by the processor and its caches; tests ask for other sets.
-func (d *device) SetAround(bytes int64) { d.around = bytes }
+func (d *device) SetAround(bytes int64) { d.stores.around = bytes }
 
 func (d *device) Info() record.Device {
 	infos, _ := d.b.Devices()

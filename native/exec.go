@@ -84,7 +84,7 @@ func (e *executable) prepare() error {
 	var need int64
 	for s := range e.sets {
 		for i, st := range e.p.Steps {
-			a, err := picked[i].bind(st.Op, e.bound(s, st), e.d.around, e.kernels[i].Params)
+			a, err := picked[i].bind(st.Op, e.bound(s, st), e.d.stores.around, e.kernels[i].Params)
 			if err != nil {
 				return fmt.Errorf("bind %s: %w", picked[i].Name, err)
 			}
@@ -250,11 +250,11 @@ func (e *executable) pick(step int) (candidate, []string, error) {
 			why = append(why, fmt.Sprintf("%s: %v", k.Name, err))
 			continue
 		}
-		if aroundCaches(k.Name) && k.Name != forced && readSoon(e.p, step, e.d.held) {
+		if aroundCaches(k.Name) && k.Name != forced && readSoon(e.p, step, e.d.stores) {
 			why = append(why, k.Name+": stores around the caches what is read next")
 			continue
 		}
-		a, err := k.bind(st.Op, e.bound(0, st), e.d.around, nil)
+		a, err := k.bind(st.Op, e.bound(0, st), e.d.stores.around, nil)
 		if err != nil {
 			return candidate{}, nil, fmt.Errorf("bind %s: %w", k.Name, err)
 		}

@@ -93,8 +93,7 @@ func (b *Backend) Open(id string, o backend.OpenOptions) (backend.Device, error)
 	}
 	have := kernel.Detect()
 	t.SetReading(ahead(have), runs(have))
-	around, held := caching(have, o.LLCBytes, len(cpus))
-	return &device{b: b, team: t, affinity: o.Affinity, around: around, held: held, tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
+	return &device{b: b, team: t, affinity: o.Affinity, stores: storing(have, o.LLCBytes, len(cpus)), tuning: o.Tuning, mem: b.spare.adopt(o.MemoryLimit, nodes() > 1)}, nil
 }
 
 // ahead is how far kernels that stream from memory ask ahead. On Granite Rapids, from DRAM with stores around the caches, two threads (2 KiB; 1 KiB the

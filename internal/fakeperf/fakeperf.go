@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c9fa3f082217
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8bddbbf26b4a
 #include "fakeperf.h"
 */
 import "C"

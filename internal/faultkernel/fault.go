@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=c9fa3f082217
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8bddbbf26b4a
 #include "fault.h"
 */
 import "C"

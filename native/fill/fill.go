@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c9fa3f082217
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8bddbbf26b4a
 #cgo LDFLAGS: -lm
 #include "fill.h"
 // The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.

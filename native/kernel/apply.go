@@ -51,6 +51,9 @@ func (f Family) Apply(kernelName string, o op.Op, operands [][]float64) ([]float
 		return nil, err
 	}
 	defer Free(args)
+	if f.Around != nil {
+		f.Around(args, Around)
+	}
 	if !k.Supports(args) {
 		return nil, nil
 	}

@@ -5,7 +5,7 @@
 package kernel
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c9fa3f082217
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8bddbbf26b4a
 #include <stdlib.h>
 #include "ridge.h"
 static int64_t call_workspace(ridge_workspace_fn f, const void *args, int32_t n) { return f ? f(args, n) : 0; }
@@ -143,8 +143,7 @@ type Family struct {
 	// Bind makes the family's C argument struct (allocated with Alloc, freed by the
 	// platform) for the op with its tensors in the op's order.
 	Bind func(o op.Op, bufs []Buffer) (unsafe.Pointer, error)
-	// Around, where not nil, tells bound arguments the bytes of a working set above which kernels go around the caches, for
-	// their predicates.
+	// Around, where not nil, tells bound arguments the bytes of a working set above which kernels go around the caches.
 	Around func(args unsafe.Pointer, bytes int64)
 	// Packed, of a family with kernels that pack beforehand, tells bound arguments where the packed operand lies.
 	Packed func(args, at unsafe.Pointer)
@@ -163,6 +162,9 @@ type Tuning struct {
 	// Set gives bound arguments parameters; an error names what is unknown or out of range.
 	Set func(args unsafe.Pointer, params map[string]int64) error
 }
+
+// Around is the working set in bytes above which kernels go around the caches where nothing is known of these (RIDGE_AROUND).
+const Around = C.RIDGE_AROUND
 
 // Alloc returns n zeroed bytes of C memory for argument structs.
 func Alloc(n uintptr) unsafe.Pointer { return C.calloc(1, C.size_t(n)) }

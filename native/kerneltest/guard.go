@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=c9fa3f082217
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8bddbbf26b4a
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
@@ -197,7 +197,7 @@ func (r *arrangement) arrange(b *native.Backend, o op.Op, atEnd bool) error {
 				return fmt.Errorf("bind %s: %w", k.Name, err)
 			}
 			if f.Around != nil {
-				f.Around(a, 64<<20)
+				f.Around(a, kernel.Around)
 			}
 			if k.Packs(o) != nil || !k.Supports(a) && !strings.HasSuffix(k.Name, "_nt") {
 				continue

@@ -11,6 +11,7 @@
 // vectors (p aligned to both) and NT_FENCE(); where it has one, ROUND_PAIR(even, odd) of ridge_round_pair.h.
 // GNU vectors, written once: every ISA and the portable fallback share this text.
 #include "../include/ridge_round_pair.h"
+#include "../include/ridge_runs.h"
 #include "memory.h"
 
 typedef float vf __attribute__((vector_size(VB), aligned(4), may_alias));
@@ -193,7 +194,7 @@ enum { DOT_PARTS = 6 };
     memory_share(g->n, sizeof(T), ctx, &i, &to);                                              \
     V acc[U];                                                                                 \
     RIDGE_UNROLL(8) for (int u = 0; u < U; u++) acc[u] = (V){0};                              \
-    if (ctx->runs > 1 && g->n > g->around / (2 * (int64_t)sizeof(T))) {                         \
+    if (ridge_from_memory(2 * g->n * (int64_t)sizeof(T), ctx)) {                              \
       const int64_t ahead = ctx->ahead;                                                       \
       ridge_pieces pieces = ridge_pieces_of(i, i, to, MEMORY_PIECE / sizeof(T), DOT_PARTS);   \
       for (int64_t end; ridge_piece(&pieces, &i, &end);) DOT_STEPS(end, DOT_ASK)              \

@@ -69,7 +69,7 @@ func overAll(kernelName, opName string, x []float32, runs int) (int64, error) {
 	defer kernel.Free(unsafe.Pointer(args))
 	y := (*int64)(unsafe.Add(unsafe.Pointer(args), C.sizeof_ridge_reduction_args))
 	args.rows, args.cols, args.dim, args.op = 1, C.int64_t(n), -1, code
-	args.x, args.y, args.around = mem, unsafe.Pointer(y), 40<<20 // what exceeds it comes from memory
+	args.x, args.y, args.around = mem, unsafe.Pointer(y), 40<<20 // what exceeds it, with runs 12 MiB, comes from memory
 	if rc := C.apply(k, args, C.int(runs)); rc != 0 {
 		return 0, fmt.Errorf("%s with kernel %s: status %d", opName, kernelName, rc)
 	}
@@ -104,7 +104,7 @@ func Reduce(kernelName, opName string, threads int, m Matrix) ([]float64, error)
 	}
 	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args))
 	defer kernel.Free(unsafe.Pointer(args))
-	args.rows, args.cols, args.dim, args.op, args.x, args.y = C.int64_t(m.Rows), C.int64_t(m.Cols), C.int32_t(m.Dim), code, x, y
+	args.rows, args.cols, args.dim, args.op, args.x, args.y, args.around = C.int64_t(m.Rows), C.int64_t(m.Cols), C.int32_t(m.Dim), code, x, y, kernel.Around
 	bytes := C.team_scratch(k, args, C.int(threads))
 	ws := kernel.Alloc(uintptr(bytes) + 64)
 	defer kernel.Free(ws)
@@ -153,6 +153,7 @@ func Norm(kernelName, opName string, r Rows) (z, y []float64, err error) {
 	size, n := int(d.Size()), len(r.X)
 	args := (*C.ridge_reduction_args)(kernel.Alloc(C.sizeof_ridge_reduction_args))
 	defer kernel.Free(unsafe.Pointer(args))
+	args.around = kernel.Around
 	place := func(values []float64, n int) (unsafe.Pointer, []byte, func()) {
 		mem := kernel.Alloc(uintptr(size*(n+r.Offset)) + 64)
 		at := unsafe.Add(mem, (64-uintptr(mem)%64)%64+uintptr(size*r.Offset))
