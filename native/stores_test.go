@@ -204,7 +204,7 @@ func TestStepsInPlaceAreTheSameByRunsOfMemory(t *testing.T) {
 				t.Fatal(err)
 			}
 			got[i] = make([]float64, rows*cols)
-			if err := e.Read("z", 0, 1, got[i]); err != nil {
+			if err := e.Read("z", 0, rows*cols, got[i]); err != nil {
 				t.Fatal(err)
 			}
 			if err := e.Release(); err != nil {
