@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8bddbbf26b4a
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5dc79192409c
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=8bddbbf26b4a
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5dc79192409c
 #include "fault.h"
 */
 import "C"

@@ -93,7 +93,7 @@ func TestABiasIsAddedToPlanesOfItsChannel(t *testing.T) {
 	}
 }
 
-// The variants with non-temporal stores take only arrays beyond 64 MiB; one op of each
+// The variants with non-temporal stores take only arrays beyond 64 MiB, or less where their processor tells; one op of each
 // kernel, misaligned, is enough: the functions are the same source.
 func TestNonTemporalKernelsTakeAndPassLargeArrays(t *testing.T) {
 	if testing.Short() {

@@ -90,7 +90,7 @@ typedef struct ridge_ctx {
   // Bytes that kernels ask ahead of what they read from memory, where its prefetchers alone keep too few lines on their way; 0: they do not.
   // Which processors: native.go.
   int32_t ahead;
-  // Parts of what a thread has that kernels go through side by side where they read from memory and write past the caches, which keeps more of a core's prefetchers at
+  // Parts of what a thread has that kernels go through side by side where they read from memory, and write, which keeps more of a core's prefetchers at
   // work; kernels that read alone take as many as each gained by. 0: one after another. Which processors: native.go.
   int32_t runs;
 } ridge_ctx;

@@ -162,7 +162,7 @@ func TestDotProductsOfSeveralPartsMatchTheExpectation(t *testing.T) {
 	}
 }
 
-// Non-temporal kernels take only working sets above 64 MiB: just above it, three threads, misaligned.
+// Non-temporal kernels take only working sets above 64 MiB, or less where their processor tells: just above it, three threads, misaligned.
 func TestNonTemporalKernelsMatchTheExpectationOnLargeArrays(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large arrays")

@@ -67,7 +67,7 @@ func TestLongRunsMatchTheExpectation(t *testing.T) {
 	kerneltest.All(t, native.New(), ops)
 }
 
-// Beyond the caches, here 40 MiB, kernels ask ahead, and read a long run as several where they are told to.
+// Beyond the caches, here 40 MiB or less, kernels ask ahead, and read a long run as several where they are told to.
 func TestRunsFromMemoryMatchTheExpectation(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fills arrays of 40 MiB")

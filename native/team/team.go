@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=8bddbbf26b4a
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=5dc79192409c
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"

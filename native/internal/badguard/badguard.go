@@ -5,7 +5,7 @@
 package badguard
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=8bddbbf26b4a
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../../include -DRIDGE_STAMP=5dc79192409c
 #include "badguard.h"
 */
 import "C"
