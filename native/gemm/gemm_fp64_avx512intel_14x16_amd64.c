@@ -13,6 +13,7 @@
 #define GEMM_VEC 64
 #define GEMM_MR 14
 #define GEMM_EXACT 1
+#define GEMM_THIN_MEMORY (15 << 20)
 #define GEMM_NV 2
 #define GEMM_MC 128
 #define GEMM_KC 256

@@ -185,8 +185,15 @@ RIDGE_INLINE int64_t GEMM_F(thin_deep)(const ridge_gemm_args *g, int64_t nthread
   return ridge_apart(g->M * gemm_ceil(g->N, 16) * (int64_t)sizeof(GEMM_S));
 }
 
-// Whether a product goes this way: where exact tiles pack B as they go (gemm_fma.h), up to 4 rows.
-#define GEMM_IS_THIN(g) (!(g)->packing && !(g)->trans_b && (g)->M <= (GEMM_SOON ? 4 : GEMM_THIN_MAX))
+// Whether a product goes this way: where exact tiles pack B as they go (gemm_fma.h), up to 4 rows, but all of GEMM_THIN_MAX against so many bytes of B that they come from
+// memory, where a variant defines GEMM_THIN_MEMORY: the first tiles read B by 128 bytes of a row. Ice Lake, one thread, of those tiles' rate, 5, 6 and 8 rows: fp32 4096x4096 1.31,
+// 1.52, 1.19, 2048x8192 1.59, 1.55, 1.43, 2048x2048 5 1.45, 8 1.27, 2048x1024 1.22, 1.13, 0.94; fp64 4096x4096 1.59, 1.50, 1.30, 1024x1024 5 1.29, 8 1.00; bf16 4096x4096
+// 2.31, 2.16, 1.67, 2048x2048 1.72, 1.62, 1.36, 1400x1400 5 1.09, 8 0.77.
+#ifndef GEMM_THIN_MEMORY
+#define GEMM_THIN_MEMORY INT64_MAX
+#endif
+#define GEMM_THIN_SOON(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) >= GEMM_THIN_MEMORY ? GEMM_THIN_MAX : 4)
+#define GEMM_IS_THIN(g) (!(g)->packing && !(g)->trans_b && (g)->M <= (GEMM_SOON ? GEMM_THIN_SOON(g) : GEMM_THIN_MAX))
 
 GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   const int64_t bytes = GEMM_F(thin_deep)(g, ctx->nthreads), ld = gemm_ceil(g->N, 16);

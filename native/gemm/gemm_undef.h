@@ -45,6 +45,8 @@
 #undef GEMM_EXACT
 #undef GEMM_SOON
 #undef GEMM_IS_THIN
+#undef GEMM_THIN_SOON
+#undef GEMM_THIN_MEMORY
 #undef GEMM_SLIM_B
 #undef GEMM_SMALL_ONCE
 #undef GEMM_SMALL_ONCE_K

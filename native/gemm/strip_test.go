@@ -27,3 +27,19 @@ func TestAFewRowsGoByStripsOfB(t *testing.T) {
 	}
 	kerneltest.AllWith(t, native.New(), ops, packed)
 }
+
+// Up to eight rows against B that comes from memory: where exact tiles are made, their variants tell from how many bytes of B on rows go by sums in L1; and narrow ones, whose K threads share.
+func TestAFewRowsAgainstBFromMemoryMatchTheExpectation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("B of 17 MB and more")
+	}
+	var ops []op.Op
+	for _, d := range []record.DType{record.FP64, record.FP32, record.BF16} {
+		for _, s := range []map[string]string{
+			shape(5, 2053, 2051), shape(8, 2051, 2053, "alpha", "-3", "beta", "1", "ldb", "2055", "ldc", "2060"), shape(7, 61, 70001), shape(9, 2053, 2051),
+		} {
+			ops = append(ops, kerneltest.Op(t, "gemm", d, s))
+		}
+	}
+	kerneltest.All(t, kerneltest.Only(native.New(), "avx512"), ops)
+}
