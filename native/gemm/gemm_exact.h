@@ -22,13 +22,13 @@
 // GEMM_F(madd)(sum, unit of A, vector of B) (the same for models) and GEMM_F(fresh_row)(vectors, B, ldb): the
 // vectors of PK rows of B; GEMM_F(beside_row), the same for tiles that pack what is not theirs.
 
+#define GEMM_ASKS_PARTS (GEMM_MR == 14 && GEMM_NV * GEMM_VEC == 128)
 typedef struct GEMM_F(source) {
   const GEMM_TB *b; // B in memory
   int64_t ldb, ahead; // elements: pitch; from a row to the same row of what the next fresh tile reads, 0 if none
   int64_t units; // of K that are whole; a last one with rows missing is in the panel already
   char *to;      // not fresh: where so many units of B, which a later tile reads, are packed beside the multiply-adds; NULL: they are asked for,
-                 // with `ahead` four in the time of one, lines of ldb bytes from one to the next and `back` from behind the last to the next step's
-  int64_t back;
+                 // with `ahead` four in the time of one, by lines of eight parts that lie ldb bytes apart, or with ldb 0 one after another
   const char *soon; // rows of C that are needed soon, `down` bytes apart, or NULL
   int64_t down;
   int64_t a_down;   // GEMM_LYING: bytes from a row of A to the next
@@ -250,16 +250,29 @@ GEMM_INLINE void GEMM_F(carry_row)(char *to, const GEMM_TB *b, int64_t ldb) {
 #define GEMM_EXACT_ON(n) \
   GEMM_F(left_on)(h, &a, n), b += (n) * GEMM_NV * GEMM_VEC; \
   __asm__("" : "+r"(b))
-// Asks for `units` units of packed B in the time of four: as many lines, from->ldb bytes apart, and in the next steps those that follow them (from->back).
+// Asks for `units` units of packed B in the time of four.
 #define GEMM_EXACT_ASKING(units)                                                                      \
   for (const char *p = (const char *)next; n > 0; n--) {                                              \
     GEMM_EXACT_SOON;                                                                                  \
     GEMM_EXACT_STEP(0, 0);                                                                            \
-    for (int l = 0; l < (units) * GEMM_NV * GEMM_VEC / 2; l += 64, p += pitch) __builtin_prefetch(p, 0, 2); \
+    for (int l = 0; l < (units) * GEMM_NV * GEMM_VEC / 2; l += 64) __builtin_prefetch(p + l, 0, 2);   \
     GEMM_EXACT_STEP(1, 0);                                                                            \
     GEMM_EXACT_STEP(2, 0);                                                                            \
-    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64, p += pitch) __builtin_prefetch(p, 0, 2); \
-    p -= back;                                                                                        \
+    p += (units) * GEMM_NV * GEMM_VEC;                                                                \
+    for (int l = (units) * GEMM_NV * GEMM_VEC / 2; l >= 64; l -= 64) __builtin_prefetch(p - l, 0, 2);  \
+    GEMM_EXACT_STEP(3, 0);                                                                            \
+    GEMM_EXACT_ON(4);                                                                                 \
+    __asm__("" : "+r"(p));                                                                            \
+  }
+// The same of four units, a line each of eight parts that lie so many bytes apart; nothing of C, for few rows have little of it.
+#define GEMM_EXACT_ASKING_PARTS(pitch)                                                                \
+  for (const char *p = (const char *)next; n > 0; n--, p += 64) {                                     \
+    const char *line = p;                                                                             \
+    GEMM_EXACT_STEP(0, 0);                                                                            \
+    RIDGE_UNROLL_FULL for (int l = 0; l < 4; l++, line += pitch) __builtin_prefetch(line, 0, 2);      \
+    GEMM_EXACT_STEP(1, 0);                                                                            \
+    GEMM_EXACT_STEP(2, 0);                                                                            \
+    RIDGE_UNROLL_FULL for (int l = 0; l < 4; l++, line += pitch) __builtin_prefetch(line, 0, 2);      \
     GEMM_EXACT_STEP(3, 0);                                                                            \
     GEMM_EXACT_ON(4);                                                                                 \
     __asm__("" : "+r"(p));                                                                            \
@@ -336,10 +349,13 @@ GEMM_TEMPLATE void GEMM_F(tile_of)(const int h, const int fresh, const int besid
         GEMM_EXACT_ON(4);
       }
     } else if (h >= GEMM_BESIDE_ROWS && !from->ahead) {
-      const int64_t pitch = 64, back = 0;
       GEMM_EXACT_ASKING(1)
+#if GEMM_ASKS_PARTS
+    } else if (from->ldb > 0) {
+      const int64_t pitch = from->ldb;
+      GEMM_EXACT_ASKING_PARTS(pitch)
+#endif
     } else {
-      const int64_t pitch = from->ldb, back = from->back;
       GEMM_EXACT_ASKING(4)
     }
   }

@@ -69,7 +69,7 @@ RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, int runs, int64_t m, i
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
   s->fast = tiles < 5 || rows / tiles < GEMM_BESIDE_ROWS;
   if (s->fast && (m <= (runs > 1 ? gemm_min(GEMM_GIVEN_FEW, 2) : GEMM_GIVEN_FEW) || elements * (int64_t)sizeof(GEMM_UNIT) / GEMM_PK <= 16 << 20)) return;
-  s->b = (const GEMM_TB *)b, s->panels = 1, s->runs = s->fast && runs > 1;
+  s->b = (const GEMM_TB *)b, s->panels = 1, s->runs = s->fast && GEMM_ASKS_PARTS && runs > 1;
   s->units = bytes / ((s->fast ? 4 : 1) * GEMM_NV * GEMM_VEC);
   s->chunk = (s->units + tiles * panels - 1) / (tiles * panels);
 }
@@ -89,7 +89,7 @@ RIDGE_INLINE GEMM_F(source) GEMM_F(beside_next)(GEMM_F(beside) *s) {
   } else {
     const int64_t step = (s->fast ? 4 : 1) * GEMM_NV * GEMM_VEC;
     from.ahead = s->fast;
-    from.ldb = s->runs ? s->units * 64 : 64, from.back = s->runs ? step / 64 * from.ldb - 64 : 0;
+    from.ldb = s->runs ? s->units * 64 : 0;
     from.b = (const GEMM_TB *)((const char *)s->b + s->at * (s->runs ? 64 : step));
   }
   s->at += from.units;
