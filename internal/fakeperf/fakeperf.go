@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5dc79192409c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef6f2c87c243
 #include "fakeperf.h"
 */
 import "C"

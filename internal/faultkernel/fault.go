@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=5dc79192409c
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef6f2c87c243
 #include "fault.h"
 */
 import "C"
