@@ -63,8 +63,8 @@ typedef struct GEMM_F(beside) {
 // prefetchers do as well, and asking costs up to 4 rows a third of the rate; so it does beyond them (Zen 4, packed B of 64 MiB, one thread: 2 rows 0.63, 4 rows 0.89 of what
 // they have without).
 // runs (ridge_ctx; 0 or 1: no): a core that reads several runs of memory faster than one is asked for a line of as many parts of the block as four units have lines (8). Ice Lake, one
-// thread, packed B of 4096x4096, of the rate without: fp32 1 row 1.13 to 1.30, 2 1.16 to 1.38, 4 1.18 to 1.25, 8 1.26 to 1.29, 16 1.22 to 1.25, 24 and 32 1.14, 48 1.10; fp64 1 row
-// 1.06, 4 1.17, 8 1.23, 16 1.28; bf16 4 1.13, 6 1.33, 16 1.21; int8 (8192x8192) 4 1.07, 8 1.36, 16 1.20; of 1 and 2 rows of these 0.92 to 1.05.
+// thread, packed B of 4096x4096, of the rate without: fp32 1 and 2 rows 1.08 to 1.13, 4 1.19 to 1.21, 8 1.25 to 1.27, 16 1.20, 24 1.22, 32 1.11 to 1.29, 48 1.11; fp64 1 row
+// 1.06, 4 1.24, 8 1.31, 16 1.20; bf16 2 1.01, 4 1.15, 6 1.24, 16 1.24; int8 (8192x8192) 4 0.96 to 1.08, 8 1.24 to 1.27, 16 1.14 to 1.18; of 1 and 2 rows of int8 it is not done.
 RIDGE_INLINE void GEMM_F(beside_given)(GEMM_F(beside) *s, int runs, int64_t m, int64_t elements, const char *b, int64_t bytes, int64_t rows, int64_t panels) {
   const int64_t tiles = (rows + GEMM_MR - 1) / GEMM_MR;
   s->fast = tiles < 5 || rows / tiles < GEMM_BESIDE_ROWS;
