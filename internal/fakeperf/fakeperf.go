@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef6f2c87c243
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=db2545073331
 #include "fakeperf.h"
 */
 import "C"

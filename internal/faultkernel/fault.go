@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=ef6f2c87c243
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=db2545073331
 #include "fault.h"
 */
 import "C"

@@ -4,7 +4,7 @@
 package gemm
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ef6f2c87c243
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=db2545073331
 #cgo nomodels CFLAGS: -DRIDGE_WITHOUT_MODELS
 #cgo LDFLAGS: -lm
 #include "table.h"
@@ -49,7 +49,7 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 			table[i].Rank = intelRank
 		case have.Has(kernel.Intel) && strings.Contains(k.Name, "_avx512intel_6x"):
 			table[i].RankFor = func(o op.Op, _ int) int {
-				if g, ok := o.(*op.Gemm); ok && g.M >= manyRows {
+				if rows(o) >= manyRows {
 					return intelRank + 1
 				}
 				return k.Rank
@@ -57,6 +57,19 @@ func Ranked(table []kernel.Kernel, have kernel.Mask) []kernel.Kernel {
 		}
 	}
 	return table
+}
+
+// rows of C, of a product or of a fused layer.
+func rows(o op.Op) int64 {
+	switch l := o.(type) {
+	case *op.Gemm:
+		return l.M
+	case *op.SwiGLU:
+		return l.M
+	case *op.MLP:
+		return l.M
+	}
+	return 0
 }
 
 // Above the 512-bit kernels (30) and below those that AVX512-FP16 tells (35); and the rows from which A is not packed: Ice Lake, 6x64 of 14x32's

@@ -333,7 +333,7 @@ GEMM_INLINE void GEMM_F(one_tile)(const ridge_gemm_args *g, const GEMM_F(block) 
 #endif
 #if GEMM_LYING
   if (n < GEMM_NR)
-    GEMM_F(tail_tile)(m, n, k->kc, a, g->lda, b, sums);
+    GEMM_F(tail_tile)(m, n, k->kc, a, k->a_down / (int64_t)sizeof(GEMM_S), b, sums);
   else
 #endif
     GEMM_TILE(sums, GEMM_NR, 0, NULL);

@@ -199,7 +199,7 @@ void *GEMM_F(alone)(int fresh) { return fresh ? fresh > 1 ? GEMM_EXACT_TOP(besid
 void *GEMM_F(alone)(void) { return GEMM_F(tile); }
 #endif
 #else
-#if !defined(GEMM_NO_ACT) && !GEMM_LYING && (!defined(GEMM_HALF) || GEMM_HALF == GEMM_IS_BF16)
+#if !defined(GEMM_NO_ACT) && (!defined(GEMM_HALF) || GEMM_HALF == GEMM_IS_BF16)
 #define GEMM_LAYERS
 #endif
 #include "gemm_batch.h"

@@ -43,8 +43,14 @@
 // 512 rows, two threads, 1.03 and 1.05; swiglu of 1024 rows, 2816 features, 1.06 and 1.02. 4 for 2: mlp of 1024 rows 1.06 and 0.97.
 #if GEMM_TILES // not measured with more
 #define GEMM_LAYERS_BLOCKS 2
+#elif GEMM_LYING // nothing of X is packed: MC is not what L2 holds of it
+#define GEMM_LAYERS_MC 512
+#define GEMM_LAYERS_BLOCKS 2
 #else
 #define GEMM_LAYERS_BLOCKS 8
+#endif
+#ifndef GEMM_LAYERS_MC
+#define GEMM_LAYERS_MC GEMM_MC
 #endif
 // Bytes of the hidden block that chunks are made for, since each chunk has two barriers. Emerald Rapids, two threads, mlp of 768 and 3072 features with
 // packed weights, of ridge's own chain of two layers so packed: chunks of 256 features 8 rows 0.82, 16 rows 0.92, 64 rows 0.94; by 1 MiB 1.05, 1.07, 0.99;
@@ -93,14 +99,14 @@ RIDGE_INLINE GEMM_F(layers_plan) GEMM_F(make_layers_plan)(const ridge_gemm_args 
     return p;
   }
 #endif
-  p.rows = gemm_block(g->M, (g->packing ? 1 : GEMM_LAYERS_BLOCKS) * (g->mc > 0 ? g->mc : GEMM_MC), 1);
+  p.rows = gemm_block(g->M, (g->packing ? 1 : GEMM_LAYERS_BLOCKS) * (g->mc > 0 ? g->mc : GEMM_LAYERS_MC), 1);
   p.kc = gemm_block(g->K, block, GEMM_KU);
   p.kc2 = mlp ? gemm_ceil(gemm_min(block, g->H), GEMM_NR) : 0; // whatever the threads: a packed copy serves any team
   p.hc = mlp ? gemm_min(gemm_ceil(gemm_most(2 * nthreads * GEMM_NR, GEMM_LAYERS_HIDDEN / (p.rows * s)), p.kc2), gemm_ceil(g->H, p.kc2)) : 0;
   const int64_t tiles = (p.rows + GEMM_MR - 1) / GEMM_MR, high = tiles * GEMM_MR;
-  p.a1 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc), 64);
-  p.a2 = gemm_ceil(tiles * GEMM_A_PANEL(p.kc2), 64);
-  p.cols = g->packing && p.rows <= GEMM_MC ? GEMM_GROUP : GEMM_GROUP / 2;
+  p.a1 = GEMM_LYING ? 0 : gemm_ceil(tiles * GEMM_A_PANEL(p.kc), 64);
+  p.a2 = GEMM_LYING ? 0 : gemm_ceil(tiles * GEMM_A_PANEL(p.kc2), 64);
+  p.cols = g->packing && p.rows <= GEMM_LAYERS_MC ? GEMM_GROUP : GEMM_GROUP / 2;
   p.acc_ld = (mlp ? GEMM_GROUP : 2 * p.cols) + 16;
   p.hid_ld = p.hc + 16;
   p.y_ld = gemm_ceil(g->N, GEMM_NR) + 16;
@@ -215,15 +221,15 @@ GEMM_INLINE gemm_ahead GEMM_F(piece_ahead)(const GEMM_F(piece) *at, int64_t cols
   return gemm_ahead_of(GEMM_F(copied)(w->copy, w->n, w->k, w->block, at->pc, at->j), 0, 1, panels * GEMM_B_PANEL(gemm_ceil(kc, GEMM_KU)), steps);
 }
 
-// acc[rows x cols] = (add ? acc : 0) + A * weights^T, of k columns from at->pc on: A packed, the weights read and packed here, or read of their copy;
-// whole tiles are written. next: what is read after this, as many rows, asked for ahead. end: what becomes of the sums is told by it, as of those of
+// acc[rows x cols] = (add ? acc : 0) + A * weights^T, of k columns from at->pc on: A packed by blocks of so many bytes, or (GEMM_LYING) where it lies, its rows a_down bytes apart;
+// the weights read and packed here, or read of their copy; whole tiles are written. next: what is read after this, as many rows, asked for ahead. end: what becomes of the sums is told by it, as of those of
 // a product with C there, from its element (i0, j0) on; NULL: they are left in acc.
-GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, int64_t k, char *a, int64_t bytes, GEMM_F(piece) at, int64_t cols,
+GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, int64_t k, const char *a, int64_t bytes, int64_t a_down, GEMM_F(piece) at, int64_t cols,
                                        char *b_pack, GEMM_S *acc, int64_t acc_ld, int add, GEMM_F(piece) next, const ridge_gemm_args *end, int64_t i0, int64_t j0) {
   const GEMM_F(weights) *w = at.w;
   GEMM_F(block) q;
   memset(&q, 0, sizeof q);
-  q.rows = rows, q.cols = cols, q.b = b_pack, q.acc = acc, q.acc_ld = acc_ld, q.padded = 1;
+  q.rows = rows, q.cols = cols, q.b = b_pack, q.acc = acc, q.acc_ld = acc_ld, q.padded = 1, q.a_down = a_down;
   const int64_t steps = (rows + GEMM_MR - 1) / GEMM_MR * ((cols + GEMM_NR - 1) / GEMM_NR), stop = at.pc + k;
   q.i0 = i0, q.j0 = j0;
   q.first = !add;
@@ -252,7 +258,13 @@ GEMM_NOINLINE void GEMM_F(sum_columns)(const ridge_gemm_args *g, int64_t rows, i
     }
 #endif
     if (then.w) q.ahead = GEMM_F(piece_ahead)(&then, cols, size, steps);
+#if GEMM_LYING
+    GEMM_F(beside) nothing;
+    memset(&nothing, 0, sizeof nothing);
+    GEMM_F(own_block)(end ? end : g, &q, NULL, 0, 0, &nothing);
+#else
     GEMM_F(macro)(end ? end : g, &q);
+#endif
   }
 }
 
@@ -369,7 +381,12 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
 #ifdef GEMM_DOTS_MAX
   if (GEMM_LAYERS_DOTS(g)) return GEMM_F(dots_layers)(g, ctx, &p);
 #endif
-  char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes, *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
+  char *ws = ctx->workspace, *b_pack = ws + p.b_at + ctx->tid * p.b_bytes;
+#if GEMM_LYING
+  const int64_t s = sizeof(GEMM_S);
+#else
+  char *a1 = ws + p.a1_at, *a2 = ws + p.a2_at;
+#endif
   GEMM_S *acc = (GEMM_S *)(ws + p.acc_at + ctx->tid * p.acc_bytes), *y = (GEMM_S *)(ws + p.y_at);
   GEMM_HID *hid = (GEMM_HID *)(ws + p.hid_at);
   const GEMM_F(weights) w1 = GEMM_F(weights_of)(g, &p, ctx->runs, 0), w2 = GEMM_F(weights_of)(g, &p, ctx->runs, 1);
@@ -383,15 +400,22 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
   ridge_share(g->N, GEMM_NR, ctx->tid, ctx->nthreads, &c0, &c1);
   for (int64_t i0 = 0; i0 < g->M; i0 += p.rows) {
     const int64_t rows = gemm_min(p.rows, g->M - i0);
+    const GEMM_TA *x = (const GEMM_TA *)g->A + i0 * g->lda;
+#if GEMM_LYING
+    const char *a1 = (const char *)x, *a2 = (const char *)hid;
+    const int64_t a1_bytes = p.kc * s, a1_down = g->lda * s, a2_bytes = p.kc2 * s, a2_down = p.hid_ld * s;
+#else
+    const int64_t a1_bytes = p.a1, a2_bytes = p.a2, a1_down = 0, a2_down = 0;
     if (i0 > 0) ridge_barrier(ctx); // packed rows are read until here
-    GEMM_F(pack_block)((const GEMM_TA *)g->A + i0 * g->lda, NULL, g->lda, rows, g->K, p.kc, a1, p.a1, ctx);
+    GEMM_F(pack_block)(x, NULL, g->lda, rows, g->K, p.kc, a1, p.a1, ctx);
     ridge_barrier(ctx);
+#endif
     if (g->layers == RIDGE_LAYERS_SWIGLU) {
       for (int64_t j = c0, n; j < c1; j += n) {
         n = gemm_min(p.cols, c1 - j);
         const GEMM_F(piece) gate = {&w1, j, 0}, up = {&w2, j, 0}, more = {&w1, j + n, 0};
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, gate, n, b_pack, acc, p.acc_ld, 0, up, NULL, 0, 0);
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, up, n, b_pack, acc + p.cols, p.acc_ld, 0, j + n + p.cols <= c1 ? more : none, NULL, 0, 0);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, a1_bytes, a1_down, gate, n, b_pack, acc, p.acc_ld, 0, up, NULL, 0, 0);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, a1_bytes, a1_down, up, n, b_pack, acc + p.cols, p.acc_ld, 0, j + n + p.cols <= c1 ? more : none, NULL, 0, 0);
         GEMM_F(gated)((GEMM_TC *)g->C + i0 * g->ldc + j, g->ldc, rows, n, acc, acc + p.cols, p.acc_ld);
       }
       continue;
@@ -399,20 +423,25 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
     for (int64_t h0 = 0; h0 < g->H; h0 += p.hc) {
       const int64_t hc = gemm_min(p.hc, g->H - h0);
       first.bias = (const GEMM_TC *)g->bias + h0;
+#if GEMM_LYING
+      if (i0 > 0 || h0 > 0) ridge_barrier(ctx); // the hidden block is read until here
+#endif
       ridge_share(hc, GEMM_NR, ctx->tid, ctx->nthreads, &from, &to);
       for (int64_t h = from, n; h < to; h += n) {
         n = gemm_min(GEMM_GROUP, to - h);
         const GEMM_F(piece) here = {&w1, h0 + h, 0}, more = {&w1, h0 + h + n, 0};
-        GEMM_F(sum_columns)(g, rows, g->K, a1, p.a1, here, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? more : none, GEMM_LAYERS_ENDS ? &first : NULL, 0, h);
+        GEMM_F(sum_columns)(g, rows, g->K, a1, a1_bytes, a1_down, here, n, b_pack, acc, p.acc_ld, 0, h + 2 * n <= to ? more : none, GEMM_LAYERS_ENDS ? &first : NULL, 0, h);
         if (!GEMM_LAYERS_ENDS) GEMM_F(hidden)(hid + h, p.hid_ld, rows, n, acc, p.acc_ld, (const GEMM_TC *)g->bias + h0 + h, g->act);
       }
       ridge_barrier(ctx);
+#if !GEMM_LYING
       GEMM_F(pack_block)(NULL, hid, p.hid_ld, rows, hc, p.kc2, a2, p.a2, ctx);
       ridge_barrier(ctx);
+#endif
       for (int64_t j = c0, n; j < c1; j += n) {
         n = gemm_min(GEMM_GROUP, c1 - j);
         const GEMM_F(piece) here = {&w2, j, h0}, more = {&w2, j + n, h0};
-        GEMM_F(sum_columns)(g, rows, hc, a2, p.a2, here, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? more : none, h0 + hc >= g->H ? &last : NULL, i0, j);
+        GEMM_F(sum_columns)(g, rows, hc, a2, a2_bytes, a2_down, here, n, b_pack, y + j, p.y_ld, h0 > 0, j + 2 * n <= c1 ? more : none, h0 + hc >= g->H ? &last : NULL, i0, j);
       }
     }
   }
@@ -424,6 +453,7 @@ GEMM_NOINLINE int GEMM_F(layers)(const ridge_gemm_args *g, const ridge_ctx *ctx)
 #undef GEMM_LAYERS_DOTS_H
 #undef GEMM_LAYERS_DOTS_HID
 #undef GEMM_LAYERS_BLOCKS
+#undef GEMM_LAYERS_MC
 #undef GEMM_HID
 #undef GEMM_HID_STORE
 #undef GEMM_LAYERS_ENDS

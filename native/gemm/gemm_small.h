@@ -55,6 +55,10 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 #endif
 #define GEMM_SMALL_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_WHOLE(X)
 
+#if GEMM_SAME && defined(GEMM_COVE) && !defined(GEMM_FROM_MEMORY)
+#define GEMM_SMALL_LOADS // loads bind (Ice Lake: 1.13 vectors of 512 bits a cycle)
+#endif
+
 #ifdef GEMM_COVE // L2 of 2 MiB
 #define GEMM_SLIM_B (1 << 20)
 // Few rows of A, and of B a page apart and more, which evict each other: one tile has all rows of A, if it can, so that B is read once.
@@ -131,6 +135,7 @@ GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n,
 }
 
 #include "gemm_small_tile.h"
+typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, const GEMM_S *, GEMM_S *, int64_t);
 
 #define GEMM_SMALL_DEFINE(r, v)                                                                                         \
   GEMM_NOINLINE void GEMM_F(small_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc,\
@@ -141,11 +146,16 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 #undef GEMM_SMALL_DEFINE
 
 #include "gemm_small_half.h"
+#include "gemm_small_pair.h"
 
 #if GEMM_SAME
 // A whole product that is one tile of at most two vectors, C just the product: the tile takes what it needs from the arguments itself. 8x8x8 had half
 // its time before and after its multiply-adds, so such products are asked for first and by few instructions, and their tile is jumped to.
+#ifdef GEMM_SMALL_LOADS
+#define GEMM_ONE_TILES(X) GEMM_SMALL_TWO(X, 2)
+#else
 #define GEMM_ONE_TILES(X) GEMM_SMALL_PART(X, 0) GEMM_SMALL_ONE(X, 1) GEMM_SMALL_TWO(X, 2)
+#endif
 #define GEMM_ONE_DEFINE(r, v)                                                                                                           \
   GEMM_NOINLINE int GEMM_F(one_##v##_##r)(const ridge_gemm_args *g) {                                                                   \
     GEMM_F(small_tile)(r, v, 0, g->A, g->lda, g->B, g->ldb, g->K, v ? g->N - GEMM_LANES : g->N, NULL, g->C, g->ldc);                       \
@@ -153,6 +163,7 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
   }
 GEMM_ONE_TILES(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
+#define GEMM_ONE_TALL(X) X(13, 6, 7) X(14, 7, 7) X(15, 7, 8) X(16, 8, 8) // rows of more than a tile by two
 #ifdef GEMM_SMALL_PAIR
 #define GEMM_ONE_DEFINE(r, v)                                                                                                        \
   GEMM_NOINLINE int GEMM_F(one_half_##v##_##r)(const ridge_gemm_args *g) {                                                           \
@@ -162,8 +173,25 @@ GEMM_ONE_TILES(GEMM_ONE_DEFINE)
 GEMM_HALF_TILES(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
 #endif
+#ifdef GEMM_SMALL_LOADS
+#define GEMM_ONE_DEFINE(r, kind)                                                                                                      \
+  GEMM_NOINLINE int GEMM_F(one_pair_##kind##_##r)(const ridge_gemm_args *g) {                                                         \
+    GEMM_F(pair_tile)(r, kind, g->A, g->lda, g->B, g->ldb, g->K, g->N, NULL, g->C, g->ldc);                                          \
+    return RIDGE_OK;                                                                                                                  \
+  }
+GEMM_PAIR_TILES(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+#define GEMM_ONE_DEFINE(r, upper, lower)                                                                                              \
+  GEMM_NOINLINE int GEMM_F(one_pairs_##r)(const ridge_gemm_args *g) {                                                                 \
+    const GEMM_F(small_fn) *tile = GEMM_F(pairs)[GEMM_PAIR_KIND(g->N)];                                                              \
+    tile[upper](g->A, g->lda, g->B, g->ldb, g->K, g->N, NULL, g->C, g->ldc);                                                          \
+    tile[lower]((const GEMM_S *)g->A + upper * g->lda, g->lda, g->B, g->ldb, g->K, g->N, NULL, (GEMM_S *)g->C + upper * g->ldc, g->ldc); \
+    return RIDGE_OK;                                                                                                                  \
+  }
+GEMM_ONE_TALL(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+#endif
 #ifdef GEMM_COVE // two vectors of more rows than a tile has: two tiles, still without what small_direct asks
-#define GEMM_ONE_TALL(X) X(13, 6, 7) X(14, 7, 7) X(15, 7, 8) X(16, 8, 8)
 #define GEMM_ONE_DEFINE(r, upper, lower)                                                                                             \
   GEMM_NOINLINE int GEMM_F(one_tall_##r)(const ridge_gemm_args *g) {                                                                 \
     const GEMM_S *a = g->A, *b = g->B;                                                                                               \
@@ -193,10 +221,22 @@ static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
     GEMM_HALF_TILES(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
 #endif
-#ifdef GEMM_ONE_TALL
+#ifdef GEMM_COVE
 #define GEMM_ONE_ENTRY(r, upper, lower) [GEMM_ONE_WIDE ... 2 * GEMM_LANES - 1][r - 1] = GEMM_F(one_tall_##r),
     GEMM_ONE_TALL(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
+#endif
+#ifdef GEMM_SMALL_LOADS
+#define GEMM_ONE_FROM(kind) (kind == 0 ? GEMM_LANES / 2 : GEMM_LANES - 1 + (kind == 2))
+#define GEMM_ONE_TO(kind) (kind == 0 ? GEMM_LANES - 2 : kind == 1 ? GEMM_LANES - 1 : GEMM_LANES * 3 / 2 - 1)
+#define GEMM_ONE_ENTRY(r, kind) [GEMM_ONE_FROM(kind) ... GEMM_ONE_TO(kind)][r - 1] = GEMM_F(one_pair_##kind##_##r),
+    GEMM_PAIR_TILES(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+#define GEMM_ONE_ENTRY(r, upper, lower) [GEMM_LANES / 2 ... GEMM_LANES * 3 / 2 - 1][r - 1] = GEMM_F(one_pairs_##r),
+    GEMM_ONE_TALL(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+#undef GEMM_ONE_FROM
+#undef GEMM_ONE_TO
 #endif
 #undef GEMM_ONE_NARROW
 #undef GEMM_ONE_WIDE
@@ -230,8 +270,6 @@ RIDGE_INLINE GEMM_F(one_fn) GEMM_F(only_tile)(const ridge_gemm_args *g, int nthr
 }
 #endif
 
-typedef void (*GEMM_F(small_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int64_t, const GEMM_S *,
-                                  GEMM_S *, int64_t);
 static const GEMM_F(small_fn) GEMM_F(small_tiles)[5][17] = {
 #define GEMM_SMALL_ENTRY(r, v) [v][r] = GEMM_F(small_##v##_##r),
     GEMM_SMALL_TILES(GEMM_SMALL_ENTRY)
@@ -358,7 +396,7 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   enum { L = GEMM_LANES };
   const int direct = GEMM_F(only_scaled)(g);
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
-#if defined(GEMM_SMALL_PAIR) || defined(GEMM_SMALL_HALF)
+#if !defined(GEMM_SMALL_LOADS) && (defined(GEMM_SMALL_PAIR) || defined(GEMM_SMALL_HALF))
   const int32_t rest = n % L;
 #endif
 #ifdef GEMM_SMALL_COLUMN
@@ -367,7 +405,16 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
     n--;
   }
 #endif
-#ifdef GEMM_SMALL_PAIR
+#ifdef GEMM_SMALL_LOADS // by the matrix's width alone, so that no number of threads changes a sum
+  else if (g->N <= L / 2) {
+    GEMM_F(half_panel)(g, direct, a, b, i0, m, j0, 0, n);
+    return;
+  } else if (g->N <= L * 3 / 2) {
+    const int kind = GEMM_PAIR_KIND(n);
+    GEMM_F(small_down)(g, direct, GEMM_F(pairs)[kind], GEMM_PAIR_ROWS(kind), a, g->lda, b, g->ldb, n, i0, m, j0, n, 1 + kind / 2);
+    return;
+  }
+#elif defined(GEMM_SMALL_PAIR)
   else if (rest > 0 && rest <= L / 2) { // by the width alone, and moved over no other column: no number of threads changes a sum
     const int v = n / L & 1, w = v * L + rest;
     GEMM_F(half_panel)(g, direct, a, b + n - w, i0, m, j0 + n - w, v, rest);

@@ -8,7 +8,11 @@
 // and none twice: another order of sums than a whole vector's must not depend on how threads share columns.
 #define GEMM_SMALL_PAIR
 #define GEMM_HALF_ROWS {16, 12} // of none and of one whole vector before the half
+#ifdef GEMM_SMALL_LOADS // a row of one and a half would be three loads for three multiply-adds: two whole vectors are two for four
+#define GEMM_HALF_TILES(X) GEMM_SMALL_16(X, 0)
+#else
 #define GEMM_HALF_TILES(X) GEMM_SMALL_16(X, 0) GEMM_SMALL_12(X, 1)
+#endif
 
 // v[2j] = b0[j], v[2j+1] = b1[j] (one: 0) for the first w columns.
 GEMM_INLINE void GEMM_F(pair_b)(GEMM_F(vec) *v, const GEMM_F(one_u) *b0, const GEMM_F(one_u) *b1, int32_t w, const int one) {

@@ -4,7 +4,7 @@
 package team
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=ef6f2c87c243
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=db2545073331
 #cgo LDFLAGS: -lpthread
 #include <stdlib.h>
 #include "team.h"
