@@ -133,6 +133,8 @@ RIDGE_INLINE plan plan_of(const attention_args *full, int32_t nthreads) {
 // Heads whose packed blocks are held at once.
 RIDGE_INLINE int64_t packed_heads(const plan *p, int32_t nthreads) { return p->own ? nthreads : p->heads; }
 
+RIDGE_INLINE int by_rows(const attention_args *full); // attention_rows.h
+
 #include "attention_decode.h"
 
 #define ATT_CAT2(a, b) a##b
@@ -145,6 +147,7 @@ RIDGE_INLINE int few_queries(const attention_args *full) { return !full->scores 
 int64_t ATT_CAT(ATT_FN, _workspace)(const void *args, int32_t nthreads) {
   const ridge_attention_args *a = args;
   if (only_softmax(args)) return nthreads * row_floats(a) * (int64_t)sizeof(float);
+  if (by_rows(args)) return 0;
   if (few_queries(args)) return nthreads * (2 * part_floats(a) + apart_floats(CHUNK * ATT_FEW)) * (int64_t)sizeof(float);
   plan p = plan_of(args, nthreads);
   return 4096 +
@@ -173,6 +176,7 @@ RIDGE_VT static void unpack_output(int64_t D, int64_t rows, int64_t w, const flo
 }
 
 #include "attention_parts.h"
+#include "attention_rows.h"
 
 // One key/value head: its operands where they lie and its packed blocks.
 typedef struct operands {
@@ -301,6 +305,10 @@ RIDGE_VT static int run(const attention_args *full, const ridge_ctx *ctx) {
   if (ctx->workspace_bytes < ATT_CAT(ATT_FN, _workspace)(full, ctx->nthreads)) return RIDGE_E_WORKSPACE;
   if (only_softmax(full)) {
     run_softmax(full, ctx);
+    return RIDGE_OK;
+  }
+  if (by_rows(full)) {
+    run_rows(full, ctx);
     return RIDGE_OK;
   }
   if (few_queries(full)) {
