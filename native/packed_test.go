@@ -94,7 +94,7 @@ func (e *executable) raw(t *testing.T, set int, name string) []byte {
 func TestSmallProductsHaveTheSameBitsForOneAndTwoThreads(t *testing.T) {
 	one, two := openThreads(t, 1), openTwo(t)
 	for _, d := range []record.DType{record.FP32, record.FP64} {
-		for _, s := range [][3]string{{"12", "17", "96"}, {"12", "9", "176"}, {"12", "32", "97"}, {"33", "33", "33"}, {"48", "24", "40"}} {
+		for _, s := range [][3]string{{"12", "17", "96"}, {"12", "9", "176"}, {"12", "32", "97"}, {"33", "33", "33"}, {"48", "24", "40"}, {"4", "17", "300"}, {"7", "9", "401"}, {"5", "24", "201"}, {"6", "40", "120"}} {
 			params := map[string]string{"m": s[0], "n": s[1], "k": s[2]}
 			alone := prepared(t, one, "gemm", d, params, "0", backend.PrepareOptions{})
 			shared := prepared(t, two, "gemm", d, params, "0", backend.PrepareOptions{Kernel: alone.kernels[0].Name})

@@ -1,6 +1,6 @@
 // The parts of attention on its tiles (part of attention_flash_body.h).
 //
-//   softmax_v   o[i,:] = softmax(x[i,:]) * V      scores are read, once, where the blocks of attention compute them
+//   softmax_v   o[i,:] = softmax(x[i,:]) * V      scores are read, once, where the blocks of attention compute them (twice by rows: attention_rows.h)
 //   qk_softmax  p[i,:] = softmax(scale*q[i]*K^T)  a panel's scores of all keys stay in the thread's cache until
 //                                                 maximum and total are known; p is written once
 //   causal_softmax  p[i,j] = softmax of x[i,0..i], 0 for j > i: the step between two products, a row after the other

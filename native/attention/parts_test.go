@@ -15,7 +15,7 @@ import (
 func TestPartsOfAttentionMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, s := range [][3]int{{0, 5, 8}, {1, 1, 1}, {3, 7, 17}, {2, 32, 64}, {1, 65, 40}, {2, 130, 33}, {1, 300, 64}, {2, 131, 96}, {1, 1030, 64}} {
+		for _, s := range [][3]int{{0, 5, 8}, {1, 1, 1}, {3, 7, 17}, {2, 32, 64}, {1, 65, 40}, {2, 130, 33}, {1, 300, 64}, {2, 131, 96}, {2, 65, 96}, {1, 127, 64}, {1, 50, 256}, {1, 1024, 32}, {1, 1030, 64}} {
 			p := map[string]string{"b": fmt.Sprint(s[0]), "s": fmt.Sprint(s[1]), "d": fmt.Sprint(s[2])}
 			ops = append(ops, kerneltest.Op(t, "qk_softmax", d, p), kerneltest.Op(t, "softmax_v", d, p))
 			delete(p, "d")

@@ -26,7 +26,7 @@ func special(t *testing.T) attentiontest.Platform {
 		} {
 			on.Ops = append(on.Ops, kerneltest.Op(t, "attention", d, s))
 		}
-		for _, s := range [][2]int{{4, 8}, {37, 32}, {70, 64}} {
+		for _, s := range [][2]int{{4, 8}, {37, 32}, {70, 64}, {270, 32}} {
 			p := map[string]string{"b": "1", "s": fmt.Sprint(s[0]), "d": fmt.Sprint(s[1])}
 			on.Ops = append(on.Ops, kerneltest.Op(t, "qk_softmax", d, p), kerneltest.Op(t, "softmax_v", d, p))
 			delete(p, "d")

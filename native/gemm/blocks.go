@@ -67,7 +67,7 @@ func small(g *op.Gemm) bool {
 	return g.M <= 1<<12 && g.K <= C.GEMM_SMALL_K && g.M*g.N*g.K <= C.GEMM_SMALL_MACS || slim(g, size)
 }
 
-// slim is is_slim of gemm_small_way.h as far as it holds in every variant.
+// slim is is_slim of gemm_small_way.h as far as it holds in every variant but those that read A where it lies, whose packed loops keep their own blocks for what they have of it.
 func slim(g *op.Gemm, size int64) bool {
 	switch {
 	case g.Packed || g.M > 1<<24:

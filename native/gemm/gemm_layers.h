@@ -9,7 +9,7 @@
 // Limit: the multiply-adds of the register tile from some 50 rows on, below it packing and reading the weights, which no row
 // count changes, up to 3 rows the memory.
 //
-//   for blocks of R rows of X: the team packs them in all of K; barrier
+//   for blocks of R rows of X: the team packs them in all of K; barrier (GEMM_LYING: they are read where they lie, the hidden block too)
 //     swiglu: each thread, for its columns by two panels: sums of the gate, sums of up, both in its L2; then the
 //       combination, four vectors side by side, straight to Y
 //     mlp: for chunks of HC hidden features:
@@ -17,7 +17,7 @@
 //       the team packs the hidden block as A of the second product; barrier
 //       each thread, for its columns of Y by four panels: sums += hidden block * B2 chunk, in the last chunk with its bias to Y
 //
-// R = 8 MC at most (matrix tiles 2, packed weights 1: what is read again needs no packing), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more
+// R = 8 MC at most (matrix tiles 2, packed weights 1: what is read again needs no packing; GEMM_LYING 1024, 512), HC blocks of KC, as many as GEMM_LAYERS_HIDDEN has room for (more
 // where the team has more panels to share): what a thread goes through for four panels, its sums and the panels, lies in L2, the packed block in L3, where each panel of A is read once for four of B. A chunk is whole blocks of K of the
 // second product, so that its sums are touched as often as C is there. Multiply-adds keep the hidden block in the accumulator's type: nothing is rounded in between. Dot products
 // and tiles take operands of 16 bits, so it is rounded to bf16 once, as the chain of two layers rounds what it stores (mlp_* of kernels.def).

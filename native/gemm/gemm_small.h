@@ -164,6 +164,7 @@ GEMM_SMALL_TILES(GEMM_SMALL_DEFINE)
 GEMM_ONE_TILES(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
 #define GEMM_ONE_TALL(X) X(13, 6, 7) X(14, 7, 7) X(15, 7, 8) X(16, 8, 8) // rows of more than a tile by two
+#define GEMM_ONE_HIGH(X) X(9, 4, 5) X(10, 5, 5) X(11, 5, 6) X(12, 6, 6) // of more than 8
 #ifdef GEMM_SMALL_PAIR
 #define GEMM_ONE_DEFINE(r, v)                                                                                                        \
   GEMM_NOINLINE int GEMM_F(one_half_##v##_##r)(const ridge_gemm_args *g) {                                                           \
@@ -189,6 +190,17 @@ GEMM_PAIR_TILES(GEMM_ONE_DEFINE)
     return RIDGE_OK;                                                                                                                  \
   }
 GEMM_ONE_TALL(GEMM_ONE_DEFINE)
+#undef GEMM_ONE_DEFINE
+// 9 to 12 rows of a vector and a half: what no two threads share goes as one tile, whose sums have another order (fp64 12^3 1.2, fp32 10x24x10 1.25; 12x24x24 0.8).
+#define GEMM_ONE_DEFINE(r, upper, lower)                                                                                              \
+  GEMM_NOINLINE int GEMM_F(one_high_##r)(const ridge_gemm_args *g) {                                                                  \
+    const GEMM_F(small_fn) *tile = GEMM_F(pairs)[2];                                                                                  \
+    if (g->M * g->N * g->K < GEMM_SMALL_SHARE) return GEMM_F(one_half_1_##r)(g);                                                      \
+    tile[upper](g->A, g->lda, g->B, g->ldb, g->K, g->N, NULL, g->C, g->ldc);                                                          \
+    tile[lower]((const GEMM_S *)g->A + upper * g->lda, g->lda, g->B, g->ldb, g->K, g->N, NULL, (GEMM_S *)g->C + upper * g->ldc, g->ldc); \
+    return RIDGE_OK;                                                                                                                  \
+  }
+GEMM_ONE_HIGH(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
 #endif
 #ifdef GEMM_COVE // two vectors of more rows than a tile has: two tiles, still without what small_direct asks
@@ -218,7 +230,7 @@ static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
 #undef GEMM_ONE_ENTRY
 #ifdef GEMM_SMALL_PAIR
 #define GEMM_ONE_ENTRY(r, v) [v * GEMM_LANES ... v * GEMM_LANES + GEMM_LANES / 2 - 1][r - 1] = GEMM_F(one_half_##v##_##r),
-    GEMM_HALF_TILES(GEMM_ONE_ENTRY)
+    GEMM_ONE_HALVES(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
 #endif
 #ifdef GEMM_COVE
@@ -234,6 +246,9 @@ static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
 #undef GEMM_ONE_ENTRY
 #define GEMM_ONE_ENTRY(r, upper, lower) [GEMM_LANES / 2 ... GEMM_LANES * 3 / 2 - 1][r - 1] = GEMM_F(one_pairs_##r),
     GEMM_ONE_TALL(GEMM_ONE_ENTRY)
+#undef GEMM_ONE_ENTRY
+#define GEMM_ONE_ENTRY(r, upper, lower) [GEMM_LANES ... GEMM_LANES * 3 / 2 - 1][r - 1] = GEMM_F(one_high_##r),
+    GEMM_ONE_HIGH(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
 #undef GEMM_ONE_FROM
 #undef GEMM_ONE_TO
@@ -405,13 +420,14 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
     n--;
   }
 #endif
-#ifdef GEMM_SMALL_LOADS // by the matrix's width alone, so that no number of threads changes a sum
-  else if (g->N <= L / 2) {
-    GEMM_F(half_panel)(g, direct, a, b, i0, m, j0, 0, n);
-    return;
-  } else if (g->N <= L * 3 / 2) {
+#ifdef GEMM_SMALL_LOADS
+  if (g->N <= L * 3 / 2) { // by the matrix's width alone, also of what is left beside a last column, so that no number of threads changes a sum
     const int kind = GEMM_PAIR_KIND(n);
-    GEMM_F(small_down)(g, direct, GEMM_F(pairs)[kind], GEMM_PAIR_ROWS(kind), a, g->lda, b, g->ldb, n, i0, m, j0, n, 1 + kind / 2);
+    if (n == 0) return;
+    if (g->N <= L / 2)
+      GEMM_F(half_panel)(g, direct, a, b, i0, m, j0, 0, n);
+    else
+      GEMM_F(small_down)(g, direct, GEMM_F(pairs)[kind], GEMM_PAIR_ROWS(kind), a, g->lda, b, g->ldb, n, i0, m, j0, n, 1 + kind / 2);
     return;
   }
 #elif defined(GEMM_SMALL_PAIR)

@@ -8,10 +8,12 @@
 // and none twice: another order of sums than a whole vector's must not depend on how threads share columns.
 #define GEMM_SMALL_PAIR
 #define GEMM_HALF_ROWS {16, 12} // of none and of one whole vector before the half
-#ifdef GEMM_SMALL_LOADS // a row of one and a half would be three loads for three multiply-adds: two whole vectors are two for four
-#define GEMM_HALF_TILES(X) GEMM_SMALL_16(X, 0)
+#ifdef GEMM_SMALL_LOADS // a row of one and a half is three loads for three multiply-adds: gemm_small_pair.h has one for them, and more than 8 rows as two tiles
+#define GEMM_ONE_HALVES(X) GEMM_SMALL_16(X, 0)
+#define GEMM_HALF_TILES(X) GEMM_ONE_HALVES(X) X(9, 1) X(10, 1) X(11, 1) X(12, 1)
 #else
 #define GEMM_HALF_TILES(X) GEMM_SMALL_16(X, 0) GEMM_SMALL_12(X, 1)
+#define GEMM_ONE_HALVES(X) GEMM_HALF_TILES(X) // whole products of one tile
 #endif
 
 // v[2j] = b0[j], v[2j+1] = b1[j] (one: 0) for the first w columns.

@@ -92,7 +92,13 @@ GEMM_TEMPLATE void GEMM_F(pair_tile)(const int r, const int kind, const GEMM_S *
   __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down));
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
   V lo[12], hi[12], s[12];
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) lo[i] = hi[i] = s[i] = (V){0};
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {
+    lo[i] = hi[i] = s[i] = (V){0};
+#ifndef GEMM_MODEL
+    __asm__ volatile("" : "+v"(lo[i]), "+v"(hi[i])); // once: clang would have zeros of its own behind the loop for a K below 4
+    if (kind == 2) __asm__ volatile("" : "+v"(s[i]));
+#endif
+  }
 #define GEMM_PAIR_STEP(q, one)                                                                                                              \
   {                                                                                                                                         \
     V bl, bh, bs = {0};                                                                                                                     \

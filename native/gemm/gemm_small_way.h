@@ -41,8 +41,9 @@ GEMM_INLINE void GEMM_F(small_share)(const ridge_gemm_args *g, GEMM_S *room, int
 // packing and C, in L2, are most of the work: 579x353x14 1.40, 300x300x32 1.30. Up to 32 rows B may be larger than L2: 16x1000x900 1.26, 8x900x1000 1.13.
 // Tiles of packed panels that read A where it lies themselves (GEMM_LYING, Ice Lake, L2 of 1.25 MiB) ask for the lines of C before they store, and read A once for four
 // panels. Of the rate here, one thread: A and C beyond the last-level cache 16384x256x256 1.47, 32768x192x256 1.38, 32768x128x64 1.35, 8192x256x512 1.13, fp64
-// 16384x128x256 1.39, 16384x50x256 1.32; in it 1024 to 4096 rows of 256 columns and 256 of K 1.04 to 1.06, fp64 1.07 to 1.35, 128 columns 0.98 to 1.05; B of 1 MiB, 96 to 4096
-// rows, 1.11 to 1.46, fp64 1.40 to 1.59. Not with longer K (8192x128x1024 0.95, 1024x256x512 0.97), nor up to a panel's width (32768x64x256 1.00, 32768x48x256 0.90).
+// 16384x128x256 1.39, 16384x50x256 1.32; in it 1024 to 4096 rows of 256 columns and 256 of K 1.04 to 1.06, fp64 1.07 to 1.35, 128 columns 0.98 to 1.05; B of 1 MiB, 256 columns, 96 to 4096
+// rows, 1.11 to 1.46, fp64 1.40 to 1.59. Not with K up to 32 (2048x256x16 0.81, 1024x200x24 0.94), fewer rows (1024x128x48 0.89), longer K (8192x128x1024 0.95, 8192x128x1600 0.93,
+// 1024x256x512 0.97), nor up to a panel's width (32768x64x256 1.00, 32768x48x256 0.90). Up to 768 bytes of a row of B one block of K alone: packed beforehand they have one (8192x192x512 so 0.94).
 RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   const int64_t size = sizeof(GEMM_S);
   const int run = GEMM_SAME && g->N == 1 && g->ldb == 1; // B is one run: read where it lies, however long
@@ -51,8 +52,9 @@ RIDGE_INLINE int GEMM_F(is_slim)(const ridge_gemm_args *g) {
   if (g->trans_b && g->M <= GEMM_DOTS_MAX) return 0;
 #endif
   if (!GEMM_SAME) return g->N <= GEMM_SLIM_PANELS * GEMM_NR; // A is widened once for all of them
-  if (GEMM_LYING && !g->trans_b && g->N > GEMM_NR && g->M > 32 &&
-      (g->N * g->K * size > 768 << 10 || (g->K <= 256 && g->M >= 1024 && g->N >= 2 * GEMM_NR) || (g->K <= 512 && g->M * (g->N + g->K) * size > 12 << 20)))
+  if (GEMM_LYING && !g->trans_b && g->N > GEMM_NR && g->M > 32 && g->K > 32 &&
+      ((g->N * size > 768 && g->N * g->K * size > 768 << 10) || (g->K <= 256 && g->N >= 2 * GEMM_NR && g->M * g->K >= 1 << 17) ||
+       (g->K <= (g->N * size > 768 ? 512 : 256) && g->M * (g->N + g->K) * size >= 12 << 20)))
     return 0;
   if (g->trans_b) return g->N * size <= 1024 && (g->K >= 128 || g->M * g->N * size <= 2 * GEMM_SLIM_C);
   return (g->ldb * size < 4096 || GEMM_SMALL_ONCE(g)) && (g->M <= 32 || g->N * size <= (g->K < 256 ? 768 : 1024) || (g->K <= 32 && g->M * g->N * size <= 4 * GEMM_SLIM_C));

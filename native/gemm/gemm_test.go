@@ -51,6 +51,7 @@ func TestGemmKernelsMatchTheExpectation(t *testing.T) {
 		shape(2, 20, 300, "alpha", "-3", "beta", "1"),
 		shape(70, 35, 300, "tb", "1"), shape(67, 9, 259, "tb", "1", "ldb", "263", "beta", "1"), // B turned into the workspace
 		shape(13, 17, 265), shape(5, 1, 530, "ldc", "3"), // a last column by dot products
+		shape(9, 11, 261, "beta", "1"), shape(10, 22, 261, "alpha", "-3", "beta", "1"), // a vector and less than half of another
 	}
 	bytes := []map[string]string{
 		shape(7, 13, 17), shape(33, 35, 37), shape(300, 3, 5), shape(1, 257, 129), shape(129, 1, 40),
@@ -337,26 +338,32 @@ func TestIntelsKernelsRankByCoreAndRows(t *testing.T) {
 		core  string
 		have  kernel.Mask
 		m     string
-		first []string // from the highest rank on
+		first []string // from the highest rank on, of a product and of the fused layers
 	}{
 		{"Zen 4", 0, "512", []string{"gemm_fp32_avx512_14x32"}},
 		{"Ice Lake", kernel.Intel, "512", []string{"gemm_fp32_avx512intel_6x64", "gemm_fp32_avx512intel_14x32", "gemm_fp32_avx512_14x32"}},
 		{"Ice Lake, few rows", kernel.Intel, "95", []string{"gemm_fp32_avx512intel_14x32", "gemm_fp32_avx512_14x32"}},
 		{"Sapphire Rapids", kernel.Intel | kerneltest.Feature(t, "avx512fp16"), "512", []string{"gemm_fp32_avx512fp16_14x32", "gemm_fp32_avx512intel_6x64"}},
 	} {
-		o := kerneltest.Op(t, "gemm", record.FP32, map[string]string{"m": c.m, "n": "512", "k": "512"})
 		got := gemm.Ranked(table(), c.have)
 		if c.have&kerneltest.Feature(t, "avx512fp16") == 0 {
 			got = slices.DeleteFunc(got, func(k kernel.Kernel) bool { return k.Name == "gemm_fp32_avx512fp16_14x32" })
 		}
-		slices.SortStableFunc(got, func(a, b kernel.Kernel) int { return b.RankOn(o, 1) - a.RankOn(o, 1) })
-		for i, want := range c.first {
-			if got[i].Name != want {
-				t.Errorf("%s: place %d has %s of rank %d, want %s", c.core, i+1, got[i].Name, got[i].RankOn(o, 1), want)
+		for _, name := range []string{"gemm", "linear", "swiglu", "mlp"} {
+			p := map[string]string{"m": c.m, "n": "512", "k": "512"}
+			if name == "mlp" {
+				p["h"] = "512"
 			}
-		}
-		if last := got[len(got)-1]; last.Name != "gemm_fp32_avx512intel_6x64_model" || last.RankOn(o, 1) != -1 {
-			t.Errorf("%s: the last is %s of rank %d: models run only when they are forced", c.core, last.Name, last.RankOn(o, 1))
+			o := kerneltest.Op(t, name, record.FP32, p)
+			slices.SortStableFunc(got, func(a, b kernel.Kernel) int { return b.RankOn(o, 1) - a.RankOn(o, 1) })
+			for i, want := range c.first {
+				if got[i].Name != want {
+					t.Errorf("%s of %s: place %d has %s of rank %d, want %s", name, c.core, i+1, got[i].Name, got[i].RankOn(o, 1), want)
+				}
+			}
+			if last := got[len(got)-1]; last.Name != "gemm_fp32_avx512intel_6x64_model" || last.RankOn(o, 1) != -1 {
+				t.Errorf("%s of %s: the last is %s of rank %d: models run only when they are forced", name, c.core, last.Name, last.RankOn(o, 1))
+			}
 		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 func TestSwiGLUKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for _, s := range [][3]int{{0, 4, 4}, {4, 0, 4}, {1, 1, 1}, {2, 37, 35}, {3, 70, 130}, {5, 7, 270}, {29, 131, 33}, {1200, 5, 9}} {
+		for _, s := range [][3]int{{0, 4, 4}, {4, 0, 4}, {1, 1, 1}, {2, 37, 35}, {3, 70, 130}, {5, 7, 270}, {29, 131, 33}, {97, 131, 270}, {1200, 5, 9}} {
 			ops = append(ops, kerneltest.Op(t, "swiglu", d, shape(s[0], s[1], s[2])), kerneltest.Op(t, "swiglu", d, shape(s[0], s[1], s[2], "packed", "1")))
 		}
 	}
@@ -26,7 +26,7 @@ func TestSwiGLUKernelsMatchTheExpectation(t *testing.T) {
 func TestMLPKernelsMatchTheExpectation(t *testing.T) {
 	var ops []op.Op
 	for _, d := range []record.DType{record.FP32, record.BF16} {
-		for i, s := range [][4]int{{0, 4, 4, 4}, {4, 0, 4, 4}, {1, 1, 1, 1}, {2, 35, 33, 1050}, {3, 70, 19, 21}, {5, 7, 9, 270}, {13, 67, 270, 37}, {29, 35, 12, 600}, {1200, 3, 5, 7}} {
+		for i, s := range [][4]int{{0, 4, 4, 4}, {4, 0, 4, 4}, {1, 1, 1, 1}, {2, 35, 33, 1050}, {3, 70, 19, 21}, {5, 7, 9, 270}, {13, 67, 270, 37}, {29, 35, 12, 600}, {97, 131, 270, 330}, {1030, 70, 5, 600}, {1200, 3, 5, 7}} {
 			for _, packed := range []string{"0", "1"} {
 				ops = append(ops, kerneltest.Op(t, "mlp", d, shape(s[0], s[1], s[2], "h", fmt.Sprint(s[3]), "act", op.Activations[i%5], "packed", packed)))
 			}

@@ -81,6 +81,12 @@ func small(name string, r, v int) objtest.Loop {
 	return l
 }
 
+// pair is the loop over four k of a tile of r rows by pairs of k: two or three vectors of B from two rows, kind as of pair_tile.
+func pair(name string, kind, r, others int) objtest.Loop {
+	return objtest.Loop{File: name + "_amd64.c", Symbol: fmt.Sprintf("pair_%d_%d_%s", kind, r, name), Main: map[string]int{"vfmadd231ps": r * (kind/2 + 2)},
+		Loads: map[string]int{"vpbroadcastq|vbroadcastsd/m": r, "vmovups|vmovaps/m": 2 * (kind/2 + 1)}, Others: others, Least: 2}
+}
+
 const (
 	alone  = "GEMM_TILE_ALONE" // leaves out all but the tile: compiling the rest takes seconds
 	floats = "vmovaps|vmovups"
@@ -107,6 +113,8 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 			spread("gemm_fp32_avx512fp16_14x32", floats, "vfmadd231ps"),
 			spread("gemm_fp64_avx512fp16_14x16", floats+"|vmovapd|vmovupd", "vfmadd231pd"),
 			small("gemm_fp32_avx2_6x16", 6, 2),
+			pair("gemm_fp32_avx512intel_14x32", 1, 12, 9),
+			pair("gemm_fp32_avx512intel_14x32", 2, 8, 12),
 			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
 			tile("gemm_u8s8_avxvnni_6x16", bytes, dups, 6, 2, 5, "vpdpbusd"),
 			amx("gemm_bf16_amx_32x32", "tdpbf16ps"),
