@@ -3,7 +3,7 @@
 //   for rows of scores by ROWS: their maxima; for keys by ROWS_KEYS: p[i][j] = 2^((x[i][j] - top[i])*log2(e)), in L1, and its sums;
 //     o[i][d] += p[i][j] * v[j][d] by tiles of 6 rows; in the last block of keys times the inverse of the row's total
 //
-// The blocks of attention have queries as lanes: for softmax_v they turn the scores (64 shuffles for 256 of them on AVX-512, which bind on its one port: a quarter of the exponentials' time) and the output.
+// The blocks of attention have queries as lanes: for softmax_v they turn the scores (64 shuffles for 256 of them on AVX-512, all on one port) and the output.
 // Here an element of p is the broadcast and a row of V the vectors: per key and tile of 6 rows by four vectors 24 multiply-adds (12 cycles at two a cycle), 4 loads and 6 broadcasts; AVX2, two
 // vectors, 12, 2 and 6. A block of V (32 KiB at D = 64) serves 24 rows. Scores are read twice, the second time from L2, which a row's length bounds.
 // Of bf16, up to 128 keys, V is widened for 48 rows and sums are rounded once all are there: 8 x 32 x 64 1.31 to 1.38, 128 x 64 1.06 to 1.09, 8 x 64 x 32 1.05, AVX2 8 x 32 x 64 1.32; by more keys
