@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=db2545073331
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=bd01af0ca4ee
 #include "fakeperf.h"
 */
 import "C"

@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=db2545073331
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=bd01af0ca4ee
 #include "fault.h"
 */
 import "C"

@@ -16,6 +16,11 @@
 #define GEMM_NARROW
 #define GEMM_NARROW_K 4096
 #define GEMM_NARROW_ROWS 48 // whole tiles of every width
+#ifdef GEMM_FROM_MEMORY
+#define GEMM_NARROW_SPREAD 2 // vectors of a tile whose products read A from memory
+#else
+#define GEMM_NARROW_SPREAD 1 // of two a row takes one load in place of two
+#endif
 static const int32_t GEMM_F(narrow_high)[5] = {0, 16, 12, 8, 6};
 #define GEMM_NARROW_TILES(X) GEMM_SMALL_16(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_8(X, 3) GEMM_SMALL_6(X, 4)
 
@@ -38,7 +43,7 @@ GEMM_TEMPLATE void GEMM_F(narrow_tile)(const int r, const int v, const GEMM_F(na
 #define GEMM_NARROW_MADD(s, from, x, b) GEMM_F(dot)(s, (x)[0], b)
 #else // its signed factor may be in memory: A's, but in wide tiles
 #define GEMM_NARROW_MADD(s, from, x, b)                                                                                                \
-  if (GEMM_FLIP_B && v < 3)                                                                                                            \
+  if (GEMM_FLIP_B && v <= GEMM_NARROW_SPREAD)                                                                                           \
     __asm__(GEMM_MADD("%[x]%{1to16%}", "%[y]", "%[z]") : [z] "+v"(*(s)) : [y] "v"(*(b)), [x] "m"(*(const GEMM_F(u1) *)(from)));     \
   else                                                                                                                                 \
     __asm__(GEMM_MADD("%[x]", "%[y]", "%[z]") : [z] "+v"(*(s)) : [y] "v"(*(b)), [x] "v"(x))

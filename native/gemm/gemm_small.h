@@ -21,6 +21,7 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #ifndef GEMM_SMALL_SHARE
 #define GEMM_SMALL_AHEAD 6 // rows of B
+#define GEMM_SMALL_NEAR 40000 // bytes of B that stay in L1 of 48 KiB
 #define GEMM_SLIM_C (1 << 19)
 #define GEMM_SLIM_PANELS 2 // of B beside them
 #define GEMM_SLIM_WIDE 48 // rows of A of 16 bits at a time: whole tiles of any height
@@ -57,6 +58,9 @@ typedef GEMM_S GEMM_F(one_u) __attribute__((aligned(1), may_alias));
 
 #if GEMM_SAME && defined(GEMM_COVE) && !defined(GEMM_FROM_MEMORY)
 #define GEMM_SMALL_LOADS // loads bind (Ice Lake: 1.13 vectors of 512 bits a cycle)
+#define GEMM_SMALL_IS_NEAR(g) ((g)->ldb * (g)->K * (int64_t)sizeof(GEMM_S) <= GEMM_SMALL_NEAR)
+#else
+#define GEMM_SMALL_IS_NEAR(g) 0
 #endif
 
 #ifdef GEMM_COVE // L2 of 2 MiB
@@ -446,8 +450,13 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   for (int32_t j = 0; j < n;) {
 #ifdef GEMM_COVE // as wide as 4 and about equal: an element of A is read once for up to 4 vectors
     // Not so wide where that makes one tile of all rows, or two of 13 to 16: B is read once, or twice. 8x300x1000, 7x600x600 1.29, 16x500x500 1.07; 10x300x300 0.94.
-    const int wide = m <= 6 || m > 16 ? 4 : m <= 8 || m > 12 ? 3 : GEMM_SMALL_ONCE(g) ? 2 : 4, panels = (vectors + wide - 1) / wide;
-    int v = (vectors + panels - 1) / panels;
+    // From L1 it may be read again where loads bind: 16x64x64 1.07, 8x64x64, 16x64x128, 16x100x90 1.10, 14x64x64 1.15.
+    const int wide = m <= 6 || m > 16 || GEMM_SMALL_IS_NEAR(g) ? 4 : m <= 8 || m > 12 ? 3 : GEMM_SMALL_ONCE(g) ? 2 : 4;
+    int v = vectors;
+    if (v > wide) { // the loads of a tile would wait for the divisions
+      const int panels = (vectors + wide - 1) / wide;
+      v = (vectors + panels - 1) / panels;
+    }
 #else // Panels of 2 vectors, one of 3 where their number is odd; wider ones for few rows.
     int v = m <= 2 ? 4 : vectors & 1 || (m <= 4 && vectors > 4) ? 3 : 2;
 #endif

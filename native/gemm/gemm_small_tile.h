@@ -1,5 +1,23 @@
 // The register tile of small products (template, in gemm_small.h): A by broadcast and rows of B, both where they lie.
 
+// s += x b of a row, x spread from p + by (down: by is not 0) + at. By name: gcc would copy x for the last multiply-add, or sums, and spill some; under
+// AddressSanitizer, which does not look into these, by the compiler.
+GEMM_INLINE void GEMM_F(small_row)(GEMM_F(vec) *s, const char *p, const int down, int64_t by, const int at, const GEMM_F(vec) *bv, const int w) {
+#if defined(__x86_64__) && !defined(GEMM_MODEL) && !defined(__SANITIZE_ADDRESS__)
+  typedef const char behind[1 << 30];
+  GEMM_F(vec) x;
+  if (down)
+    __asm__ volatile(GEMM_BROADCAST " %c[at](%[p],%[by]), %[x]" : [x] "=v"(x) : [p] "r"(p), [by] "r"(by), [at] "i"(at), "m"(*(behind *)p));
+  else
+    __asm__ volatile(GEMM_BROADCAST " %c[at](%[p]), %[x]" : [x] "=v"(x) : [p] "r"(p), [at] "i"(at), "m"(*(behind *)p));
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) __asm__ volatile(GEMM_MADD("%[a]", "%[b]", "%[s]") : [s] "+v"(s[j]) : [b] "v"(bv[j]), [a] "v"(x));
+#else
+  (void)down;
+  const GEMM_S x = *(const GEMM_F(one_u) *)(p + by + at);
+  RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[j] = x * bv[j] + s[j];
+#endif
+}
+
 // c[r x v vectors] = alpha (NULL: 1) * a[r x kc] * b[kc x v vectors], in place. `last` is the column of the last
 // vector; with v = 0, part of one vector, how many columns there are. given: b is in panels packed beforehand, so many bytes apart as ldb says, and `last` is
 // how many columns the last vector has.
@@ -12,6 +30,11 @@
 // that they read later, which no prefetcher follows at such pitches: 3x665x609 1.63, 8x700x700 and 16x960x512 1.3, 64x200x1000 1.07, 256^3 the same.
 // Otherwise three rows share a pointer and two strides; the compiler is kept from seeing through them: it would derive a dozen
 // addresses and spill them.
+//
+// Versions of the latter, one thread of Ice Lake, which loads 1.13 vectors of 512 bits a cycle:
+//   a vector of B stays in its register: gcc loaded it once for each of two or three rows
+//   loads of A and multiply-adds by name: none of 12x2's sums spilled, one pointer in place of three to four units of k
+//   wide tiles ask for rows of B too, where B leaves L1
 GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const int given, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,
                                     int64_t kc, int64_t last, const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
   typedef GEMM_F(vec) V;
@@ -80,10 +103,10 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const int given,
 #define GEMM_SMALL_STEP                                                                              \
   V bv[4];                                                                                           \
   GEMM_SMALL_B(bv)                                                                                   \
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                    \
-    const GEMM_S x = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S);                     \
-    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) s[i][j] = x * bv[j] + s[i][j];                     \
-  }                                                                                                  \
+  if (r > 1)                                                                                         \
+    RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) GEMM_HELD(bv[j]);                                  \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++)                                                      \
+    GEMM_F(small_row)(s[i], p[i / G], i % G, stride[i % G], q * S, bv, w);                           \
   pb += down;                                                                                        \
   __asm__("" : "+r"(pb))
 #define GEMM_SMALL_ADVANCE(n)                                                                        \
@@ -92,7 +115,17 @@ GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const int given,
     __asm__("" : "+r"(p[i / G]));                                                                    \
   }
   int64_t k = kc;
+#ifdef GEMM_SMALL_LOADS
+  const int64_t ask = kc * down > GEMM_SMALL_NEAR ? GEMM_SMALL_AHEAD : kc; // while more k are left
+#endif
   for (; k >= 4; k -= 4) {
+#ifdef GEMM_SMALL_LOADS
+    if (v > 2 && !given && k > ask) {
+      const char *to = pb + GEMM_SMALL_AHEAD * down + 63;
+      RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++, to += down)
+        RIDGE_UNROLL_FULL for (int j = 0; j < w; j++) __builtin_prefetch(to + 64 * j);
+    }
+#endif
     RIDGE_UNROLL_FULL for (int q = 0; q < 4; q++) { GEMM_SMALL_STEP; }
     GEMM_SMALL_ADVANCE(4)
   }

@@ -74,10 +74,10 @@ func neon(name, product string, others int) objtest.Loop {
 	return objtest.Loop{File: name + "_arm64.c", Define: alone, Symbol: "tile_" + name, Main: map[string]int{product: 24}, Others: others}
 }
 
-// small is the loop of a small product's tile of r rows x v vectors, in the file as it is built.
-func small(name string, r, v int) objtest.Loop {
-	l := tile(name, floats, "vbroadcastss", r, v, 6, "vfmadd231ps|vfmadd132ps|vfmadd213ps")
-	l.Symbol, l.Define = fmt.Sprintf("small_%d_%d_%s", v, r, name), ""
+// small is the loop over four k of a small product's tile of r rows x v vectors, in the file as it is built.
+func small(name string, r, v, others int) objtest.Loop {
+	l := tile(name, floats, "vbroadcastss", r, v, others, "vfmadd231ps")
+	l.Symbol, l.Define, l.Least = fmt.Sprintf("small_%d_%d_%s", v, r, name), "", 4
 	return l
 }
 
@@ -112,7 +112,11 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 			chained("gemm_fp16_avx512fp16_14x32", "vfmadd231ph"),
 			spread("gemm_fp32_avx512fp16_14x32", floats, "vfmadd231ps"),
 			spread("gemm_fp64_avx512fp16_14x16", floats+"|vmovapd|vmovupd", "vfmadd231pd"),
-			small("gemm_fp32_avx2_6x16", 6, 2),
+			small("gemm_fp32_avx2_6x16", 6, 2, 4),
+			small("gemm_fp32_avx2_6x16", 4, 3, 4),
+			small("gemm_fp32_avx512_14x32", 3, 4, 4),
+			small("gemm_fp32_avx512intel_14x32", 12, 2, 4),
+			small("gemm_fp32_avx512intel_14x32", 3, 4, 8), // 4 of them ask for lines of B
 			pair("gemm_fp32_avx512intel_14x32", 1, 12, 9),
 			pair("gemm_fp32_avx512intel_14x32", 2, 8, 12),
 			tile("gemm_int8_avx2_6x16", bytes, dups, 6, 2, 5, "vpmaddwd", "vpaddd"),
