@@ -5,7 +5,7 @@
 package fakeperf
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=bd01af0ca4ee
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=d425d404b121
 #include "fakeperf.h"
 */
 import "C"

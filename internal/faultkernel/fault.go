@@ -6,7 +6,7 @@
 package faultkernel
 
 /*
-#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=bd01af0ca4ee
+#cgo CFLAGS: -O2 -Wall -DRIDGE_STAMP=d425d404b121
 #include "fault.h"
 */
 import "C"

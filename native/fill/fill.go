@@ -5,7 +5,7 @@
 package fill
 
 /*
-#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=bd01af0ca4ee
+#cgo CFLAGS: -O3 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=d425d404b121
 #cgo LDFLAGS: -lm
 #include "fill.h"
 // The fill kernel for instruction set i, from the widest on, what it needs and its name; NULL behind the last.

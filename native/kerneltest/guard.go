@@ -3,7 +3,7 @@
 package kerneltest
 
 /*
-#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=bd01af0ca4ee
+#cgo CFLAGS: -O2 -Wall -I${SRCDIR}/../include -DRIDGE_STAMP=d425d404b121
 #cgo LDFLAGS: -lpthread
 #include <string.h>
 #include "guard.h"
