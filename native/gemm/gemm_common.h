@@ -36,15 +36,6 @@ typedef uint32_t gemm_u32 __attribute__((aligned(1), may_alias));
 typedef uint64_t gemm_u64x2 __attribute__((vector_size(16), may_alias));
 typedef uint64_t gemm_u64 __attribute__((aligned(1), may_alias)); // eight bytes of any type
 
-// Keeps a vector in its register. gcc folds a load into every operation that takes the vector: a tile of 4 vectors by 3 rows read B three times.
-#if defined(GEMM_MODEL)
-#define GEMM_HELD(x) (void)0
-#elif defined(__aarch64__)
-#define GEMM_HELD(x) __asm__("" : "+w"(x))
-#else
-#define GEMM_HELD(x) __asm__("" : "+v"(x))
-#endif
-
 #define GEMM_THIN 3 // M up to here goes without packing B
 #ifndef GEMM_THIN_MAX
 #define GEMM_THIN_MAX 8 // where the rows of B lie in memory as they are read: gemm_thin.h

@@ -65,6 +65,7 @@
 #undef GEMM_A_HEAD
 #undef GEMM_DOUBLE
 #undef GEMM_BROADCAST
+#undef GEMM_SPREAD
 #undef GEMM_MADD
 #undef GEMM_MADD_OF
 #undef GEMM_FLIP

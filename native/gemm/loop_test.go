@@ -81,6 +81,13 @@ func small(name string, r, v, others int) objtest.Loop {
 	return l
 }
 
+// smallSpread is small for one vector, where the multiply-adds take A from memory.
+func smallSpread(name string, r, others int) objtest.Loop {
+	l := small(name, r, 1, others)
+	l.Main, l.Loads = map[string]int{"vfmadd231ps/m": r}, map[string]int{floats + "/m": 1}
+	return l
+}
+
 // pair is the loop over four k of a tile of r rows by pairs of k: two or three vectors of B from two rows, kind as of pair_tile.
 func pair(name string, kind, r, others int) objtest.Loop {
 	return objtest.Loop{File: name + "_amd64.c", Symbol: fmt.Sprintf("pair_%d_%d_%s", kind, r, name), Main: map[string]int{"vfmadd231ps": r * (kind/2 + 2)},
@@ -115,6 +122,7 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 			small("gemm_fp32_avx2_6x16", 6, 2, 4),
 			small("gemm_fp32_avx2_6x16", 4, 3, 4),
 			small("gemm_fp32_avx512_14x32", 3, 4, 4),
+			smallSpread("gemm_fp32_avx512_14x32", 12, 4),
 			small("gemm_fp32_avx512intel_14x32", 12, 2, 4),
 			small("gemm_fp32_avx512intel_14x32", 3, 4, 8), // 4 of them ask for lines of B
 			pair("gemm_fp32_avx512intel_14x32", 1, 12, 9),
