@@ -4,12 +4,15 @@ package gemm_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"ridge/goharness/backend"
 	"ridge/goharness/op"
 	"ridge/goharness/record"
 	"ridge/native"
+	"ridge/native/gemm"
+	"ridge/native/kernel"
 	"ridge/native/kerneltest"
 )
 
@@ -98,4 +101,42 @@ func TestAFewRowsOfTwoLayersGoByDotProductsAlongK(t *testing.T) {
 		}
 	}
 	kerneltest.All(t, native.New(), ops)
+}
+
+// Dot products of pairs pack A and B, N padded to 32: what is faster widened they leave to others, unless B comes packed.
+func TestDotProductsOfPairsLeaveNarrowAndShortProductsToKernelsThatWiden(t *testing.T) {
+	for _, c := range []struct {
+		m, n, k int
+		more    []string
+		takes   bool
+	}{
+		{3, 100, 100, nil, false}, {4, 25, 100, nil, true}, {6, 24, 100, nil, false}, {7, 24, 100, nil, true}, {7, 17, 100, nil, true}, {300, 16, 100, nil, false},
+		{300, 1, 1000, nil, false}, {12, 1, 31, nil, true}, {11, 1, 31, nil, false}, {12, 1, 32, nil, false}, {64, 64, 64, nil, true},
+		{300, 16, 100, []string{"packed", "1"}, true},
+		{64, 100, 24, []string{"tb", "1"}, false}, {64, 100, 25, []string{"tb", "1"}, true}, {13, 13, 16, []string{"tb", "1"}, true}, {12, 13, 16, []string{"tb", "1"}, false},
+		{1, 4096, 16, []string{"tb", "1"}, false}, {1, 4097, 8, []string{"tb", "1"}, true}, {1, 4096, 17, []string{"tb", "1"}, true}, {64, 4096, 8, []string{"tb", "1"}, false},
+		{64, 4096, 9, []string{"tb", "1"}, true}, {16, 2, 32, []string{"tb", "1"}, false}, {15, 2, 32, []string{"tb", "1"}, true}, {16, 2, 31, []string{"tb", "1"}, true},
+		{65, 4, 256, []string{"tb", "1"}, false}, {65, 4, 64, []string{"tb", "1"}, true}, {65, 12, 1000, []string{"tb", "1"}, true}, {65, 13, 64, []string{"tb", "1"}, false},
+		{65, 16, 65, []string{"tb", "1"}, true}, {65, 17, 16, []string{"tb", "1"}, true},
+	} {
+		o := kerneltest.Op(t, "gemm", record.BF16, shape(c.m, c.n, c.k, c.more...))
+		args, err := gemm.Family().Bind(o, make([]kernel.Buffer, 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := 0
+		for _, k := range gemm.Family().Kernels {
+			if !strings.HasPrefix(k.Name, "gemm_bf16_avx512bf16_14x32") {
+				continue
+			}
+			asked++
+			if got := k.Supports(args); got != c.takes {
+				t.Errorf("%s takes %v: %v, want %v", k.Name, o.Params(), got, c.takes)
+			}
+		}
+		kernel.Free(args)
+		if asked == 0 {
+			t.Fatal("no kernel asked")
+		}
+	}
 }

@@ -1,6 +1,6 @@
 // gemm_bf16_avx512bf16_14x32: bf16 GEMM with AVX512-BF16.
 //
-// C[M,N] = act(alpha*A[M,K]*op(B) + beta*D + bias) + residual, row-major, any shape (M > 3 where B is stored [K,N]), pitch and alignment;
+// C[M,N] = act(alpha*A[M,K]*op(B) + beta*D + bias) + residual, row-major, any shape but what is faster widened (table.c), pitch and alignment;
 // C overlaps no input. FLOP 2MNK; bytes: A, B and C once plus the packed copies.
 // Limit: vdpbf16ps, 32 products each (Zen 4 one per cycle, Zen 5 two; Intel cores with AMX run
 // it slower than fp32 and have the tile kernel). It flushes denormals. Sums of K blocks stay

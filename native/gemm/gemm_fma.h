@@ -113,12 +113,14 @@ GEMM_NOINLINE void GEMM_F(pack_b)(void *dst, const GEMM_T *b, int64_t ldb, int t
 #define GEMM_A_HEAD 0
 #ifdef GEMM_DOUBLE
 #define GEMM_BROADCAST "vbroadcastsd"
-#define GEMM_SPREAD "%{1to8%}" // behind an address: the same within another instruction of 512 bits
+#define GEMM_SPREAD "%{1to8%}" // behind an address: the same within another instruction, of 512 bits
+#define GEMM_SPREAD_HALF "%{1to4%}" // of 256
 #define GEMM_MADD(a, b, s) "vfmadd231pd " b ", " a ", " s
 #define GEMM_MADD_OF(a, b, s) "vfmadd231pd " a ", " b ", " s // a may be in memory
 #else
 #define GEMM_BROADCAST "vbroadcastss"
 #define GEMM_SPREAD "%{1to16%}"
+#define GEMM_SPREAD_HALF "%{1to8%}"
 #define GEMM_MADD(a, b, s) "vfmadd231ps " b ", " a ", " s
 #define GEMM_MADD_OF(a, b, s) "vfmadd231ps " a ", " b ", " s
 #endif

@@ -124,7 +124,7 @@ GEMM_INLINE void GEMM_F(load_lanes)(GEMM_F(vec) *v, const GEMM_S *p, GEMM_LANES_
 // The first n lanes, in pieces of halves: AVX2's store under a mask takes 42 operations on Zen 3.
 GEMM_INLINE void GEMM_F(store_lanes)(GEMM_S *c, const GEMM_F(vec) *v, int64_t n, GEMM_LANES_OF in) {
   (void)in;
-#if defined(GEMM_COVE) && !defined(GEMM_MODEL)
+#if GEMM_VEC == 64 && !defined(GEMM_MODEL)
   if (sizeof(GEMM_S) == 8)
     _mm512_mask_storeu_pd(c, (__mmask8)in, (__m512d)*v);
   else
@@ -169,10 +169,10 @@ GEMM_ONE_TILES(GEMM_ONE_DEFINE)
 #undef GEMM_ONE_DEFINE
 #define GEMM_ONE_TALL(X) X(13, 6, 7) X(14, 7, 7) X(15, 7, 8) X(16, 8, 8) // rows of more than a tile by two
 #define GEMM_ONE_HIGH(X) X(9, 4, 5) X(10, 5, 5) X(11, 5, 6) X(12, 6, 6) // of more than 8
-#ifdef GEMM_SMALL_PAIR
-#define GEMM_ONE_DEFINE(r, v)                                                                                                        \
-  GEMM_NOINLINE int GEMM_F(one_half_##v##_##r)(const ridge_gemm_args *g) {                                                           \
-    GEMM_F(half_tile)(r, v, g->A, g->lda, g->B, g->ldb, g->K, (int32_t)g->N - v * GEMM_LANES, NULL, g->C, g->ldc);                   \
+#ifdef GEMM_SMALL_HALF
+#define GEMM_ONE_DEFINE(r, kind)                                                                                                     \
+  GEMM_NOINLINE int GEMM_F(one_half_##kind##_##r)(const ridge_gemm_args *g) {                                                        \
+    GEMM_F(half_tile)(r, kind, g->A, g->lda, g->B, g->ldb, g->K, (int32_t)g->N - GEMM_HALF_FROM(kind), NULL, g->C, g->ldc);          \
     return RIDGE_OK;                                                                                                                 \
   }
 GEMM_HALF_TILES(GEMM_ONE_DEFINE)
@@ -222,7 +222,7 @@ GEMM_ONE_TALL(GEMM_ONE_DEFINE)
 typedef int (*GEMM_F(one_fn))(const ridge_gemm_args *);
 // The tile of N columns and M rows, by N - 1 and M - 1; NULL where it takes more than one.
 static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
-#ifdef GEMM_SMALL_PAIR
+#ifdef GEMM_SMALL_HALF
 #define GEMM_ONE_NARROW GEMM_LANES / 2
 #define GEMM_ONE_WIDE GEMM_LANES * 3 / 2
 #else
@@ -232,8 +232,8 @@ static const GEMM_F(one_fn) GEMM_F(ones)[2 * GEMM_LANES][16] = {
 #define GEMM_ONE_ENTRY(r, v) [v == 0 ? GEMM_ONE_NARROW : v == 1 ? GEMM_LANES - 1 : GEMM_ONE_WIDE ... (v ? v * GEMM_LANES : GEMM_LANES - 1) - 1][r - 1] = GEMM_F(one_##v##_##r),
     GEMM_ONE_TILES(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
-#ifdef GEMM_SMALL_PAIR
-#define GEMM_ONE_ENTRY(r, v) [v * GEMM_LANES ... v * GEMM_LANES + GEMM_LANES / 2 - 1][r - 1] = GEMM_F(one_half_##v##_##r),
+#ifdef GEMM_SMALL_HALF
+#define GEMM_ONE_ENTRY(r, kind) [GEMM_HALF_LEAST(kind) - 1 ... GEMM_HALF_MOST(kind) - 1][r - 1] = GEMM_F(one_half_##kind##_##r),
     GEMM_ONE_HALVES(GEMM_ONE_ENTRY)
 #undef GEMM_ONE_ENTRY
 #endif
@@ -415,7 +415,7 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
   enum { L = GEMM_LANES };
   const int direct = GEMM_F(only_scaled)(g);
   const GEMM_S *a = (const GEMM_S *)g->A + i0 * g->lda, *b = (const GEMM_S *)g->B + j0;
-#if !defined(GEMM_SMALL_LOADS) && (defined(GEMM_SMALL_PAIR) || defined(GEMM_SMALL_HALF))
+#if !defined(GEMM_SMALL_LOADS) && defined(GEMM_SMALL_HALF)
   const int32_t rest = n % L;
 #endif
 #ifdef GEMM_SMALL_COLUMN
@@ -434,16 +434,11 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
       GEMM_F(small_down)(g, direct, GEMM_F(pairs)[kind], GEMM_PAIR_ROWS(kind), a, g->lda, b, g->ldb, n, i0, m, j0, n, 1 + kind / 2);
     return;
   }
-#elif defined(GEMM_SMALL_PAIR)
-  else if (rest > 0 && rest <= L / 2) { // by the width alone, and moved over no other column: no number of threads changes a sum
+#elif defined(GEMM_SMALL_HALF)
+  else if (rest > 0 && rest <= L / 2 && n < GEMM_HALF_WIDE) { // by the width alone, and moved over no other column: no number of threads changes a sum
     const int v = n / L & 1, w = v * L + rest;
     GEMM_F(half_panel)(g, direct, a, b + n - w, i0, m, j0 + n - w, v, rest);
     n -= w;
-  }
-#elif defined(GEMM_SMALL_HALF)
-  else if (rest > 0 && rest <= L / 2 && n > L && n < 4 * L) { // moved back like a whole vector; alone or among more columns it gains nothing
-    GEMM_F(half_panel)(g, direct, a, b + n - L / 2, i0, m, j0 + n - L / 2, 0, L / 2);
-    n -= rest;
   }
 #endif
   int32_t vectors = (n + L - 1) / L;

@@ -6,7 +6,11 @@
 // every lane of a 512-bit multiply-add counts; even and odd k are added at the end. 8x8x8 in fp32: 32 multiply-adds (16 cycles) for 64 of half
 // a vector (32), beside 32 broadcasts, 8 loads and 4 shuffles of B, 16 shuffles and 4 additions at the end. No column is computed that is not there,
 // and none twice: another order of sums than a whole vector's must not depend on how threads share columns.
-#define GEMM_SMALL_PAIR
+#define GEMM_HALF_KIND(v, w) (v) // of a tile of v vectors and then w columns
+#define GEMM_HALF_FROM(kind) ((kind) * GEMM_LANES) // columns before the half's
+#define GEMM_HALF_LEAST(kind) (GEMM_HALF_FROM(kind) + 1) // columns of a whole product
+#define GEMM_HALF_MOST(kind) (GEMM_HALF_FROM(kind) + GEMM_LANES / 2)
+#define GEMM_HALF_WIDE INT32_MAX // from so many columns on the last ones go otherwise
 #define GEMM_HALF_ROWS {16, 12} // of none and of one whole vector before the half
 #ifdef GEMM_SMALL_LOADS // a row of one and a half is three loads for three multiply-adds: gemm_small_pair.h has one for them, and more than 8 rows as two tiles
 #define GEMM_ONE_HALVES(X) GEMM_SMALL_16(X, 0)
@@ -133,74 +137,125 @@ GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const int v, const GEMM_S *a, 
     GEMM_F(pair_store)(c, ldc, &s[i], &s[i + (i + 1 < r)], i + 1 < r, w, alpha);
 }
 #else
-// The last columns as half a vector, which takes half the time where a 512-bit multiply-add has two turns. Zen 4, one thread, fp32: 20 cubed
-// 1.20, 24 cubed 1.22, 33 cubed 1.10, 40 cubed 1.10 times as fast, 33x23x17 1.2; alone (8 cubed) 0.79.
-#define GEMM_HALF_ROWS {12}
-#define GEMM_HALF_TILES(X) GEMM_SMALL_12(X, 0)
+// Half a vector takes half the time where a 512-bit multiply-add has two turns. Alone, or behind one vector, in one tile; kind 2v has all the half's columns, 2v+1
+// loads and stores w of them. The multiply-adds spread A themselves, as in gemm_small_tile.h.
+//
+// Versions, one thread of Zen 4, fp32:
+//   the last columns as half a vector, moved back, by a tile of their own: 20 cubed 1.20, 24 cubed 1.22, 33 cubed 1.10, 40 cubed 1.10 times as fast
+//   products of up to half a vector, stored under a mask: 8 cubed 1.35, 5x7x9 1.6, 12x5x64 1.95, 1000x7x30 2.16
+//   one tile for a vector and a half
+#define GEMM_HALF_ROWS {12, 12, 12, 12}
+#define GEMM_HALF_TILES(X) GEMM_SMALL_12(X, 0) GEMM_SMALL_12(X, 1) GEMM_SMALL_12(X, 2) GEMM_SMALL_12(X, 3)
+#define GEMM_ONE_HALVES(X) GEMM_HALF_TILES(X)
+#define GEMM_HALF_KIND(v, w) (2 * (v) + ((w) < GEMM_LANES / 2))
+#define GEMM_HALF_FROM(kind) ((kind) / 2 * GEMM_LANES)
+#define GEMM_HALF_LEAST(kind) (GEMM_HALF_FROM(kind) + ((kind) % 2 ? 1 : GEMM_LANES / 2))
+#define GEMM_HALF_MOST(kind) (GEMM_HALF_FROM(kind) + GEMM_LANES / 2 - (kind) % 2)
+#define GEMM_HALF_WIDE (4 * GEMM_LANES) // among more columns it gains nothing
 typedef GEMM_S GEMM_F(half) __attribute__((vector_size(GEMM_VEC / 2), may_alias));
 typedef GEMM_S GEMM_F(halfu) __attribute__((vector_size(GEMM_VEC / 2), aligned(1), may_alias));
 
-// c[r x half a vector], as small_tile.
-GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const int v, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, int32_t w,
+// The first lanes of half a vector.
+GEMM_INLINE void GEMM_F(load_half)(GEMM_F(half) *v, const GEMM_S *p, GEMM_LANES_OF in) {
+#ifdef GEMM_MODEL
+  *v = (GEMM_F(half)){0};
+  for (int64_t l = 0; l < in; l++) (*v)[l] = p[l];
+#else
+  *v = sizeof(GEMM_S) == 8 ? (GEMM_F(half))_mm256_maskz_loadu_pd((__mmask8)in, p) : (GEMM_F(half))_mm256_maskz_loadu_ps((__mmask8)in, p);
+#endif
+}
+
+GEMM_INLINE void GEMM_F(store_half)(GEMM_S *c, const GEMM_F(half) *v, GEMM_LANES_OF in) {
+#ifdef GEMM_MODEL
+  for (int64_t l = 0; l < in; l++) c[l] = (*v)[l];
+#else
+  if (sizeof(GEMM_S) == 8)
+    _mm256_mask_storeu_pd(c, (__mmask8)in, (__m256d)*v);
+  else
+    _mm256_mask_storeu_ps(c, (__mmask8)in, (__m256)*v);
+#endif
+}
+
+// c[r x n] = alpha (NULL: 1) * a[r x kc] * b[kc x n], in place: n is kind / 2 vectors and then w columns.
+GEMM_TEMPLATE void GEMM_F(half_tile)(const int r, const int kind, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, int32_t w,
                                     const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {
-  (void)v, (void)w;
+  typedef GEMM_F(vec) V;
   typedef GEMM_F(half) H;
-  enum { S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
+  enum { L = GEMM_LANES, S = sizeof(GEMM_S), G = GEMM_SMALL_GROUP };
+  const int v = kind / 2, part = kind % 2;
+  const GEMM_LANES_OF in = GEMM_F(lanes_of)(w);
   const char *p[12], *pb = (const char *)b;
   int64_t stride[3] = {0, lda * S, 2 * lda * S}, down = ldb * S;
   __asm__("" : "+r"(stride[1]), "+r"(stride[2]), "+r"(down));
   RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) p[i / G] = (const char *)(a + i * lda);
+  V f[12];
   H s[12];
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] = (H){0};
-#define GEMM_HALF_STEPS(n)                                                                                                     \
-  RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                             \
-    const H x = *(const GEMM_F(halfu) *)pb;                                                                                   \
-    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] = *(const GEMM_F(one_u) *)(p[i / G] + stride[i % G] + q * S) * x + s[i]; \
-    pb += down;                                                                                                               \
-    __asm__("" : "+r"(pb));                                                                                                   \
-  }                                                                                                                           \
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                                          \
-    p[i / G] += n * S;                                                                                                        \
-    __asm__("" : "+r"(p[i / G]));                                                                                             \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) f[i] = (V){0}, s[i] = (H){0};
+#define GEMM_HALF_STEPS(n)                                                                                         \
+  RIDGE_UNROLL_FULL for (int q = 0; q < n; q++) {                                                                 \
+    V y;                                                                                                          \
+    H x;                                                                                                          \
+    if (v) y = *(const GEMM_F(vecu) *)pb;                                                                         \
+    if (part)                                                                                                     \
+      GEMM_F(load_half)(&x, (const GEMM_S *)pb + v * L, in);                                                      \
+    else                                                                                                          \
+      x = *(const GEMM_F(halfu) *)((const GEMM_S *)pb + v * L);                                                   \
+    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) {                                                               \
+      if (v) GEMM_F(small_row)(&f[i], p[i / G], i % G, stride[i % G], q * S, &y, 1);                              \
+      GEMM_SPREAD_ADD(s[i], p[i / G], i % G, stride[i % G], q * S, x, GEMM_SPREAD_HALF);                          \
+    }                                                                                                             \
+    pb += down;                                                                                                   \
+    __asm__("" : "+r"(pb));                                                                                       \
+  }                                                                                                               \
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i += G) {                                                              \
+    p[i / G] += n * S;                                                                                            \
+    __asm__("" : "+r"(p[i / G]));                                                                                 \
   }
   int64_t k = kc;
   for (; k >= 4; k -= 4) { GEMM_HALF_STEPS(4) }
   for (; k > 0; k--) { GEMM_HALF_STEPS(1) }
 #undef GEMM_HALF_STEPS
   if (alpha)
-    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) s[i] *= *alpha;
-  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) *(GEMM_F(halfu) *)c = s[i];
+    RIDGE_UNROLL_FULL for (int i = 0; i < r; i++) f[i] *= *alpha, s[i] *= *alpha;
+  RIDGE_UNROLL_FULL for (int i = 0; i < r; i++, c += ldc) {
+    if (v) *(GEMM_F(vecu) *)c = f[i];
+    if (part)
+      GEMM_F(store_half)(c + v * L, &s[i], in);
+    else
+      *(GEMM_F(halfu) *)(c + v * L) = s[i];
+  }
 }
 #endif
 
-#define GEMM_HALF_DEFINE(r, v)                                                                                                             \
-  GEMM_NOINLINE void GEMM_F(half_##v##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, int32_t w,             \
+#define GEMM_HALF_DEFINE(r, kind)                                                                                                            \
+  GEMM_NOINLINE void GEMM_F(half_##kind##_##r)(const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb, int64_t kc, int32_t w,          \
                                             const GEMM_S *alpha, GEMM_S *c, int64_t ldc) {                                                 \
-    GEMM_F(half_tile)(r, v, a, lda, b, ldb, kc, w, alpha, c, ldc);                                                                         \
+    GEMM_F(half_tile)(r, kind, a, lda, b, ldb, kc, w, alpha, c, ldc);                                                                      \
   }
 GEMM_HALF_TILES(GEMM_HALF_DEFINE)
 #undef GEMM_HALF_DEFINE
 typedef void (*GEMM_F(half_fn))(const GEMM_S *, int64_t, const GEMM_S *, int64_t, int64_t, int32_t, const GEMM_S *, GEMM_S *, int64_t);
-static const GEMM_F(half_fn) GEMM_F(halves)[2][17] = {
-#define GEMM_HALF_ENTRY(r, v) [v][r] = GEMM_F(half_##v##_##r),
+static const GEMM_F(half_fn) GEMM_F(halves)[][17] = {
+#define GEMM_HALF_ENTRY(r, kind) [kind][r] = GEMM_F(half_##kind##_##r),
     GEMM_HALF_TILES(GEMM_HALF_ENTRY)
 #undef GEMM_HALF_ENTRY
 };
-static const int32_t GEMM_F(half_rows)[2] = GEMM_HALF_ROWS;
+static const int32_t GEMM_F(half_rows)[] = GEMM_HALF_ROWS;
 
 // m rows from i0 and v vectors and w columns from j0 of C, w half a vector at most.
 GEMM_NOINLINE void GEMM_F(half_panel)(const ridge_gemm_args *g, int direct, const GEMM_S *a, const GEMM_S *b, int64_t i0, int32_t m, int64_t j0, int v,
                                      int32_t w) {
   enum { L = GEMM_LANES, P = L + L / 2 };
-  const int32_t most = GEMM_F(half_rows)[v], tiles = (m + most - 1) / most;
+  const int kind = GEMM_HALF_KIND(v, w);
+  const int32_t most = GEMM_F(half_rows)[kind], tiles = (m + most - 1) / most;
   const GEMM_S alpha = (GEMM_S)g->alpha;
   GEMM_S t[16 * P] __attribute__((aligned(64)));
   for (int32_t i = 0, n = 0; n < tiles; n++) {
     const int32_t r = m / tiles + (n < m % tiles);
     if (direct) {
-      GEMM_F(halves)[v][r](a + i * g->lda, g->lda, b, g->ldb, g->K, w, alpha == 1 ? NULL : &alpha, (GEMM_S *)g->C + (i0 + i) * g->ldc + j0, g->ldc);
+      GEMM_F(halves)[kind][r](a + i * g->lda, g->lda, b, g->ldb, g->K, w, alpha == 1 ? NULL : &alpha, (GEMM_S *)g->C + (i0 + i) * g->ldc + j0, g->ldc);
     } else {
-      GEMM_F(halves)[v][r](a + i * g->lda, g->lda, b, g->ldb, g->K, w, NULL, t, P);
+      GEMM_F(halves)[kind][r](a + i * g->lda, g->lda, b, g->ldb, g->K, w, NULL, t, P);
       GEMM_F(finish)(g, i0 + i, j0, r, v * L + w, t, P, NULL, 0);
     }
     i += r;

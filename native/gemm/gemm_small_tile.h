@@ -1,20 +1,32 @@
 // The register tile of small products (template, in gemm_small.h): A by broadcast and rows of B, both where they lie.
 
+#if GEMM_VEC == 64 && !defined(GEMM_COVE)
+// s += x b, x spread from p + by (down: by is not 0) + at by the multiply-add itself. By name: gcc would hold a register for each sum of by and at.
+#if defined(GEMM_MODEL) || defined(__SANITIZE_ADDRESS__)
+#define GEMM_SPREAD_ADD(s, p, down, by, at, b, spread) (s) = *(const GEMM_F(one_u) *)((p) + (by) + (at)) * (b) + (s)
+#else
+#define GEMM_SPREAD_ADD(s_, p_, down, by_, at_, b_, spread)                                                     \
+  if (down)                                                                                                     \
+    __asm__ volatile(GEMM_MADD_OF("%c[at](%[p],%[by])" spread, "%[b]", "%[s]")                                  \
+                     : [s] "+v"(s_) : [b] "v"(b_), [p] "r"(p_), [by] "r"(by_), [at] "i"(at_), "m"(*(const char(*)[1 << 30])(p_))); \
+  else                                                                                                          \
+    __asm__ volatile(GEMM_MADD_OF("%c[at](%[p])" spread, "%[b]", "%[s]")                                        \
+                     : [s] "+v"(s_) : [b] "v"(b_), [p] "r"(p_), [at] "i"(at_), "m"(*(const char(*)[1 << 30])(p_)))
+#endif
+#endif
+
 // s += x b of a row, x spread from p + by (down: by is not 0) + at. By name: gcc would copy x for the last multiply-add, or sums, and spill some; under
 // AddressSanitizer, which does not look into these, by the compiler. With one vector the multiply-add spreads x itself but on Intel's cores: on Zen 4 those
 // of 512 bits and spreading into a register share three pipes, so that 12x1 takes 16.0 cycles a k with registers and 12.0 without, 12x2 24.0 both ways.
 GEMM_INLINE void GEMM_F(small_row)(GEMM_F(vec) *s, const char *p, const int down, int64_t by, const int at, const GEMM_F(vec) *bv, const int w) {
-#if defined(__x86_64__) && !defined(GEMM_MODEL) && !defined(__SANITIZE_ADDRESS__)
-  typedef const char behind[1 << 30];
 #if GEMM_VEC == 64 && !defined(GEMM_COVE)
   if (w == 1) {
-    if (down)
-      __asm__ volatile(GEMM_MADD_OF("%c[at](%[p],%[by])" GEMM_SPREAD, "%[b]", "%[s]") : [s] "+v"(s[0]) : [b] "v"(bv[0]), [p] "r"(p), [by] "r"(by), [at] "i"(at), "m"(*(behind *)p));
-    else
-      __asm__ volatile(GEMM_MADD_OF("%c[at](%[p])" GEMM_SPREAD, "%[b]", "%[s]") : [s] "+v"(s[0]) : [b] "v"(bv[0]), [p] "r"(p), [at] "i"(at), "m"(*(behind *)p));
+    GEMM_SPREAD_ADD(s[0], p, down, by, at, bv[0], GEMM_SPREAD);
     return;
   }
 #endif
+#if defined(__x86_64__) && !defined(GEMM_MODEL) && !defined(__SANITIZE_ADDRESS__)
+  typedef const char behind[1 << 30];
   GEMM_F(vec) x;
   if (down)
     __asm__ volatile(GEMM_BROADCAST " %c[at](%[p],%[by]), %[x]" : [x] "=v"(x) : [p] "r"(p), [by] "r"(by), [at] "i"(at), "m"(*(behind *)p));

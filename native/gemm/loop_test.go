@@ -88,6 +88,13 @@ func smallSpread(name string, r, others int) objtest.Loop {
 	return l
 }
 
+// half is smallSpread for half a vector, behind v vectors (0 or 1).
+func half(name string, r, v, others int) objtest.Loop {
+	l := smallSpread(name, r*(v+1), others)
+	l.Symbol, l.Loads = fmt.Sprintf("half_%d_%d_%s", 2*v+1, r, name), map[string]int{floats + "/m": v + 1}
+	return l
+}
+
 // pair is the loop over four k of a tile of r rows by pairs of k: two or three vectors of B from two rows, kind as of pair_tile.
 func pair(name string, kind, r, others int) objtest.Loop {
 	return objtest.Loop{File: name + "_amd64.c", Symbol: fmt.Sprintf("pair_%d_%d_%s", kind, r, name), Main: map[string]int{"vfmadd231ps": r * (kind/2 + 2)},
@@ -123,6 +130,8 @@ func TestTilesHoldTheirMultiplyAddsInRegisters(t *testing.T) {
 			small("gemm_fp32_avx2_6x16", 4, 3, 4),
 			small("gemm_fp32_avx512_14x32", 3, 4, 4),
 			smallSpread("gemm_fp32_avx512_14x32", 12, 4),
+			half("gemm_fp32_avx512_14x32", 8, 0, 4),
+			half("gemm_fp32_avx512_14x32", 12, 1, 4),
 			small("gemm_fp32_avx512intel_14x32", 12, 2, 4),
 			small("gemm_fp32_avx512intel_14x32", 3, 4, 8), // 4 of them ask for lines of B
 			pair("gemm_fp32_avx512intel_14x32", 1, 12, 9),

@@ -17,7 +17,7 @@ int ridge_gemm_table_len(void);
 // The workspace of the portable mlp: a row of hidden features for each thread.
 int64_t ridge_gemm_hidden(const void *args, int32_t nthreads);
 
-// The supports predicate of kernels that pack B: M <= 3 is faster without.
+// The supports predicates of kernels that pack B: M <= 3 is faster without.
 int ridge_gemm_thick(const void *args); // tiles: more than GEMM_THIN rows, or B packed beforehand
-int ridge_gemm_dots(const void *args);  // the same, or B stored [N,K]
+int ridge_gemm_dots(const void *args);  // dot products of pairs of bf16: what is not faster widened, or B packed beforehand
 #endif
