@@ -213,7 +213,11 @@ RIDGE_INLINE int64_t GEMM_F(small_bytes)(const ridge_gemm_args *g);
 // half of the scores of 4 x 256 x 256 in bf16 to the other made the chain of attention 1.4 times as long.
 RIDGE_INLINE int64_t GEMM_F(batch_slice)(const ridge_gemm_args *g, int32_t nthreads) {
   const int64_t bytes = g->M * g->K * (int64_t)sizeof(GEMM_TA) + g->K * g->N * (int64_t)sizeof(GEMM_TB) + g->M * g->N * (int64_t)sizeof(GEMM_TC);
-  return nthreads > 1 && gemm_whole(g->batch, nthreads) && bytes <= GEMM_BATCH_BYTES ? gemm_ceil(GEMM_F(make_plan)(g, 1).total, 4096) : 0;
+  if (nthreads <= 1 || !gemm_whole(g->batch, nthreads) || bytes > GEMM_BATCH_BYTES) return 0;
+#ifdef GEMM_IS_THIN
+  if (GEMM_IS_THIN(g)) return gemm_ceil(GEMM_F(thin_bytes)(g, 1), 4096);
+#endif
+  return gemm_ceil(GEMM_F(make_plan)(g, 1).total, 4096);
 }
 
 // Where few rows meet a B so small that packing all of it is little work beside a thread's tiles, each thread has rows of C to itself and
@@ -251,7 +255,7 @@ int64_t GEMM_F(ridge_ws)(const void *args, int32_t nthreads) {
   if (slice == 0) slice = GEMM_F(apart_slice)(g, nthreads);
   if (slice > 0) return slice * nthreads;
 #ifdef GEMM_IS_THIN
-  if (GEMM_IS_THIN(g)) return nthreads * GEMM_F(thin_deep)(g, nthreads);
+  if (GEMM_IS_THIN(g)) return GEMM_F(thin_bytes)(g, nthreads);
 #endif
   return GEMM_F(make_plan)(g, nthreads).total;
 }

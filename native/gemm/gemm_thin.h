@@ -18,6 +18,7 @@ typedef struct GEMM_F(thin_part) {
   int64_t from, to, k0, k1, run;
   GEMM_S *part;
   int64_t ld;
+  GEMM_S *sum; // GEMM_THIN_SUMS bytes
 } GEMM_F(thin_part);
 
 // The last columns where they fill no vector: the vector that ends with them has sums of its own, of columns that others have summed as well.
@@ -81,19 +82,35 @@ GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, int64_
 // Whether B (bytes) comes from memory; where it lies in a cache, AVX2 does not ask for its rows.
 #define GEMM_THIN_FAR(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 16 << 20)
 #define GEMM_THIN_ASKS(g) (GEMM_MR != 6 || GEMM_THIN_FAR(g) || ((g)->M > 2 && (g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 8 << 20) || (g)->N < 1024)
+// Whether rows of B go by eight that ask for nothing. Zen 4, one thread, of four that ask, with 64 KiB of sums for 16: fp32 4096x4096 of 1 to 4 rows 1.09 to 1.13, 1.4, 1.5, 1.3, from
+// L3 1024x1024 1.07, 1.1 to 1.4, 1.3, 1.1, 3072x768 1.45, 1.3, 1.3, 1.1; 1x100x4096 1.4; fp64 1000x256 1.57, 1.6, 1.3, 1.17; bf16 4096x4096 of up to 3 rows 1.3. Rows of B of 1000
+// elements and less 0.95 to 1.05, bf16 of 1024 0.94 to 1.0.
+#if GEMM_MR == 6
+#define GEMM_THIN_EIGHT(g, m) ((m) <= 2 && sizeof(GEMM_T) >= 4 && GEMM_THIN_FAR(g))
+#elif GEMM_VEC == 64 && !defined(GEMM_COVE)
+#define GEMM_THIN_LONG 4 // times 16 KiB of sums beside them
+#define GEMM_THIN_EIGHT(g, m) ((g)->N * (int64_t)sizeof(GEMM_T) >= (sizeof(GEMM_T) >= 4 ? 2048 : 4096) && (sizeof(GEMM_T) >= 4 || (m) <= 3))
+#else
+#define GEMM_THIN_EIGHT(g, m) 0
+#endif
+#ifndef GEMM_THIN_LONG
+#define GEMM_THIN_LONG 1
+#endif
+// The sums a thread has at a time, in the workspace: on the stack, whose small pages lie anywhere in memory, Zen 4 was at random 1.0 to 1.6 times as slow in one process as in
+// another (fp64 4x256x1000).
+#define GEMM_THIN_SUMS (GEMM_EXACT ? 4 * 16384 : GEMM_THIN_LONG * 16384)
 GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, const GEMM_F(thin_part) *p) {
   enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
-  const int64_t chunk = gemm_min(UNITS / m * 64, p->run), end = p->k1;
-  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), tail[3 * GEMM_LANES] __attribute__((aligned(64)));
+  const int eight = GEMM_THIN_EIGHT(g, m);
+  const int64_t chunk = gemm_min((eight ? GEMM_THIN_LONG * UNITS : UNITS) / m * 64, p->run), end = p->k1;
+  GEMM_S *sum = p->sum, tail[3 * GEMM_LANES] __attribute__((aligned(64)));
   for (int64_t j = p->from; j < p->to; j += chunk) {
     const int64_t n = gemm_min(chunk, p->to - j);
     memset(sum, 0, (size_t)(m * chunk) * sizeof(GEMM_S));
     memset(tail, 0, sizeof tail);
     int64_t k = p->k0;
-#if GEMM_MR == 6
-    if (m <= 2 && sizeof(GEMM_T) >= 4 && GEMM_THIN_FAR(g))
+    if (eight)
       for (; k + 8 <= end; k += 8) GEMM_F(thin_rows)(g, k, end, 8, 0, m, j, n, sum, chunk, tail);
-#endif
     if (!GEMM_THIN_ASKS(g))
       for (; k + 4 <= end; k += 4) GEMM_F(thin_rows)(g, k, end, 4, 0, m, j, n, sum, chunk, tail);
     for (; k + 4 <= end; k += 4) GEMM_F(thin_rows)(g, k, end, 4, 1, m, j, n, sum, chunk, tail);
@@ -106,37 +123,37 @@ GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, const G
 // A. Per row of A: 2 loads and 2 stores of sums, 4 broadcasts, 8 multiply-adds, which bind. On one
 // Zen 3 core, against B packed in panels, whose strided reading binds at 7 GB/s: 4x4096x4096 is 2.3
 // times as fast, 8 rows 1.7 times, 16 rows the same.
-GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int q4, const int ask,
+GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahead, const GEMM_S *x, int64_t m, const int r, const int ask,
                                     int64_t n, GEMM_S *sum, int64_t ld, GEMM_S *tail) {
   typedef GEMM_F(vec) V;
   enum { L = GEMM_LANES };
   int64_t j = 0;
   for (; j + 2 * L <= n; j += 2 * L) {
-    V v[4][2];
-    for (int q = 0; q < q4; q++) {
+    V v[8][2];
+    for (int q = 0; q < r; q++) {
       if (ask) __builtin_prefetch(b + q * ldb + ahead + j);
       v[q][0] = GEMM_LOADV(b + q * ldb + j), v[q][1] = GEMM_LOADV(b + q * ldb + j + L);
     }
     for (int64_t i = 0; i < m; i++) {
       V *s = (V *)(sum + i * ld + j), s0 = s[0], s1 = s[1];
-      for (int q = 0; q < q4; q++) s0 = x[i * 4 + q] * v[q][0] + s0, s1 = x[i * 4 + q] * v[q][1] + s1;
+      for (int q = 0; q < r; q++) s0 = x[i * 8 + q] * v[q][0] + s0, s1 = x[i * 8 + q] * v[q][1] + s1;
       s[0] = s0, s[1] = s1;
     }
   }
   for (; j + L <= n; j += L) {
-    V v[4];
-    for (int q = 0; q < q4; q++) v[q] = GEMM_LOADV(b + q * ldb + j);
+    V v[8];
+    for (int q = 0; q < r; q++) v[q] = GEMM_LOADV(b + q * ldb + j);
     for (int64_t i = 0; i < m; i++)
-      for (int q = 0; q < q4; q++) *(V *)(sum + i * ld + j) = x[i * 4 + q] * v[q] + *(const V *)(sum + i * ld + j);
+      for (int q = 0; q < r; q++) *(V *)(sum + i * ld + j) = x[i * 8 + q] * v[q] + *(const V *)(sum + i * ld + j);
   }
   if (GEMM_THIN_TAIL(n)) {
-    GEMM_F(thin_tail)(b + n - L, ldb, x, 4, m, q4, tail);
+    GEMM_F(thin_tail)(b + n - L, ldb, x, 8, m, r, tail);
     return;
   }
   for (; j < n; j++)
-    for (int q = 0; q < q4; q++) {
+    for (int q = 0; q < r; q++) {
       const GEMM_S v = GEMM_LOADS(b[q * ldb + j]);
-      for (int64_t i = 0; i < m; i++) sum[i * ld + j] += x[i * 4 + q] * v;
+      for (int64_t i = 0; i < m; i++) sum[i * ld + j] += x[i * 8 + q] * v;
     }
 }
 
@@ -147,18 +164,21 @@ GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahea
 GEMM_NOINLINE void GEMM_F(thin_many)(const ridge_gemm_args *g, const GEMM_F(thin_part) *p) {
   enum { LONG = GEMM_EXACT ? 4 : 1, UNITS = LONG * 16384 / (int)sizeof(GEMM_S) / 64 };
   const int64_t m = g->M, far = LONG > 1 && GEMM_THIN_FAR(g);
+  const int eight = GEMM_THIN_EIGHT(g, m);
   const int64_t chunk = gemm_min(far ? UNITS / m * 64 : gemm_min(UNITS / LONG / m * 64, GEMM_NR * 64), p->run);
-  GEMM_S sum[UNITS * 64] __attribute__((aligned(64))), tail[GEMM_THIN_MAX * GEMM_LANES] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 4];
+  GEMM_S *sum = p->sum, tail[GEMM_THIN_MAX * GEMM_LANES] __attribute__((aligned(64))), x[GEMM_THIN_MAX * 8];
   for (int64_t j = p->from; j < p->to; j += chunk) {
     const int64_t n = gemm_min(chunk, p->to - j);
     memset(sum, 0, (size_t)(m * chunk) * sizeof(GEMM_S));
     memset(tail, 0, sizeof tail);
-    for (int64_t k = p->k0; k < p->k1; k += 4) {
-      const int64_t r = gemm_min(4, p->k1 - k);
+    for (int64_t k = p->k0, r; k < p->k1; k += r) {
+      r = eight && p->k1 - k >= 8 ? 8 : gemm_min(4, p->k1 - k);
       const GEMM_T *b = (const GEMM_T *)g->B + k * g->ldb + j;
       for (int64_t i = 0; i < m; i++)
-        for (int64_t q = 0; q < r; q++) x[i * 4 + q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
-      if (r == 4 && !GEMM_THIN_ASKS(g))
+        for (int64_t q = 0; q < r; q++) x[i * 8 + q] = GEMM_LOADS(((const GEMM_T *)g->A)[i * g->lda + k + q]);
+      if (eight && r == 8)
+        GEMM_F(thin_steps)(b, g->ldb, 0, x, m, 8, 0, n, sum, chunk, tail);
+      else if (r == 4 && !GEMM_THIN_ASKS(g))
         GEMM_F(thin_steps)(b, g->ldb, 0, x, m, 4, 0, n, sum, chunk, tail);
       else if (r == 4)
         GEMM_F(thin_steps)(b, g->ldb, k + 8 <= p->k1 ? 4 * g->ldb : 0, x, m, 4, 1, n, sum, chunk, tail);
@@ -192,15 +212,28 @@ RIDGE_INLINE int64_t GEMM_F(thin_deep)(const ridge_gemm_args *g, int64_t nthread
 #ifndef GEMM_THIN_MEMORY
 #define GEMM_THIN_MEMORY INT64_MAX
 #endif
+#if GEMM_SAME && GEMM_VEC == 64 && !defined(GEMM_COVE)
+// Zen 4, by eight rows: 5, 6, 7 and 8 rows of 1500x1500 1.63, 1.41, 1.22 and 1.11, of fp64 1000x1000 and 3072x768 1.6, 1.4, -, 1.1; from memory fp32 2000x3000 1.39, 1.19, 1.04
+// and 0.91, 4096x4096, whose rows meet in one set of L1, 1.02, 0.96, -, 0.87.
+#define GEMM_THIN_SOON(g) \
+  ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) < 15 << 20 ? GEMM_THIN_MAX : (g)->ldb * (int64_t)sizeof(GEMM_T) % 4096 ? 6 : 5)
+#else
 #define GEMM_THIN_SOON(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) >= GEMM_THIN_MEMORY ? GEMM_THIN_MAX : 4)
+#endif
 #define GEMM_IS_THIN(g) (!(g)->packing && !(g)->trans_b && (g)->M <= (GEMM_SOON ? GEMM_THIN_SOON(g) : GEMM_THIN_MAX))
+
+// Bytes of workspace: all threads' sums of a shared K, then what each has at a time.
+RIDGE_INLINE int64_t GEMM_F(thin_bytes)(const ridge_gemm_args *g, int64_t nthreads) {
+  return nthreads * (GEMM_F(thin_deep)(g, nthreads) + GEMM_THIN_SUMS);
+}
 
 GEMM_NOINLINE int GEMM_F(thin)(const ridge_gemm_args *g, const ridge_ctx *ctx) {
   const int64_t bytes = GEMM_F(thin_deep)(g, ctx->nthreads), ld = gemm_ceil(g->N, 16);
   if (g->M <= 0) return RIDGE_OK;
-  if (ctx->workspace_bytes < ctx->nthreads * bytes) return RIDGE_E_WORKSPACE;
+  if (ctx->workspace_bytes < GEMM_F(thin_bytes)(g, ctx->nthreads)) return RIDGE_E_WORKSPACE;
   // Sums of 2 KiB a row where B is in L2: rows of B that are asked for would else leave L1 before they are used.
-  GEMM_F(thin_part) p = {0, g->N, 0, g->K, bytes > 0 ? 2048 / (int64_t)sizeof(GEMM_S) : ld, NULL, ld};
+  GEMM_F(thin_part) p = {0, g->N, 0, g->K, bytes > 0 ? 2048 / (int64_t)sizeof(GEMM_S) : ld, NULL, ld,
+                         (GEMM_S *)((char *)ctx->workspace + ctx->nthreads * bytes + ctx->tid * GEMM_THIN_SUMS)};
   if (bytes > 0) {
     p.part = (GEMM_S *)((char *)ctx->workspace + ctx->tid * bytes);
     ridge_share(g->K, 4, ctx->tid, ctx->nthreads, &p.k0, &p.k1);
