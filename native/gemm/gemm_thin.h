@@ -216,7 +216,7 @@ RIDGE_INLINE int64_t GEMM_F(thin_deep)(const ridge_gemm_args *g, int64_t nthread
 // Zen 4, by eight rows: 5, 6, 7 and 8 rows of 1500x1500 1.63, 1.41, 1.22 and 1.11, of fp64 1000x1000 and 3072x768 1.6, 1.4, -, 1.1; from memory fp32 2000x3000 1.39, 1.19, 1.04
 // and 0.91, 4096x4096, whose rows meet in one set of L1, 1.02, 0.96, -, 0.87.
 #define GEMM_THIN_SOON(g) \
-  ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) < 15 << 20 ? GEMM_THIN_MAX : (g)->ldb * (int64_t)sizeof(GEMM_T) % 4096 ? 6 : 5)
+  ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) < 15 << 20 ? GEMM_THIN_MAX : sizeof(GEMM_T) == 4 && (g)->ldb % 1024 ? 6 : 5)
 #else
 #define GEMM_THIN_SOON(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) >= GEMM_THIN_MEMORY ? GEMM_THIN_MAX : 4)
 #endif
