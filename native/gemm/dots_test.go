@@ -4,6 +4,7 @@ package gemm_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -135,7 +136,7 @@ func TestDotProductsOfPairsLeaveNarrowAndShortProductsToKernelsThatWiden(t *test
 			}
 		}
 		kernel.Free(args)
-		if asked == 0 {
+		if asked == 0 && runtime.GOARCH == "amd64" {
 			t.Fatal("no kernel asked")
 		}
 	}

@@ -54,7 +54,7 @@ GEMM_INLINE void GEMM_F(small_row)(GEMM_F(vec) *s, const char *p, const int down
 // addresses and spill them.
 //
 // Versions of the latter, one thread of Ice Lake, which loads 1.13 vectors of 512 bits a cycle:
-//   a vector of B stays in its register: gcc loaded it once for each of two or three rows
+//   a vector of B stays in its register (multiply-adds by name, and ridge.h): gcc loaded it once for each of two or three rows
 //   loads of A and multiply-adds by name: none of 12x2's sums spilled, one pointer in place of three to four units of k
 //   wide tiles ask for rows of B too, where B leaves L1
 GEMM_TEMPLATE void GEMM_F(small_tile)(const int r, const int v, const int given, const GEMM_S *a, int64_t lda, const GEMM_S *b, int64_t ldb,

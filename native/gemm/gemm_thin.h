@@ -2,7 +2,7 @@
 // without packing (template, after gemm_epilogue.h; macros as gemm_fma.h). B stored [N,K]: gemm_dots.h.
 // Memory-bound: 2M FLOP per element of B.
 //
-// Rows of B stream by, four at a time, over a chunk of N whose sums fill half of L1.
+// Rows of B stream by, four or eight at a time, over a chunk of N whose sums fill half of L1.
 // The rows lie a pitch apart, so that no hardware prefetcher finds the next four: they are
 // asked for while these four are worked on. fp32 1x4096x4096 on one Zen 3 core, of the rate of
 // a plain read: 0.60 by chunks of 512 bytes, 0.80 with prefetch and 4 KiB, 1.0 with 16 KiB.
@@ -97,7 +97,7 @@ GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, int64_
 #define GEMM_THIN_LONG 1
 #endif
 // The sums a thread has at a time, in the workspace: on the stack, whose small pages lie anywhere in memory, Zen 4 was at random 1.0 to 1.6 times as slow in one process as in
-// another (fp64 4x256x1000).
+// another (fp64 4x1000x256).
 #define GEMM_THIN_SUMS (GEMM_EXACT ? 4 * 16384 : GEMM_THIN_LONG * 16384)
 GEMM_TEMPLATE void GEMM_F(thin_m)(const ridge_gemm_args *g, const int m, const GEMM_F(thin_part) *p) {
   enum { UNITS = 16384 / (int)sizeof(GEMM_S) / 64 };
