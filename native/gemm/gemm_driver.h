@@ -108,7 +108,7 @@ RIDGE_INLINE int GEMM_F(way)(const ridge_gemm_args *g, int64_t mc, int64_t nthre
 #endif
   if (g->packing) return !GEMM_EXACT ? GEMM_F(FEW) : g->M < GEMM_OWN_ROWS(g) ? GEMM_F(OWN) : GEMM_F(GOTO);
 #ifdef GEMM_DOTS_MAX
-  if (g->trans_b && g->M <= GEMM_DOTS_MAX) return GEMM_F(DOTS);
+  if (g->trans_b && g->M <= GEMM_DOTS_MAX && !GEMM_DOTS_SHORT(g)) return GEMM_F(DOTS);
 #endif
   if (GEMM_EXACT && (g->trans_b ? g->M <= 2 * mc : g->M < GEMM_OWN_ROWS(g))) return GEMM_F(OWN);
   return !GEMM_EXACT && g->M <= 2 * mc && (g->N + GEMM_NR - 1) / GEMM_NR >= nthreads ? GEMM_F(FEW) : GEMM_F(GOTO);

@@ -111,6 +111,7 @@
 #undef GEMM_LANES_OF
 #undef GEMM_END_IN_MEMORY
 #undef GEMM_DOTS_MAX
+#undef GEMM_DOTS_SHORT
 #undef GEMM_TALL
 #undef GEMM_DOTS_U
 #undef GEMM_DOTS_OF

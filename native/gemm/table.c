@@ -11,14 +11,14 @@ int ridge_gemm_thick(const void *args) {
 
 // Whether a product of bf16 goes faster widened to fp32, where A and B lie, than as dot products of pairs, for which both are packed, N padded to 32: one vector of
 // columns, few rows, K so short that a dot product is mostly the addition of its lanes, one or two columns by which A is read once (gemm_dots_tall.h).
-// Zen 4, one thread, of the rate packed: 300x1x1000 9.1, 300x4x256 4.0, 8^3 2.0, 16^3 1.8, B stored [N,K] 64x100x16 3.6, 300x4x256 3.9; docs/kernels/gemm.md. Some limits
+// Zen 4, one thread, of the rate packed: 300x1x1000 9.1, 300x4x256 4.0, 8^3 2.0, 16^3 1.8, B stored [N,K] 1x1000x16 7.8, 300x4x256 3.9; docs/kernels/gemm.md. Some limits
 // are those of gemm_small_way.h and gemm_dots_tall.h.
 static int widens(const ridge_gemm_args *g) {
   const int64_t M = g->M, N = g->N, K = g->K;
   if (g->layers || (g->mc | g->kc | g->nc)) return 0;
   if (!g->trans_b) return M <= GEMM_THIN || (N == 1 ? M < 12 || K >= 32 : N <= (M <= 6 ? 24 : 16));
   if (M <= 64 && N <= 2 && M >= 16 && K >= 32) return 1;
-  if (M <= 64) return K <= 24 && (M <= 12 || N >= 14) && N <= 4096 && N * K * 4 <= GEMM_SMALL_B && M * N * K <= GEMM_SMALL_MACS;
+  if (M <= 64) return K <= 24 && (N <= 16 ? M <= 12 || N >= 14 : M * K <= 168) && N <= 4096 && N * K * 4 <= GEMM_SMALL_B && M * N * K <= GEMM_SMALL_MACS;
   return N <= 12 ? N * (K / 32 + 5) < K * 2 / 5 : N <= 16 && K <= 64;
 }
 
