@@ -112,7 +112,8 @@ func TestDotProductsOfPairsLeaveNarrowAndShortProductsToKernelsThatWiden(t *test
 		takes   bool
 	}{
 		{3, 100, 100, nil, false}, {4, 25, 100, nil, true}, {6, 24, 100, nil, false}, {7, 24, 100, nil, true}, {7, 17, 100, nil, true}, {300, 16, 100, nil, false},
-		{300, 1, 1000, nil, false}, {12, 1, 31, nil, true}, {11, 1, 31, nil, false}, {12, 1, 32, nil, false}, {64, 64, 64, nil, true},
+		{300, 1, 1000, nil, false}, {12, 1, 31, nil, true}, {11, 1, 31, nil, false}, {12, 1, 32, nil, false}, {64, 64, 64, nil, true}, {8, 8, 4096, nil, false}, {8, 8, 4097, nil, true},
+		{9, 12, 4097, nil, false}, {9, 13, 4097, nil, true}, {17, 13, 3072, nil, false}, {17, 13, 3073, nil, true}, {16, 16, 4096, nil, false}, {3, 16, 8192, nil, false},
 		{300, 16, 100, []string{"packed", "1"}, true},
 		{64, 100, 24, []string{"tb", "1"}, true}, {64, 14, 24, []string{"tb", "1"}, false}, {64, 14, 25, []string{"tb", "1"}, true}, {8, 100, 21, []string{"tb", "1"}, false}, {8, 100, 22, []string{"tb", "1"}, true}, {13, 13, 16, []string{"tb", "1"}, true}, {12, 13, 16, []string{"tb", "1"}, false},
 		{1, 4096, 16, []string{"tb", "1"}, false}, {1, 4097, 8, []string{"tb", "1"}, true}, {1, 4096, 17, []string{"tb", "1"}, true}, {64, 4096, 8, []string{"tb", "1"}, true},

@@ -24,8 +24,8 @@
 #else
 #define GEMM_DOTS_MAX 64
 #endif
-// K so short for so many rows that adding lanes costs more than packing. Zen 4, bf16, of the rate of dot products: 8x64x32 1.11, 16x64x32 1.45, 32x64x64 1.30, 48x64x128 1.09, 64x64x32 2.4,
-// 64x64x64 1.57, 64x64x128 1.16, 64x512x64 1.54; beyond the limit 32x64x128 0.99, 16x64x128 0.78, 64x64x256 1.00. fp32 and bytes were not looked at.
+// K so short for so many rows that adding lanes costs more than packing. Zen 4, bf16, of the rate of dot products: 16x64x32 1.45, 32x64x64 1.30, 48x64x128 1.09, 64x64x32 2.4,
+// 64x64x64 1.57, 64x64x128 1.16, 64x512x64 1.54; beyond the limit 8x64x32 1.11, 32x64x128 0.99, 16x64x128 0.78, 64x64x256 1.00. fp32 and bytes were not looked at.
 #define GEMM_DOTS_SHORT(g) (GEMM_PK == 2 && GEMM_EXACT && GEMM_VEC == 64 && (g)->M >= 8 && 2 * (g)->K <= 7 * (g)->M)
 #define GEMM_DOTS_BLOCK (32 / GEMM_DOTS_U) // vectors of K in a block
 #define GEMM_DOTS_ROWS (GEMM_VEC == 32 ? 4 : 6) // of the highest tile

@@ -16,6 +16,8 @@ int ridge_gemm_thick(const void *args) {
 static int widens(const ridge_gemm_args *g) {
   const int64_t M = g->M, N = g->N, K = g->K;
   if (g->layers || (g->mc | g->kc | g->nc)) return 0;
+  if (!g->trans_b && M > GEMM_THIN && K > GEMM_SLIM_K) return M >= 9 && N <= 12; // what else widens packs panels then: 300x16x6000 0.56, 8x8x6000 0.85
+  if (!g->trans_b && N > 12 && M > 16 && K > 3072) return 0; // 64x16x4096 0.89, K of 3000 1.12
   if (!g->trans_b) return M <= GEMM_THIN || (N == 1 ? M < 12 || K >= 32 : N <= (M <= 6 ? 24 : 16));
   if (M <= 64 && N <= 2 && M >= 16 && K >= 32) return 1;
   if (M <= 64) return K <= 24 && (N <= 16 ? M <= 12 || N >= 14 : M * K <= 168) && N <= 4096 && N * K * 4 <= GEMM_SMALL_B && M * N * K <= GEMM_SMALL_MACS;
