@@ -14,7 +14,7 @@
 #include "gemm_epilogue.h"
 #include "gemm_dots.h"
 #include "gemm_dots_tall.h"
-// From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips. Not those of 6 rows, whose copies take address units that
+// From 5 rows on exact tiles that pack B as they go are faster than sums in L1 or strips, but where GEMM_THIN_SOON says otherwise. Not those of 6 rows, whose copies take address units that
 // the multiply-adds need (Zen 3, one thread, of strips' rate: 8x1024x1024 0.70, 16x1024x1024 0.91, 16x4000x4000 0.67, 18x1024x1024 0.94).
 #define GEMM_SOON (GEMM_EXACT && (GEMM_MR > 6 || GEMM_NV == 4))
 #include "gemm_thin.h"

@@ -435,7 +435,7 @@ GEMM_NOINLINE void GEMM_F(small_direct)(const ridge_gemm_args *g, int64_t i0, in
     return;
   }
 #elif defined(GEMM_SMALL_HALF)
-  else if (rest > 0 && rest <= L / 2 && n < GEMM_HALF_WIDE) { // by the width alone, and moved over no other column: no number of threads changes a sum
+  else if (rest > 0 && rest <= L / 2 && n < GEMM_HALF_WIDE) { // moved over no other column: pairs of k (GEMM_COVE) go by the width alone; elsewhere sums have one order whatever the tile
     const int v = n / L & 1, w = v * L + rest;
     GEMM_F(half_panel)(g, direct, a, b + n - w, i0, m, j0 + n - w, v, rest);
     n -= w;

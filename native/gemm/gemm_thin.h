@@ -2,7 +2,7 @@
 // without packing (template, after gemm_epilogue.h; macros as gemm_fma.h). B stored [N,K]: gemm_dots.h.
 // Memory-bound: 2M FLOP per element of B.
 //
-// Rows of B stream by, four or eight at a time, over a chunk of N whose sums fill half of L1.
+// Rows of B stream by, four or eight at a time, over a chunk of N whose sums fill half of L1 (on Zen 4 up to twice all of it).
 // The rows lie a pitch apart, so that no hardware prefetcher finds the next four: they are
 // asked for while these four are worked on. fp32 1x4096x4096 on one Zen 3 core, of the rate of
 // a plain read: 0.60 by chunks of 512 bytes, 0.80 with prefetch and 4 KiB, 1.0 with 16 KiB.
@@ -82,7 +82,7 @@ GEMM_TEMPLATE void GEMM_F(thin_rows)(const ridge_gemm_args *g, int64_t k, int64_
 // Whether B (bytes) comes from memory; where it lies in a cache, AVX2 does not ask for its rows.
 #define GEMM_THIN_FAR(g) ((g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 16 << 20)
 #define GEMM_THIN_ASKS(g) (GEMM_MR != 6 || GEMM_THIN_FAR(g) || ((g)->M > 2 && (g)->K * (g)->N * (int64_t)sizeof(GEMM_T) > 8 << 20) || (g)->N < 1024)
-// Whether rows of B go by eight that ask for nothing. Zen 4, one thread, of four that ask, with 64 KiB of sums for 16: fp32 4096x4096 of 1 to 4 rows 1.09 to 1.13, 1.4, 1.5, 1.3, from
+// Whether rows of B go by eight that ask for nothing. Zen 4, one thread, of four that ask, with 64 KiB of sums for 16 (of 4 rows and more only where B comes from memory): fp32 4096x4096 of 1 to 4 rows 1.09 to 1.13, 1.4, 1.5, 1.3, from
 // L3 1024x1024 1.07, 1.1 to 1.4, 1.3, 1.1, 3072x768 1.45, 1.3, 1.3, 1.1; 1x100x4096 1.4; fp64 1000x256 1.57, 1.6, 1.3, 1.17; bf16 4096x4096 of up to 3 rows 1.3. Rows of B of 1000
 // elements and less 0.95 to 1.05, bf16 of 1024 0.94 to 1.0.
 #if GEMM_MR == 6
@@ -157,7 +157,6 @@ GEMM_TEMPLATE void GEMM_F(thin_steps)(const GEMM_T *b, int64_t ldb, int64_t ahea
     }
 }
 
-//
 // The sums fill half of L1, but where B comes from memory, runs of 16 KiB matter more: with sums in L2 Zen 4
 // reads B at 19 for 16 GB/s with one thread (1.18) and 1.05 to 1.15 times as fast with two; in L3 it would lose a fifth.
 // Zen 3, one thread, 4 and 8 rows of 4096x4096: 1.26 and 1.30 times as fast.
